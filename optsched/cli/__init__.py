@@ -29,6 +29,7 @@ from optsched.cli import (
     proofs,
     reporting,
     showing,
+    simulating,
     solving,
     sweeping,
 )
@@ -164,6 +165,7 @@ for _command in (
     sweeping.sweep,
     reporting.report,
     showing.show,
+    simulating.simulate,
     solving.solve,
     solving.bounds,
     solving.frontier,

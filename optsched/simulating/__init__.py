@@ -36,6 +36,7 @@ __all__ = [
     "Levels",
     "Progress",
     "Recorded",
+    "SOLVE",
     "Service",
     "Simulation",
     "observed_schedule",

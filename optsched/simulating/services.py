@@ -102,8 +102,13 @@ class Service:
         """
         return None
 
+    @property
+    def told(self) -> str:
+        """What records of runs call it."""
+        return type(self).__name__
+
     def __repr__(self) -> str:
-        return brief(f"Service {type(self).__name__}")
+        return brief(f"Service {self.told}")
 
 
 class Levels(Service):
@@ -131,6 +136,11 @@ class Levels(Service):
             self.factors = sequence(3, number(lowest=0))(factors)
         except ValueError as error:
             raise UsageError(f"levels: factors={factors!r}: {error}") from None
+
+    @property
+    def told(self) -> str:
+        factors = "" if self.factors == (1, 1, 1) else f",factors={':'.join(map(str, self.factors))}"
+        return f"levels{factors}"
 
     def prepare(self, instance: Instance) -> None:
         left = np.flatnonzero(instance.state.status != FINISHED)
@@ -171,6 +181,10 @@ class Recorded(Service):
     """
 
     waits_for_maps = False
+
+    @property
+    def told(self) -> str:
+        return "recorded"
 
     def prepare(self, instance: Instance) -> None:
         duration = instance.workload.duration

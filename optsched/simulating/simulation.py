@@ -12,10 +12,12 @@ import numpy as np
 
 from optsched.brief import brief, counted
 from optsched.errors import HeuristicFailed, UsageError
-from optsched.instance import FINISHED, PENDING, RUNNING, Bools, Instance, Ints
+from optsched.instance import FINISHED, MAP, PENDING, RUNNING, Bools, Instance, Ints
+from optsched.placement import NONE
+from optsched.problems.locality_counts import CLASSES, locality
 from optsched.problems.schedules import Jobs
 from optsched.schedule import MICRO, Schedule, microseconds
-from optsched.simulating.engine import ENDED, STARTED, Engine, Rules
+from optsched.simulating.engine import ENDED, NEVER, STARTED, Engine, Rules
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,7 +84,7 @@ class Simulation:
             policy=name,
             parameters=parameters,
             seed=seed,
-            service=repr(engine.service),
+            service=getattr(engine.service, "told", type(engine.service).__name__),
             rules=engine.rules,
             schedule=schedule.with_tasks(started, nodes[started], starts[started]),
             end=np.array(engine.end, dtype=np.int64),
@@ -165,6 +167,56 @@ class Simulation:
     def last(self) -> int:
         """The microsecond of the last thing that happened."""
         return max(self.begin, int(self.record[-1, 0])) if len(self.record) else self.begin
+
+    @cached_property
+    def job_times(self) -> Ints:
+        """int64: the microseconds from arrival to end of each of `job_parts` that ended, in their order."""
+        jobs, left = self.job_parts, np.flatnonzero(self.left)
+        ended = np.full(len(jobs), self.begin)
+        np.maximum.at(ended, jobs.of_task[left], self.end[left])
+        times: Ints = (ended - jobs.arrival)[ended < NEVER]
+        return times
+
+    @property
+    def makespan(self) -> float:
+        """Seconds from the beginning to the last end of a task."""
+        ended = self.end[self.left & (self.end < NEVER)]
+        return float(max(int(ended.max(initial=self.begin)) - self.begin, 0) / MICRO)
+
+    @cached_property
+    def locality(self) -> Mapping[str, int]:
+        """How many maps the policy started on a node with their data, in the rack of one, and remote."""
+        maps = (self.instance.workload.kind == MAP) & (self.schedule.nodes != NONE)
+        near = locality(self.instance, self.schedule.placement)[maps]
+        return dict(zip(CLASSES, np.bincount(near, minlength=len(CLASSES)).tolist(), strict=True))
+
+    def record_of(self) -> dict[str, Any]:
+        """The run in one record: what ran, by which rules, and its figures, times in seconds."""
+        times = self.job_times / MICRO
+        rules = self.rules
+        return {
+            "instance": self.instance.name,
+            "instance_sha256": self.instance.sha256,
+            "policy": self.policy,
+            "parameters": dict(self.parameters),
+            "seed": self.seed,
+            "service": self.service,
+            "heartbeat": rules.heartbeat / MICRO,
+            "assign": "one" if rules.one else "all",
+            "slowstart": float(rules.slowstart),
+            "until": None if rules.until is None else rules.until / MICRO,
+            "tasks": int(np.count_nonzero(self.left)),
+            "ended": int(np.count_nonzero(self.left & (self.end < NEVER))),
+            "jobs": len(self.job_parts),
+            "jobs_ended": len(times),
+            "makespan": self.makespan,
+            "mean_job_time": float(times.mean()) if len(times) else None,
+            "median_job_time": float(np.median(times)) if len(times) else None,
+            "longest_job_time": float(times.max()) if len(times) else None,
+            **{f"maps_{name}": count for name, count in self.locality.items()},
+            "offers": self.offers,
+            "unfinished": self.unfinished,
+        }
 
     # In between -----------------------------------------------------------------------------------------------------
 

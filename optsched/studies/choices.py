@@ -29,6 +29,8 @@ __all__ = [
     "chosen",
     "distinct",
     "groups_of",
+    "literal",
+    "parted",
     "raise_all",
     "seeds_of",
     "users_function",
@@ -70,19 +72,37 @@ def chosen(given: AnyHeuristic | Choice) -> Choice:
     if not isinstance(given, str):
         entry = heuristic(given)
         return Choice(entry, {}, entry.name)
-    name, *assignments = given.split(",")
+    name, texts = parted(given, "--heuristic")
     if ":" in name:
         _find_here()
     entry = heuristic(name)
-    values: dict[str, Any] = {}
-    for assignment in assignments:
-        key, equals, value = assignment.partition("=")
-        if not equals or not key:
-            raise UsageError(f'--heuristic "{given}": write parameters as name=value, lists with colons (0:0.1:1)')
-        values[key] = value if entry.parameters is not None else _literal(value)
+    values = {key: value if entry.parameters is not None else literal(value) for key, value in texts.items()}
     if entry.parameters is not None:
         resolve(entry.name, entry.parameters, {key: value for key, value in values.items() if key != "max_idle_rounds"})
     return Choice(entry, values, given)
+
+
+def parted(given: str, option: str) -> tuple[str, dict[str, str]]:
+    """The name and the parameters of a text `NAME[,K=V...]`.
+
+    Raises
+    ------
+    UsageError
+        If a part is no assignment; names the option.
+
+    Examples
+    --------
+    >>> parted("dl,reading=heartbeat", "--heuristic")
+    ('dl', {'reading': 'heartbeat'})
+    """
+    name, *assignments = given.split(",")
+    values: dict[str, str] = {}
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        if not equals or not key:
+            raise UsageError(f'{option} "{given}": write parameters as name=value, lists with colons (0:0.1:1)')
+        values[key] = value
+    return name, values
 
 
 def distinct(choices: Iterable[Choice]) -> list[Choice]:
@@ -150,10 +170,10 @@ def assignments(option: str, texts: Iterable[str]) -> dict[str, str]:
     return values
 
 
-def _literal(text: str) -> Any:
+def literal(text: str) -> Any:
     """What a user's own function gets: a number, true, false or a text; a list where there are colons."""
     if ":" in text:
-        return [_literal(part) for part in text.split(":")]
+        return [literal(part) for part in text.split(":")]
     if text in ("true", "false"):
         return text == "true"
     for kind in (int, float):

@@ -39,7 +39,7 @@ def test_a_users_own_policy() -> None:
     assert run.policy.endswith("test_simulating:Ten")
     assert repr(run).startswith("<Simulation of ")
     fair = simulate(instance, "fair", delay=0)
-    assert (fair.policy, fair.parameters["delay"], fair.service) == ("fair", 0, "<Service Levels>")
+    assert (fair.policy, fair.parameters["delay"], fair.service) == ("fair", 0, "levels")
 
 
 def test_the_same_seed_gives_the_same_run() -> None:
@@ -48,7 +48,7 @@ def test_the_same_seed_gives_the_same_run() -> None:
     runs = [simulate(instance, "probabilistic", service, seed=4) for service in (None, "levels", Levels, Levels())]
     assert all((run.record == runs[0].record).all() for run in runs)
     assert {run.schedule for run in (simulate(instance, "rand", seed=seed) for seed in range(9))} != {runs[0].schedule}
-    assert simulate(instance, "dl", "recorded").service == "<Service Recorded>"
+    assert simulate(instance, "dl", "recorded").service == "recorded"
 
 
 def test_times_are_whole_microseconds() -> None:

@@ -1,0 +1,274 @@
+"""`optsched simulate`: policies over time, on instances x policies x seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from optsched import __version__
+from optsched.cli import arguments, completing
+from optsched.errors import HeuristicFailed, UsageError
+
+if TYPE_CHECKING:
+    from optsched.cli.streams import Sink, Write
+    from optsched.instance import Instance
+    from optsched.simulating import Simulation
+
+__all__ = ["simulate"]
+
+#: How tables of jobs may be written.
+JOBS = (".csv", ".parquet")
+
+
+@click.command()
+@click.argument("instances", nargs=-1, required=True, metavar="INSTANCE...", shell_complete=completing.instances)
+@click.option(
+    "--policy",
+    "policies",
+    multiple=True,
+    required=True,
+    metavar="H[,K=V...]",
+    help="A heuristic, your own as package.module:class, or solve. Lists with colons.",
+    shell_complete=completing.heuristics,
+)
+@click.option(
+    "--service",
+    metavar="S[,K=V...]",
+    help="How long tasks take: levels (their times by locality), or recorded. By default levels.",
+)
+@click.option("--heartbeat", type=float, default=3, show_default=True, help="Seconds between a node's; 0: none.")
+@click.option(
+    "--assign",
+    type=click.Choice(["all", "one"]),
+    default="all",
+    show_default=True,
+    help="Tasks that a heartbeat starts: for all free slots, or one of each kind.",
+)
+@click.option(
+    "--slowstart",
+    type=float,
+    default=0.05,
+    show_default=True,
+    help="Share of a job's maps that ends before its reduces start.",
+)
+@click.option("--until", type=float, metavar="S", help="Stop at this time of the instance's clock.")
+@click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Seeds for each policy.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The first of them.")
+@click.option(
+    "--jobs", metavar="FILE", help="Write a row for each job, too: .csv or .parquet.", shell_complete=completing.files
+)
+@click.option(
+    "--schedule",
+    metavar="FILE.json",
+    help="Write what the one run did, too: node and start of each task.",
+    shell_complete=completing.files,
+)
+@arguments.record_options
+def simulate(
+    instances: tuple[str, ...],
+    policies: tuple[str, ...],
+    service: str | None,
+    heartbeat: float,
+    assign: str,
+    slowstart: float,
+    until: float | None,
+    repeats: int,
+    seed: int,
+    jobs: str | None,
+    schedule: str | None,
+    form: str | None,
+    output: str | None,
+) -> None:
+    """Run policies over time: jobs arrive, tasks end, slots are offered at heartbeats.
+
+    INSTANCE is a file, a folder, a name from `list instances`, or a pattern of files or of such names. The table has a
+    row for each run: when the last task ended, how long jobs took from arrival to end, and how near maps were to their
+    data. JSON and CSV hold one record for each run. A batch heuristic, and `solve`, decides about all that waits as
+    often as something happens, or every `period` seconds, or once `on_free` slots are free. `observed` runs a trace
+    again.
+
+    Exit code 4 if a policy failed, or left tasks waiting for ever.
+    """
+    from optsched.cli.streams import collected, replacing
+    from optsched.studies.choices import groups_of
+
+    _check_jobs(jobs)
+    form = arguments.format_of(form, output)
+    made = _service(service)
+    chosen = {text: _policy(text) for text in dict.fromkeys(policies)}
+    given = [instance for group in groups_of(instances) for instance in group.instances]
+    runs = len(given) * len(chosen) * repeats
+    if schedule is not None and runs != 1:
+        raise UsageError(f"--schedule is of one run, and these are {runs}: name one instance and one policy")
+    rules: dict[str, Any] = {
+        "service": made,
+        "heartbeat": heartbeat,
+        "assign": assign,
+        "slowstart": slowstart,
+        "until": until,
+    }
+
+    def found(step: Callable[[str], None]) -> Iterator[Simulation]:
+        from optsched.simulating import simulate as run_over_time
+
+        for instance in given:
+            for text, (policy, values) in chosen.items():
+                for drawn_by in range(seed, seed + repeats):
+                    step(f"{instance.name} {text}")
+                    yield run_over_time(instance, policy, seed=drawn_by, **rules, **values)
+
+    def sink(write: Write) -> Sink[Simulation]:
+        return _sink(str(form), write, output, given, repeats)
+
+    with nullcontext() if jobs is None else replacing(jobs) as file:
+        done = collected(found, sink, output, f"of {runs} runs", runs)
+        if file is not None and jobs is not None:
+            file.write(_jobs(done, jobs))
+    if schedule is not None:
+        (run,) = done
+        arguments.emit_json({"instance": run.instance.name, "schedule": run.schedule.to_dict(run.instance)}, schedule)
+    for run in done:
+        if run.unfinished and not run.starved:
+            arguments.note(f"{run.instance.name}, {run.policy}: {run.unfinished}")
+    left = [f'{run.instance.name}: policy "{run.policy}": {run.unfinished}' for run in done if run.starved]
+    if left:
+        raise HeuristicFailed(*left)
+
+
+def _policy(text: str) -> tuple[Any, dict[str, Any]]:
+    """A policy and its parameters."""
+    from optsched.simulating import SOLVE
+    from optsched.studies.choices import chosen, literal, parted
+
+    name, texts = parted(text, "--policy")
+    values = {key: literal(value) for key, value in texts.items()}
+    if name == SOLVE:
+        return name, values
+    entry = chosen(name).entry
+    if entry.online:
+        choice = chosen(text)
+        return choice.entry, dict(choice.parameters)
+    return entry, values
+
+
+def _service(text: str | None) -> Any:
+    """A service with its parameters; None: the policy's usual one."""
+    from optsched.errors import nearest
+    from optsched.simulating.services import SERVICES
+    from optsched.studies.choices import literal, parted
+
+    if text is None:
+        return None
+    name, texts = parted(text, "--service")
+    if name not in SERVICES:
+        raise UsageError(f'there is no service "{name}"; {nearest(name, list(SERVICES))}')
+    try:
+        return SERVICES[name](**{key: literal(value) for key, value in texts.items()})
+    except TypeError:
+        raise UsageError(f'--service "{text}": {name} has no parameter {", ".join(texts)}') from None
+
+
+def _check_jobs(path: str | None) -> None:
+    """Raise UsageError where the table of jobs could not be written: before anything is run."""
+    if path is None:
+        return
+    if not path.endswith(JOBS):
+        raise UsageError(f"--jobs {path}: give a file that ends in {' or '.join(JOBS)}")
+    if path.endswith(".parquet"):
+        from importlib.util import find_spec
+
+        if not (find_spec("pyarrow") or find_spec("fastparquet")):
+            raise UsageError(f"--jobs {path}: parquet needs pyarrow; install it, or write .csv")
+
+
+def _jobs(done: Sequence[Simulation], path: str) -> bytes:
+    """The jobs of all runs, each with what it is of."""
+    from io import BytesIO
+
+    import pandas as pd
+
+    parts = [run.jobs.assign(instance=run.instance.name, policy=run.policy, seed=run.seed) for run in done]
+    table = pd.concat(parts, ignore_index=True)
+    first = ["instance", "policy", "seed"]
+    table = table[[*first, *(name for name in table.columns if name not in first)]]
+    if path.endswith(".csv"):
+        return table.to_csv(index=False, lineterminator="\n").encode()
+    file = BytesIO()
+    table.to_parquet(file, index=False)
+    return file.getvalue()
+
+
+def _sink(form: str, write: Write, output: str | None, given: Sequence[Instance], repeats: int) -> Sink[Simulation]:
+    """What puts out the runs."""
+    from optsched.cli.streams import Records
+
+    if form in arguments.TABLES:
+        return _Rows(write, output, form, len(given) > 1, repeats > 1)
+    fields = ["version", *FIELDS]
+    return Records(form, write, fields, lambda run: {"version": __version__, **run.record_of()})
+
+
+#: The fields of a record of a run.
+FIELDS = (
+    "instance",
+    "instance_sha256",
+    "policy",
+    "parameters",
+    "seed",
+    "service",
+    "heartbeat",
+    "assign",
+    "slowstart",
+    "until",
+    "tasks",
+    "ended",
+    "jobs",
+    "jobs_ended",
+    "makespan",
+    "mean_job_time",
+    "median_job_time",
+    "longest_job_time",
+    "maps_node",
+    "maps_rack",
+    "maps_remote",
+    "offers",
+    "unfinished",
+)
+
+
+class _Rows:
+    """Puts out a table at the end, with a row for each run."""
+
+    def __init__(self, write: Write, output: str | None, form: str, several: bool, repeated: bool) -> None:
+        self._write, self._output, self._form = write, output, form
+        self._first = (*(("instance",) if several else ()), "policy", *(("seed",) if repeated else ()))
+        self._rows: list[list[str]] = []
+
+    def add(self, run: Simulation) -> None:
+        record = run.record_of()
+        maps = max(1, sum(run.locality.values()))
+        self._rows.append(
+            [
+                *(str(record[name]) for name in self._first),
+                f"{record['ended']}/{record['tasks']}",
+                *(_seconds(record[name]) for name in ("makespan", "mean_job_time", "median_job_time")),
+                _seconds(record["longest_job_time"]),
+                *(f"{100 * count / maps:.1f} %" for count in run.locality.values()),
+            ]
+        )
+
+    def close(self) -> None:
+        from optsched.cli.streams import drawn
+        from optsched.printing import Table, render
+
+        numbers = ("tasks", "makespan", "mean job", "median job", "longest job", "node", "rack", "remote")
+        table = Table((*self._first, *numbers), self._rows, frozenset((*numbers, "seed")))
+        self._write(render(table, drawn(self._output), self._form))
+
+
+def _seconds(time: float | None) -> str:
+    """Seconds as a table shows them."""
+    return "-" if time is None else f"{time:,.1f} s"

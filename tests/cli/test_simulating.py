@@ -1,0 +1,119 @@
+"""`optsched simulate`: tables, records, files of jobs and schedules, and runs that do not end."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from optsched.cli.simulating import FIELDS
+from optsched.instances.files import load, save
+from optsched.simulating import simulate
+from tests.command_line import run
+from tests.simulating.workloads import arriving
+
+
+@pytest.fixture
+def day(tmp_path: Path) -> Path:
+    """A small workload over time, as a file."""
+    path = tmp_path / "day.json"
+    save(arriving(1), path)
+    return path
+
+
+def test_a_row_for_each_run(day: Path) -> None:
+    """Tests the table of several policies, and of several seeds."""
+    done = run("simulate", str(day), "--policy", "fair,delay=0", "--policy", "lsap-sched,period=2")
+    assert done.exit_code == 0, done.stderr
+    head, _, *rows = done.stdout.splitlines()
+    assert head.split()[:2] == ["policy", "tasks"]
+    assert [row.split()[:2] for row in rows] == [["fair", "17/17"], ["lsap-sched", "17/17"]]
+    seeds = run("simulate", str(day), "--policy", "rand", "--repeats", "3", "--seed", "5").stdout.splitlines()[2:]
+    assert [row.split()[:2] for row in seeds] == [["rand", str(seed)] for seed in (5, 6, 7)]
+    save(arriving(2), day.with_name("night.json"))
+    two = run("simulate", str(day.parent), "--policy", "dl", "--format", "markdown").stdout
+    assert two.splitlines()[0].startswith("| instance")
+
+
+def test_records_are_what_simulate_gives(day: Path, tmp_path: Path) -> None:
+    """Tests the record of a run with every rule, as JSON and as CSV."""
+    rules = ["--heartbeat", "2", "--assign", "one", "--slowstart", "0.5", "--service", "levels,factors=1:2:3"]
+    command = ["simulate", str(day), "--policy", "solve,problem=lsap,period=4", "--seed", "3", *rules]
+    (record,) = json.loads(run(*command, "--format", "json").stdout)
+    own = simulate(load(day), "solve", heartbeat=2, assign="one", slowstart=0.5, seed=3, problem="lsap", period=4)
+    assert list(record) == ["version", *FIELDS]
+    told = own.record_of()
+    assert {name: record[name] for name in told if name != "service"} == {
+        name: value for name, value in told.items() if name != "service"
+    }
+    assert record["service"] == "levels,factors=1:2:3"
+    assert run(*command, "--output", str(tmp_path / "runs.csv")).exit_code == 0
+    (row,) = csv.DictReader((tmp_path / "runs.csv").read_text().splitlines())
+    assert float(row["makespan"]) == record["makespan"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_files_of_jobs(day: Path, tmp_path: Path, suffix: str) -> None:
+    """Tests that the jobs of all runs are written, each with what it is of."""
+    pandas = pytest.importorskip("pandas")
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+    path = tmp_path / f"jobs{suffix}"
+    done = run("simulate", str(day), "--policy", "fair", "--policy", "dl", "--jobs", str(path))
+    assert done.exit_code == 0, done.stderr
+    table = pandas.read_csv(path) if suffix == ".csv" else pandas.read_parquet(path)
+    assert table.columns[:4].tolist() == ["instance", "policy", "seed", "job_id"]
+    assert table["policy"].tolist() == ["fair"] * 3 + ["dl"] * 3
+    own = simulate(load(day), "dl").jobs
+    assert table["turnaround_time"].tolist()[3:] == own["turnaround_time"].tolist()
+
+
+def test_the_schedule_of_a_run(day: Path, tmp_path: Path) -> None:
+    """Tests that node and start of each task are written by their ids, of one run alone."""
+    path = tmp_path / "schedule.json"
+    assert run("simulate", str(day), "--policy", "dl", "--schedule", str(path)).exit_code == 0
+    instance = load(day)
+    assert json.loads(path.read_text())["schedule"] == simulate(instance, "dl").schedule.to_dict(instance)
+    several = run("simulate", str(day), "--policy", "dl", "--repeats", "2", "--schedule", str(path))
+    assert (several.exit_code, several.stderr.count("\n")) == (2, 1)
+    assert "--schedule is of one run, and these are 2" in several.stderr
+
+
+def test_runs_that_do_not_end(day: Path) -> None:
+    """Tests a note where a run was stopped as asked, and exit code 4 where nothing starts any more."""
+    stopped = run("simulate", str(day), "--policy", "dl", "--until", "5")
+    assert stopped.exit_code == 0
+    assert "arriving-1, dl: stopped at 5 s, as asked" in stopped.stderr
+    begun = run("simulate", str(day), "--policy", "tests.cli.test_simulating:Idle")
+    assert begun.exit_code == 4
+    assert '"tests.cli.test_simulating:Idle": 12 maps wait: the policy started nothing in 100 rounds' in begun.stderr
+
+
+class Idle:
+    """Starts nothing."""
+
+    def offer(self, offer: object, view: object) -> list[int]:
+        return []
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["--policy", "farr"], 'there is no heuristic "farr"; did you mean "fair"'),
+        (["--policy", "fair,delay"], '--policy "fair,delay": write parameters as name=value'),
+        (["--policy", "solve"], "every round is solved: name the problem that is posed"),
+        (["--policy", "dl", "--service", "level"], 'there is no service "level"; did you mean "levels"?'),
+        (["--policy", "dl", "--service", "levels,factor=1"], "levels has no parameter factor"),
+        (["--policy", "dl", "--jobs", "jobs.xls"], "give a file that ends in .csv or .parquet"),
+        (["--policy", "dl", "--heartbeat", "-1"], "heartbeat=-1.0: give a number that is 0 or more"),
+        ([], "Missing option '--policy'"),
+    ],
+)
+def test_wrong_usage(day: Path, given: list[str], told: str) -> None:
+    """Tests exit code 2 and one line for each thing that is wrong."""
+    done = run("simulate", str(day), *given)
+    assert done.exit_code == 2
+    assert done.stderr.count("\n") == 1
+    assert told in done.stderr
