@@ -92,9 +92,7 @@ def drawn(seed: int, emission: Emission) -> Instance:
     progress = rng.uniform(0, 1, MAPS).round(2)
     node = rng.integers(0, NODES, MAPS)
     emitted = emission(size, progress, rng).round(3)
-    shuffle = Shuffle(
-        np.repeat(np.arange(MAPS), REDUCES), np.tile(MAPS + np.arange(REDUCES), MAPS), size.ravel(), emitted.ravel()
-    )
+    shuffle = Shuffle(np.repeat(np.arange(MAPS), REDUCES), np.tile(MAPS + np.arange(REDUCES), MAPS), size.ravel())
     workload = Workload(
         [f"m{map}" for map in range(1, MAPS + 1)] + [f"f{reduce}" for reduce in range(1, REDUCES + 1)],
         kind=[MAP] * MAPS + [REDUCE] * REDUCES,
@@ -109,6 +107,7 @@ def drawn(seed: int, emission: Emission) -> Instance:
         status=[RUNNING] * MAPS + [PENDING] * REDUCES,
         node=[*node, *[-1] * REDUCES],
         bytes_read=[*(progress * BLOCK), *[np.nan] * REDUCES],
+        emitted=emitted.ravel(),
     )
     return Instance(cluster, workload, state)
 

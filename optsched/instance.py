@@ -179,7 +179,10 @@ class Instance(Part):
 
     def taken(self, tasks: Ints, jobs: Ints) -> Instance:
         """The instance with the given tasks and jobs alone, numbered anew, and all nodes and groups."""
-        return self._with(workload=self.workload.taken(tasks, jobs), state=self.state.taken(tasks))
+        shuffle, entries = self.workload.shuffle, np.zeros(0, dtype=np.int64)
+        if shuffle is not None:
+            entries = shuffle.between(tasks, len(self.workload))[1]
+        return self._with(workload=self.workload.taken(tasks, jobs), state=self.state.taken(tasks, entries))
 
     def _with(self, **parts: Part) -> Instance:
         """The same with other parts, which are not checked."""
@@ -296,7 +299,9 @@ def _content(instance: Instance) -> Iterator[tuple[str, Any]]:
     unsaid = ("times",) if np.isnan(workload.times).all() else ()  # an instance of before there were times is the same
     yield from walk("workload", workload, ("rate_in_by_type", *unsaid))
     moved = {column.attribute: column.digest for column in columns_of(State) if column.digest}
-    yield from walk("state", instance.state, ("time", *moved))
+    yield from walk("state", instance.state, ("time", "emitted", *moved))
+    if workload.shuffle is not None:
+        yield "workload.shuffle.emitted", instance.state.emitted
     for attribute, name in moved.items():
         yield from walk(name, getattr(instance.state, attribute))
     for name in named:

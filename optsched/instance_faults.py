@@ -129,7 +129,7 @@ def column_faults(cluster: Cluster, workload: Workload, state: State) -> Iterato
         told = f"{rates.values[entry]} must be a rate in MB/s, 0 or more"
         yield Fault(_entry("nodes", "running_rates", rates, entry), told)
     yield from _matrix_faults(cluster, workload)
-    yield from _shuffle_faults(workload)
+    yield from _shuffle_faults(workload, state)
     yield from _link_faults(cluster.topology)
 
 
@@ -367,13 +367,14 @@ def _time_faults(workload: Workload) -> Iterator[Fault]:
         yield from number_faults("tasks", f"times.{name}", times[:, level])
 
 
-def _shuffle_faults(workload: Workload) -> Iterator[Fault]:
+def _shuffle_faults(workload: Workload, state: State) -> Iterator[Fault]:
     shuffle, tasks = workload.shuffle, len(workload)
     if shuffle is None:
         return
-    for name in (*shuffle.ENDS, *shuffle.AMOUNTS):
-        if getattr(shuffle, name).shape != (len(shuffle),):
-            yield Fault(f"shuffle.{name}", f"has shape {getattr(shuffle, name).shape}, not {(len(shuffle),)}")
+    amounts = {"size": shuffle.size, "emitted": state.emitted}
+    for name, values in {"map": shuffle.map, "reduce": shuffle.reduce, **amounts}.items():
+        if values.shape != (len(shuffle),):
+            yield Fault(f"shuffle.{name}", f"has shape {values.shape}, not {(len(shuffle),)}")
             return
     for name, kind in (("map", MAP), ("reduce", REDUCE)):
         indices = getattr(shuffle, name)
@@ -383,8 +384,8 @@ def _shuffle_faults(workload: Workload) -> Iterator[Fault]:
         of_kind = np.append(workload.kind, kind)[np.where(known, indices, tasks)] == kind
         for row in np.flatnonzero(~of_kind).tolist():
             yield Fault(f"shuffle[{row}].{name}", f'task "{workload.task_ids[indices[row]]}" is no {name}')
-    for name in shuffle.AMOUNTS:
-        yield from number_faults("shuffle", name, getattr(shuffle, name))
+    for name, values in amounts.items():
+        yield from number_faults("shuffle", name, values)
     for row in np.flatnonzero(np.isnan(shuffle.size)).tolist():
         yield Fault(f"shuffle[{row}].size", "is not given")
 

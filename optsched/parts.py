@@ -188,22 +188,20 @@ class Topology(Part):
 
 @dataclass(frozen=True, eq=False)
 class Shuffle(Part):
-    """What maps send to reduces: parallel columns of task indices and MB (`emitted` so far, NaN where unknown)."""
+    """What maps send to reduces in all: parallel columns of task indices and MB."""
 
-    #: The columns of task indices, and those of MB.
+    #: The columns of task indices; and the fields in MB, of which the state holds `emitted`.
     ENDS: ClassVar = ("map", "reduce")
     AMOUNTS: ClassVar = ("size", "emitted")
 
     map: Ints
     reduce: Ints
     size: Floats
-    emitted: Floats
 
     def __post_init__(self) -> None:
         for name in self.ENDS:
             object.__setattr__(self, name, read_only(getattr(self, name), np.int64))
-        for name in self.AMOUNTS:
-            object.__setattr__(self, name, read_only(getattr(self, name), np.float64))
+        object.__setattr__(self, "size", read_only(self.size, np.float64))
 
     def __len__(self) -> int:
         return int(self.map.size)  # also where it is no list, which is a fault
@@ -211,13 +209,13 @@ class Shuffle(Part):
     def __repr__(self) -> str:
         return brief(f"Shuffle: {counted(len(self), 'transfer')}")
 
-    def between(self, tasks: Ints, count: int) -> Shuffle:
-        """The entries between two of the given tasks out of so many, which are numbered anew in the order given."""
+    def between(self, tasks: Ints, count: int) -> tuple[Shuffle, Ints]:
+        """The entries between two of the given tasks out of so many, which are numbered anew; and which these are."""
         number = np.full(count, -1)
         number[tasks] = np.arange(len(tasks))
         ends = number[self.map], number[self.reduce]
         keep = (ends[0] >= 0) & (ends[1] >= 0)
-        return Shuffle(ends[0][keep], ends[1][keep], self.size[keep], self.emitted[keep])
+        return Shuffle(ends[0][keep], ends[1][keep], self.size[keep]), np.flatnonzero(keep)
 
 
 @dataclass(frozen=True, eq=False)
@@ -342,7 +340,7 @@ class Workload(Part):
         pairs, shuffle = self.pairs, self.shuffle
         if pairs is not None:
             pairs = Pairs(_taken(pairs.cost, tasks), _taken(pairs.demand, tasks), _taken(pairs.allowed, tasks))
-        between = None if shuffle is None else shuffle.between(tasks, len(self))
+        between = None if shuffle is None else shuffle.between(tasks, len(self))[0]
         return replace(self._with_rows(tasks, jobs, hindsight=True), shuffle=between, pairs=pairs)
 
     def _with_rows(self, tasks: Ints, jobs: Ints, hindsight: bool) -> Workload:
@@ -367,7 +365,8 @@ class State(Part):
     are MB of its input that each task has read (Shen et al.'s d_j), or NaN. `out_in_use`, shape (nodes,), is the rate
     at which each node gives data out, in MB/s (Hsu and Freeh's r_out; default 0). `running_rates` holds, for each node,
     the input rates of tasks that run there but are not listed as tasks, in MB/s. `group_running_tasks`, shape
-    (groups,), counts tasks of a group that run but are not listed as tasks (-1: not given).
+    (groups,), counts tasks of a group that run but are not listed as tasks (-1: not given). `emitted`, shape (entries
+    of the shuffle,), are MB that the map has given out so far, or NaN.
     """
 
     status: Annotated[Ints, _column("tasks", "choice", PENDING, field="state", choices=STATES)]
@@ -382,6 +381,7 @@ class State(Part):
     group_running_tasks: Annotated[
         Ints, _column("groups", "integer", -1, field="running_tasks", digest="workload.group_running_tasks")
     ] = _DEFAULT
+    emitted: Floats = _DEFAULT
     time: float = 0
 
     def __post_init__(self) -> None:
@@ -393,23 +393,32 @@ class State(Part):
             values = getattr(self, column.attribute)
             if values is not None or column.table in counts:
                 object.__setattr__(self, column.attribute, column.filled(values, counts.get(column.table, 0)))
+        if self.emitted is not None or "shuffle" in counts:
+            emitted = np.full(counts["shuffle"], np.nan) if self.emitted is None else self.emitted
+            object.__setattr__(self, "emitted", read_only(emitted, np.float64))
 
     def __repr__(self) -> str:
         tasks = ", ".join(f"{np.count_nonzero(self.status == row)} {name}" for row, name in enumerate(STATES))
         return brief(f"State: {tasks}; {counted(int(self.idle_slots.sum()), 'idle slot')}")
 
     def of(self, workload: Workload) -> State:
-        """The same with the columns that were left out, and whose length only the workload tells."""
-        if self.group_running_tasks is not None:
+        """The same with the columns that were left out, and whose length only the workload tells.
+
+        Where there is no shuffle, nothing is emitted, and where nothing of that is said it is not known.
+        """
+        entries = 0 if workload.shuffle is None else len(workload.shuffle)
+        said = self.emitted is not None and bool(self.emitted.size) == bool(entries)
+        if self.group_running_tasks is not None and said:
             return self
-        whole = replace(self)
-        whole._fill({"groups": len(workload.group_ids)})
+        whole = replace(self) if said else replace(self, emitted=_DEFAULT)
+        whole._fill({"groups": len(workload.group_ids), "shuffle": entries})
         return whole
 
-    def taken(self, tasks: Ints) -> State:
-        """The state with the given tasks alone, and all nodes."""
+    def taken(self, tasks: Ints, entries: Ints) -> State:
+        """The state with the given tasks and entries of the shuffle alone, and all nodes."""
         columns = [column.attribute for column in columns_of(State) if column.table == "tasks"]
-        return replace(self, **{name: getattr(self, name)[tasks] for name in columns})
+        kept = {name: getattr(self, name)[tasks] for name in columns}
+        return replace(self, **kept, emitted=self.emitted[entries])
 
     @classmethod
     def initial(
@@ -424,7 +433,7 @@ class State(Part):
             for column in columns_of(State)
         }
         given = {name: values for name, values in columns.items() if values is not None}
-        return cls(**{**defaults, **given}, time=time)
+        return cls(**{**defaults, **given}, time=time).of(workload)
 
 
 #: The metadata of the attributes of each part, by their names.

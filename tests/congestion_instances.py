@@ -83,7 +83,6 @@ def instances(draw: st.DrawFn) -> Instance:
         [sender for sender, _ in sent],
         [receiver for _, receiver in sent],
         column(st.sampled_from([0.0, 1.0, 12.8]), len(sent)),
-        [np.nan] * len(sent),
     )
     holders = column(st.lists(st.integers(0, nodes - 1), unique=True, max_size=2), tasks)
     workload = Workload(

@@ -45,11 +45,11 @@ def barred_case() -> TransmissionReduces:
         job=[0, 0, 0],
         job_ids=["J"],
         size=[10.0, np.nan, np.nan],
-        shuffle=Shuffle([0, 0], [1, 2], [5.0, 5.0], [5.0, 5.0]),
+        shuffle=Shuffle([0, 0], [1, 2], [5.0, 5.0]),
     )
     running = {"status": [1, 1, 0], "node": [0, 0, -1], "idle_reduce_slots": [1, 2]}
-    state = State.initial(cluster, workload, **running, bytes_read=[10.0, np.nan, np.nan])
-    return TransmissionReduces(Instance(cluster, workload, state))
+    progress = {"bytes_read": [10.0, np.nan, np.nan], "emitted": [5.0, 5.0]}
+    return TransmissionReduces(Instance.initial(cluster, workload, **running, **progress))
 
 
 def equal_costs(idle: int = 3) -> TransmissionMaps:

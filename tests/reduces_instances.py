@@ -47,7 +47,7 @@ def posed(
         kind=[MAP] + [REDUCE] * (tasks - 1),
         job=[0, *(jobs or [0] * reduces), *(job for job, _ in running)],
         job_ids=["j0", "j1"],
-        shuffle=Shuffle([0] * reduces, range(1, reduces + 1), sent, np.full(reduces, np.nan)),
+        shuffle=Shuffle([0] * reduces, range(1, reduces + 1), sent),
     )
     state = State.initial(
         cluster,

@@ -55,7 +55,7 @@ def nouns() -> dict[str, Any]:
         optsched.mine("dl,reading=heartbeat", "lsap", budget=40),
         optsched.study("papers/guo-fig2", "lsap", "dl"), next(iter(library().values())), FAMILIES["mixed"], seen[0],
         HEURISTICS["labl"], next(iter(waves("lsap", lsap.instance, "dl"))),
-        Shuffle([0] * 999, [1] * 999, np.ones(999), np.ones(999)), Pairs(cost=np.ones((99, 99))),
+        Shuffle([0] * 999, [1] * 999, np.ones(999)), Pairs(cost=np.ones((99, 99))),
         Topology("links", links=tuple((str(end), "s", 1.0) for end in range(999))),
         optsched.Sweep("gaps.sqlite" * 99, [{"record": None}] * 9000),
     ]  # fmt: skip

@@ -254,7 +254,7 @@ def test_loads_do_not_depend_on_the_order_of_rates() -> None:
 
 def test_shares_of_a_shuffle_do_not_depend_on_its_order() -> None:
     """Tests that what a reduce reads from a node is added as decimals: entries in any order make one class of tasks."""
-    shuffle = Shuffle([0, 1, 2, 2, 1, 0], [3, 3, 3, 4, 4, 4], [0.1, 0.2, 0.3, 0.3, 0.2, 0.1], [np.nan] * 6)
+    shuffle = Shuffle([0, 1, 2, 2, 1, 0], [3, 3, 3, 4, 4, 4], [0.1, 0.2, 0.3, 0.3, 0.2, 0.1])
     workload = Workload(
         ["m1", "m2", "m3", "r1", "r2"], kind=[MAP] * 3 + [REDUCE] * 2, rate_in=[1.0] * 5, shuffle=shuffle
     )

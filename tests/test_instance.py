@@ -50,6 +50,11 @@ def test_initial() -> None:
     assert Instance(nodes, grouped, left_out).state.group_running_tasks.tolist() == [-1, -1]
     assert Instance(nodes, grouped).with_state(left_out).state.group_running_tasks.tolist() == [-1, -1]
     assert made.with_state(made.state).state is made.state
+    sending = Workload(["m", "r"], kind=[0, 1], shuffle=Shuffle([0], [1], [5.0]))
+    state = State.initial(nodes, sending, emitted=[2])
+    assert Instance(nodes, sending, state).state is state
+    assert np.isnan(Instance(nodes, sending).state.emitted).tolist() == [True]
+    assert Instance(nodes, replace(sending, shuffle=None), state).state.emitted.size == 0
     with pytest.raises(TypeError, match="idle"):
         Instance.initial(nodes, tasks, idle=[1, 1])
 
@@ -131,7 +136,7 @@ def test_what_says_nothing_is_left_out() -> None:
     workload = Workload(
         ["t"],
         rate_in_by_type=np.full((1, 3), np.nan),
-        shuffle=Shuffle(nothing.astype(int), nothing.astype(int), nothing, nothing),
+        shuffle=Shuffle(nothing.astype(int), nothing.astype(int), nothing),
         pairs=Pairs(),
     )
     assert Instance(cluster, workload).sha256 == Instance(Cluster(["a"]), Workload(["t"])).sha256

@@ -238,13 +238,21 @@ NAN = np.nan
             ],
         ),
         (
-            lambda: instance_of(tasks=workload(shuffle=Shuffle([0], [2, 2], [1.0], [NAN]))),
+            lambda: instance_of(tasks=workload(shuffle=Shuffle([0], [2, 2], [1.0]))),
             [
                 "shuffle.reduce: has shape (2,), not (1,)",
             ],
         ),
         (
-            lambda: instance_of(tasks=workload(shuffle=Shuffle([0, 2, 5], [2, 1, -1], [1.0, -1, NAN], [NAN] * 3))),
+            lambda: instance_of(tasks=workload(shuffle=Shuffle([0, 1], [2, 2], [1, 2])), state={"emitted": [1, -1]}),
+            ["shuffle[1].emitted: -1.0 is negative"],
+        ),
+        (
+            lambda: instance_of(tasks=workload(shuffle=Shuffle([0, 1], [2, 2], [1, 2])), state={"emitted": [1]}),
+            ["shuffle.emitted: has shape (1,), not (2,)"],
+        ),
+        (
+            lambda: instance_of(tasks=workload(shuffle=Shuffle([0, 2, 5], [2, 1, -1], [1.0, -1, NAN]))),
             [
                 "shuffle[2].map: there is no task 5",
                 'shuffle[1].map: task "t3" is no map',

@@ -30,7 +30,7 @@ COLUMNS = [column for part in (Cluster, Workload, State) for column in columns_o
 TASK = schema(InstanceDocument)["$defs"]["Task"]
 
 #: What is no column of the format: ids, names of labels, and what has an index of its own.
-OTHERS = {"time", "rate_in_by_type", "topology", "shuffle", "pairs"}
+OTHERS = {"time", "emitted", "rate_in_by_type", "topology", "shuffle", "pairs"}
 
 
 @pytest.mark.parametrize("part", [Cluster, Workload, State])
@@ -80,7 +80,7 @@ def test_what_is_foreseen_of_a_workload() -> None:
     resources = {"cpu": np.array([1.0, 2.0, 3.0])}
     given |= {"demand": resources, "demand_shuffle": resources, "replicas": Ragged.from_rows([[0], [1], [0, 1]])}
     of_jobs = {column.attribute: np.arange(2) for column in columns_of(Workload) if column.table == "jobs"}
-    shuffle = Shuffle([0], [1], [5.0], [1.0])
+    shuffle = Shuffle([0], [1], [5.0])
     workload = Workload(
         ["a", "b", "c"],
         **given,

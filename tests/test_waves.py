@@ -149,7 +149,7 @@ def reduces(count: int) -> Instance:
         reduce_slots=[2] * 3,
         topology=Topology("hops", hops={"node": 0, "rack": 1, "off_rack": 2}),
     )
-    shuffle = Shuffle([0] * count, range(1, count + 1), np.full(count, 3.0), np.full(count, np.nan))
+    shuffle = Shuffle([0] * count, range(1, count + 1), np.full(count, 3.0))
     kind, job = [MAP] + [REDUCE] * count, [0] * (count + 1)
     names = ["m", *(f"r{task}" for task in range(count))]
     workload = Workload(names, kind=kind, job=job, job_ids=["J"], shuffle=shuffle)

@@ -138,7 +138,7 @@ def problems(draw: st.DrawFn, **fixed: str) -> Traffic:
     if chosen:
         sizes = np.array(column(st.integers(0, 9), len(chosen))) * unit
         ends = np.array(chosen)
-        shuffle = Shuffle(ends[:, 0], ends[:, 1], sizes, np.full(len(chosen), NAN))
+        shuffle = Shuffle(ends[:, 0], ends[:, 1], sizes)
     cluster = Cluster(
         ["n 1", "n_1", "4"][:nodes],
         datacenter=[*range(centers), *column(st.integers(0, centers - 1), nodes - centers)],

@@ -57,7 +57,7 @@ def example(placed: tuple[int, int] | None = None, reduce_slots: int = 2) -> Ins
         job_ids=["J"],
         size=[128.0, 128.0, np.nan, np.nan],
         replicas=Ragged.from_rows([[0], [1], [], []]),
-        shuffle=Shuffle([0, 0, 1, 1], [2, 3, 2, 3], np.ravel(SENT), np.full(4, np.nan)),
+        shuffle=Shuffle([0, 0, 1, 1], [2, 3, 2, 3], np.ravel(SENT)),
     )
     if placed is None:
         return Instance(cluster, workload)
@@ -129,7 +129,6 @@ def instances(draw: st.DrawFn, maps: int = 2, reduces: int = 2) -> Instance:
             [one for one, _ in sent],
             [other for _, other in sent],
             sent_size,
-            each(st.sampled_from([np.nan, 0.0, 1.0, 2.5]), len(sent)),
         ),
     )
     state = State.initial(
@@ -176,7 +175,6 @@ def drawn(seed: int, maps: int, reduces: int, nodes: int, slots: int = 2, reduce
             [one for one, _ in pairs],
             [other for _, other in pairs],
             rng.integers(1, 21, len(pairs)).astype(float),
-            [np.nan] * len(pairs),
         ),
     )
     return Instance(cluster, workload)
@@ -218,7 +216,7 @@ def rich(seed: int, slots: int | None = None) -> Transmission:
         job_ids=[f"j{job}" for job in range(jobs)],
         size=rng.choice(sizes, tasks),
         replicas=Ragged.from_rows([[node] for node in replicas]),
-        shuffle=Shuffle(senders, 1 + maps + receivers, sent.ravel()[entries], np.full(len(entries), np.nan)),
+        shuffle=Shuffle(senders, 1 + maps + receivers, sent.ravel()[entries]),
     )
     state = State.initial(
         cluster,

@@ -137,7 +137,7 @@ class SeenCosts:
         self._senders = np.unique(self._shuffle.map) if self._shuffle is not None else np.zeros(0, dtype=np.int64)
         self._ran: Ints | None = None
         self._finished: Bools | None = None
-        self._bytes_read: Floats = np.zeros(0)
+        self._progress = -1
 
     def _of_maps(self, view: View) -> Floats:
         if self._map_costs is None:
@@ -163,17 +163,18 @@ class SeenCosts:
     def _follow_maps(self, view: View) -> None:
         """Compute what nodes hold again where maps that send something are elsewhere, read on or finished since."""
         ran, finished = view.node[self._senders], view.status[self._senders] == FINISHED
-        read = view.bytes_read[self._senders]
+        progress = int(view.progress)
         known = self._finished is not None and np.array_equal(finished, self._finished)
-        known = known and np.array_equal(read, self._bytes_read, equal_nan=True)
+        known = known and progress == self._progress
         if known and self._ran is not None and np.array_equal(ran, self._ran):
             return
-        self._ran, self._finished, self._bytes_read, self._reduce_costs = ran, finished, read, None
+        self._ran, self._finished, self._progress, self._reduce_costs = ran, finished, progress, None
         if self._shuffle is None:
             self._held = np.zeros((len(self._reduces), len(view.cluster)))
             return
         if not known:
-            self._entries = seen_sizes(view.workload, self._shuffle, view.status, view.bytes_read, self._sizes)
+            told = view.emitted, view.status, view.bytes_read
+            self._entries = seen_sizes(view.workload, self._shuffle, *told, self._sizes)
         self._held = held(self._shuffle, self._entries, view.node, self._reduces, len(view.cluster))
 
 

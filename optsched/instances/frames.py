@@ -73,7 +73,7 @@ def to_frames(instance: Instance) -> dict[str, pd.DataFrame]:
         frames["shuffle"] = pd.DataFrame({name: [] for name in _LONG["shuffle"]})
     else:
         ends = {"map": tasks[shuffle.map], "reduce": tasks[shuffle.reduce]}
-        frames["shuffle"] = pd.DataFrame({**ends, "size": shuffle.size, "emitted": shuffle.emitted})
+        frames["shuffle"] = pd.DataFrame({**ends, "size": shuffle.size, "emitted": instance.state.emitted})
     return frames
 
 

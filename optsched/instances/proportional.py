@@ -30,7 +30,7 @@ def proportional_shuffle(map_job: Ints, output: Floats, reduce_job: Ints, receiv
     Returns
     -------
     Shuffle
-        One entry for each pair of a job, map after map; sizes to the byte, `emitted` unknown.
+        One entry for each pair of a job, map after map; sizes to the byte.
 
     Examples
     --------
@@ -49,4 +49,4 @@ def proportional_shuffle(map_job: Ints, output: Floats, reduce_job: Ints, receiv
     rank = np.arange(len(sender)) - np.repeat(np.cumsum(fan[map_job]) - fan[map_job], fan[map_job])
     receiver = order[first[map_job[sender]] + rank]
     size = np.round(received[receiver] * weight[sender] / whole[map_job[sender]], 6)
-    return Shuffle(sender, len(map_job) + receiver, size, np.full(len(size), np.nan))
+    return Shuffle(sender, len(map_job) + receiver, size)

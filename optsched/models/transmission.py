@@ -96,7 +96,7 @@ def build_pyomo(problem: Transmission, *, form: str | None = None, aggregate: bo
     >>> from optsched.solvers.algebraic import solve_pyomo
     >>> from optsched.solvers.profiles import load_profile
     >>> cluster = Cluster(["D1", "D2"], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
-    >>> shuffle = Shuffle(map=[0], reduce=[1], size=[10.0], emitted=[np.nan])
+    >>> shuffle = Shuffle(map=[0], reduce=[1], size=[10.0])
     >>> workload = Workload(
     ...     ["M1", "R1"], kind=[MAP, REDUCE], size=[128.0, 0.0], replicas=Ragged.from_rows([[1], []]), shuffle=shuffle)
     >>> problem = Transmission(Instance(cluster, workload))
@@ -351,7 +351,7 @@ def build_pulp(problem: Transmission, *, max_variables: int = MAX_VARIABLES) -> 
     --------
     >>> from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, Topology, Workload
     >>> cluster = Cluster(["D1", "D2"], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
-    >>> shuffle = Shuffle(map=[0], reduce=[1], size=[10.0], emitted=[np.nan])
+    >>> shuffle = Shuffle(map=[0], reduce=[1], size=[10.0])
     >>> workload = Workload(
     ...     ["M1", "R1"], kind=[MAP, REDUCE], size=[128.0, 0.0], replicas=Ragged.from_rows([[1], []]), shuffle=shuffle)
     >>> model = build_pulp(Transmission(Instance(cluster, workload)))

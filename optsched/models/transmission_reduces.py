@@ -64,7 +64,7 @@ def build_pyomo(problem: TransmissionReduces, *, aggregate: bool = True) -> Any:
     >>> from optsched.solvers.algebraic import solve_pyomo
     >>> from optsched.solvers.profiles import load_profile
     >>> cluster = Cluster(["D1", "D2"], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
-    >>> shuffle = Shuffle(map=[0, 0], reduce=[1, 2], size=[10.0, 5.0], emitted=[np.nan, np.nan])
+    >>> shuffle = Shuffle(map=[0, 0], reduce=[1, 2], size=[10.0, 5.0])
     >>> workload = Workload(["M1", "R1", "R2"], kind=[0, 1, 1], job=[0, 0, 0], job_ids=["J"], shuffle=shuffle)
     >>> state = State.initial(cluster, workload, status=[1, 0, 0], node=[0, -1, -1])
     >>> problem = TransmissionReduces(Instance(cluster, workload, state))
@@ -134,7 +134,7 @@ def build_pulp(problem: TransmissionReduces, *, max_variables: int = MAX_VARIABL
     --------
     >>> from optsched.instance import Cluster, Instance, Shuffle, State, Topology, Workload
     >>> cluster = Cluster(["D1", "D2"], reduce_slots=[0, 1], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
-    >>> shuffle = Shuffle(map=[0], reduce=[1], size=[10.0], emitted=[np.nan])
+    >>> shuffle = Shuffle(map=[0], reduce=[1], size=[10.0])
     >>> workload = Workload(["M1", "R1"], kind=[0, 1], shuffle=shuffle)
     >>> state = State.initial(cluster, workload, status=[1, 0], node=[0, -1])
     >>> build_pulp(TransmissionReduces(Instance(cluster, workload, state))).objective

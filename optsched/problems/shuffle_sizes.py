@@ -43,11 +43,11 @@ def estimated_sizes(instance: Instance, sizes: str = "extrapolated") -> Floats:
     --------
     Shen et al. 2016, note 10: M1 has emitted 5 MB at 90 %, M2 1 MB at 10 %, of blocks of 100 MB.
 
-    >>> from optsched.instance import Cluster, Shuffle, State, Workload
-    >>> shuffle = Shuffle(map=[0, 1], reduce=[2, 2], size=[5.5, 10.0], emitted=[5.0, 1.0])
+    >>> from optsched.instance import Cluster, Shuffle, Workload
+    >>> shuffle = Shuffle(map=[0, 1], reduce=[2, 2], size=[5.5, 10.0])
     >>> workload = Workload(["M1", "M2", "R1"], kind=[0, 0, 1], size=[100.0, 100.0, np.nan], shuffle=shuffle)
-    >>> cluster = Cluster(["D1"])
-    >>> instance = Instance(cluster, workload, State.initial(cluster, workload, bytes_read=[90.0, 10.0, np.nan]))
+    >>> progress = {"bytes_read": [90.0, 10.0, np.nan], "emitted": [5.0, 1.0]}
+    >>> instance = Instance.initial(Cluster(["D1"]), workload, **progress)
     >>> estimated_sizes(instance, "emitted").tolist(), estimated_sizes(instance).round(2).tolist()
     ([5.0, 1.0], [5.56, 10.0])
     """
@@ -62,20 +62,23 @@ def estimated_sizes(instance: Instance, sizes: str = "extrapolated") -> Floats:
         if unknown:
             told = "extrapolation needs the size of the block that the map reads, in MB"
             raise MissingField([Fault(f"tasks[{task}].size", told) for task in unknown], instance.name)
-    return seen_sizes(workload, shuffle, instance.state.status, instance.state.bytes_read, sizes)
+    state = instance.state
+    return seen_sizes(workload, shuffle, state.emitted, state.status, state.bytes_read, sizes)
 
 
-def seen_sizes(workload: Workload, shuffle: Shuffle, status: Ints, bytes_read: Floats, sizes: str) -> Floats:
+def seen_sizes(
+    workload: Workload, shuffle: Shuffle, emitted: Floats, status: Ints, bytes_read: Floats, sizes: str
+) -> Floats:
     """As `estimated_sizes`, but from what a scheduler sees: for a running map the entry's `size` need not be known."""
     if sizes == "actual":
         return shuffle.size
     finished = status[shuffle.map] == FINISHED
     if sizes == "emitted":
-        estimate = np.nan_to_num(shuffle.emitted, nan=0.0)
+        estimate = np.nan_to_num(emitted, nan=0.0)
     else:
         read = np.where(status == FINISHED, workload.size, bytes_read)
-        emitted = np.where(finished, shuffle.size, shuffle.emitted)
-        estimate = extrapolated(emitted, shuffle.map, shuffle.reduce, workload.size, read, workload.job)
+        sent = np.where(finished, shuffle.size, emitted)
+        estimate = extrapolated(sent, shuffle.map, shuffle.reduce, workload.size, read, workload.job)
     return np.where(finished, shuffle.size, estimate)
 
 

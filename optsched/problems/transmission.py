@@ -79,7 +79,7 @@ class Transmission(Problem):
     --------
     >>> from optsched.instance import Cluster, Ragged, Topology, Workload
     >>> cluster = Cluster(["D1", "D2"], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
-    >>> shuffle = Shuffle(map=[0], reduce=[1], size=[10.0], emitted=[np.nan])
+    >>> shuffle = Shuffle(map=[0], reduce=[1], size=[10.0])
     >>> workload = Workload(
     ...     ["M1", "R1"], kind=[MAP, REDUCE], size=[128.0, 0.0], replicas=Ragged.from_rows([[0], []]), shuffle=shuffle)
     >>> problem = Transmission(Instance(cluster, workload))

@@ -101,7 +101,7 @@ class ReduceBounds(ReduceTables):
     >>> cluster = Cluster(["D1", "D2"], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
     >>> workload = Workload(
     ...     ["M1", "R1"], kind=[MAP, REDUCE], size=[128.0, 0.0], replicas=Ragged.from_rows([[0], []]),
-    ...     shuffle=Shuffle(map=[0], reduce=[1], size=[10.0], emitted=[np.nan]))
+    ...     shuffle=Shuffle(map=[0], reduce=[1], size=[10.0]))
     >>> bounds = ReduceBounds(Transmission(Instance(cluster, workload)))
     >>> bounds.children(np.array([OPEN]), 0, bounds.free).tolist()[:2]
     [0, 40]

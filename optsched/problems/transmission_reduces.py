@@ -62,7 +62,7 @@ class TransmissionReduces(Problem):
     --------
     >>> from optsched.instance import Cluster, State, Shuffle, Topology, Workload
     >>> cluster = Cluster(["D1", "D2"], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
-    >>> shuffle = Shuffle(map=[0], reduce=[1], size=[10.0], emitted=[10.0])
+    >>> shuffle = Shuffle(map=[0], reduce=[1], size=[10.0])
     >>> workload = Workload(["M1", "R1"], kind=[0, 1], shuffle=shuffle)
     >>> state = State.initial(cluster, workload, status=[1, 0], node=[0, -1], idle_reduce_slots=[0, 1])
     >>> problem = TransmissionReduces(Instance(cluster, workload, state))

@@ -68,7 +68,7 @@ class ReduceTables:
     >>> cluster = Cluster(["D1", "D2"], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
     >>> workload = Workload(
     ...     ["M1", "R1"], kind=[MAP, REDUCE], size=[128.0, 0.0], replicas=Ragged.from_rows([[0], []]),
-    ...     shuffle=Shuffle(map=[0], reduce=[1], size=[10.0], emitted=[np.nan]))
+    ...     shuffle=Shuffle(map=[0], reduce=[1], size=[10.0]))
     >>> tables = ReduceTables(Transmission(Instance(cluster, workload)))
     >>> (tables.map_costs(np.array([1])) // tables.scale).tolist()  # the reduce on D2
     [[40], [512]]

@@ -7,7 +7,7 @@ heuristics themselves are one module a family; `optsched.heuristics` has the lis
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -69,8 +69,8 @@ class View:
 
     Tasks and jobs are numbered in the order of their arrival; those that arrive together keep the order of the
     instance. Where nothing arrives after the snapshot, these are the instance's own indices. `status`, `node`, slots,
-    `bytes_read` and `shuffle` are read-only and always show the present. When a job arrives the rest changes, too, and
-    there is a new view.
+    `bytes_read`, `emitted` and `shuffle` are read-only and always show the present. When a job arrives the rest
+    changes, too, and there is a new view.
 
     Attributes
     ----------
@@ -97,10 +97,14 @@ class View:
     group_running_tasks
         int64, shape (groups,): tasks of each that run but are not listed; -1: not given.
     shuffle
-        What maps send to reduces, both of them arrived: `emitted` so far, and `size` only where the map is finished,
-        else NaN. None where nothing is known of it.
+        What maps send to reduces, both of them arrived: `size` only where the map is finished, else NaN. None where
+        nothing is known of it.
     true_shuffle
         The same with every `size`: only for ablations that assume a perfect estimate.
+    emitted
+        float64, shape (entries of the shuffle,): MB that the map has given out so far, or NaN.
+    progress
+        How often `bytes_read` and `emitted` have changed: what is kept of them is of now while this is the same.
     """
 
     problem: str
@@ -119,6 +123,8 @@ class View:
     group_running_tasks: Ints
     shuffle: Shuffle | None = None
     true_shuffle: Shuffle | None = None
+    emitted: Floats = field(default_factory=lambda: np.zeros(0))
+    progress: Ints = field(default_factory=lambda: np.zeros((), dtype=np.int64))
 
     def __repr__(self) -> str:
         sizes = f"{counted(len(self.status), 'task')} arrived, {counted(len(self.cluster), 'node')}"

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optsched.arrays import grouped
+from optsched.arrays import contains, grouped
 from optsched.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Floats, Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems import Problem
@@ -73,6 +73,8 @@ class Known:
         self._status, self._node = state.status[self.order], state.node[self.order]
         self._status[self.numbers(held)] = HELD
         self._start, self._bytes_read = state.start[self.order], state.bytes_read[self.order]
+        self._emitted, self._entries = state.emitted, np.zeros(0, dtype=np.int64)
+        self._progress = np.zeros((), dtype=np.int64)
         decided = np.zeros(len(workload), dtype=bool)
         decided[problem.tasks] = True
         decided[list(held)] = False
@@ -153,6 +155,9 @@ class Known:
             self._leave(task)
         self._status[task], self._node[task], self._begun[task] = PENDING, NONE, 0
         self._start[task] = self._bytes_read[task] = np.nan  # it begins anew
+        self._progress += 1
+        if task in self._sent:
+            self._emit(self._entries[self._sent[task]], np.nan)
         self._tell_sizes(task, None)
         if self._kinds[task] in self.problem.kinds:
             self._waits[task] = 1
@@ -165,9 +170,47 @@ class Known:
         self.waiting[KINDS[self._kinds[task]]] += 1
         return Event(self.time, "task-released", task)
 
-    def progress(self, tasks: Sequence[int] | Ints, bytes_read: Floats) -> None:
-        """So many MB have been read by now by these tasks of the instance."""
+    def progress(
+        self,
+        tasks: Sequence[int] | Ints,
+        bytes_read: npt.ArrayLike,
+        entries: Sequence[int] | Ints = (),
+        emitted: npt.ArrayLike = (),
+    ) -> None:
+        """So much has been read and given out by now. Policies are told of no event: they see it where they look.
+
+        Parameters
+        ----------
+        tasks, bytes_read
+            Tasks of the instance, and MB of its input that each has read.
+        entries, emitted
+            Entries of the instance's shuffle, and MB that the map of each has given out.
+
+        Examples
+        --------
+        >>> from optsched.instance import Cluster, Instance, Shuffle, Workload
+        >>> from optsched.problems import Lsap
+        >>> shuffle = Shuffle(map=[0, 0], reduce=[1, 2], size=[8.0, 4.0])
+        >>> workload = Workload(["m", "r", "s"], kind=[0, 1, 1], size=[64, np.nan, np.nan], shuffle=shuffle)
+        >>> known = Known(Lsap(Instance(Cluster(["a"]), workload)))
+        >>> known.start(0, 0).what
+        'task-started'
+        >>> known.progress([0], [16.0], [0, 1], [2.0, 1.0])
+        >>> known.view.bytes_read[0].item(), known.snapshot().state.emitted.tolist()
+        (16.0, [2.0, 1.0])
+        """
         self._bytes_read[self.numbers(tasks)] = bytes_read
+        self._progress += 1
+        if len(entries):
+            self._emit(np.asarray(entries, dtype=np.int64), emitted)
+
+    def _emit(self, entries: Ints, emitted: npt.ArrayLike) -> None:
+        """So many MB of entries of the instance's shuffle have been given out."""
+        if not self._emitted.flags.writeable:
+            self._emitted = self._emitted.copy()
+        self._emitted[entries] = emitted
+        entries = entries[contains(self._entries, entries)]  # of tasks that have arrived
+        self._seen_emitted[np.searchsorted(self._entries, entries)] = self._emitted[entries]
 
     def change_node(self, node: int, slots: Iterable[int]) -> Event:
         """A node has so many map and reduce slots from now on; one without any is lost.
@@ -222,7 +265,7 @@ class Known:
         status[back], node[back], start[back] = PENDING, NONE, np.nan
         maps, reduces = self._idle(before)
         state = replace(instance.state, status=status, node=node, start=start, bytes_read=bytes_read, time=self.time)
-        state = replace(state, idle_slots=maps, idle_reduce_slots=reduces)
+        state = replace(state, idle_slots=maps, idle_reduce_slots=reduces, emitted=self._emitted)
         if self._changed:
             given, nodes = (instance.cluster.slots.copy(), instance.cluster.reduce_slots.copy()), sorted(self._changed)
             for column, now in zip(given, self._slots.values(), strict=True):
@@ -245,8 +288,13 @@ class Known:
 
     def numbers(self, tasks: Sequence[int] | Ints) -> list[int]:
         """The numbers that tasks of the instance have in the view."""
-        found: list[int] = np.argsort(self.order)[list(tasks)].tolist() if len(tasks) else []
+        found: list[int] = self._number_of[list(tasks)].tolist() if len(tasks) else []
         return found
+
+    @cached_property
+    def _number_of(self) -> Ints:
+        """The number of each task of the instance."""
+        return np.argsort(self.order)
 
     # What of it is seen ---------------------------------------------------------------------------------------------
 
@@ -262,8 +310,9 @@ class Known:
         none = np.zeros(len(instance.cluster), dtype=np.int64)
         true_shuffle = instance.workload.shuffle
         if true_shuffle is not None:
-            true_shuffle = true_shuffle.between(self.order[: self._tasks], len(self.order))
+            true_shuffle, self._entries = true_shuffle.between(self.order[: self._tasks], len(self.order))
         seen = None
+        self._seen_emitted = self._emitted[self._entries]
         if true_shuffle is not None:
             finished = self._status[true_shuffle.map] == FINISHED
             self._seen_sizes = np.where(finished, true_shuffle.size, np.nan)
@@ -286,6 +335,8 @@ class Known:
             instance.state.group_running_tasks,
             seen,
             true_shuffle,
+            _window(self._seen_emitted),
+            _window(self._progress),
         )
 
     @cached_property

@@ -21,7 +21,7 @@ from optsched import registry
 from optsched.arrays import Part
 from optsched.errors import HeuristicFailed, UsageError, expect
 from optsched.heuristics import AnyHeuristic, heuristic
-from optsched.instance import FINISHED, KINDS, PENDING, REDUCE, RUNNING, Cluster, Instance, Ints, State, Workload
+from optsched.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, Ints, State, Workload
 from optsched.instances.generate import FAMILIES, generate
 from optsched.placement import NONE
 from optsched.problems import Problem
@@ -155,6 +155,7 @@ class History:
     def __init__(self, problem: Problem, policy: Any, seed: int, told: Callable[[Event], None]) -> None:
         self._rng, self._told = np.random.default_rng([seed, 1]), told
         self.known, self.policy, self.dice = Known(problem, self._held(problem)), policy, Dice(seed)
+        self._reads = np.random.default_rng([seed, 2])
         cluster = problem.instance.cluster
         self._slots = np.stack([cluster.slots, cluster.reduce_slots], axis=1)
         _of(policy, "start")(self.known.view, self.dice)
@@ -169,7 +170,8 @@ class History:
         return held
 
     def step(self) -> None:
-        """Let one thing happen, if it can."""
+        """Let one thing happen, if it can. A running map may have gone on meanwhile, of which nobody is told."""
+        self._progress()
         what = self._rng.choice(list(_HAPPENS), p=np.array(list(_HAPPENS.values())) / sum(_HAPPENS.values()))
         getattr(self, f"_{what}")()
 
@@ -247,6 +249,16 @@ class History:
         if len(held):
             for task in held[job[held] == job[self._one(held)]].tolist():
                 self._tell(self.known.release(task))
+
+    def _progress(self) -> None:
+        known, workload = self.known, self.known.problem.instance.workload
+        running = self._of_status(RUNNING)
+        maps = running[known.view.workload.kind[running] == MAP]
+        if len(maps) and self._reads.random() < 0.5:
+            task = known.order[self._reads.choice(maps)]
+            sent = np.arange(0) if workload.shuffle is None else np.flatnonzero(workload.shuffle.map == task)
+            read, emitted = self._reads.integers(1, 60, size=2).tolist()
+            known.progress([task], [read], sent, np.full(len(sent), emitted))
 
     def _later(self) -> None:
         """Let some time pass, but no arrival."""

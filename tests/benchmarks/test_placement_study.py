@@ -86,7 +86,7 @@ def test_starved_or_stuck(study: ModuleType) -> None:
         job_ids=["J1", "J2"],
         size=[1.0, np.nan, np.nan, np.nan],
         replicas=Ragged.from_rows([[0], [], [], []]),
-        shuffle=Shuffle(map=[0], reduce=[1], size=[1.0], emitted=[np.nan]),
+        shuffle=Shuffle(map=[0], reduce=[1], size=[1.0]),
     )
     far = Topology("distance", [[0.0, 1.0], [1.0, 0.0]])
     problem = Transmission(Instance(Cluster(["n1", "n2"], reduce_slots=[1, 2], topology=far), tasks))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def staged(running: int, finished: int, maps: int = 4, reduces: int = 3) -> Tran
         kind=[MAP] * maps + [REDUCE] * reduces,
         job=[0] * (maps + reduces),
         job_ids=["J"],
-        shuffle=Shuffle([0], [maps], [1.0], [0.0]),
+        shuffle=Shuffle([0], [maps], [1.0]),
     )
     status = [1] * running + [2] * finished + [0] * (maps - running - finished + reduces)
     state = State.initial(cluster, workload, status=status, node=[0 if code else -1 for code in status])
@@ -92,9 +93,10 @@ def test_reduces_wait_for_the_centre_three_times() -> None:
         job_ids=["J"],
         size=instance.workload.size,
         replicas=instance.workload.replicas,
-        shuffle=Shuffle(shuffle.map, shuffle.reduce, shuffle.size, shuffle.size),
+        shuffle=shuffle,
     )
-    view = first_view(TransmissionReduces(Instance(instance.cluster, workload, instance.state)))
+    state = replace(instance.state, emitted=shuffle.size)
+    view = first_view(TransmissionReduces(Instance(instance.cluster, workload, state)))
     for waits in (3, 0):
         policy = CouplingPolicy(waits=waits)
         policy.start(view, np.random.default_rng(0))

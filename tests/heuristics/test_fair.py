@@ -43,9 +43,7 @@ def _reduces(jobs: list[int]) -> TransmissionReduces:
         kind=[REDUCE] * count + [MAP] * len(maps),
         job=jobs + maps,
         job_ids=[f"j{job}" for job in sorted(set(jobs))],
-        shuffle=Shuffle(
-            [sender for sender, _ in pairs], [to for _, to in pairs], [1.0] * len(pairs), [1.0] * len(pairs)
-        ),
+        shuffle=Shuffle([sender for sender, _ in pairs], [to for _, to in pairs], [1.0] * len(pairs)),
     )
     node = [-1] * count + [number % 2 for number in range(len(maps))]
     status = [PENDING] * count + [FINISHED] * len(maps)
@@ -121,7 +119,7 @@ class TestFair:
         cluster = Cluster(["a", "b"], slots=[1, 1], reduce_slots=[4, 4], rate_in=[85] * 2, rate_out=[85] * 2)
         workload = Workload(
             ["R1", "R2", "M"], kind=[REDUCE] * 2 + [MAP], job=[0] * 3, job_ids=["J"], rate_in=[1.0] * 3,
-            shuffle=Shuffle([2, 2], [0, 1], [1.0, 1.0], [1.0, 1.0]),
+            shuffle=Shuffle([2, 2], [0, 1], [1.0, 1.0]),
         )  # fmt: skip
         problem = FlowCongestion(Instance(cluster, workload))
         for seed in range(5):
@@ -144,7 +142,7 @@ class TestFair:
         cluster = Cluster(["a"], slots=[1], reduce_slots=[3], rate_in=[85], rate_out=[85])
         workload = Workload(
             ["R1", "R2", "R3", "M"], kind=[REDUCE] * 3 + [MAP], job=[0] * 4, job_ids=["J"], rate_in=[1.0] * 4,
-            shuffle=Shuffle([3], [0], [1.0], [1.0]),
+            shuffle=Shuffle([3], [0], [1.0]),
         )  # fmt: skip
         problem: Problem = FlowCongestion(Instance(cluster, workload))
         for name in ("fair", "capacity", "delay"):
@@ -174,11 +172,10 @@ class TestCapacity:
             kind=[MAP, REDUCE, REDUCE],
             job=[0] * 3,
             job_ids=["J"],
-            shuffle=Shuffle([0, 0], [1, 2], [50.0, 50.0], [5.0, 9.0]),
+            shuffle=Shuffle([0, 0], [1, 2], [50.0, 50.0]),
         )
-        return TransmissionReduces(
-            Instance(cluster, workload, State.initial(cluster, workload, status=[1, 0, 0], node=[2, -1, -1]))
-        )
+        running = {"status": [1, 0, 0], "node": [2, -1, -1]}
+        return TransmissionReduces(Instance.initial(cluster, workload, **running, emitted=[5.0, 9.0]))
 
     @pytest.mark.parametrize(("delay", "passes"), [(0, 0), (2, 2), ("auto", 3)])
     def test_reduces_wait_for_their_data(self, delay: Any, passes: int) -> None:

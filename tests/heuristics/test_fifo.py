@@ -90,7 +90,7 @@ class TestLarts:
         """Tests that near means from the data to the reduce, where distances are not the same both ways."""
         topology = Topology("distance", [[0.0, 1.0, 5.0], [9.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
         cluster = Cluster(["a", "b", "c"], topology=topology)
-        workload = Workload(["M", "R"], kind=[0, 1], size=[1.0, 0.0], shuffle=Shuffle([0], [1], [4.0], [np.nan]))
+        workload = Workload(["M", "R"], kind=[0, 1], size=[1.0, 0.0], shuffle=Shuffle([0], [1], [4.0]))
         state = State.initial(cluster, workload, status=[1, 0], node=[0, -1], idle_reduce_slots=[0, 1, 1])
         problem = TransmissionReduces(Instance(cluster, workload, state))
         assert problem.nodes_of(larts(problem, RNG)).tolist() == [1]

@@ -151,7 +151,7 @@ def test_classes() -> None:
 def test_ratio_from_shuffle() -> None:
     """Tests that a job without a filter ratio is classified by what `shuffle` says that it sends."""
     for size, expected in ((30.0, [0, 0, 0]), (10.0, [1, 0, 0])):
-        sent = Shuffle([0, 1], [2, 2], [size, size], [NAN, NAN])
+        sent = Shuffle([0, 1], [2, 2], [size, size])
         problem = posed([(NAN, [[1], [0]], 1)], [0, 1], shuffle=sent)
         assert centers(problem) == expected
     nothing = posed([(NAN, [[1], [0]], 0)], [0, 1])

@@ -121,7 +121,7 @@ class TestJobs:
             job=[0, 0, 0, 1, 1, 1],
             job_ids=["j0", "j1"],
             size=[1.0] * 6,
-            shuffle=Shuffle([0], [1], [1.0], [1.0]),
+            shuffle=Shuffle([0], [1], [1.0]),
         )
         state = State.initial(cluster, workload, status=[2, 1, 0, 1, 1, 0], node=[1, 0, -1, 1, 1, -1])
         problem = TransmissionReduces(Instance(cluster, workload, state))

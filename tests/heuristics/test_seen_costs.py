@@ -33,7 +33,7 @@ def seen(status: list[int], node: list[int]) -> View:
     emitted = np.where(np.array(status)[shuffle.map] == PENDING, np.nan, shuffle.size / 2)
     workload = replace(instance.workload, shuffle=None)
     sizes = np.where(np.array(status)[shuffle.map] == FINISHED, shuffle.size, np.nan)
-    known: dict[str, Any] = {"shuffle": Shuffle(shuffle.map, shuffle.reduce, sizes, emitted)}
+    known: dict[str, Any] = {"shuffle": Shuffle(shuffle.map, shuffle.reduce, sizes), "emitted": emitted}
     read = np.array([64.0, 64.0, np.nan, np.nan])
     columns = (
         np.array([*status, PENDING, PENDING]),
@@ -98,7 +98,7 @@ def test_nothing_known_of_the_shuffle() -> None:
 
 def test_what_nodes_hold() -> None:
     """Tests that entries add up by node, for the asked reduces alone, and that maps without a node hold nothing."""
-    shuffle = Shuffle([0, 1, 0, 1], [2, 2, 3, 3], np.zeros(4), np.zeros(4))
+    shuffle = Shuffle([0, 1, 0, 1], [2, 2, 3, 3], np.zeros(4))
     sizes = np.array([1.0, 2.0, 4.0, 8.0])
     assert held(shuffle, sizes, np.array([1, 1, -1, -1]), np.array([3, 2]), 3).tolist() == [[0, 12, 0], [0, 3, 0]]
     assert held(shuffle, sizes, np.array([1, -1, -1, -1]), np.array([3]), 2).tolist() == [[0, 4]]
@@ -135,12 +135,16 @@ def test_parameter(default: str) -> None:
 
 
 def test_maps_that_read_on() -> None:
-    """Tests that what a reduce will fetch from a running map follows what the map has read of its block by now."""
+    """Tests that what a reduce will fetch from a running map follows what the map has read and emitted by now."""
     view, costs = seen([RUNNING, RUNNING], [0, 1]), SeenCosts()
     reduces = view.pending_of("reduce")
     half = costs.held(reduces, view).copy()
     view.bytes_read[:2] = [128.0, 32.0]
+    view.progress[...] = 1
     now = costs.held(reduces, view)
     assert (now == SeenCosts().held(reduces, view)).all()
     assert (now[:, 0] < half[:, 0]).all()
     assert (now[:, 1] > half[:, 1]).all()
+    view.emitted[:] *= 3
+    view.progress[...] = 2
+    assert costs.held(reduces, view) == pytest.approx(3 * now)

@@ -106,7 +106,7 @@ def two_replicas() -> Transmission:
         kind=[MAP, MAP, REDUCE],
         size=[1.0, 1.0, np.nan],
         replicas=Ragged.from_rows([[0, 1], [0, 1], []]),
-        shuffle=Shuffle([0, 1], [2, 2], [3.0, 4.0], [np.nan, np.nan]),
+        shuffle=Shuffle([0, 1], [2, 2], [3.0, 4.0]),
     )
     state = State.initial(cluster, workload, idle_reduce_slots=[0, 1])
     return Transmission(Instance(cluster, workload, state))

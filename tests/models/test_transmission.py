@@ -51,7 +51,6 @@ def alike(draw: st.DrawFn) -> Transmission:
             np.repeat(np.arange(maps), reduces),
             np.tile(np.arange(maps, maps + reduces), maps),
             sent * maps,
-            [np.nan] * maps * reduces,
         ),
     )
     return Transmission(Instance(cluster, workload))

@@ -42,7 +42,7 @@ def test_fractions_are_not_decoded() -> None:
 def test_names_of_literal_models() -> None:
     """Tests that ids which a file could confuse, of tasks, nodes and jobs, give names that differ."""
     cluster = Cluster(["n 1", "n_1"], topology=Topology("hops", hops={"node": 0, "rack": 1, "off_rack": 2}))
-    shuffle = Shuffle([0, 0], [1, 2], [1.0, 2.0], [0.0, 0.0])
+    shuffle = Shuffle([0, 0], [1, 2], [1.0, 2.0])
     kind, job = [0, REDUCE, REDUCE], [0, 0, 1]
     workload = Workload(["m", "r.1", "r 1"], kind=kind, job=job, job_ids=["j 1", "j_1"], shuffle=shuffle)
     state = State.initial(cluster, workload, status=[1, 0, 0], node=[0, -1, -1])
@@ -57,7 +57,7 @@ def test_classes_and_shared_nodes() -> None:
     cluster = Cluster(
         ["a", "b", "c"], reduce_slots=[2] * 3, topology=Topology("hops", hops={"node": 0, "rack": 1, "off_rack": 3})
     )
-    shuffle = Shuffle([0] * 4, [1, 2, 3, 4], [2.0] * 4, [0.0] * 4)
+    shuffle = Shuffle([0] * 4, [1, 2, 3, 4], [2.0] * 4)
     workload = Workload(
         ["m", "r1", "r2", "s", "free"],
         kind=[0] + [REDUCE] * 4,

@@ -104,7 +104,7 @@ def in_words(problem: FlowCongestion, placement: Placement) -> float:
             else:
                 sizes: dict[int, float] = {}
                 assert workload.shuffle is None or len(workload.shuffle)
-                shuffle = workload.shuffle or Shuffle([], [], [], [])
+                shuffle = workload.shuffle or Shuffle([], [], [])
                 for sender, receiver, size in zip(shuffle.map, shuffle.reduce, shuffle.size, strict=True):
                     if receiver == task and state.node[sender] >= 0 and size > 0:
                         sizes[int(state.node[sender])] = sizes.get(int(state.node[sender]), 0) + float(size)
@@ -211,7 +211,7 @@ class TestReduces:
             ["a", "b", "c", "r"],
             kind=[MAP, MAP, MAP, REDUCE],
             rate_in=[1.0, 1.0, 1.0, 10.0],
-            shuffle=Shuffle([0, 1, 2], [3, 3, 3], [30.0, 10.0, 60.0], [np.nan] * 3),
+            shuffle=Shuffle([0, 1, 2], [3, 3, 3], [30.0, 10.0, 60.0]),
         )
         given: dict[str, Any] = {"status": [FINISHED, FINISHED, PENDING, PENDING], "node": [0, 1, -1, -1]}
         return Instance.initial(cluster, workload, out_in_use=[42.5, 0.0], **{**given, **state})
@@ -463,7 +463,7 @@ def test_missing_fields(columns: dict[str, Any], rates: list[float], faults: lis
         ["m", "r", "a"],
         kind=[MAP, REDUCE, MAP],
         rate_in=[*rates, np.nan],
-        shuffle=Shuffle([2], [1], [5.0], [np.nan]),
+        shuffle=Shuffle([2], [1], [5.0]),
     )
     state = State.initial(cluster, workload, status=[PENDING, PENDING, FINISHED], node=[-1, -1, 1])
     with pytest.raises(MissingField) as caught:

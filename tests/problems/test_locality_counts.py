@@ -41,7 +41,7 @@ def test_data_of_a_reduce() -> None:
     instance = example((2, 1))
     problem = TransmissionReduces(instance)
     assert locality_counts(problem, problem.placement([2, 1])) == {"reduce": {"node": 2, "rack": 0, "remote": 0}}
-    nothing = Shuffle([0, 0, 1, 1], [2, 3, 2, 3], [0.0, 0.0, 20.0, 10.0], np.full(4, np.nan))
+    nothing = Shuffle([0, 0, 1, 1], [2, 3, 2, 3], [0.0, 0.0, 20.0, 10.0])
     barred = TransmissionReduces(
         Instance(instance.cluster, replace(instance.workload, shuffle=nothing), instance.state)
     )

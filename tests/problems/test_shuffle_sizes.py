@@ -10,7 +10,7 @@ from hypothesis import given
 from transmission_instances import instances
 
 from optsched.errors import MissingField, UsageError
-from optsched.instance import FINISHED, RUNNING, Cluster, Instance, Shuffle, State, Workload
+from optsched.instance import FINISHED, RUNNING, Cluster, Instance, Shuffle, Workload
 from optsched.problems.shuffle_sizes import SIZES, estimated_sizes, extrapolated
 
 UNKNOWN = np.nan
@@ -109,13 +109,12 @@ def posed(status: list[int], **columns: Any) -> Instance:
         kind=[0, 0, 1],
         job=[0, 0, 0],
         job_ids=["J"],
-        shuffle=Shuffle([0, 1], [2, 2], [8.0, 20.0], [5.0, UNKNOWN]),
+        shuffle=Shuffle([0, 1], [2, 2], [8.0, 20.0]),
         **{"size": [100.0, 100.0, UNKNOWN], **columns},
     )
-    cluster = Cluster(["D1"])
     node = [0 if entry in (RUNNING, FINISHED) else -1 for entry in status]
-    state = State.initial(cluster, workload, status=status, node=node, bytes_read=[50.0, UNKNOWN, UNKNOWN])
-    return Instance(cluster, workload, state, name="two")
+    progress = {"bytes_read": [50.0, UNKNOWN, UNKNOWN], "emitted": [5.0, UNKNOWN]}
+    return Instance.initial(Cluster(["D1"]), workload, status=status, node=node, name="two", **progress)
 
 
 def test_three_ways_to_tell() -> None:

@@ -112,7 +112,7 @@ def test_shares_and_shuffle() -> None:
     """Tests equal shares of all reduces, the sizes of `shuffle` where a job is listed, doubled entries added."""
     problem = posed([[0], [1]], 1.5, reduces=3)
     assert problem.evaluate(problem.placement([0, 1, 0, 0, 0])) == (15, 1)
-    workload = replace(problem.instance.workload, shuffle=Shuffle([0, 0, 1], [2, 2, 4], [1, 2, 4], [NAN] * 3))
+    workload = replace(problem.instance.workload, shuffle=Shuffle([0, 0, 1], [2, 2, 4], [1, 2, 4]))
     listed = Traffic(replace(problem.instance, workload=workload), reduces="free")
     assert listed.evaluate(listed.placement([0, 0, 1, 1, 0])) == (10 + 3, 2)
     assert listed.evaluate(listed.placement([0, 1, 0, 1, 0])) == (4, 1)
@@ -151,7 +151,7 @@ def test_missing_fields() -> None:
     assert places == ["nodes[1].datacenter", "tasks[0].size", "tasks[1].node", "jobs[0].filter_ratio"]
     apart = Workload(
         ["m", "r"], kind=[0, 1], job=[0, 1], job_ids=["j", "k"], size=[1, NAN], filter_ratio=[1, 1],
-        shuffle=Shuffle([0], [1], [1], [NAN]),
+        shuffle=Shuffle([0], [1], [1]),
     )  # fmt: skip
     with pytest.raises(MissingField, match=r"shuffle\[0\]: traffic needs a map and a reduce of one job"):
         Traffic(Instance(Cluster(["a"], datacenter=[0], datacenter_ids=["east"]), apart))
@@ -256,7 +256,7 @@ def test_bound_for_given_hosts(seed: int) -> None:
     cluster = Cluster(["a", "b", "c"], datacenter=[0, 1, 1], datacenter_ids=["east", "west"])
     kind = [MAP, MAP, REDUCE, REDUCE, MAP, REDUCE, MAP, REDUCE]
     job = [0, 0, 0, 0, 1, 1, 2, 2]
-    shuffle = Shuffle([0, 1, 0, 1, 4, 6], [2, 2, 3, 3, 5, 7], rng.integers(0, 9, 6).astype(float), [NAN] * 6)
+    shuffle = Shuffle([0, 1, 0, 1, 4, 6], [2, 2, 3, 3, 5, 7], rng.integers(0, 9, 6).astype(float))
     workload = Workload(
         [f"t{task}" for task in range(8)],
         kind=kind,

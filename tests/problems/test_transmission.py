@@ -122,12 +122,13 @@ def test_missing_fields() -> None:
 def test_costs_that_are_not_exact(sent: float) -> None:
     """Tests that totals past 2^53 are refused, where linear terms or products of two decisions may make them."""
     instance = example()
-    workload = replace(instance.workload, shuffle=Shuffle([0], [2], [sent], [np.nan]))
+    workload = replace(instance.workload, shuffle=Shuffle([0], [2], [sent]))
+    state = replace(instance.state, emitted=np.zeros(1))
     with pytest.raises(InputError, match=r"transmission: costs may total too much, past 2\^53/1; scale sizes or"):
         Transmission(Instance(instance.cluster, workload))
     status, node = np.array([RUNNING, PENDING, PENDING, PENDING]), np.array([0, -1, -1, -1])
     with pytest.raises(InputError, match=r"past 2\^53/1"):
-        Transmission(Instance(instance.cluster, workload, replace(instance.state, status=status, node=node)))
+        Transmission(Instance(instance.cluster, workload, replace(state, status=status, node=node)))
 
 
 def plainly(problem: Transmission, nodes: np.ndarray) -> Fraction:
@@ -268,7 +269,7 @@ def test_costs_go_from_the_map_to_the_reduce() -> None:
         job_ids=["J"],
         size=[1.0, 1.0, np.nan, np.nan],
         replicas=Ragged.from_rows([[0, 1], [0, 1], [], []]),
-        shuffle=Shuffle([0, 1], [2, 3], [2.0, 2.0], [np.nan] * 2),
+        shuffle=Shuffle([0, 1], [2, 3], [2.0, 2.0]),
     )
     state = State.initial(cluster, workload, status=[PENDING, FINISHED, RUNNING, PENDING], node=[-1, 0, 0, -1])
     problem = Transmission(Instance(cluster, workload, state), distinct=False)

@@ -107,7 +107,7 @@ def test_what_makes_reduces_alike() -> None:
         job_ids=["J", "K"],
         size=[1.0] * 10,
         replicas=Ragged.from_rows([[0]] * 10),
-        shuffle=Shuffle(senders, 4 + receivers, np.ravel(sent), np.full(24, np.nan)),
+        shuffle=Shuffle(senders, 4 + receivers, np.ravel(sent)),
     )
     state = State.initial(
         cluster, workload, status=[PENDING] * 3 + [RUNNING] + [PENDING] * 6, node=[-1] * 3 + [0] + [-1] * 6
@@ -160,7 +160,7 @@ def test_many_pairs_of_reduces_without_a_place() -> None:
         job_ids=[f"j{job}" for job in jobs],
         size=[1.0] * tasks,
         replicas=Ragged.from_rows([[0]] * tasks),
-        shuffle=Shuffle(pairs, np.arange(10, 30), np.ones(20), np.full(20, np.nan)),
+        shuffle=Shuffle(pairs, np.arange(10, 30), np.ones(20)),
     )
     state = State.initial(cluster, workload, status=[PENDING] * 41 + [RUNNING] * 10, node=[-1] * 41 + [0] * 10)
     problem = Transmission(Instance(cluster, workload, state))

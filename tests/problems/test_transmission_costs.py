@@ -153,6 +153,6 @@ def test_missing_fields() -> None:
     assert [fault.place for fault in missing_of_shuffle("who", bare)] == ["topology", "shuffle"]
     whole = Instance(
         Cluster(["n"], topology=Topology("distance", [[0.0]])),
-        Workload(["a", "r"], kind=[0, REDUCE], shuffle=Shuffle([0], [1], [1.0], [np.nan])),
+        Workload(["a", "r"], kind=[0, REDUCE], shuffle=Shuffle([0], [1], [1.0])),
     )
     assert list(missing_of_shuffle("who", whole)) == []

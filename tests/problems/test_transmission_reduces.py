@@ -65,8 +65,9 @@ def test_grid_and_exact_sums() -> None:
     problem = posed([1 / 3], [0, 1, 0, 0])
     assert problem.evaluate(problem.placement([1])) == (Fraction(round(4 / 3 * GRID), GRID),)
     for sizes, grid in (((0.3, 0.7), 10), ((1 / 3, 0.7), GRID)):
-        workload = replace(PLACED.workload, shuffle=Shuffle([0, 1], [2, 2], sizes, np.full(2, np.nan)))
-        problem = TransmissionReduces(Instance(PLACED.cluster, workload, PLACED.state))
+        workload = replace(PLACED.workload, shuffle=Shuffle([0, 1], [2, 2], sizes))
+        state = replace(PLACED.state, emitted=np.zeros(2))
+        problem = TransmissionReduces(Instance(PLACED.cluster, workload, state))
         assert problem.grid == grid
         assert problem.units[0].tolist() == [
             round(sizes[0] * DISTANCES[2][node] * grid) + round(sizes[1] * DISTANCES[1][node] * grid)

@@ -181,7 +181,7 @@ def test_ties_are_where_joint_optimisation_pays() -> None:
 def test_bug_models_of_shuffles_too_large_for_binaries(route: str) -> None:
     """Tests that a shuffle near 10^10 is refused by a model, which took wrong placements for optimal, and searched."""
     cluster = Cluster(["a", "b"], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
-    shuffle = Shuffle(map=[0], reduce=[1], size=[10.0**10], emitted=[np.nan])
+    shuffle = Shuffle(map=[0], reduce=[1], size=[10.0**10])
     workload = Workload(
         ["m", "r"], kind=[MAP, REDUCE], size=[1.0, 0.0], replicas=Ragged.from_rows([[0], []]), shuffle=shuffle
     )

@@ -109,7 +109,7 @@ def test_a_task_that_held_no_slot_leaves_none() -> None:
 def test_sizes_are_known_of_finished_maps_alone() -> None:
     """Tests that the view's shuffle shows a size at the end of its map, and no more when the map returns."""
     cluster = Cluster(["a"], slots=[2])
-    workload = Workload(["m", "r"], kind=[0, 1], job=[0, 0], job_ids=["j"], shuffle=Shuffle([0], [1], [10.0], [np.nan]))
+    workload = Workload(["m", "r"], kind=[0, 1], job=[0, 0], job_ids=["j"], shuffle=Shuffle([0], [1], [10.0]))
     known = Known(Lsap(Instance(cluster, workload)))
     view = known.view
     assert view.shuffle is not None
@@ -167,6 +167,42 @@ class TestSnapshot:
         assert snapshot.state.idle_slots.tolist() == [1, 1]
         assert (given.time, given.state.idle_slots.tolist()) == (0, [2, 2])
 
+    def test_of_maps_that_go_on(self) -> None:
+        """Tests what maps have read and emitted: in the view at once, in snapshots, of jobs that are there alone."""
+        workload = Workload(
+            ["late", "m", "n", "r", "s"],
+            kind=[0, 0, 0, 1, 1],
+            job=[1, 0, 0, 0, 0],
+            job_ids=["now", "later"],
+            arrival=[0.0, 9.0],
+            shuffle=Shuffle([0, 1, 2, 1], [3, 3, 3, 4], [3.0, 4.0, 5.0, 6.0]),
+        )
+        given = Instance.initial(Cluster(["a"], slots=[3]), workload, emitted=[np.nan, 1, 2, 3])
+        known = Known(Lsap(given))
+        view = known.view
+        assert known.snapshot().state.emitted.tolist() == view.emitted.tolist() == [1, 2, 3]
+        (m, _), told = known.numbers([1, 2]), int(view.progress)
+        known.start(m, 0)
+        known.progress([1], [7.5])
+        assert (view.bytes_read[m], view.emitted.tolist()) == (7.5, [1, 2, 3])
+        known.progress([1, 2], [8.0, 1.0], [3, 1, 2, 0], [3.5, 2.5, 4, 9])
+        assert view.emitted.tolist() == known.snapshot().state.emitted.tolist() == [2.5, 4, 3.5]
+        assert known.snapshot().state.bytes_read.tolist()[:2] == [8.0, 1.0]
+        assert view.progress == told + 2
+        with pytest.raises(ValueError, match="read-only"):
+            view.emitted[0] = 0
+        known.move_to(9.0)
+        assert (
+            str(known.view.emitted.tolist()) == str(known.snapshot().state.emitted.tolist()) == "[9.0, 2.5, 4.0, 3.5]"
+        )
+        known.return_task(known.numbers([1])[0])
+        assert (
+            str(known.view.emitted.tolist()) == str(known.snapshot().state.emitted.tolist()) == "[9.0, nan, 4.0, nan]"
+        )
+        assert given.state.emitted.tolist()[1:] == [1, 2, 3]
+        assert known.snapshot().workload is workload
+        assert from_document(to_document(known.snapshot())).sha256 == known.snapshot().sha256
+
     def test_before_a_start(self) -> None:
         """Tests that tasks that have just started wait in the snapshot before, and their slots are idle."""
         known = small()
@@ -199,7 +235,7 @@ class TestSnapshot:
             job=[1, 0, 0],
             job_ids=["now", "later"],
             arrival=[0.0, 9.0],
-            shuffle=Shuffle([0, 1], [2, 2], [3.0, 4.0], [np.nan, np.nan]),
+            shuffle=Shuffle([0, 1], [2, 2], [3.0, 4.0]),
             pairs=Pairs(np.array([[1.0], [2.0], [3.0]])),
             observed=[0, 0, -1],
         )

@@ -48,7 +48,8 @@ def to_arrays(noun: Instance | FlowNetwork) -> dict[str, _Array]:
             arrays.update(_column_arrays(noun, f"{table}.{column.field}", column))
     shuffle, pairs, topology = noun.workload.shuffle, noun.workload.pairs, noun.cluster.topology
     if shuffle is not None:
-        arrays |= {f"shuffle.{name}": getattr(shuffle, name) for name in (*shuffle.ENDS, *shuffle.AMOUNTS)}
+        arrays |= {f"shuffle.{name}": getattr(shuffle, name) for name in (*shuffle.ENDS, "size")}
+        arrays["shuffle.emitted"] = noun.state.emitted
     if pairs is not None:
         matrices = {"pairs.cost": pairs.cost, "pairs.allowed": pairs.allowed}
         arrays |= {name: matrix for name, matrix in matrices.items() if matrix is not None}
@@ -283,6 +284,7 @@ def to_instance(arrays: Mapping[str, _Array], header: Mapping[str, Any], topolog
     ends = {name: columns.take(f"shuffle.{name}", "integer") for name in Shuffle.ENDS}
     sizes = {name: columns.take(f"shuffle.{name}", "number") for name in Shuffle.AMOUNTS}
     if all(values is not None for values in (*ends.values(), *sizes.values())):
+        parts["state"]["emitted"] = sizes.pop("emitted")
         workload["shuffle"] = Shuffle(**ends, **sizes)
     elif any(values is not None for values in (*ends.values(), *sizes.values())):
         columns.faults.append(Fault("shuffle", "needs all of map, reduce, size and emitted (NaN where unknown)"))

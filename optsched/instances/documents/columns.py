@@ -106,7 +106,7 @@ class Reading:
                 if given is not None:
                     self._column(table, column, given, parts)
         shape = len(document.tasks), len(document.nodes)
-        parts["workload"]["shuffle"] = self._shuffle(self._optional(document, "shuffle", []))
+        self._shuffle(self._optional(document, "shuffle", []), parts)
         parts["workload"]["pairs"] = self._pairs(self._optional(document, "pairs", None), shape)
         parts["cluster"]["topology"] = self._topology(self._optional(document, "topology", None), shape[1])
         if "rates" in parts["workload"]:
@@ -321,16 +321,19 @@ class Reading:
 
     # -- what has two indices ----------------------------------------------------------------------------------------
 
-    def _shuffle(self, entries: Sequence[Struct]) -> Shuffle | None:
+    def _shuffle(self, entries: Sequence[Struct], parts: dict[str, dict[str, Any]]) -> None:
+        """Put what maps send into the workload, and what they have sent so far into the state."""
         ends = {}
         for name in Shuffle.ENDS:
             given = self._given(entries, name) or []
             ends[name] = self._references("tasks", given, _place("shuffle", name))
         if not entries:
-            return None
+            return
         size = self._numbers(self._given(entries, "size") or [], np.nan, np.float64)
-        emitted = self._numbers(self._given(entries, "emitted") or [UNSET] * len(entries), np.nan, np.float64)
-        return Shuffle(ends["map"], ends["reduce"], size, emitted)
+        emitted = self._given(entries, "emitted")
+        if emitted is not None:
+            parts["state"]["emitted"] = self._numbers(emitted, np.nan, np.float64)
+        parts["workload"]["shuffle"] = Shuffle(ends["map"], ends["reduce"], size)
 
     def _pairs(self, pairs: PairMatrices | None, shape: tuple[int, int]) -> Pairs | None:
         if pairs is None:
@@ -579,7 +582,7 @@ def _two_index_parts(instance: Instance) -> dict[str, Any]:
             {"map": tasks[source], "reduce": tasks[target], "size": size}
             for source, target, size in zip(*columns, strict=True)
         ]
-        for entry, emitted in zip(entries, plain_numbers(shuffle.emitted), strict=True):
+        for entry, emitted in zip(entries, plain_numbers(instance.state.emitted), strict=True):
             if emitted is not None:
                 entry["emitted"] = emitted
         parts["shuffle"] = entries

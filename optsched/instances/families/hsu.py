@@ -139,6 +139,7 @@ def _flow(
         idle_slots=np.append(idle, np.zeros(storage, dtype=np.int64)),
         out_in_use=np.append(np.zeros(compute), in_use),
         running_rates=Ragged.of_lengths(busy, running).padded(storage),
+        emitted=None if workload.shuffle is None else workload.shuffle.size,  # their maps have ended
     )
     return Drawn(cluster, workload, state, labels)
 
@@ -160,7 +161,7 @@ def _with_reduces(rng: np.random.Generator, cluster: Cluster, workload: Workload
         replicas=workload.replicas.padded(more),
         size=np.concatenate((workload.size, np.full(more, np.nan))),
         rate_in_by_type=np.concatenate((rates, _rates(cluster, job))),
-        shuffle=Shuffle(tasks + np.arange(ended), tasks + ended + np.arange(ended) // 2, size=sent, emitted=sent),
+        shuffle=Shuffle(tasks + np.arange(ended), tasks + ended + np.arange(ended) // 2, size=sent),
     )
 
 
