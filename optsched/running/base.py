@@ -91,7 +91,7 @@ class View:
     bytes_read
         float64, shape (arrived tasks,): MB of its input that each task has read, or NaN.
     out_in_use
-        float64, shape (nodes,): the rate at which each node gives data out, in MB/s.
+        float64, shape (nodes,): the rate at which each node gives data out, in MB/s, as the snapshot says.
     running_rates
         For each node the input rates of tasks that run there but are not listed, in MB/s.
     group_running_tasks
