@@ -157,7 +157,7 @@ def _policy(text: str) -> tuple[Any, dict[str, Any]]:
 def _service(text: str | None) -> Any:
     """A service with its parameters; None: the policy's usual one."""
     from optsched.errors import nearest
-    from optsched.simulating.services import SERVICES
+    from optsched.simulating.services import SERVICES, service_named
     from optsched.studies.choices import literal, parted
 
     if text is None:
@@ -166,7 +166,7 @@ def _service(text: str | None) -> Any:
     if name not in SERVICES:
         raise UsageError(f'there is no service "{name}"; {nearest(name, list(SERVICES))}')
     try:
-        return SERVICES[name](**{key: literal(value) for key, value in texts.items()})
+        return service_named(name)(**{key: literal(value) for key, value in texts.items()})
     except TypeError:
         raise UsageError(f'--service "{text}": {name} has no parameter {", ".join(texts)}') from None
 

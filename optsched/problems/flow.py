@@ -19,6 +19,7 @@ from optsched.errors import Fault
 from optsched.instance import KINDS, MAP, RUNNING, Floats, Instance, Ints, Ragged
 from optsched.problems.assignment import TabledProblem, TaskClasses
 from optsched.problems.base import GRID, Parameter, either, number, on_grid, pending_of, sequence, switch
+from optsched.problems.input_rates import task_rates
 from optsched.results import Component, Proof, Sense
 
 __all__ = [
@@ -30,7 +31,6 @@ __all__ = [
     "running_rates",
     "source_faults",
     "source_terms",
-    "task_rates",
 ]
 
 
@@ -170,20 +170,6 @@ class Flow(TabledProblem):
             found = source_terms(self.instance, nodes, self.idle_nodes, f_c)[place.ravel()]
             terms[rows] = np.minimum(terms[rows], found) if choice else found
         return terms
-
-
-def task_rates(instance: Instance, tasks: np.ndarray) -> Floats:
-    """Input rate of each task on each node type, shape (tasks, types + 1); the last column is "no type".
-
-    A node without a type has type -1, which picks the last column.
-    """
-    workload = instance.workload
-    types = len(instance.cluster.type_ids)
-    rates = np.repeat(workload.rate_in[tasks, None], types + 1, axis=1)
-    if workload.rate_in_by_type is not None:
-        by_type = workload.rate_in_by_type[tasks]
-        rates[:, :types] = np.where(np.isnan(by_type), rates[:, :types], by_type)
-    return rates
 
 
 def running_rates(instance: Instance, nodes: Ints, kinds: tuple[int, ...]) -> list[Floats]:

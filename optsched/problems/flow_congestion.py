@@ -33,7 +33,8 @@ from optsched.problems.base import (
     pending_of,
     switch,
 )
-from optsched.problems.flow import F_C, SCALE, rate_faults, running_rates, source_faults, source_terms, task_rates
+from optsched.problems.flow import F_C, SCALE, rate_faults, running_rates, source_faults, source_terms
+from optsched.problems.input_rates import task_rates
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
 __all__ = ["FlowCongestion"]

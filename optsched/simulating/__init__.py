@@ -25,7 +25,7 @@ from optsched.schedule import MICRO, microseconds
 from optsched.simulating.engine import Engine, Rules
 from optsched.simulating.every_round import SOLVE, EveryRound
 from optsched.simulating.following import Following, observed_schedule
-from optsched.simulating.services import SERVICES, Levels, Progress, Recorded, Service
+from optsched.simulating.services import SERVICES, Levels, Progress, Recorded, Service, service_named
 from optsched.simulating.simulation import Simulation
 from optsched.simulating.stage import Stage
 
@@ -76,8 +76,8 @@ def simulate(
         `solve`, decides in rounds (`EveryRound`, whose parameters it takes too). `observed` starts each task when and
         where the instance says that it started (`Following`).
     service
-        How long tasks take: a `Service`, or `levels` or `recorded`. By default `Levels()`, and `Recorded()` for
-        `observed`.
+        How long tasks take: a `Service`, or `levels`, `transfer`, `rates` or `recorded`. By default `Levels()`, and
+        `Recorded()` for `observed`.
     heartbeat
         Seconds between two heartbeats of a node. 0 or None: slots are offered as soon as they are free, to all nodes
         in random order.
@@ -168,7 +168,7 @@ def _policy(
 def _service(given: Any) -> Service:
     """The service that is meant."""
     if isinstance(given, str):
-        return SERVICES[_choice("service", given, tuple(SERVICES))]()
+        return service_named(_choice("service", given, tuple(SERVICES)))()
     if isinstance(given, type) and issubclass(given, Service):
         return given()
     if not callable(getattr(given, "started", None)):

@@ -5,8 +5,9 @@ All times are whole microseconds on the clock of the instance; tasks and nodes a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from optsched.problems.base import number, sequence
 from optsched.problems.service_times import ServiceTimes, untimed
 from optsched.schedule import microseconds
 
-__all__ = ["SERVICES", "WAKE", "Levels", "Progress", "Recorded", "Service"]
+__all__ = ["SERVICES", "WAKE", "Ends", "Levels", "Progress", "Recorded", "Service", "place_of", "service_named"]
 
 #: Stands for a task in an answer of a service that wants to be woken at a time.
 WAKE = -1
@@ -145,7 +146,7 @@ class Levels(Service):
     def prepare(self, instance: Instance) -> None:
         left = np.flatnonzero(instance.state.status != FINISHED)
         if missing := list(untimed(instance, left)):
-            raise MissingField(missing, _place(instance, "levels"))
+            raise MissingField(missing, place_of(instance, "levels"))
         times = np.zeros((len(instance.workload), 3), dtype=np.int64)
         times[left] = ServiceTimes(instance, left, self.factors).by_level
         self._node, self._rack, self._off_rack = times.T.tolist()
@@ -192,7 +193,7 @@ class Recorded(Service):
         told = "the trace does not say how long it took; leave the task out, or take another service"
         if missing:
             raise MissingField(
-                [Fault(f"tasks[{task}].duration", told) for task in missing], _place(instance, "recorded")
+                [Fault(f"tasks[{task}].duration", told) for task in missing], place_of(instance, "recorded")
             )
         self._takes = microseconds(np.nan_to_num(duration)).tolist()
 
@@ -200,9 +201,26 @@ class Recorded(Service):
         return ((task, now + self._takes[task]),)
 
 
-def _place(instance: Instance, name: str) -> str:
+def place_of(instance: Instance, name: str) -> str:
+    """How messages call a service on an instance."""
     return f"{instance.name}: {name}" if instance.name else name
 
 
-#: The services by the names that the command line knows.
-SERVICES: dict[str, Callable[..., Service]] = {"levels": Levels, "recorded": Recorded}
+#: The services by the names that the command line knows, each with the module and the class, imported when asked for.
+SERVICES = {
+    "levels": ("services", "Levels"),
+    "transfer": ("transfer", "Transfer"),
+    "rates": ("rates", "Rates"),
+    "recorded": ("services", "Recorded"),
+}
+
+
+def service_named(name: str) -> type[Service]:
+    """The class of the service of a name.
+
+    >>> service_named("levels")(factors="1,1,2")
+    <Service Levels>
+    """
+    module, made = SERVICES[name]
+    found: type[Service] = getattr(import_module(f"optsched.simulating.{module}"), made)
+    return found

@@ -71,7 +71,7 @@ def test_times_are_whole_microseconds() -> None:
         ({"seed": -1}, "seed -1: give a whole number"),
         ({"observers": 3}, "observers are a list of callables"),
         ({"service": "level"}, "service='level'; did you mean \"levels\""),
-        ({"service": 3}, "service: give one of levels, recorded, or a Service, not "),
+        ({"service": 3}, "service: give one of levels, transfer, rates, recorded, or a Service, not "),
         ({"policy": "fairr"}, 'there is no heuristic "fairr"; did you mean "fair"'),
         ({"delai": 3}, 'dl has no parameter "delai"'),
         ({"instance": "papers/guo-fig2"}, "simulate takes an instance, not the text"),

@@ -1,0 +1,386 @@
+"""Tasks that share what their nodes process and what the network carries: rates that change with who else runs.
+
+Hsu and Freeh, sections 3 and 4.2: a task is a flow of data from a storage node through the node that it runs on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from heapq import heappop, heappush
+from math import isnan
+
+import numpy as np
+
+from optsched.decimals import decimal
+from optsched.errors import Fault, MissingField, UsageError
+from optsched.instance import FINISHED, MAP, RUNNING, Floats, Instance, Ints
+from optsched.problems.base import choice
+from optsched.problems.input_rates import task_rates
+from optsched.schedule import MICRO, microseconds
+from optsched.simulating.services import WAKE, Ends, Progress, Service, place_of
+from optsched.simulating.shuffling import Shuffling, unplaced
+from optsched.solvers.max_min import Shares
+
+__all__ = ["Rates"]
+
+#: Rates are whole multiples of 1 MB/s over this, so that nothing drifts; what is left to do are whole products of
+#: such a rate and a microsecond.
+_UNIT = 10**12
+
+#: Stands for the node that data comes from where it comes from none.
+_NOWHERE = -1
+
+
+#: What a task asks for that asks for all there is: more than any rate.
+_ALL = _UNIT * 2**53
+
+
+class _Reading:
+    """A task that reads: what is left of what it reads now, at which rate it goes, and what waits for it.
+
+    Attributes
+    ----------
+    node
+        Where it runs.
+    source
+        The node that it reads from.
+    whole, left
+        What it reads from there, and what of it was left at `since`: a rate times microseconds.
+    rate
+        At which it goes since then.
+    waits
+        What other nodes have for it.
+    turn
+        When it has read all from there and turns to another node.
+    marks
+        Of a map: when its rate changed, what was left, and the rate from then on.
+    """
+
+    __slots__ = ("left", "marks", "node", "rate", "since", "source", "turn", "waits", "whole")
+
+    def __init__(self, node: int, now: int) -> None:
+        self.node, self.source, self.since = node, _NOWHERE, now
+        self.whole = self.left = self.rate = 0
+        self.waits: dict[int, int] = {}
+        self.turn = -1
+        self.marks: list[tuple[int, int, int]] = []
+
+    def put(self, source: int, work: int) -> None:
+        """A node has more for it."""
+        if work:
+            self.waits[source] = self.waits.get(source, 0) + work
+
+    def read(self, source: int, work: int, now: int) -> None:
+        """It begins to read from a node."""
+        self.source, self.whole, self.left, self.since, self.rate = source, work, work, now, 0
+
+    def left_at(self, now: int) -> int:
+        """What is left of it."""
+        return max(0, self.left - self.rate * (now - self.since))
+
+    def go(self, rate: int, now: int, marked: bool) -> None:
+        """It goes at another rate."""
+        self.left, self.since, self.rate = self.left_at(now), now, rate
+        if marked:
+            self.marks.append((now, self.left, rate))
+
+    def until(self) -> int | None:
+        """When it has read all from there; None: never, as things are."""
+        if not self.left:
+            return self.since
+        return self.since - (-self.left // self.rate) if self.rate else None
+
+    def reported(self, beat: int) -> int:
+        """What was left at a time, no earlier than the one asked for before."""
+        while len(self.marks) > 1 and self.marks[1][0] <= beat:
+            del self.marks[0]
+        since, left, rate = self.marks[0]
+        return max(0, left - rate * max(0, beat - since))
+
+
+class Rates(Service):
+    """Each running task goes at the least of what it asks for and its shares, until its MB are through.
+
+    A task asks for its `rate_in`, by the type of its node. It shares its node's `rate_process` with all that run there,
+    its node's `rate_in` with all that read over the network there, and the `rate_out` of the node that it reads from
+    with all that read from there: max-min fair shares (`optsched.solvers.max_min`), anew whenever a task starts or
+    ends. What is not given does not limit.
+
+    A map reads its `size` from a node with its block: the one it runs on, else one in its rack, else any, of these the
+    one that the fewest tasks read from. A reduce reads what its maps send it, once they have ended, from one of their
+    nodes at a time: in the order of the nodes, beginning after its own. Without a `shuffle` it goes through its `size`.
+    It ends when all of its job's maps have ended and it has read all. What it writes costs nothing. A task that runs at
+    the snapshot has shared with those that do since it started, unless its `bytes_read` say how far it is.
+
+    Parameters
+    ----------
+    local
+        `free`: who reads from the node that it runs on needs no share of what this gives out and takes in; `shared`: it
+        needs its share of what the node gives out.
+
+    Examples
+    --------
+    Two maps read from `s`, which gives out 10 MB/s; one of them asks for no more than 2:
+
+    >>> from optsched.instance import Cluster, Ragged, Workload
+    >>> cluster = Cluster(["a", "b", "s"], rate_out=[10, 10, 10])
+    >>> blocks = Ragged.from_rows([[2], [2]])
+    >>> service = Rates()
+    >>> service.prepare(Instance(cluster, Workload(["t1", "t2"], size=[80, 80], rate_in=[20, 2], replicas=blocks)))
+    >>> service.started(0, 0, 0), service.started(1, 1, 0)
+    (((-1, 0),), ((-1, 0),))
+    >>> service.woken(0)
+    [(0, 10000000), (1, 40000000)]
+    """
+
+    waits_for_maps = False
+    local: str
+
+    def __init__(self, local: str = "free") -> None:
+        try:
+            self.local = choice("free", "shared")(local)
+        except ValueError as error:
+            raise UsageError(f"rates: local={local!r}: {error}") from None
+
+    def prepare(self, instance: Instance) -> None:
+        if faults := [*_untold(instance), *unplaced(instance)]:
+            raise MissingField(faults, place_of(instance, "rates"))
+        cluster, workload, state = instance.cluster, instance.workload, instance.state
+        capacities: list[int] = []
+        #: The resource that each node is for who processes there, takes in, and gives out; None: without a limit.
+        self._process, self._in, self._out = (
+            _resources(column, capacities) for column in (cluster.rate_process, cluster.rate_in, cluster.rate_out)
+        )
+        self._shares: Shares[int] = Shares(capacities)
+        self._instance, self._is_map = instance, (workload.kind == MAP).tolist()
+        self._shuffling = Shuffling(instance)
+        self._receives = self._shuffling.of_reduce.lengths > 0
+        #: Tasks that read from each node.
+        self._readers = [0] * len(cluster)
+        self._readings: dict[int, _Reading] = {}
+        self._on: list[dict[int, None]] = [{} for _ in cluster.node_ids]
+        self._heard: Ints = np.full(len(cluster), -(2**53))
+        #: Tasks whose end is to be told though their rate may be the same, and when reduces have read from a node.
+        self._untold: dict[int, None] = {}
+        self._turns: list[tuple[int, int]] = []
+        self._at_first = int(np.count_nonzero(state.status == RUNNING))
+        self._began: list[tuple[int, int, int]] = []
+        self._time = int(microseconds(instance.time))
+
+    # What happens ---------------------------------------------------------------------------------------------------
+
+    def started(self, task: int, node: int, now: int) -> Ends:
+        if len(self._began) < self._at_first:
+            self._began.append((now, task, node))
+            return self._replayed() if len(self._began) == self._at_first else ()
+        self._begin(task, node, now)
+        return ((WAKE, now),)
+
+    def ended(self, task: int, now: int) -> Ends:
+        node = self._leave(task).node
+        if self._is_map[task]:
+            self._shuffling.ended(task, node)
+            for entry in self._shuffling.of_map[task].tolist():
+                reading = self._readings.get(int(self._shuffling.reduce[entry]))
+                if reading is not None:
+                    reading.put(node, self._work(self._shuffling.size[entry]))
+            for reduce in self._shuffling.waiting(task).tolist():
+                if reduce in self._readings:
+                    self._untold[reduce] = None
+        return ((WAKE, now),)
+
+    def stopped(self, task: int, now: int) -> Ends:
+        self._leave(task)
+        return ((WAKE, now),)
+
+    def woken(self, now: int) -> Ends:
+        """Reduces that have read all from a node turn to the next; all share, and who is touched gets another end."""
+        while self._turns and self._turns[0][0] <= now:
+            turn, task = heappop(self._turns)
+            if task in self._readings and self._readings[task].turn == turn:
+                self._untold[task] = None
+        self._turn_all(now)
+        told = {*self._settle(now), *self._untold}
+        self._untold.clear()
+        ends = [end for task in sorted(told) for end in self._end_of(task)]
+        if self._turns:
+            ends.append((WAKE, max(now, self._turns[0][0])))
+        return ends
+
+    def progress(self, beats: Ints, now: int) -> Progress | None:
+        heard = np.flatnonzero(beats > self._heard).tolist()
+        self._heard = beats
+        told, shares = [], []
+        for node in heard:
+            beat = int(beats[node])
+            for task in self._on[node]:
+                reading = self._readings[task]
+                if self._is_map[task] and reading.whole > 0 and reading.marks:
+                    told.append(task)
+                    shares.append(1 - reading.reported(beat) / reading.whole)
+        if not told:
+            return None
+        maps, share = np.array(told), np.array(shares)
+        sent = self._shuffling.of_map.take(maps)
+        return Progress(
+            maps,
+            self._instance.workload.size[maps] * share,
+            sent.values,
+            self._shuffling.size[sent.values] * share[sent.row_of],
+        )
+
+    # Tasks that read ------------------------------------------------------------------------------------------------
+
+    def _begin(self, task: int, node: int, now: int) -> None:
+        """A task starts to read."""
+        reading = self._readings[task] = _Reading(node, now)
+        self._on[node][task] = None
+        self._untold[task] = None
+        size = self._instance.workload.size[task]
+        if self._is_map[task]:
+            self._read(task, reading, self._source(task, node), self._work(size), now)
+        elif self._receives[task]:
+            for entry in self._shuffling.ready(task).tolist():
+                sender = self._shuffling.node[self._shuffling.map[entry]]
+                reading.put(int(sender), self._work(self._shuffling.size[entry]))
+        else:
+            reading.put(_NOWHERE, self._work(size))
+
+    def _leave(self, task: int) -> _Reading:
+        """A task is no more on its node."""
+        reading = self._readings.pop(task)
+        del self._on[reading.node][task]
+        self._untold.pop(task, None)
+        self._let_go(task, reading)
+        return reading
+
+    def _read(self, task: int, reading: _Reading, source: int, work: int, now: int) -> None:
+        """A task reads from a node from now on."""
+        node = reading.node
+        limits = [self._process[node]]
+        if source not in (_NOWHERE, node):
+            limits.append(self._in[node])
+        if self._gives(source, node):
+            limits.append(self._out[source])
+            self._readers[source] += 1
+        reading.read(source, work, now)
+        self._shares.add(task, [limit for limit in limits if limit is not None], self._demand(task, node))
+
+    def _let_go(self, task: int, reading: _Reading) -> None:
+        """A task reads no more from where it did."""
+        if task in self._shares:
+            self._shares.remove(task)
+            if self._gives(reading.source, reading.node):
+                self._readers[reading.source] -= 1
+
+    def _gives(self, source: int, node: int) -> bool:
+        """Whether who runs on a node and reads from a source needs a share of what this gives out."""
+        return source != _NOWHERE and (source != node or self.local == "shared")
+
+    def _turn(self, task: int, reading: _Reading, now: int) -> None:
+        """A reduce has read all from a node: it goes on with the next one that has something for it."""
+        self._let_go(task, reading)
+        reading.read(_NOWHERE, 0, now)
+        if reading.waits:
+            nodes = len(self._readers)
+            source = min(reading.waits, key=lambda node: (node - reading.node - 1) % nodes)
+            self._read(task, reading, source, reading.waits.pop(source), now)
+
+    def _turn_all(self, now: int) -> None:
+        """Every reduce that may have read all from a node, and has, turns to the next."""
+        for task in self._untold:
+            if not self._is_map[task] and not self._readings[task].left_at(now):
+                self._turn(task, self._readings[task], now)
+
+    def _settle(self, now: int) -> list[int]:
+        """Share anew; the tasks whose rates are others."""
+        changed = self._shares.settle()
+        for task, rate in changed.items():
+            self._readings[task].go(rate, now, marked=self._is_map[task])
+        return list(changed)
+
+    def _end_of(self, task: int) -> Ends:
+        """When a task ends, as things are; nothing yet where nobody knows."""
+        reading = self._readings[task]
+        until = reading.until()
+        if until is None:
+            return ()
+        if self._is_map[task] or not (reading.waits or self._shuffling.left(task)):
+            return ((task, until),)
+        if task in self._shares:
+            reading.turn = until
+            heappush(self._turns, (until, task))
+        return ()
+
+    def _replayed(self) -> Ends:
+        """What runs at the snapshot has run since it started."""
+        for begun, task, node in sorted(self._began):
+            self._begin(task, node, begun)
+            self._turn_all(begun)
+            self._settle(begun)
+        read = self._instance.state.bytes_read
+        for task, reading in self._readings.items():
+            left = reading.left_at(self._time)
+            if self._is_map[task] and not np.isnan(read[task]):
+                left = max(0, reading.whole - self._work(read[task]))
+            reading.left, reading.since = left, self._time
+            if self._is_map[task]:
+                reading.marks = [(self._time, left, reading.rate)]
+        return ((WAKE, self._time),)
+
+    def _source(self, task: int, node: int) -> int:
+        """The node that a map reads its block from."""
+        holders: list[int] = self._instance.replicas[task].tolist()
+        if not holders:
+            return _NOWHERE
+        if node in holders:
+            return node
+        rack = self._instance.cluster.rack
+        near = [holder for holder in holders if rack[holder] >= 0 and rack[holder] == rack[node]]
+        _, source = min((self._readers[holder], holder) for holder in near or holders)
+        return source
+
+    def _demand(self, task: int, node: int) -> int:
+        """What a task asks for on a node."""
+        asks = float(task_rates(self._instance, np.array([task]))[0, self._instance.cluster.type[node]])
+        return _ALL if isnan(asks) else _units(asks)
+
+    def _work(self, size: float) -> int:
+        """MB as a rate times microseconds."""
+        return _units(size) * MICRO
+
+
+@lru_cache(maxsize=2**16)
+def _units(value: float) -> int:
+    """A rate, or an amount, in units of 1/`_UNIT`, rounded down."""
+    return int(decimal(value) * _UNIT)
+
+
+def _resources(rates: Floats, capacities: list[int]) -> list[int | None]:
+    """Add what nodes have of something to all capacities: for each node the number of it, None where none is given."""
+    numbers: list[int | None] = []
+    for rate in rates.tolist():
+        numbers.append(None if isnan(rate) else len(capacities))
+        if not isnan(rate):
+            capacities.append(_units(rate))
+    return numbers
+
+
+def _untold(instance: Instance) -> Iterator[Fault]:
+    """What is missing, or makes a task run for ever; one fault each."""
+    workload, cluster = instance.workload, instance.cluster
+    left = np.flatnonzero(instance.state.status != FINISHED)
+    receives = np.zeros(len(workload), dtype=bool)
+    if workload.shuffle is not None:
+        receives[workload.shuffle.reduce] = True
+    for task in left[np.isnan(workload.size[left]) & ~receives[left]].tolist():
+        other = "" if workload.kind[task] == MAP else ", or what its maps send it (shuffle)"
+        yield Fault(f"tasks[{task}].size", f"say how many MB it reads{other}")
+    rates = task_rates(instance, left)[:, np.unique(cluster.type)]
+    for task in left[(rates == 0).any(axis=1)].tolist():
+        yield Fault(f"tasks[{task}].rate_in", "is 0: it would never end; give a rate above 0, or leave it out")
+    runs = (cluster.slots > 0) | (cluster.reduce_slots > 0)
+    if np.isnan(cluster.rate_process[runs]).any():
+        for task in left[np.isnan(rates).any(axis=1)].tolist():
+            yield Fault(f"tasks[{task}].rate_in", "say at which rate it reads, in MB/s, or give nodes a rate_process")

@@ -1,0 +1,135 @@
+"""Max-min fair shares: against growing all rates alike in fractions, and against linear programs."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from optsched.solvers.max_min import Shares, max_min
+
+#: Units of drawn capacities, so that what is lost by rounding down is little.
+UNIT = 10**6
+
+#: What linear programs may be off.
+SLACK = 1e-6
+
+Drawn = tuple[list[int], list[list[int]], list[int]]
+
+
+def drawn(seed: int) -> Drawn:
+    """Up to 6 resources and 8 flows, each on none to 3 of them; some capacities and wishes are 0 or equal."""
+    rng = random.Random(seed)
+    resources, flows = rng.randint(0, 6), rng.randint(0, 8)
+    capacity = [rng.randint(0, 9) * UNIT for _ in range(resources)]
+    uses = [rng.sample(range(resources), rng.randint(0, min(resources, 3))) for _ in range(flows)]
+    return capacity, uses, [rng.randint(0, 9) * UNIT for _ in range(flows)]
+
+
+def grown(capacity: list[int], uses: list[list[int]], most: list[int]) -> list[Fraction]:
+    """The definition: all rates grow alike until a flow has what it asks for, or what it uses is full."""
+    rates, left = [Fraction(0)] * len(uses), [Fraction(entry) for entry in capacity]
+    grow = set(range(len(uses)))
+    while grow:
+        users = [[flow for flow in grow if resource in uses[flow]] for resource in range(len(capacity))]
+        step = min(
+            [most[flow] - rates[flow] for flow in grow]
+            + [left[resource] / len(flows) for resource, flows in enumerate(users) if flows]
+        )
+        for flow in grow:
+            rates[flow] += step
+        for resource, flows in enumerate(users):
+            left[resource] -= step * len(flows)
+        grow = {flow for flow in grow if rates[flow] < most[flow] and all(left[entry] > 0 for entry in uses[flow])}
+    return rates
+
+
+def by_programs(capacity: list[int], uses: list[list[int]], most: list[int]) -> np.ndarray:
+    """The least rate as large as it can be, then that of the others, and so on: a linear program for each level."""
+    flows = len(uses)
+    takes = np.zeros((len(capacity), flows + 1))
+    for flow, used in enumerate(uses):
+        takes[used, flow] = 1
+    fixed: dict[int, float] = {}
+    while len(fixed) < flows:
+        free = [flow for flow in range(flows) if flow not in fixed]
+        at_least = np.zeros((len(free), flows + 1))
+        at_least[range(len(free)), free], at_least[:, -1] = -1, 1
+        rows = np.vstack([takes, at_least]), np.concatenate([capacity, np.zeros(len(free))])
+        bounds: list[tuple[float, float | None]] = [
+            (max(fixed[flow] - SLACK, 0), fixed[flow]) if flow in fixed else (0, most[flow]) for flow in range(flows)
+        ]
+        level = linprog([*[0] * flows, -1], *rows, bounds=[*bounds, (0, None)], method="highs").x[-1]
+        for flow in free:  # who cannot have more while all others have the level stays
+            want = [-float(entry == flow) for entry in range(flows + 1)]
+            found = linprog(want, *rows, bounds=[*bounds, (max(level - SLACK, 0), level)], method="highs")
+            if found.x[flow] <= level + 10 * flows * SLACK:
+                fixed[flow] = level
+    return np.array([fixed[flow] for flow in range(flows)])
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_rates_are_those_of_the_definition(seed: int) -> None:
+    """Tests drawn flows against the definition in fractions: off by less than a unit a flow, and never beyond."""
+    capacity, uses, most = drawn(seed)
+    rates = max_min(capacity, uses, most)
+    assert all(abs(one - other) < len(uses) + 1 for one, other in zip(rates, grown(capacity, uses, most), strict=True))
+    for resource, room in enumerate(capacity):
+        assert sum(rate for rate, used in zip(rates, uses, strict=True) if resource in used) <= room
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_rates_are_those_of_linear_programs(seed: int) -> None:
+    """Tests the levels against the lexicographic program, in units of a million."""
+    capacity, uses, most = drawn(seed + 1000)
+    scaled = [entry // UNIT for entry in capacity], uses, [entry // UNIT for entry in most]
+    found = by_programs(*scaled)
+    assert np.allclose(np.array(max_min(capacity, uses, most)) / UNIT, found, atol=1e-3), (scaled, found)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_flows_that_come_and_go(seed: int) -> None:
+    """Tests that rates kept from before are those of filling all anew, and that only changes are told."""
+    capacity, uses, most = drawn(seed + 5000)
+    rng, shares, before = random.Random(seed), Shares[int](capacity), {}
+    for _ in range(15 if uses else 0):
+        for flow in rng.sample(range(len(uses)), rng.randint(1, min(3, len(uses)))):
+            if flow in shares:
+                shares.remove(flow)
+                before.pop(flow, None)
+            else:
+                shares.add(flow, uses[flow], most[flow])
+        changed = shares.settle()
+        there = [flow for flow in range(len(uses)) if flow in shares]
+        anew = max_min(capacity, [uses[flow] for flow in there], [most[flow] for flow in there])
+        assert ([shares.rate[flow] for flow in there], len(shares)) == (anew, len(there))
+        assert changed == {flow: rate for flow, rate in zip(there, anew, strict=True) if before.get(flow) != rate}
+        before = dict(zip(there, anew, strict=True))
+    assert shares.settle() == {}
+
+
+def test_only_what_is_joined_by_scarce_resources_is_filled_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a flow on a resource with room for all, or on another one, is left alone."""
+    shares = Shares[str]([10, 10, 100])
+    for flow, used in (("a", [0, 2]), ("b", [0]), ("c", [1, 2]), ("d", [2])):
+        shares.add(flow, used, 9)
+    assert shares.settle() == {"a": 5, "b": 5, "c": 9, "d": 9}
+    filled: list[list[str]] = []
+    whole = Shares._filled
+
+    def seen(self: Shares[str], flows: list[str], tight: list[int]) -> dict[str, int]:
+        filled.append(sorted(flows))
+        return whole(self, flows, tight)
+
+    monkeypatch.setattr(Shares, "_filled", seen)
+    shares.remove("b")
+    assert (shares.settle(), filled) == ({"a": 9}, [["a"]])
+
+
+def test_what_nobody_can_have() -> None:
+    """Tests a resource without room, a flow that asks for nothing, one without resources, and no flow at all."""
+    assert max_min([0, 5], [[0, 1], [1], [], [1]], [3, 9, 7, 0]) == [0, 5, 7, 0]
+    assert max_min([3], [], []) == []
