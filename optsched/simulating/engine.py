@@ -376,7 +376,8 @@ class Engine(Asked):
     @property
     def _stands_still(self) -> bool:
         """Whether nothing runs that could end."""
-        return not self._running and self._wakes == NEVER
+        late = sum(map(len, self._late.values()))  # they end with their job's last map, which may not have started
+        return self._running == late and self._wakes == NEVER
 
     def _offers(self) -> None:
         """Offer the slots of the node whose heartbeat it is; without heartbeats, those of all."""

@@ -382,3 +382,18 @@ def test_replicas_decide_how_long() -> None:
             ["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r", "s"], slots=[int(at == node) for at in range(3)]
         )
         assert run(Instance(cluster, workload), First(), heartbeat=0).end == [takes * MICRO]
+
+
+@pytest.mark.parametrize("heartbeat", [0, 3 * MICRO])
+def test_reduces_that_wait_for_maps_that_nobody_starts(heartbeat: int) -> None:
+    """Tests that a run ends where a reduce waits for its job's last map, and the policy never starts that map."""
+
+    class ReducesOnly(First):
+        def offer(self, offer: Offer, view: View) -> Sequence[int]:
+            return super().offer(offer, view) if offer.kind == "reduce" else ()
+
+    workload = lasting(1, 1, job=[0, 0], job_ids=["j"], kind=[0, 1])
+    rules = Rules(heartbeat=heartbeat, slowstart=Fraction(0))
+    engine = Engine(Stage(on(workload, slots=[1])), ReducesOnly(), Levels(), rules)
+    assert "1 map waits: the policy started nothing" in engine.run()
+    assert engine.starved
