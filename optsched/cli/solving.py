@@ -512,11 +512,14 @@ def _write_program(problem: AnyProblem, target: str, kind: str, limit: str | Non
     from optsched.instances.documents.writing import write_whole
     from optsched.models.export import about, write_lp, write_mps
     from optsched.results import Sense
+    from optsched.routes.sizes import refuse_beyond_memory
 
     module = models.module(problem.name)
     options: dict[str, Any] = {}
     if limit is not None:
         options["limit"] = _limit(problem.name, limit)
+    route = "pyomo" if kind == "compact" else "pulp"
+    refuse_beyond_memory(problem, route, options.get("limit"), "export smaller instances")
     built = module.build_pyomo(problem, **options) if kind == "compact" else module.build_pulp(problem, **options)
     meaning = about(problem, limit is not None)
     mps = Path(target).suffix == ".mps"

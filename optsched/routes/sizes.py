@@ -82,14 +82,18 @@ def model_sizes(problem: AnyProblem, limit: Any = None) -> dict[str, ModelSize]:
     return {route: size for route, size in sizes.items() if size is not None}
 
 
-def refuse_beyond_memory(problem: AnyProblem, route: str, limit: Any = None) -> None:
-    """Raise TooLarge where the model of a route would take more memory than there is; says which route to take."""
+def refuse_beyond_memory(problem: AnyProblem, route: str, limit: Any = None, mend: str | None = None) -> None:
+    """Raise TooLarge where the model of a route would take more memory than there is; says what to do instead.
+
+    That is the default route, where no other is named in `mend`.
+    """
     size = _size(problem, route, limit)
     if size is not None:
-        from optsched.routes import routes_of
+        if mend is None:
+            from optsched.routes import routes_of
 
-        default = routes_of(problem)[0]
-        mend = "take smaller instances" if default == route else f'take route "{default}", the default'
+            default = routes_of(problem)[0]
+            mend = "take smaller instances" if default == route else f'take route "{default}", the default'
         told = (
             f"{problem.place}: the {KINDS[route]} model would have {size.variables:,} variables, {size.constraints:,} "
             f"constraints and {size.terms:,} coefficients"

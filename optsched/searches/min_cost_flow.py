@@ -19,7 +19,7 @@ from optsched.solvers.networks import FlowStatus, min_cost_flow, residual_potent
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
-__all__ = ["by_arrays", "cut_potentials", "in_integers", "network_simplex", "potentials_of", "whole_flow"]
+__all__ = ["by_arrays", "cut_potentials", "feasible_flow", "in_integers", "potentials_of", "whole_flow"]
 
 
 #: Networks with more arcs take the network simplex of networkx seconds.
@@ -78,7 +78,7 @@ def in_integers(problem: MinCostFlow, engine: str) -> tuple[SolverOutcome, Netwo
     return outcome, None if found.flow is None else NetworkFlow(found.flow), found.potential
 
 
-def network_simplex(problem: MinCostFlow) -> NetworkFlow | None:
+def feasible_flow(problem: MinCostFlow) -> NetworkFlow | None:
     """A feasible flow, whatever it costs; None where there is none, or the network is too large to ask quickly."""
     network = problem.instance
     if not 0 < network.arcs <= _MOST_ARCS or problem.plainly_infeasible is not None:

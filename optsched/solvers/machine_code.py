@@ -2,9 +2,9 @@
 
 Importing numba and having it read a kernel from its own cache takes some 0.5 s of processor time; LLVM alone, which
 numba is made on, reads the same code in 0.05 s. So a process that only runs kernels need not import numba. A file holds
-a kernel for one kind of arguments. Its name tells the versions of numba, LLVM and NumPy, the processor and the kernel's
-source, so that no other file is ever loaded. This is for Linux, where numba's object files are ELF; elsewhere, and for
-arguments of other kinds, numba loads its kernels itself.
+a kernel for one kind of arguments. Its name tells the versions of Python, numba, LLVM and NumPy, the processor and the
+kernel's source, so that no other file is ever loaded. This is for Linux, where numba's object files are ELF; elsewhere,
+and for arguments of other kinds, numba loads its kernels itself.
 """
 
 from __future__ import annotations
@@ -227,7 +227,8 @@ def _around() -> tuple[Any, ...] | None:
         import llvmlite
         import llvmlite.binding as llvm
 
-        return installed, llvmlite.__version__, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+        versions = sys.version_info[:2], llvmlite.__version__
+        return installed, versions, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
     except (ImportError, OSError, RuntimeError):
         return None
 

@@ -15,6 +15,7 @@ from command_line import PROGRAM, answer, run, solved
 from traffic_instances import posed
 
 import optsched
+from optsched.processes import memory
 from optsched.results import Limit, Solution, Termination
 
 FIELDS = [
@@ -280,6 +281,18 @@ def test_exported_program(tmp_path: Path, problem: str, model: str, suffix: str)
     objective = optsched.solve(optsched.problem(problem, instance)).objective
     assert objective is not None
     assert optimum_of(target) == pytest.approx(float(objective[0]), rel=1e-9)
+
+
+def test_export_beyond_the_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that `export` looks at the memory before it builds a program of either kind, and writes nothing then."""
+    monkeypatch.setattr(memory, "has_room", lambda size: False)
+    for model in ("compact", "literal"):
+        target = tmp_path / f"{model}.lp"
+        refused = run("export", "examples/running-tasks", "--problem", "lsap", "--model", model, "--to", str(target))
+        assert refused.exit_code != 0
+        assert "coefficients" in refused.stderr
+        assert "export smaller instances" in refused.stderr
+        assert not target.exists()
 
 
 def test_exported_latency_at_a_limit(tmp_path: Path) -> None:
