@@ -190,6 +190,10 @@ class Ragged(Part):
         picks = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], lengths)
         return Ragged._own(starts, self.values[picks])
 
+    def first(self, rows: int) -> Ragged:
+        """The first so many rows, as windows on the same memory."""
+        return Ragged(self.starts[: rows + 1], self.values[: self.starts[rows]])
+
     def ordered(self) -> Ragged:
         """The same rows of indices, each in increasing order."""
         beyond = int(self.values.max(initial=0)) + 1

@@ -343,6 +343,23 @@ class Workload(Part):
         between = None if shuffle is None else shuffle.between(tasks, len(self))[0]
         return replace(self._with_rows(tasks, jobs, hindsight=True), shuffle=between, pairs=pairs)
 
+    def first(self, tasks: int, jobs: int) -> Workload:
+        """The first so many tasks and jobs, and all groups, as windows on the same memory.
+
+        The first tasks must be of the first jobs; without shuffle and pairs.
+        """
+        if tasks == len(self) and jobs == len(self.job_ids):
+            return self
+        counts = {"tasks": tasks, "jobs": jobs, "groups": len(self.group_ids)}
+        other = object.__new__(Workload)
+        for name, said in _SAID[Workload].items():
+            object.__setattr__(other, name, _first(getattr(self, name), counts[said["table"]]))
+        rates = other.rate_in_by_type
+        none = {"rate_in_by_type"} if rates is not None and np.isnan(rates).all() else set()
+        for name in (*none, "shuffle", "pairs"):
+            object.__setattr__(other, name, None)
+        return other
+
     def _with_rows(self, tasks: Ints, jobs: Ints, hindsight: bool) -> Workload:
         rows = {"tasks": tasks, "jobs": jobs, "groups": np.arange(len(self.group_ids))}
         seen = {
@@ -462,6 +479,17 @@ def _taken(values: Any, rows: Ints) -> Any:
     if isinstance(values, Mapping):
         return {name: column[rows] for name, column in values.items()}
     return values.take(rows) if isinstance(values, Ragged) else values[rows]
+
+
+def _first(values: Any, count: int) -> Any:
+    """The first rows of an attribute, whatever it holds for each record."""
+    if values is None:
+        return None
+    if isinstance(values, Mapping):
+        return _resources({name: column[:count] for name, column in values.items()})
+    if isinstance(values, Ragged):
+        return values.first(count)
+    return values[:count]
 
 
 def _fill(part: Cluster | Workload, columns: Iterable[Column]) -> None:

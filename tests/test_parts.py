@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -24,6 +25,7 @@ from optsched.instances.documents.format import (
     schema,
 )
 from optsched.parts import Column, Shuffle, columns_of
+from optsched.testing.policies import drawn_snapshot
 
 RECORDS: dict[str, type[Struct]] = {"nodes": Node, "groups": Group, "jobs": Job, "tasks": Task}
 COLUMNS = [column for part in (Cluster, Workload, State) for column in columns_of(part)]
@@ -101,3 +103,27 @@ def test_what_is_foreseen_of_a_workload() -> None:
         if column.form in ("number", "rates", "choice") and column.table == "tasks" and not column.hindsight:
             assert getattr(seen, column.attribute).tolist() == [0, 1], column.field
     assert {column.field for column in columns_of(Workload) if column.hindsight} == {"observed", "duration", "times"}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_first_tasks_are_what_is_foreseen_of_them(seed: int) -> None:
+    """Tests windows on the first tasks and jobs against the same columns taken out one by one."""
+    workload = drawn_snapshot(seed).workload
+    order = np.argsort(np.append(workload.arrival, -np.inf)[workload.job], kind="stable")
+    jobs = np.argsort(workload.arrival, kind="stable")
+    whole = workload.foreseen(order, jobs)
+    for time in np.unique(workload.arrival).tolist():
+        tasks = int(np.count_nonzero(~(np.append(workload.arrival, -np.inf)[workload.job] > time)))
+        there = int(np.count_nonzero(workload.arrival <= time))
+        taken, window = workload.foreseen(order[:tasks], jobs[:there]), whole.first(tasks, there)
+        for column in fields(Workload):
+            one, other = getattr(taken, column.name), getattr(window, column.name)
+            if isinstance(one, Ragged):
+                assert [row.tolist() for row in one] == [row.tolist() for row in other]
+            elif isinstance(one, Mapping):
+                assert set(one) == set(other)
+                assert all(np.array_equal(one[name], other[name], equal_nan=True) for name in one)
+            elif one is None:
+                assert other is None
+            else:
+                assert np.array_equal(one, other, equal_nan=one.dtype.kind == "f")

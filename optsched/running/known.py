@@ -97,6 +97,8 @@ class Known:
         self.waiting = dict.fromkeys(KINDS, 0)
         self._tasks = self._arrived_jobs = 0
         self._begun = bytearray(len(workload))
+        #: All tasks and jobs as policies will see them; a view has the first ones.
+        self._foreseen = workload.foreseen(self.order, self.jobs)
         self._learn()
 
     @property
@@ -322,7 +324,7 @@ class Known:
             self.problem.name,
             self.problem.parameters,
             instance.cluster,
-            instance.workload.foreseen(self.order[: self._tasks], self.jobs[: self._arrived_jobs]),
+            self._foreseen.first(self._tasks, self._arrived_jobs),
             _window(self._status[: self._tasks]),
             _window(self._node[: self._tasks]),
             _window(self.free.get(KINDS[MAP], none)),

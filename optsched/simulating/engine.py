@@ -311,7 +311,8 @@ class Engine(Asked):
         """The next jobs arrive."""
         self._arrives = False
         known = self.known
-        events: list[Event] = known.move_to(self.now / MICRO)
+        # Never before it is there, also where it is not at a whole microsecond.
+        events: list[Event] = known.move_to(max(self.now / MICRO, known.next_arrival))
         self._changed()
         for event in events:
             self.record.append((self.now, ARRIVED, int(known.jobs[event.index]), -1))

@@ -278,6 +278,12 @@ def test_patience() -> None:
     assert "started nothing" in said(instance, Late())
 
 
+def test_arrivals_between_microseconds() -> None:
+    """Tests that a job that arrives between two microseconds arrives, and does so once."""
+    workload = lasting(1, 1, job=[0, 1], job_ids=["a", "b"], arrival=[1 / 3, 2e-7])
+    assert run(on(workload, slots=[1]), First(), heartbeat=0).start == [1_000_000, 0]
+
+
 def test_until() -> None:
     """Tests that nothing happens after the time that was asked for, and that the clock stands there."""
     instance = on(lasting(5, 5, 5), slots=[1])

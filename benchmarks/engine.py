@@ -1,0 +1,118 @@
+"""How many events the engine of simulations takes in a second, beside a bare heap in the same run.
+
+    python benchmarks/engine.py [--tasks N]
+
+An event is a task that starts or ends, a job that arrives, reduces that are released, or an offer. A heap that only
+pushes and pops as many times is the yardstick: the ratio is what the machine has no say in. Processor seconds, the best
+of three.
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from optsched.heuristics import heuristic
+from optsched.instance import MAP, Cluster, Instance, Ragged, Topology, Workload
+from optsched.running.base import Event, Offer, View
+from optsched.simulating.engine import Engine, Rules
+from optsched.simulating.services import Levels
+from optsched.simulating.stage import Stage
+
+NODES, SLOTS, JOBS = 60, 4, 30
+
+
+class InOrder:
+    """The first task that waits: next to no work of a policy's own."""
+
+    def start(self, view: View, rng: np.random.Generator) -> None:
+        self.known, self.waiting = 0, deque[int]()
+        self.learn(view)
+
+    def notify(self, event: Event, view: View) -> None:
+        if event.what == "job-arrived":
+            self.learn(view)
+
+    def learn(self, view: View) -> None:
+        """Enter the maps that are new."""
+        self.waiting.extend(range(self.known, len(view.status)))
+        self.known = len(view.status)
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        return (self.waiting.popleft(),) if self.waiting else ()
+
+
+def workload(tasks: int) -> Instance:
+    """Maps of jobs that arrive over time, on racks, with two replicas each."""
+    rng = np.random.default_rng(0)
+    replicas = Ragged.from_rows([sorted(rng.choice(NODES, 2, replace=False).tolist()) for _ in range(tasks)])
+    cluster = Cluster(
+        [f"n{node}" for node in range(NODES)],
+        rack=np.arange(NODES) // 20,
+        rack_ids=["r1", "r2", "r3"],
+        slots=[SLOTS] * NODES,
+        topology=Topology("hops", hops={"node": 0, "rack": 2, "off_rack": 4}),
+    )
+    job = np.sort(np.arange(tasks) % JOBS)
+    return Instance(
+        cluster,
+        Workload(
+            [f"t{task}" for task in range(tasks)],
+            job=job,
+            job_ids=[f"j{number}" for number in range(JOBS)],
+            arrival=np.arange(JOBS) * tasks * 20 / (NODES * SLOTS) / JOBS,
+            kind=np.full(tasks, MAP),
+            replicas=replicas,
+            size=np.full(tasks, 128.0),
+            times=rng.integers(10, 30, (tasks, 1)) * np.array([[1.0, 1.2, 1.5]]),
+        ),
+    )
+
+
+def heap_rate(events: int = 300_000) -> float:
+    """Pushes and pops in a second of a heap with as many entries as slots."""
+    heap = [(time, 0, entry) for entry, time in enumerate(range(NODES * SLOTS))]
+    begin = time.process_time()
+    for _ in range(events):
+        at, kind, entry = heapq.heappop(heap)
+        heapq.heappush(heap, (at + 1000 + entry, kind, entry))
+    return events / (time.process_time() - begin)
+
+
+def rate(instance: Instance, policy: Callable[[], Any], **rules: Any) -> tuple[float, int]:
+    """Events in a second, and how many there were."""
+    engine = Engine(Stage(instance), policy(), Levels(), Rules(**rules))
+    begin = time.process_time()
+    engine.run()
+    seconds = time.process_time() - begin
+    events = len(engine.record) + engine.offers
+    return events / seconds, events
+
+
+def main() -> None:
+    """Print a row for each policy."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tasks", type=int, default=40_000)
+    instance = workload(parser.parse_args().tasks)
+    bare = max(heap_rate() for _ in range(3))
+    print(f"{'':24} {'events':>9} {'events/s':>10} {'of a heap':>9}")
+    print(f"{'bare heap':24} {300_000:>9,} {bare:>10,.0f} {1:>9.2f}")
+    rows: list[tuple[str, Callable[[], Any], dict[str, Any]]] = [
+        ("in order", InOrder, {}),
+        ("in order, no heartbeats", InOrder, {"heartbeat": 0}),
+        *((name, heuristic(name).policy, {}) for name in ("dl", "fair", "delay", "probabilistic")),  # type: ignore[list-item]
+    ]
+    for name, policy, rules in rows:
+        found = [rate(instance, policy, **rules) for _ in range(3)]
+        best, events = max(found)
+        print(f"{name:24} {events:>9,} {best:>10,.0f} {best / bare:>9.2f}")
+
+
+if __name__ == "__main__":
+    main()

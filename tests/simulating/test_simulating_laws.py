@@ -1,0 +1,119 @@
+"""What is known of runs beforehand: bounds of list scheduling, queues with closed forms, and proved bounds."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from math import factorial, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from optsched.heuristics import HEURISTICS
+from optsched.instance import Cluster, Instance, Workload
+from optsched.problems.job_times import JobTimes
+from optsched.problems.makespan import Makespan
+from optsched.running.base import Event, Offer, View
+from optsched.simulating import simulate
+from tests.simulating.workloads import arriving
+
+POLICIES = [name for name, entry in HEURISTICS.items() if entry.online]
+
+
+class InOrder:
+    """The first task that waits, by a queue of its own."""
+
+    def start(self, view: View, rng: np.random.Generator) -> None:
+        self.known, self.waiting = 0, deque[int]()
+        self.notify(Event(0, "job-arrived", 0), view)
+
+    def notify(self, event: Event, view: View) -> None:
+        if event.what == "job-arrived":
+            self.waiting.extend(range(self.known, len(view.status)))
+            self.known = len(view.status)
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        return (self.waiting.popleft(),) if self.waiting else ()
+
+
+@settings(max_examples=40)
+@given(
+    takes=st.lists(st.integers(0, 50), min_size=1, max_size=14),
+    slots=st.lists(st.integers(1, 3), min_size=1, max_size=4),
+)
+def test_bounds_of_mcnaughton_and_graham(takes: list[int], slots: list[int]) -> None:
+    """Tests that no run is shorter than the work on all slots or the longest task, and list scheduling not much longer.
+
+    Graham 1966: at most 2 - 1/m times the larger of the two, on m equal slots; McNaughton 1959: that is the optimum of
+    tasks that may be broken off.
+    """
+    workload = Workload([f"t{task}" for task in range(len(takes))], duration=takes)
+    run = simulate(
+        Instance(Cluster([f"n{node}" for node in range(len(slots))], slots=slots), workload), InOrder, heartbeat=0
+    )
+    many = sum(slots)
+    ends, lower = int(run.end.max()), max(max(takes) * 10**6 * many, sum(takes) * 10**6)
+    assert lower <= ends * many
+    assert ends * many * many <= (2 * many - 1) * lower
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10**6), policy=st.sampled_from(POLICIES), heartbeat=st.sampled_from([0, 0.5, 3]))
+def test_no_run_beats_a_bound(seed: int, policy: str, heartbeat: float) -> None:
+    """Tests that each run is a feasible schedule of both problems, and no better than what bounds it."""
+    instance = arriving(seed, nodes=3, tasks=8, reduces=3)
+    run = simulate(instance, policy, heartbeat=heartbeat, seed=seed)
+    assert run.unfinished == ""
+    for problem in (Makespan(run.instance), JobTimes(run.instance)):
+        assert problem.violations(run.schedule) == []
+        (value,) = problem.evaluate(run.schedule)
+        assert all(bound.value <= value for bound in problem.cheap_bounds())
+        assert problem.ends(run.schedule).tolist() == run.end.tolist()
+
+
+@pytest.mark.thorough
+@settings(max_examples=400)
+@given(seed=st.integers(0, 10**6), policy=st.sampled_from(POLICIES), heartbeat=st.sampled_from([0, 0.5, 3]))
+def test_no_run_beats_a_bound_among_many(seed: int, policy: str, heartbeat: float) -> None:
+    """Tests the same over many runs."""
+    test_no_run_beats_a_bound.hypothesis.inner_test(seed, policy, heartbeat)  # type: ignore[attr-defined]
+
+
+def waiting_times(servers: int, load: float, jobs: int, seed: int, exponential: bool) -> np.ndarray:
+    """How long each of many jobs of one task waits, in mean service times, at Poisson arrivals."""
+    rng = np.random.default_rng(seed)
+    arrival = np.cumsum(rng.exponential(1 / (load * servers), jobs))
+    takes = rng.exponential(1, jobs) if exponential else np.ones(jobs)
+    names = [str(job) for job in range(jobs)]
+    workload = Workload(names, job=np.arange(jobs), job_ids=names, arrival=arrival, duration=takes)
+    run = simulate(Instance(Cluster(["n"], slots=[servers]), workload), InOrder, heartbeat=0)
+    return np.asarray((run.schedule.starts / 10**6 - arrival)[jobs // 10 :])
+
+
+def interval(times: np.ndarray, batches: int = 30) -> tuple[float, float]:
+    """Mean and half the 99.9 % confidence interval, by means of batches."""
+    means = times[: len(times) // batches * batches].reshape(batches, -1).mean(axis=1)
+    return float(means.mean()), 3.66 * float(means.std(ddof=1)) / sqrt(batches)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("servers", "load"), [(1, 0.5), (2, 0.7), (4, 0.8)])
+def test_queues_with_exponential_times(servers: int, load: float) -> None:
+    """Tests the mean waiting time of M/M/c against Erlang's formula (Erlang 1917), within its confidence interval."""
+    mean, half = interval(waiting_times(servers, load, 12_000, 3, exponential=True))
+    offered = servers * load
+    full = offered**servers / factorial(servers) / (1 - load)
+    waits = full / (sum(offered**busy / factorial(busy) for busy in range(servers)) + full)
+    assert abs(mean - waits / (servers * (1 - load))) <= half
+    assert half < 0.5
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("load", [0.5, 0.7])
+def test_queues_with_constant_times(load: float) -> None:
+    """Tests the mean waiting time of M/D/1 against Pollaczek and Khinchine's formula (1930, 1932)."""
+    mean, half = interval(waiting_times(1, load, 12_000, 5, exponential=False))
+    assert abs(mean - load / (2 * (1 - load))) <= half
+    assert half < 0.3
