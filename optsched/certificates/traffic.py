@@ -6,6 +6,7 @@ case that the prices of the case above it do not settle has prices of its own.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ import numpy as np
 from optsched.certificates.reading import denominator, entries, integer, mapping, priced, prices_of, shown
 from optsched.deadline import check
 from optsched.errors import CertificateInvalid
-from optsched.instance import Ints
+from optsched.instance import Bools, Ints
 from optsched.problems.base import exact
 from optsched.problems.traffic import Traffic
 from optsched.results import FEASIBLE, Certificate, Number, Proof, Value
@@ -27,6 +28,7 @@ __all__ = [
     "load_certificate",
     "no_room_certificate",
     "no_room_proof",
+    "nowhere_barred",
     "traffic_certificate",
     "traffic_proof",
 ]
@@ -66,28 +68,48 @@ class Cases:
         limit: int | None = None,
         hosts: Mapping[int, int] | None = None,
         look: Callable[[], None] | None = None,
+        target: int | None = None,
+        barred: Bools | None = None,
     ) -> int:
         """Units of traffic that every placement within the limit causes at least, with bundles where `hosts` says.
 
-        `look` is called for each case: who checks cases of a file breaks off by it, who proves what is held does not.
+        Parameters
+        ----------
+        look
+            Called for each case: who checks cases of a file breaks off by it, who proves what is held does not.
+        target
+            So many units are to be proved. A place of a bundle with which prices prove them is left out of the cases
+            below, where prices then prove more. None: what the prices prove alone.
+        barred
+            Places that are left out, shape (bundles, datacenters); None: none yet.
         """
         if look is not None:
             look()
         hosts = hosts or {}
         priced = problem.priced(*self.prices, limit)
-        alone = priced.bound(hosts)
+        alone, found = priced.bound(hosts), None
+        if target is not None and problem.datacenters:
+            found = priced.narrowed(hosts, nowhere_barred(problem) if barred is None else barred, target)
+            alone, barred = max(alone, found.bound), found.barred
         if self.bundle is None or not problem.datacenters:
             return alone
         cases = priced.bounds(hosts, self.bundle)
+        if found is not None:
+            cases = [max(case, int(each)) for case, each in zip(cases, found.each[self.bundle], strict=True)]
         for center, case in self.inside.items():
             inside = {**hosts, self.bundle: center}
-            cases[center] = max(cases[center], case.bound(problem, limit, inside, look))
+            cases[center] = max(cases[center], case.bound(problem, limit, inside, look, target, barred))
         return max(alone, min(cases))
 
 
-def traffic_certificate(problem: Traffic, cases: Cases) -> Certificate:
-    """The certificate that prices make (`Traffic.price_bound`). It claims exactly what they prove."""
-    claim = exact(cases.bound(problem), problem.grid)
+def nowhere_barred(problem: Traffic) -> Bools:
+    """No place of a bundle in a datacenter is left out, shape (bundles, datacenters)."""
+    return np.zeros((len(problem.bundles), len(problem.datacenters)), dtype=bool)
+
+
+def traffic_certificate(problem: Traffic, cases: Cases, target: int | None = None) -> Certificate:
+    """The certificate that prices make (`Traffic.price_bound`). It claims what they prove; `target` units are due."""
+    claim = exact(cases.bound(problem, target=target), problem.grid)
     return Certificate("traffic", Proof.DUAL, claim, _written(problem, cases))
 
 
@@ -104,27 +126,28 @@ def traffic_proof(problem: Traffic, certificate: Certificate, objective: Value |
     data = certificate.data
     cases = _cases(problem, data)
     if certificate.component == "traffic":
-        return exact(cases.bound(problem, look=check), problem.grid)
+        due = min(max(math.ceil(certificate.claim * problem.grid), 0), problem.beyond)
+        return exact(cases.bound(problem, look=check, target=due), problem.grid)
     limit = integer(data, "limit")
     if limit < problem.least_load:
         return problem.least_load
     if objective is None:
         raise CertificateInvalid("limit: a proof of the load takes the traffic of a placement as given; there is none")
-    return (
-        limit + 1 if exact(cases.bound(problem, limit, look=check), problem.grid) > objective[0] else problem.least_load
-    )
+    due = min(max(math.floor(objective[0] * problem.grid) + 1, 0), problem.beyond)
+    proved = exact(cases.bound(problem, limit, look=check, target=due), problem.grid)
+    return limit + 1 if proved > objective[0] else problem.least_load
 
 
 def no_room_certificate(problem: Traffic, cases: Cases) -> Certificate | None:
     """The certificate that nothing is feasible: prices prove more traffic than could be. None where they do not."""
-    if cases.bound(problem) < problem.beyond:
+    if cases.bound(problem, target=problem.beyond) < problem.beyond:
         return None
     return Certificate(FEASIBLE, Proof.DUAL, 0, _written(problem, cases))
 
 
 def no_room_proof(problem: Traffic, certificate: Certificate) -> str:
     """What the certificate's prices show; CertificateInvalid where they prove no more traffic than there could be."""
-    proved = exact(_cases(problem, certificate.data).bound(problem, look=check), problem.grid)
+    proved = exact(_cases(problem, certificate.data).bound(problem, look=check, target=problem.beyond), problem.grid)
     most = exact(problem.beyond - 1, problem.grid)
     if proved <= most:
         raise CertificateInvalid(f"prices prove traffic of {proved}, and there can be as much: up to {most}")

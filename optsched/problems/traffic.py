@@ -69,6 +69,24 @@ class Job:
     bundles: tuple[Bundle, ...]
 
 
+class Narrowed(NamedTuple):
+    """What prices prove of placements that cause less traffic than a target.
+
+    Attributes
+    ----------
+    bound
+        Units that they cause at least; the target where there is none.
+    barred
+        Shape (bundles, datacenters): places that bundles have in none of them.
+    each
+        Whole numbers of that shape: units at least with each bundle in each datacenter, the target where it is barred.
+    """
+
+    bound: int
+    barred: Bools
+    each: npt.NDArray[Any]
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class PricedBundles:
     """What bundles pay at prices of the slots, and with them the bound that the prices prove.
@@ -106,8 +124,32 @@ class PricedBundles:
     @property
     def everywhere(self) -> npt.NDArray[Any]:
         """The same with each bundle, and no other, in each datacenter: whole numbers, shape (bundles, datacenters)."""
+        return self._with_each(self._least({}))
+
+    def narrowed(self, hosts: Mapping[int, int], barred: Bools, target: int) -> Narrowed:
+        """What is proved of placements that cause less than `target` units, with some bundles in given datacenters.
+
+        Parameters
+        ----------
+        barred
+            Shape (bundles, datacenters): places that bundles of no such placement have.
+        """
+        if not self.paid.size:
+            return Narrowed(min(target, self.bound(hosts)), barred, self.everywhere)
+        closed = barred.copy()
+        for bundle, host in hosts.items():
+            closed[bundle] = True
+            closed[bundle, host] = barred[bundle, host]
+        if closed.all(axis=1).any():
+            return Narrowed(target, barred, np.full(barred.shape, target, dtype=object))
+        least = np.where(closed, self.paid.max() + 1, self.paid).min(axis=1)
+        each = np.minimum(self._with_each(least), target)
+        each[barred] = target
+        return Narrowed(min(target, self._units(self._total(least))), barred | (each >= target), each)
+
+    def _with_each(self, least: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The bound with each bundle in each datacenter, where the others pay the least."""
         parts = lcm(*self.shares.tolist())
-        least = self._least({})
         more = (self.paid - least[:, None]).astype(object) * (parts // self.shares.astype(object))[:, None]
         units = parts * self.scale * self.step
         found: npt.NDArray[Any] = -(-(int(self._total(least) * parts) + more) // units) * self.step

@@ -20,7 +20,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from optsched.certificates.traffic import MOST_NESTED, Cases, SlotPrices, load_certificate, traffic_certificate
+from optsched.certificates.traffic import (
+    MOST_NESTED,
+    Cases,
+    SlotPrices,
+    load_certificate,
+    nowhere_barred,
+    traffic_certificate,
+)
 from optsched.deadline import remaining
 from optsched.errors import SolverDisagreement
 from optsched.instance import LARGEST, Bools, Floats, Ints
@@ -39,7 +46,7 @@ __all__ = ["TrafficProgram", "TrafficSearch", "WithinLimit", "best_apart", "scal
 
 #: The search for a proof by cases solves at most so many relaxations, and so many columns in all.
 _MOST_CASES = 4000
-_MOST_COLUMNS = 2_000_000
+_MOST_COLUMNS = 10_000_000
 
 #: Bundles are first tried where prices prove at most one part in so many more; then this is so many times more again.
 _NEAR, _WIDER = 1000, 3
@@ -301,7 +308,7 @@ class TrafficSearch:
             proof = self.proof(None, known.bound) if known.closed and cases else None
         if proof is None:
             return Certificate("traffic", Proof.SOLVER, exact(known.bound, self.problem.grid))
-        return traffic_certificate(self.problem, proof)
+        return traffic_certificate(self.problem, proof, known.bound)
 
     def load_certificate(self, load: int, traffic: int, cases: bool = True) -> Certificate:
         """Proof that no placement with at most `traffic` units has less than `load`: counting, prices, or a word."""
@@ -327,38 +334,39 @@ class TrafficSearch:
 
         relaxed, overfull = WarmProgram(program.relaxed), WarmProgram(program.overfull)
 
-        def cases(hosts: dict[int, int]) -> Cases | None:
+        def cases(hosts: dict[int, int], barred: Bools) -> Cases | None:
             nonlocal left
             left -= 1
             if left < 0 or len(hosts) > MOST_NESTED:
                 return None
-            found = relaxed.solve(*program.with_hosts(hosts), self.left())
+            found = relaxed.solve(*program.with_hosts(hosts, barred), self.left())
             infeasible = found.outcome.status is Termination.INFEASIBLE
             if infeasible:
-                found = overfull.solve(*program.with_hosts(hosts, 2 * program.centers), self.left())
+                found = overfull.solve(*program.with_hosts(hosts, barred, 2 * program.centers), self.left())
             if found.x is None or found.row_duals is None:
                 return None
             times = self._enough(target) if infeasible else (1,)
             bounds = [
-                (self.problem.price_bound(*prices, limit, hosts), prices)
+                (self.problem.priced(*prices, limit).narrowed(hosts, barred, target), prices)
                 for prices in program.prices(found.row_duals, times)
             ]
-            proved, prices = max(bounds, key=lambda entry: entry[0], default=(0, known.prices))
-            if proved >= target:
+            narrowed, prices = max(bounds, key=lambda entry: entry[0].bound, default=(None, known.prices))
+            if narrowed is None:
+                return None
+            if narrowed.bound >= target:
                 return Cases(prices)
             bundle = None if infeasible else program.most_parted(found.x)
             if bundle is None:
                 return None
             inside: dict[int, Cases] = {}
-            for center, apart in enumerate(self.problem.priced(*prices, limit).bounds(hosts, bundle)):
-                if apart < target:
-                    case = cases({**hosts, bundle: center})
-                    if case is None:
-                        return None
-                    inside[center] = case
+            for center in np.flatnonzero(~narrowed.barred[bundle]).tolist():
+                case = cases({**hosts, bundle: center}, narrowed.barred)
+                if case is None:
+                    return None
+                inside[center] = case
             return Cases(prices, bundle, inside)
 
-        return cases({})
+        return cases({}, nowhere_barred(self.problem))
 
     def _enough(self, target: int) -> Iterator[int]:
         """How many times a price in steps is tried that proves a case to be infeasible: until it proves the target."""
@@ -547,9 +555,13 @@ class TrafficProgram:
             sp.csr_array(sp.hstack([self.relaxed.matrix, more])),
         )
 
-    def with_hosts(self, hosts: Mapping[int, int], more: int = 0) -> tuple[Floats, Floats]:
-        """Bounds of the columns with some bundles in given datacenters, and of `more` columns after them."""
+    def with_hosts(self, hosts: Mapping[int, int], barred: Bools, more: int = 0) -> tuple[Floats, Floats]:
+        """Bounds of the columns with some bundles in given datacenters, and of `more` columns after them.
+
+        `barred` has places that no bundle takes, shape (bundles, datacenters).
+        """
         lower, upper = np.zeros(len(self.relaxed.objective)), self.relaxed.col_upper.copy()
+        upper[: self._x_at][barred.ravel()] = 0.0
         for bundle, center in hosts.items():
             upper[bundle * self.centers : (bundle + 1) * self.centers] = 0.0
             lower[bundle * self.centers + center] = upper[bundle * self.centers + center] = 1.0

@@ -122,7 +122,10 @@ def run(
     options = profile.options
     watched = options.get("solver") == "ipm" and "ipm_iteration_limit" not in options
     own = {"ipm_iteration_limit": _IPM_ITERATIONS} if watched else {}
-    faults = set_options(highs, options | own | _within_deadline(profile))
+    limited = options | own | _within_deadline(profile)
+    if "time_limit" in limited:  # the clock of HiGHS goes on from run to run
+        limited["time_limit"] = float(limited["time_limit"]) + highs.getRunTime()
+    faults = set_options(highs, limited)
     if faults:
         raise UsageError("; ".join(f"solver option {fault}" for fault in faults))
     solver = {"name": "HiGHS", "version": highs.version(), "interface": interface, "options": options}

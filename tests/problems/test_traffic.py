@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from traffic_instances import EMPTY, NAN, front, posed, problems
 
 from optsched.certificates import certify, proved_bound
+from optsched.certificates.traffic import nowhere_barred
 from optsched.errors import InputError, MissingField
 from optsched.instance import (
     FINISHED,
@@ -34,6 +35,7 @@ from optsched.resources import folder
 from optsched.results import Termination, Violation
 from optsched.routes import bounds, frontier, solve
 from optsched.routes.traffic import ROUTES
+from optsched.testing.cases import every_decision
 
 # Value and feasibility ---------------------------------------------------------------------------------------------
 
@@ -331,6 +333,30 @@ def test_each_bundle_everywhere(problem: Traffic, prices: list[int], scale: int)
     priced = problem.priced(own[:count], own[count:], scale)
     rows = [priced.bounds({}, bundle) for bundle in range(len(priced.paid))]
     assert priced.everywhere.tolist() == rows
+
+
+@given(problems(), st.data())
+@settings(max_examples=60)
+def test_what_is_barred(problem: Traffic, data: st.DataObject) -> None:
+    """Tests that placements with less traffic than a target cause what is proved of them, and have no barred place."""
+    count = len(problem.datacenters)
+    prices = np.array(data.draw(st.lists(st.integers(-1, 9), min_size=2 * count, max_size=2 * count)), dtype=np.int64)
+    hosts = {0: data.draw(st.integers(0, count - 1))} if problem.bundles and count and data.draw(st.booleans()) else {}
+    target, barred = data.draw(st.integers(0, 60)), nowhere_barred(problem)
+    priced = problem.priced(prices[:count], prices[count:], data.draw(st.integers(1, 3)))
+    found = priced.narrowed(hosts, barred, target)
+    again = priced.narrowed(hosts, found.barred, target)
+    assert min(target, priced.bound(hosts)) <= found.bound <= again.bound <= target
+    assert (found.each[found.barred] >= target).all()
+    for decision in every_decision(problem):
+        if problem.violations(decision):
+            continue
+        at = problem.datacenter[problem.nodes_of(decision)][problem.reduces]
+        own = [int(at[bundle.reduces[0]]) for bundle in problem.bundles]
+        units = int(problem.objective(decision)[0] * problem.grid)
+        if units < target and all(own[bundle] == host for bundle, host in hosts.items()):
+            assert units >= again.bound
+            assert not found.barred[np.arange(len(own)), own].any()
 
 
 @given(problems(capacity="none"))

@@ -21,6 +21,7 @@ from optsched.problems import FairLsap
 from optsched.processes.handing import handing, taking
 from optsched.results import Limit, Termination
 from optsched.routes import solve
+from optsched.solvers import highs as engine
 from optsched.solvers.highs import LinearProgram, WarmProgram, solve_arrays
 from optsched.solvers.profiles import Profile, load_profile
 
@@ -116,6 +117,17 @@ def test_the_same_rows_within_other_bounds() -> None:
         once = solve_arrays(dataclasses.replace(posed, col_lower=bounds[0], col_upper=bounds[1]), EXACT)
         assert (found.outcome.status, found.outcome.objective) == (once.outcome.status, once.outcome.objective)
         assert (found.row_duals is None) == (once.row_duals is None)
+
+
+def test_bug_time_limit_counted_earlier_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a time limit is of the run, not of all runs of a program that is solved again and again."""
+    posed = program([1.0, 2.0], [[1.0, 1.0]], [3.0])
+    warm = WarmProgram(posed)
+    given = []
+    monkeypatch.setattr(engine, "set_options", lambda highs, options: given.append(options["time_limit"]) or [])
+    monkeypatch.setattr(engine.highspy.Highs, "getRunTime", lambda highs: 70.0)
+    assert warm.solve(posed.col_lower, posed.col_upper, EXACT.with_limits(time_limit=10)).outcome.limit is None
+    assert given == [80.0]
 
 
 def test_no_columns() -> None:
