@@ -11,6 +11,10 @@ from optsched.instance import Bools, Ints
 __all__ = ["Beats"]
 
 
+#: Kinds of slots: none, maps, reduces, both.
+_KINDS: tuple[tuple[int, ...], ...] = ((), (0,), (1,), (0, 1))
+
+
 class Beats:
     """The heartbeats of all nodes, one after another.
 
@@ -53,6 +57,8 @@ class Beats:
         self._node_at = self._order.tolist()
         self.place: list[int] = np.argsort(self._order).tolist()
         self.at = 0
+        #: By which time those before it had passed.
+        self._now = begin
         #: For maps and for reduces, 1 at the place of each node that is to be offered slots.
         self._open = [bytearray(nodes), bytearray(nodes)]
         #: The same less the nodes that need not be asked.
@@ -96,14 +102,17 @@ class Beats:
         asked = np.frombuffer(self._open[kind], dtype=np.bool_) & ~refused[self._order]
         self._asked[kind] = bytearray(asked.tobytes())
 
-    def asks(self, kind: int, node: int) -> bool:
-        """Whether a node is open, and not passed over."""
-        return bool(self._asked[kind][self.place[node]])
+    def kinds(self, node: int) -> tuple[int, ...]:
+        """The kinds of slots for which a node is open, and not passed over."""
+        place = self.place[node]
+        return _KINDS[self._asked[0][place] + 2 * self._asked[1][place]]
 
     def next(self, kinds: Iterable[int], now: int) -> int | None:
         """The next heartbeat, at or after a time, at which slots of one of some kinds are to be offered."""
-        at = self.at = max(self.at, self.first_from(now))
-        interval, place = divmod(at, self.nodes)
+        if now != self._now:
+            self._now = now
+            self.at = max(self.at, self.first_from(now))
+        interval, place = divmod(self.at, self.nodes)
         found = None
         for kind in kinds:
             asked = self._asked[kind]

@@ -34,6 +34,9 @@ NEVER = 2**60
 #: What happens at an instant, in this order; then come heartbeats.
 _END, _WOKEN, _ARRIVAL, _CALL = range(4)
 
+#: The kinds of which tasks wait: none, maps, reduces, both.
+_WAITING: tuple[tuple[int, ...], ...] = ((), (MAP,), (REDUCE,), (MAP, REDUCE))
+
 #: What the record of a run tells: a job arrived, a task started, ended, or was released.
 ARRIVED, STARTED, ENDED, RELEASED = range(4)
 
@@ -125,8 +128,11 @@ class Engine(Asked):
         #: Of the kinds of which it is known which nodes refuse slots, at which heartbeat they were asked for.
         self._refusals: dict[int, int] = {}
         self._patience = round(float(getattr(policy, "patience", 0)) * MICRO)
-        #: From which heartbeat on, in how many rounds, and since when nothing has started or happened.
-        self._idle_from, self._vain, self._idle_since = 0, 0, self.now
+        #: The heartbeat at which slots are offered next, unless something happens before.
+        self._coming = 0
+        #: In how many rounds, since when, and from which heartbeat on slots were offered and nothing has happened.
+        self._vain, self._idle_since = 0, self.now
+        self._idle_from: int | None = None
         self._reports = type(service).progress is not Service.progress
         self._reported = -NEVER
         self._own = own
@@ -160,7 +166,8 @@ class Engine(Asked):
         heap, until = self._heap, self.rules.until
         until = NEVER if until is None else until
         while True:
-            at = self._next_offer()
+            # What happens now comes before any offer.
+            at = None if heap and heap[0][0] <= self.now else self._next_offer()
             if heap and (at is None or heap[0][0] <= at):
                 time, what, index = heappop(heap)
                 if time > until:
@@ -224,14 +231,13 @@ class Engine(Asked):
 
     def _changed(self) -> None:
         """Something happened that is no start: what was refused may be welcome now."""
-        self._refusals.clear()
+        if self._refusals:
+            self._refusals.clear()
         self._moved()
 
     def _moved(self) -> None:
         """Something happened: nothing stands still."""
-        self._vain, self._idle_since = 0, self.now
-        if self._beats:
-            self._idle_from = self._beats.at
+        self._vain, self._idle_since, self._idle_from = 0, self.now, None
 
     # Tasks ----------------------------------------------------------------------------------------------------------
 
@@ -339,12 +345,12 @@ class Engine(Asked):
     def _next_offer(self) -> int | None:
         """When slots are offered next; None: not before something happens."""
         waiting = self.known.waiting
-        kinds = [kind for kind in (MAP, REDUCE) if waiting[KINDS[kind]]]
+        kinds = _WAITING[bool(waiting["map"]) + 2 * bool(waiting["reduce"])]
         if not kinds or self._calls is not None:
             return None
         return self._next_round(kinds) if self._beats is None else self._next_beat(kinds, self._beats)
 
-    def _next_beat(self, kinds: list[int], beats: Beats) -> int | None:
+    def _next_beat(self, kinds: tuple[int, ...], beats: Beats) -> int | None:
         """The next heartbeat of a node that has slots to offer. One interval is a round."""
         if self.may_refuse:
             for kind in kinds:
@@ -356,13 +362,15 @@ class Engine(Asked):
         if number is None:
             return None
         time = beats.time(number)
+        if self._idle_from is None:
+            self._idle_from = number
         rounds = (number - self._idle_from) // beats.nodes
         if rounds >= MAX_IDLE_ROUNDS and self._stands_still and time >= self._idle_since + self._patience:
             return None
-        beats.at = number
+        self._coming = number  # unless something happens before
         return time
 
-    def _next_round(self, kinds: list[int]) -> int | None:
+    def _next_round(self, kinds: tuple[int, ...]) -> int | None:
         """Without heartbeats slots are offered at once; again while tasks start, or where nothing else will happen."""
         if not any(self.known.free[KINDS[kind]].any() for kind in kinds):
             return None
@@ -383,10 +391,9 @@ class Engine(Asked):
     def _offers(self) -> None:
         """Offer the slots of the node whose heartbeat it is; without heartbeats, those of all."""
         if self._beats is not None:
-            node = self._beats.node(self._beats.at)
-            kinds = [kind for kind in (MAP, REDUCE) if self._beats.asks(kind, node)]
-            self._beats.at += 1
-            self._offer_node(node, kinds)
+            node = self._beats.node(self._coming)
+            self._beats.at = self._coming + 1
+            self._offer_node(node, self._beats.kinds(node))
             return
         self._report()
         if not sum(self.go_round(kind)[0] for kind in self.known.free if self.known.waiting[kind]):
@@ -414,7 +421,7 @@ class Engine(Asked):
             if self._beats is not None:
                 beats = self._beats.last_by(self.now)
             if (found := self.service.progress(beats, self.now)) is not None:
-                self.known.progress(found.tasks, found.bytes_read)
+                self.known.progress(found.tasks, found.bytes_read, found.entries, found.emitted)
 
     # The end --------------------------------------------------------------------------------------------------------
 

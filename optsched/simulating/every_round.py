@@ -178,6 +178,7 @@ class EveryRound(Policy):
             out_in_use=view.out_in_use,
             running_rates=view.running_rates,
             group_running_tasks=view.group_running_tasks,
+            emitted=self._instance.state.emitted if view.true_shuffle is None else view.emitted,
             time=time,
         )
         present = self._instance.with_state(state).with_slots(view.map_slots, view.reduce_slots)

@@ -12,7 +12,7 @@ import pytest
 
 from optsched.errors import HeuristicFailed, MissingField
 from optsched.heuristics import HEURISTICS
-from optsched.instance import FINISHED, Cluster, Instance, Ragged, State, Workload
+from optsched.instance import FINISHED, Cluster, Instance, Ragged, Shuffle, State, Workload
 from optsched.problems.makespan import Makespan
 from optsched.running.base import Event, Offer, Policy, View
 from optsched.schedule import MICRO
@@ -188,8 +188,8 @@ def test_progress_is_seen_at_heartbeats() -> None:
         def progress(self, beats: Any, now: int) -> Progress | None:
             if not now:
                 return None
-            none = np.zeros(0)
-            return Progress(np.array([0]), np.array([beats[0] / MICRO]), none.astype(np.int64), none)
+            read = np.array([beats[0] / MICRO])
+            return Progress(np.array([0]), read, np.array([0]), 2 * read)
 
     class Seeing(First):
         def __init__(self) -> None:
@@ -197,13 +197,16 @@ def test_progress_is_seen_at_heartbeats() -> None:
 
         def offer(self, offer: Offer, view: View) -> Sequence[int]:
             self.read.append((offer.time, float(view.bytes_read[0])))
+            assert not offer.time or view.emitted[0] == 2 * view.bytes_read[0]
             return super().offer(offer, view)
 
-    workload = lasting(30, 1, 1, job=[0, 1, 2], job_ids=["a", "b", "c"], arrival=[0, 3, 7])
+    shuffle = Shuffle([0], [3], [99.0])
+    jobs: dict[str, Any] = {"job": [0, 1, 2, 0], "job_ids": ["a", "b", "c"], "arrival": [0, 3, 7]}
+    workload = lasting(30, 1, 1, 1, kind=[0, 0, 0, 1], shuffle=shuffle, **jobs)
     seeing = Seeing()
     run(on(workload, slots=[2]), seeing, Reading())
-    assert [time for time, _ in seeing.read] == [0, 3, 9]
-    assert [read for _, read in seeing.read[1:]] == [3, 9]
+    assert [time for time, _ in seeing.read] == [0, 3, 9, 30]
+    assert [read for _, read in seeing.read[1:]] == [3, 9, 30]
 
 
 # Runs that would never end -----------------------------------------------------------------------------------------
@@ -293,6 +296,42 @@ def test_until() -> None:
         assert sum(end < NEVER for end in engine.end) == ended
         assert told == ("" if ended == 3 else f"stopped at {until} s, as asked")
         assert not engine.starved
+
+
+class EveryHeartbeat(Engine):
+    """Visits every heartbeat of every node while a task waits, one after another."""
+
+    def _next_beat(self, kinds: Any, beats: Any) -> int | None:
+        self.may_refuse = False
+        self._coming = max(beats.at, beats.first_from(self.now))
+        return int(beats.time(self._coming))
+
+
+@pytest.mark.parametrize("name", ["fair", "delay", "probabilistic", "coupling", "dl"])
+@pytest.mark.parametrize("seed", range(4))
+def test_heartbeats_that_are_passed_over_change_nothing(name: str, seed: int) -> None:
+    """Tests that a run is what it is where every heartbeat is visited, also those at which nothing can be offered."""
+    instance, make = arriving(seed, nodes=5, tasks=16), HEURISTICS[name].policy
+    assert make is not None
+    for one in (False, True):
+        rules = Rules(heartbeat=7 * MICRO, one=one)
+        visited = EveryHeartbeat(Stage(instance), make(), Levels(), rules, seed)
+        assert visited.run() == ""
+        assert run(instance, make(), seed=seed, heartbeat=7 * MICRO, one=one).record == visited.record
+
+
+def test_a_job_that_comes_long_after_the_last() -> None:
+    """Tests that the time in which nothing waited is no time in which a policy started nothing."""
+    workload = lasting(1, 1, job=[0, 1], job_ids=["a", "b"], arrival=[0, 10**6])
+
+    class Second(First):
+        offers = 0
+
+        def offer(self, offer: Offer, view: View) -> Sequence[int]:
+            self.offers += 1
+            return super().offer(offer, view) if self.offers % 2 == 0 else ()
+
+    assert run(on(workload, slots=[1]), Second()).start == [3 * MICRO, 1_000_005 * MICRO]
 
 
 # What a policy may do ----------------------------------------------------------------------------------------------
