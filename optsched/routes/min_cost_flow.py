@@ -28,7 +28,7 @@ OVERRUNS = {"arrays": 50_000, "cost-scaling": 30_000}
 
 UNBOUNDED = "unbounded: a cycle of negative cost has no limit"
 
-#: From so many arcs on cost scaling is quicker than HiGHS in a command of its own, which loads its kernels.
+#: From so many arcs on cost scaling is quicker than HiGHS in a command of its own, which loads numba for it.
 _SCALED = 30_000
 
 #: How many arcs of the cycle the status names.

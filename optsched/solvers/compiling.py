@@ -1,6 +1,6 @@
 """Compiling a kernel within a deadline: in a process that can be killed, since numba looks at no clock.
 
-It takes some seconds, once an installation, and what the process compiled is found in a file.
+It takes some seconds, once an installation, and what the process compiled is found in numba's cache.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from typing import Any
 
 from optsched.deadline import check, remaining
 from optsched.processes.containing import within_a_call
-from optsched.solvers.compiled import Kernel, compiled
-from optsched.solvers.machine_code import Kind, kind_of
+from optsched.solvers.compiled import compiled
 
 __all__ = ["ready"]
 
@@ -39,33 +38,33 @@ def ready(kernel: Any, *arguments: Any) -> None:
     >>> ready(len, [])
     """
     left = remaining()
-    if left is None or within_a_call() or not isinstance(kernel, Kernel) or kernel.kept(arguments) is not None:
+    if left is None or within_a_call() or not hasattr(kernel, "signatures"):
         return
     import numba
 
-    types, dispatcher = tuple(map(numba.typeof, arguments)), kernel.dispatcher
-    if types in dispatcher.signatures or not dispatcher.stats.cache_path or _is_kept(dispatcher):
+    types = tuple(map(numba.typeof, arguments))
+    if types in kernel.signatures or not kernel.stats.cache_path or _is_kept(kernel):
         return
     from optsched.processes.local import run
 
     function = kernel.py_func
-    run(_compile, (function.__module__, function.__qualname__, types, kind_of(arguments)), within=left)
+    run(_compile, (function.__module__, function.__qualname__, types), within=left)
     check()
 
 
-def _is_kept(dispatcher: Any) -> bool:
+def _is_kept(kernel: Any) -> bool:
     """Whether numba's cache has something of this kernel that is no older than its module."""
-    code = dispatcher.py_func.__code__
+    code = kernel.py_func.__code__
     source = Path(code.co_filename)
-    name = f"{source.stem}.{dispatcher.py_func.__qualname__}-{code.co_firstlineno}.py*.nbi"
+    name = f"{source.stem}.{kernel.py_func.__qualname__}-{code.co_firstlineno}.py*.nbi"
     written = source.stat().st_mtime
-    return any(index.stat().st_mtime >= written for index in Path(dispatcher.stats.cache_path).glob(name))
+    return any(index.stat().st_mtime >= written for index in Path(kernel.stats.cache_path).glob(name))
 
 
-def _compile(asked: tuple[str, str, tuple[Any, ...], Kind | None]) -> None:
-    """Compile a kernel for arguments of some types and kind, which leaves it in the cache."""
-    module, name, types, kind = asked
+def _compile(asked: tuple[str, str, tuple[Any, ...]]) -> None:
+    """Compile a kernel for types of arguments, which leaves it in the cache."""
+    module, name, types = asked
     kernel: Any = getattr(import_module(module), name)
-    if not isinstance(kernel, Kernel):  # its engine decides whether it is compiled
+    if not hasattr(kernel, "signatures"):  # its engine decides whether it is compiled
         kernel = compiled(kernel)
-    kernel.compile(types, kind)
+    kernel.compile(types)

@@ -24,8 +24,8 @@ __all__ = ["COMPILED_PAIRS", "GrowingMatching"]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-#: The loop is compiled, where numba is installed, from so many pairs of task and node on: reading it takes some 0.05 s.
-#: Once it is compiled in a process, it is taken for fewer too.
+#: The loop is compiled, where numba is installed, from so many pairs of task and node on: this takes some 0.3 s. Once
+#: it is compiled in a process, it is taken for fewer too.
 COMPILED_PAIRS = 20_000
 
 #: Steps of the loop between two looks at the deadline.

@@ -15,7 +15,7 @@ __all__ = ["FEW_ARCS", "UNLIMITED", "FoundFlow", "closer", "first_tree", "networ
 
 Ints = npt.NDArray[np.int64]
 
-#: With fewer arcs, other engines are done before the kernels are loaded.
+#: With fewer arcs, other engines are done before numba and the kernels are loaded.
 FEW_ARCS = 20_000
 
 #: A capacity that does not limit an arc.
