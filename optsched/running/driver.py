@@ -215,9 +215,12 @@ class Asked:
         What is known to it.
     decision
         The latest one that was observed.
+    offers
+        How many were made.
     """
 
     decision: Answer | None = None
+    offers = 0
 
     def __init__(self, policy: Policy, known: Known, order: np.random.Generator, observers: Sequence[Observer]) -> None:
         self._policy, self.known, self._order, self._observers = policy, known, order, observers
@@ -296,6 +299,7 @@ class Asked:
     def offer(self, offer: Offer) -> Sequence[int]:
         """The tasks that the policy starts on an offer; it and the observers are told."""
         check()
+        self.offers += 1
         known = self.known
         tasks = self._answered(offer)
         for task in tasks:

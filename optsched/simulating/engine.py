@@ -85,8 +85,6 @@ class Engine(Asked):
         Of each task of the instance: where it ran, and from when to when; -1 and `NEVER` for what did not happen.
     record
         What happened, in order: (microsecond, `ARRIVED`, `STARTED`, `ENDED` or `RELEASED`, job or task, node or -1).
-    offers
-        How many offers were made.
     """
 
     def __init__(
@@ -117,7 +115,6 @@ class Engine(Asked):
         self._runs = bytearray(count)
         self._running = 0
         self.record: list[tuple[int, int, int, int]] = []
-        self.offers = 0
         self._heap: list[tuple[int, int, int]] = []
         self._wakes = NEVER
         self._arrives = False
@@ -249,10 +246,11 @@ class Engine(Asked):
         self._running += 1
         self.record.append((now, STARTED, index, node))
         self._moved()
-        if self._beats:
+        beats = self._beats
+        if beats is not None:
             kind = self._kind[index]
             if not self.known.room[KINDS[kind]][node]:
-                self._beats.open(kind, node, False)
+                beats.open(kind, node, False)
         self._end_at(self.service.started(index, node, now))
 
     def _end_at(self, ends: Iterable[tuple[int, int]], by: int | None = None) -> None:
@@ -331,10 +329,6 @@ class Engine(Asked):
             heappush(self._heap, (int(microseconds(self.known.next_arrival)), _ARRIVAL, 0))
 
     # Offers ---------------------------------------------------------------------------------------------------------
-
-    def offer(self, offer: Offer) -> Sequence[int]:
-        self.offers += 1
-        return super().offer(offer)
 
     def _open(self, kind: int, node: int) -> None:
         """A node may have a free slot by now."""
