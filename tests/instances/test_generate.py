@@ -33,6 +33,9 @@ PINNED = {
     "hot-server": "67b05e105c9f3820f6b64dd2eacf7cb043647b4a6a7ba39ce2f2d8e5c1847277",
     "transmission": "72260a2af9e9459286e617636eb29b872a1bbdb75ea831e39c0f7585e6be1609",
     "shen-table2": "03f8c848da394cce143ee11c9e58a64ca71de9748fafe9dca07f8c7b24b57347",
+    "shen-run": "c950360f6ba587cdad309c219915e18a49d220adaff4e004c649558592cf4e66",
+    "hsu-run": "358742aa9e5af3a7d7f0e0f3d6aa768f978130849a66ce2cf0b3b40409b6fe5d",
+    "ras-run": "8b6246a3799476f319b91f1b52d9fb1c0d82943f0249e7570e723ae76ad963cb",
     "utility": "a4c77c690559969f7aef97000b16f6dbb428d635c3d33a7d5f063de6fdd3474c",
     "traffic": "f76ac33dd812e2e15f93e13e561a744ede10c2888398964ab3e4e09be350eaa6",
     "mixed": "b8458008f582a0b458427809d0520838c7c77df65ccfafba801146de2c8c8893",
@@ -56,6 +59,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "transmission": {"finished": 0.5, "spread": 9, "jobs": 3},
     "mixed": {"nodes": 7, "tasks": 5, "jobs": 3},
     "shen-table2": {"batch": 3, "divide": 40, "nodes": 9},
+    "shen-run": {"batch": 3, "divide": 40, "nodes": 9, "hop": 0.5},
+    "hsu-run": {"block": 128, "reduces": 0},
     "latency": {"nodes": 8, "tasks": 20},
     "skewed-latency": {"nodes": 8, "tasks": 20, "max_load": 3},
 }

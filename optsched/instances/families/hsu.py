@@ -24,8 +24,9 @@ from optsched.instance import (
 )
 from optsched.instances.families.base import LOST, Drawn, Family, Setting, require
 from optsched.instances.families.sampling import distinct_nodes, idle_slots, numbered, on, replica_counts
+from optsched.instances.proportional import ASSUMED, proportional_shuffle
 
-__all__ = ["FAMILIES", "JOB_TYPES", "MAP_RATES", "OUT_RATE", "PROCESS_RATES"]
+__all__ = ["FAMILIES", "JOB_TYPES", "MAP_RATES", "OUT_RATE", "PROCESS_RATES", "REDUCE_RATES", "SHUFFLE_RATIOS"]
 
 #: Hsu and Freeh, Table 2: R_p of clusters 1 and 2, and R_out of either, in MB/s. Section 4.2 gives R_in the value of
 #: R_out.
@@ -35,6 +36,11 @@ OUT_RATE = 85.0
 #: Hsu and Freeh, Table 3: input rate of a map of each job type in clusters 1 and 2, in MB/s.
 JOB_TYPES = ("wordcount", "terasort", "grep", "nocomputation")
 MAP_RATES = np.array([[3.04, 3.20], [9.14, 12.8], [0.23, 0.27], [16.0, 21.3]])
+
+#: Hsu and Freeh, Table 3: input rate of a reduce of each, and what maps give out of what they read. The table says
+#: "very small" of Grep: 1 MB/s and 1 % are assumed. NoComputation has no reduces.
+REDUCE_RATES = np.array([[7.63, 7.63], [13.31, 22.18], [1.0, 1.0]])
+SHUFFLE_RATIOS = np.array([0.2, 1.0, 0.01])
 
 #: Shares of Hsu and Freeh, section 5.1: 6 of 11 compute nodes and 2 of 3 storage nodes lie in cluster 1; 3 of 14 nodes
 #: store.
@@ -185,6 +191,40 @@ def _table3(rng: np.random.Generator, *, block: int, slots: int) -> Drawn:
     return Drawn(cluster, workload, State.initial(cluster, workload, time=float(arrival[-1])), labels)
 
 
+def _run(rng: np.random.Generator, *, block: int, slots: int, reduces: int, gap: float) -> Drawn:
+    """The same from before the first job on, with the reduces of Table 3."""
+    drawn = _table3(rng, block=block, slots=slots)
+    cluster, maps = drawn.cluster, drawn.workload
+    rates, jobs = maps.rate_in_by_type, len(maps.job_ids)
+    assert rates is not None
+    job_type = np.array([JOB_TYPES.index(name.rstrip("0123456789")) for name in maps.job_ids.tolist()])
+    job = np.repeat(np.arange(jobs), reduces)
+    output = maps.size * SHUFFLE_RATIOS[job_type[maps.job]]
+    received = np.bincount(maps.job, output, minlength=jobs)[job] / max(1, reduces)
+    by_type = np.concatenate((rates, REDUCE_RATES[job_type[job]]))
+    workload = Workload(
+        np.concatenate((maps.task_ids, numbered("r", len(job)))),
+        job=np.concatenate((maps.job, job)),
+        job_ids=maps.job_ids,
+        arrival=np.arange(jobs, dtype=np.float64) * gap,
+        kind=np.repeat([MAP, REDUCE], [len(maps), len(job)]),
+        replicas=maps.replicas.padded(len(job)),
+        size=np.concatenate((maps.size, np.full(len(job), np.nan))),
+        rate_in_by_type=by_type,
+        duration=np.round(np.concatenate((maps.size, received)) / by_type[:, 0], 3),
+        shuffle=proportional_shuffle(maps.job, output, job, received),
+    )
+    labels = {
+        "slots": _SLOTS,
+        "rates": f"{_HARDWARE}; assumed: reduces of Grep 1 MB/s, where the table says very small",
+        "jobs": "assumed: WordCount and Terasort alternate and Grep comes last",
+        "reduces": f"assumed: {reduces} a job; the paper does not say",
+        "shuffle": f"{ASSUMED}; shares of the input as in Table 3, and 1 % of Grep, where it says very small",
+        "duration": "inferred: of a task alone on a node of c1, its MB at the rate of Table 3",
+    }
+    return Drawn(cluster, workload, State.initial(cluster, workload), labels)
+
+
 _BLOCK = Setting(64, "block size, MB", choices=(64, 128))
 
 FAMILIES = (
@@ -210,5 +250,17 @@ FAMILIES = (
         "Nine jobs of 1 GB on 6 + 5 compute nodes, blocks twice on 3 storage nodes.",
         {"block": _BLOCK, "slots": Setting(4, "slots of each compute node", 1, 1000)},
         _table3,
+    ),
+    Family(
+        "hsu-run",
+        "Hsu and Freeh, section 5.2, Tables 2 and 3.",
+        "The nine jobs of hsu-table3 to be run over time, one after another, with the reduces of Table 3.",
+        {
+            "block": _BLOCK,
+            "slots": Setting(4, "slots of each compute node", 1, 1000),
+            "reduces": Setting(1, "reduces of each job", 0, 1000),
+            "gap": Setting(5.0, "seconds between the arrivals of two jobs", 0, 10**6),
+        },
+        _run,
     ),
 )

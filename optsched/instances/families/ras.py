@@ -5,6 +5,8 @@ The paper's three resources are CPU, disk channel and memory, but it gives no nu
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from optsched.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, State, Workload
@@ -80,21 +82,55 @@ def _utility(
     )
 
 
+def _run(rng: np.random.Generator, *, gap: float, slots: int, reduce_slots: int, **utility: float) -> Drawn:
+    """The same with jobs that arrive one after another, and with how long tasks take."""
+    drawn = _utility(rng, running=0, **utility)  # type: ignore[arg-type]
+    workload, nodes = drawn.workload, len(drawn.cluster)
+    arrival = np.round(np.cumsum(rng.exponential(1, len(workload.job_ids))) * gap, 3)
+    takes = workload.map_time[workload.job]
+    workload = replace(
+        workload,
+        arrival=arrival,
+        goal=arrival + workload.goal,
+        duration=np.where(workload.kind == MAP, takes, 2 * takes),
+    )
+    cluster = replace(drawn.cluster, slots=np.full(nodes, slots), reduce_slots=np.full(nodes, reduce_slots))
+    labels = {
+        "duration": "assumed: a map takes its job's map time, a reduce twice as long; the paper tells none",
+        "arrival": f"assumed: a Poisson process, {gap:g} s apart in the mean; goals are counted from there",
+        "slots": "assumed: the paper's scheduler has none; for policies that go by slots",
+    }
+    return Drawn(cluster, workload, State.initial(cluster, workload), {**drawn.labels, **labels})
+
+
+_UTILITY = {
+    "jobs": Setting(4, "jobs", 0, 10**4),
+    "nodes": Setting(10, "trackers", 1, 10**6),
+    "types": Setting(1, "kinds of trackers, dealt in turn; 1: identical ones", 1, 10**6),
+    "maps": Setting(40, "most pending maps of a job; at least half of it", 0, 10**6),
+    "reduces": Setting(4, "most pending reduces of a job; from none", 0, 10**6),
+    "room": Setting(1.0, "capacities of a tracker, of those that it is assumed to have; rounded down", 0, 1),
+    "goals": Setting(0.8, "share of the jobs that have a completion goal", 0, 1),
+}
+
 FAMILIES = (
     Family(
         "utility",
         "Sharmilarani et al., section III.",
         "Jobs with profiles of three resources and completion goals on trackers that cannot hold all of their tasks.",
-        {
-            "jobs": Setting(4, "jobs", 0, 10**4),
-            "nodes": Setting(10, "trackers", 1, 10**6),
-            "types": Setting(1, "kinds of trackers, dealt in turn; 1: identical ones", 1, 10**6),
-            "maps": Setting(40, "most pending maps of a job; at least half of it", 0, 10**6),
-            "reduces": Setting(4, "most pending reduces of a job; from none", 0, 10**6),
-            "room": Setting(1.0, "capacities of a tracker, of those that it is assumed to have; rounded down", 0, 1),
-            "goals": Setting(0.8, "share of the jobs that have a completion goal", 0, 1),
-            "running": share("tasks that run already"),
-        },
+        {**_UTILITY, "running": share("tasks that run already")},
         _utility,
+    ),
+    Family(
+        "ras-run",
+        "Sharmilarani et al., section III.",
+        "The jobs of utility to be run over time: they arrive one after another, and their tasks have times.",
+        {
+            **_UTILITY,
+            "gap": Setting(60.0, "mean seconds between the arrivals of two jobs", 0, 10**6),
+            "slots": Setting(4, "map slots of each tracker", 0, 1000),
+            "reduce_slots": Setting(2, "reduce slots of each tracker", 0, 1000),
+        },
+        _run,
     ),
 )

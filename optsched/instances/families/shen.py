@@ -11,6 +11,7 @@ import numpy as np
 
 from optsched.instance import (
     FINISHED,
+    HOPS,
     MAP,
     PENDING,
     REDUCE,
@@ -153,6 +154,34 @@ def _table_2(
     return Drawn(cluster, workload, State.initial(cluster, workload), labels)
 
 
+def _run(rng: np.random.Generator, *, map_rate: float, reduce_rate: float, hop: float, **table_2: int) -> Drawn:
+    """The same with how long tasks take: alone by size, and by locality with what a map reads over the hops."""
+    drawn = _table_2(rng, **table_2)
+    workload = drawn.workload
+    assert workload.shuffle is not None
+    received = np.bincount(workload.shuffle.reduce, workload.shuffle.size, minlength=len(workload))
+    is_map = workload.kind == MAP
+    computes: Floats = np.where(is_map, workload.size / map_rate, received / reduce_rate).round(3)
+    away = np.array([_HOPS[level] for level in HOPS]) * hop
+    times = np.round(computes[:, None] + workload.size[:, None] * away, 3)
+    workload = replace(workload, duration=computes, times=np.where(is_map[:, None], times, np.nan))
+    labels = {
+        "duration": f"assumed: maps compute {map_rate:g} MB/s of input, reduces {reduce_rate:g} MB/s of what they take "
+        "in; the paper tells no times of single tasks",
+        "times": f"assumed: of maps, their duration and {hop:g} s for each MB and hop",
+    }
+    return replace(drawn, workload=workload, labels={**drawn.labels, **labels})
+
+
+_TABLE_2 = {
+    "batch": Setting(1, "1 Wordcount, 2 Terasort, 3 Grep", choices=(1, 2, 3)),
+    "divide": Setting(1, "numbers of tasks and sizes of inputs are divided by this, rounded up", 1, 1000),
+    "nodes": Setting(60, "nodes", 2, 8192),
+    "racks": Setting(1, "racks", 1, 1000),
+    "slots": Setting(4, "map slots of each node", 1, 1000),
+    "reduce_slots": Setting(2, "reduce slots of each node", 1, 1000),
+}
+
 FAMILIES = (
     Family(
         "transmission",
@@ -177,14 +206,19 @@ FAMILIES = (
         "shen-table2",
         "Shen et al. 2016, section III, Table II.",
         "A batch of ten jobs of 10 to 100 GB on 60 nodes of one rack, blocks on two nodes.",
-        {
-            "batch": Setting(1, "1 Wordcount, 2 Terasort, 3 Grep", choices=(1, 2, 3)),
-            "divide": Setting(1, "numbers of tasks and sizes of inputs are divided by this, rounded up", 1, 1000),
-            "nodes": Setting(60, "nodes", 2, 8192),
-            "racks": Setting(1, "racks", 1, 1000),
-            "slots": Setting(4, "map slots of each node", 1, 1000),
-            "reduce_slots": Setting(2, "reduce slots of each node", 1, 1000),
-        },
+        _TABLE_2,
         _table_2,
+    ),
+    Family(
+        "shen-run",
+        "Shen et al. 2016, section III, Table II.",
+        "The batches of shen-table2 to be run over time: tasks have times, which are assumed.",
+        {
+            **_TABLE_2,
+            "map_rate": Setting(4.0, "MB of its input that a map computes in a second", 0.001, 10**6),
+            "reduce_rate": Setting(10.0, "MB of what it takes in that a reduce computes in a second", 0.001, 10**6),
+            "hop": Setting(0.004, "seconds that a MB takes over a hop; 0.004: 1 Gb/s over two", 0, 1000),
+        },
+        _run,
     ),
 )

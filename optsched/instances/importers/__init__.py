@@ -227,6 +227,8 @@ _SHIPPED = {
                 Option("block", "Input of a map.", 128, lowest=1, metavar="MB"),
                 Option("first", "Only the first N jobs.", lowest=1, metavar="N"),
                 Option("seed", "Of the replicas.", 0, lowest=0),
+                Option("rate", "MB that a task goes through in a second: tasks have times.", lowest=1, metavar="MB"),
+                Option("remote", "Percent that a map then takes longer off its data.", 20, lowest=0),
             ),
         ),
     )

@@ -23,6 +23,9 @@ __all__ = ["import_swim"]
 #: Columns of a line; only these are read, and there are no others.
 COLUMNS = ("job id", "submit time", "gap to the job before", "map input bytes", "shuffle bytes", "reduce output bytes")
 
+#: Seconds that a task takes before it reads, where it has times.
+SETUP = 1
+
 #: More maps are refused: a petabyte in small blocks is no file to write.
 MOST_TASKS = 2_000_000
 
@@ -46,6 +49,8 @@ def import_swim(
     block: int = 128,
     first: int | None = None,
     seed: int = 0,
+    rate: int | None = None,
+    remote: int = 20,
     name: str | None = None,
 ) -> Imported:
     r"""Make an instance document of a SWIM trace, in which all maps and reduces of its jobs wait.
@@ -64,6 +69,11 @@ def import_swim(
         Only so many jobs, from the beginning of the trace; None for all.
     seed
         Of the draw.
+    rate
+        MB that a task goes through in a second. Tasks have times then, so that the trace can be run over time: a second
+        to begin with, and what a map reads, or a reduce takes in and writes, at this rate. None: no times.
+    remote
+        By how many percent a map takes longer off its data.
     name
         Name of the instance, by default that of the file.
 
@@ -89,8 +99,9 @@ def import_swim(
     >>> document["jobs"], [(task["id"], task["size"]) for task in document["tasks"]]
     ([{'id': 'job0', 'arrival': 5, 'filter_ratio': 0.005}], [('job0_m1', 128), ('job0_m2', 72.0), ('job0_r1', 1.0)])
     """
-    least = {"nodes": 1, "slots": 0, "replicas": 0, "block": 1, "first": 1, "seed": 0}
+    least = {"nodes": 1, "slots": 0, "replicas": 0, "block": 1, "first": 1, "seed": 0, "rate": 1, "remote": 0}
     given = {"nodes": nodes, "slots": slots, "replicas": replicas, "block": block, "first": first, "seed": seed}
+    given |= {"rate": rate, "remote": remote}
     for key, value in given.items():
         if value is not None and value < least[key]:
             raise UsageError(f"{key} is {value}; it must be {least[key]} or more")
@@ -107,12 +118,16 @@ def import_swim(
     names = [f"n{node}" for node in range(1, nodes + 1)]
     rows = ([names[node] for node in row.tolist()] for row in holders)
     tasks = [task for job, count in zip(jobs, maps, strict=True) for task in _tasks(job, count, block, rows)]
+    if rate is not None:
+        written = {f"{job.id}_r1": job.output for job in jobs}
+        for task in tasks:
+            task.update(_times(task["size"], rate, remote, written.get(task["id"])))
     document: dict[str, Any] = {
         "format": "optsched/1",
         "name": stem(path, "tsv|txt|gz", "swim") if name is None else name,
         "description": f"{len(tasks)} tasks of {len(jobs)} jobs on {nodes} nodes, as if all were waiting at once.",
         "source": f"SWIM trace {Path(path).name}" + ("" if first is None else f", the first {len(jobs)} jobs"),
-        "labels": _labels(nodes, slots, replicas, block, seed),
+        "labels": {**_labels(nodes, slots, replicas, block, seed), **_labels_of_times(rate, remote)},
         "nodes": [{"id": node, "slots": slots, "reduce_slots": slots} for node in names],
         "jobs": [
             {"id": job.id, "arrival": job.submit} | ({"filter_ratio": job.shuffle / job.input} if job.input else {})
@@ -132,6 +147,22 @@ def _tasks(job: _Job, maps: int, block: int, holders: Iterator[list[str]]) -> It
         yield {**task, "replicas": held} if held else task
     if job.shuffle or job.output:
         yield {"id": f"{job.id}_r1", "job": job.id, "kind": "reduce", "size": job.shuffle / BYTES_PER_MB}
+
+
+def _times(size: float, rate: int, remote: int, written: int | None) -> dict[str, Any]:
+    """How long a map takes by locality, or a reduce that has `written` so many bytes, to the millisecond."""
+    if written is not None:
+        return {"duration": round(SETUP + (size + written / BYTES_PER_MB) / rate, 3)}
+    near = SETUP + size / rate
+    away = round(near * (100 + remote) / 100, 3)
+    return {"times": {"node": round(near, 3), "rack": away, "off_rack": away}}
+
+
+def _labels_of_times(rate: int | None, remote: int) -> dict[str, str]:
+    if rate is None:
+        return {}
+    told = f"generated: {SETUP} s and {rate} MB/s of what a map reads, or a reduce takes in and writes"
+    return {"times": f"{told}; maps off their data {remote} % longer"}
 
 
 def _labels(nodes: int, slots: int, replicas: int, block: int, seed: int) -> dict[str, str]:

@@ -46,3 +46,20 @@ def test_flow_of_few_nodes_was_no_instance() -> None:
     assert isinstance(instance, Instance)
     (task,) = to_document(instance)["tasks"]
     assert set(task["rate_in"]) == {"c1"}
+
+
+def test_the_experiment_as_a_run() -> None:
+    """Tests that jobs arrive every 5 s from 0 on, and the reduces of Table 3: rates, and what they take in."""
+    table, run = generate("hsu-table3", seed=4), generate("hsu-run", seed=4, reduces=2)
+    assert isinstance(table, Instance)
+    assert isinstance(run, Instance)
+    workload, maps = run.workload, len(table.workload)
+    assert np.array_equal(workload.replicas.take(np.arange(maps)).values, table.replicas.values)
+    assert (run.time, workload.arrival.tolist()) == (0, [5.0 * job for job in range(9)])
+    assert workload.shuffle is not None
+    received = np.bincount(workload.shuffle.reduce, workload.shuffle.size)[maps:]
+    assert np.allclose(received, np.repeat([102.4, 512.0] * 4 + [5.12], 2))
+    assert workload.rate_in_by_type is not None
+    assert workload.rate_in_by_type[maps : maps + 4].tolist() == [[7.63, 7.63]] * 2 + [[13.31, 22.18]] * 2
+    assert workload.duration[[0, maps, -1]].tolist() == [21.053, 13.421, 5.12]
+    assert not len(generate("hsu-run", reduces=0).workload.task_ids[maps:])

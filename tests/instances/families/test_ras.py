@@ -9,6 +9,7 @@ from optsched.errors import UsageError
 from optsched.instance import MAP, REDUCE
 from optsched.instances.generate import generate
 from optsched.problems import problem
+from optsched.simulating import simulate
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -65,3 +66,16 @@ def test_more_types_than_trackers() -> None:
     """Tests that each kind of tracker must be there."""
     with pytest.raises(UsageError, match="types is 3; it must be at most 2: every tracker is of one type"):
         generate("utility", nodes=2, types=3)
+
+
+def test_jobs_as_a_run() -> None:
+    """Tests that jobs arrive one after another, and have goals and times of tasks from there on."""
+    table, run = generate("utility", 3, jobs=6), generate("ras-run", 3, jobs=6, gap=10, slots=3)
+    workload, plain = run.workload, table.workload
+    assert np.array_equal(workload.demand["cpu"], plain.demand["cpu"])
+    assert (np.diff(workload.arrival) > 0).all()
+    assert np.array_equal(workload.goal, workload.arrival + plain.goal, equal_nan=True)
+    takes = plain.map_time[plain.job]
+    assert np.array_equal(workload.duration, np.where(plain.kind == MAP, takes, 2 * takes))
+    assert run.state.idle_slots.tolist() == [3] * 10
+    assert not simulate(run, "fair").unfinished

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from optsched.instance import MAP, REDUCE
+from optsched.instance import MAP, REDUCE, Instance
 from optsched.instances.generate import generate
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
@@ -52,3 +54,21 @@ def test_transmission(stage: str) -> None:
         posed = STAGES[stage](instance)
         assert len(posed.tasks) == {"transmission": 11, "transmission-maps": 6, "transmission-reduces": 5}[stage]
         assert posed.grid == 1
+
+
+def test_the_batches_as_runs() -> None:
+    """Tests that a run is the batch of Table II with times: by size, and of maps by the hops to their data."""
+    given = {"batch": 3, "divide": 40, "nodes": 9}
+    table, run = generate("shen-table2", 2, **given), generate("shen-run", 2, **given, map_rate=2, hop=0.5)
+    assert isinstance(table, Instance)
+    assert isinstance(run, Instance)
+    plain = replace(run.workload, duration=table.workload.duration, times=table.workload.times)
+    assert replace(run, workload=plain).sha256 == table.sha256
+    maps = run.workload.kind == 0
+    size, times = run.workload.size[maps], run.workload.times[maps]
+    assert np.allclose(run.workload.duration[maps], size / 2, atol=1e-3)
+    assert np.allclose(times, size[:, None] * [0.5, 1.5, 2.5], atol=1e-3)
+    assert np.isnan(run.workload.times[~maps]).all()
+    assert run.workload.shuffle is not None
+    received = np.bincount(run.workload.shuffle.reduce, run.workload.shuffle.size)[~maps]
+    assert np.allclose(run.workload.duration[~maps], received / 10, atol=1e-3)

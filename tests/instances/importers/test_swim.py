@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from foreign_files import SWIM, faults, noun
 from optsched.errors import UsageError
 from optsched.instance import Instance
 from optsched.instances.importers.swim import import_swim
+from optsched.simulating import simulate
 
 
 def test_swim(file: Callable[..., Path]) -> None:
@@ -41,12 +43,31 @@ def test_swim(file: Callable[..., Path]) -> None:
         ({"block": 0}, "block is 0; it must be 1 or more"),
         ({"first": 0}, "first is 0; it must be 1 or more"),
         ({"seed": -1}, "seed is -1; it must be 0 or more"),
+        ({"rate": 0}, "rate is 0; it must be 1 or more"),
+        ({"remote": -1}, "remote is -1; it must be 0 or more"),
     ],
 )
 def test_swim_options(file: Callable[..., Path], options: dict[str, int], told: str) -> None:
     """Tests that numbers out of range are wrong usage."""
     with pytest.raises(UsageError, match=told):
         import_swim(file(SWIM), **options)
+
+
+def test_swim_with_times(file: Callable[..., Path]) -> None:
+    """Tests times by what tasks go through, nothing else changed, and a run in which jobs begin as they arrive."""
+    path = file("job0\t5\t5\t200000000\t1000000\t4000000\njob1\t90\t85\t0\t0\t0\n", "day.tsv")
+    plain, timed = noun(import_swim(path, nodes=5)), noun(import_swim(path, nodes=5, rate=2, remote=50))
+    assert isinstance(plain, Instance)
+    assert isinstance(timed, Instance)
+    workload = timed.workload
+    assert workload.times[[0, 1, 3]].tolist() == [[65, 97.5, 97.5], [37, 55.5, 55.5], [1, 1.5, 1.5]]
+    assert workload.duration[2] == 3.5
+    bare = replace(workload, times=plain.workload.times, duration=plain.workload.duration)
+    assert replace(timed, workload=bare).sha256 == plain.sha256
+    assert timed.labels["times"].startswith("generated: 1 s and 2 MB/s")
+    run = simulate(timed, "fair")
+    assert not run.unfinished
+    assert (run.schedule.starts >= 10**6 * workload.arrival[workload.job]).all()
 
 
 def test_swim_does_not_fill_the_memory(file: Callable[..., Path]) -> None:
