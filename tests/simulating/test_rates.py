@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil, sqrt
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -137,6 +138,11 @@ def in_fractions(instance: Instance, starts: Starts) -> dict[int, int]:
     return ends
 
 
+def seeds(few: int, many: int) -> list[Any]:
+    """The first few of many seeds, and the others in the thorough suite."""
+    return [*range(few), *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(few, many))]
+
+
 def drawn(seed: int, reduces: int = 0) -> tuple[Instance, Starts]:
     """Up to 5 nodes of 2 racks and 14 maps, some without replicas, and reduces; they start when they are told to."""
     rng = random.Random(seed)
@@ -167,7 +173,7 @@ def drawn(seed: int, reduces: int = 0) -> tuple[Instance, Starts]:
     return Instance(cluster, workload), starts
 
 
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", seeds(20, 80))
 def test_maps_end_as_by_the_definition(seed: int) -> None:
     """Tests drawn maps against all rates anew at every instant, to 2 microseconds."""
     instance, starts = drawn(seed)
@@ -176,7 +182,7 @@ def test_maps_end_as_by_the_definition(seed: int) -> None:
     assert all(abs(found[task] - end) <= 2 for task, end in exact.items()), (found, exact)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(20, 60))
 def test_reduces_end_as_by_the_definition(seed: int) -> None:
     """Tests the same with reduces that read from node after node what maps sent that have ended."""
     instance, starts = drawn(seed + 500, reduces=1 + seed % 4)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -104,6 +105,11 @@ def test_maps_fetch_from_the_nearest_replica(form: str) -> None:
             assert service.started(task, node, 5) == ((task, 5 + round(takes * MICRO)),)
 
 
+def seeds(few: int, many: int) -> list[Any]:
+    """The first few of many seeds, and the others in the thorough suite."""
+    return [*range(few), *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(few, many))]
+
+
 def in_turn(begin: int, ends: list[int], copies: list[int]) -> int:
     """When one has copied from maps, one after another in the order in which they end."""
     time = begin
@@ -126,7 +132,7 @@ def as_they_emit(begin: int, since: list[int], until: list[int], copies: list[in
     return times[-1] + waits
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", seeds(50, 200))
 def test_copies_are_those_of_a_queue(seed: int) -> None:
     """Tests both readings against a queue, event after event; copying early never ends later."""
     rng = random.Random(seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,11 @@ UNIT = 10**6
 SLACK = 1e-6
 
 Drawn = tuple[list[int], list[list[int]], list[int]]
+
+
+def seeds(few: int, many: int) -> list[Any]:
+    """The first few of many seeds, and the others in the thorough suite."""
+    return [*range(few), *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(few, many))]
 
 
 def drawn(seed: int) -> Drawn:
@@ -71,7 +77,7 @@ def by_programs(capacity: list[int], uses: list[list[int]], most: list[int]) -> 
     return np.array([fixed[flow] for flow in range(flows)])
 
 
-@pytest.mark.parametrize("seed", range(300))
+@pytest.mark.parametrize("seed", seeds(60, 300))
 def test_rates_are_those_of_the_definition(seed: int) -> None:
     """Tests drawn flows against the definition in fractions: off by less than a unit a flow, and never beyond."""
     capacity, uses, most = drawn(seed)
@@ -81,7 +87,7 @@ def test_rates_are_those_of_the_definition(seed: int) -> None:
         assert sum(rate for rate, used in zip(rates, uses, strict=True) if resource in used) <= room
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", seeds(8, 25))
 def test_rates_are_those_of_linear_programs(seed: int) -> None:
     """Tests the levels against the lexicographic program, in units of a million."""
     capacity, uses, most = drawn(seed + 1000)
@@ -90,7 +96,7 @@ def test_rates_are_those_of_linear_programs(seed: int) -> None:
     assert np.allclose(np.array(max_min(capacity, uses, most)) / UNIT, found, atol=1e-3), (scaled, found)
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", seeds(40, 150))
 def test_flows_that_come_and_go(seed: int) -> None:
     """Tests that rates kept from before are those of filling all anew, and that only changes are told."""
     capacity, uses, most = drawn(seed + 5000)
