@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from timed_workloads import arriving
 
 from optsched.errors import UsageError
 from optsched.problems import problem
 from optsched.regrets import regret
 from optsched.routes import solve
 from optsched.simulating import EveryRound, simulate
-from tests.simulating.workloads import arriving
 
 
 @pytest.mark.parametrize("name", ["lsap", "transmission-maps"])

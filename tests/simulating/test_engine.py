@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from timed_workloads import arriving
 
 from optsched.errors import HeuristicFailed, MissingField
 from optsched.heuristics import HEURISTICS
@@ -19,7 +20,6 @@ from optsched.schedule import MICRO
 from optsched.simulating.engine import ENDED, NEVER, RELEASED, STARTED, Engine, Rules
 from optsched.simulating.services import WAKE, Levels, Progress, Recorded, Service
 from optsched.simulating.stage import Stage
-from tests.simulating.workloads import arriving
 
 
 class First(Policy):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from timed_workloads import arriving
 
 from optsched.errors import HeuristicFailed, MissingField, UsageError
 from optsched.heuristics import HEURISTICS
@@ -14,7 +15,6 @@ from optsched.problems import Problem
 from optsched.problems.makespan import Makespan
 from optsched.simulating import EveryRound, simulate
 from optsched.testing.policies import check_policy
-from tests.simulating.workloads import arriving
 
 #: Batch heuristics by which whatever waits is placed in slots.
 BATCH = [

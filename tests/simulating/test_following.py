@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from timed_workloads import arriving
 
 from optsched.errors import HeuristicFailed, MissingField
 from optsched.instance import Cluster, Instance, Workload
@@ -14,7 +15,6 @@ from optsched.instances.files import load
 from optsched.instances.importers.rumen import import_rumen
 from optsched.schedule import microseconds
 from optsched.simulating import Following, observed_schedule, simulate
-from tests.simulating.workloads import arriving
 
 
 @pytest.mark.parametrize("seed", range(3))

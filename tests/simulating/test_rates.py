@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from driven_services import driven
 
 from optsched.errors import MissingField, UsageError
 from optsched.instance import FINISHED, MAP, RUNNING, Cluster, Instance, Ragged, Shuffle, State, Workload
@@ -21,7 +22,6 @@ from optsched.running.base import Offer, Policy, View
 from optsched.schedule import MICRO
 from optsched.simulating import simulate
 from optsched.simulating.rates import Rates
-from tests.simulating.driving import driven
 
 SIMGRID = Path(__file__).parent.parent / "data" / "simgrid"
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from timed_workloads import arriving
 
 from optsched.errors import MissingField, UsageError
 from optsched.instance import Cluster, Instance, Workload
 from optsched.problems.service_times import ServiceTimes
 from optsched.simulating.services import SERVICES, Levels, Recorded, Service, service_named
-from tests.simulating.workloads import arriving
 
 
 @pytest.mark.parametrize("seed", range(3))

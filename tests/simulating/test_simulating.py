@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from timed_workloads import arriving
 
 from optsched.errors import HeuristicFailed, MissingField, UsageError
 from optsched.instance import Cluster, Instance, Workload
 from optsched.running.base import Offer, View
 from optsched.simulating import Levels, Recorded, simulate
-from tests.simulating.workloads import arriving
 
 
 class Ten:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from timed_workloads import arriving
 
 from optsched.heuristics import HEURISTICS
 from optsched.instance import Cluster, Instance, Workload
@@ -17,7 +18,6 @@ from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.running.base import Event, Offer, View
 from optsched.simulating import simulate
-from tests.simulating.workloads import arriving
 
 POLICIES = [name for name, entry in HEURISTICS.items() if entry.online]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from timed_workloads import arriving
 
 from optsched.errors import UsageError
 from optsched.instance import FINISHED, PENDING, RUNNING, Cluster, Instance, State, Workload
@@ -15,7 +16,6 @@ from optsched.problems import Lsap
 from optsched.schedule import MICRO
 from optsched.simulating import simulate
 from optsched.simulating.engine import NEVER, STARTED
-from tests.simulating.workloads import arriving
 
 
 def same(one: Instance, other: Instance) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from driven_services import driven
 
 from optsched.errors import MissingField, UsageError
 from optsched.instance import FINISHED, RUNNING, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
@@ -20,7 +21,6 @@ from optsched.running.base import Offer, Policy, View
 from optsched.schedule import MICRO
 from optsched.simulating import simulate
 from optsched.simulating.transfer import Transfer, _copied_as_emitted, _copied_as_ended
-from tests.simulating.driving import driven
 
 #: Shen et al. 2016, II-B.2: the distances of four nodes, and what two maps send to two reduces.
 H = [[0, 4, 2, 8], [4, 0, 10, 4], [2, 10, 0, 6], [8, 4, 6, 0]]
