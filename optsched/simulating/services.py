@@ -219,7 +219,7 @@ def service_named(name: str) -> type[Service]:
     """The class of the service of a name.
 
     >>> service_named("levels")(factors="1,1,2")
-    <Service Levels>
+    <Service levels,factors=1:1:2>
     """
     module, made = SERVICES[name]
     found: type[Service] = getattr(import_module(f"optsched.simulating.{module}"), made)
