@@ -115,7 +115,8 @@ class Record:
         `(problem, certificate, value) -> bound`.
     enumeration
         A quicker enumeration of placements than judging each: `problem -> iterator of (value, nodes)`, the value as
-        `minimised` compares it.
+        `minimised` compares it. Of a problem that decides a schedule: `(problem, most) -> iterator of
+        (value, (nodes, starts))`, which has an optimum.
     network
         `problem -> FlowNetwork`: the compact flow network, for `export --to FILE.dimacs`.
     infeasible
@@ -447,6 +448,18 @@ SHIPPED = (
         family="min-cost-flow",
         sizes={"nodes": 4, "arcs": 6, "units": 2, "bounded_below": 0.5},
         scaling=Scaling((1,), {"arcs": ("cost",)}, whole=True),
+    ),
+    Record(
+        name="makespan",
+        problem="optsched.problems.makespan:Makespan",
+        routes="optsched.routes.schedules",
+        enumeration="optsched.searches.schedule_enumeration:semi_active",
+    ),
+    Record(
+        name="job-times",
+        problem="optsched.problems.job_times:JobTimes",
+        routes="optsched.routes.schedules",
+        enumeration="optsched.searches.schedule_enumeration:semi_active",
     ),
 )
 

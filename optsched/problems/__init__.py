@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from optsched.problems.flow import Flow
     from optsched.problems.flow_congestion import FlowCongestion
     from optsched.problems.generalized_assignment import GeneralizedAssignment
+    from optsched.problems.job_times import JobTimes
     from optsched.problems.latency import Latency
     from optsched.problems.lsap import Lsap
     from optsched.problems.lsap_fairness import LsapFairness
+    from optsched.problems.makespan import Makespan
     from optsched.problems.min_cost_flow import MinCostFlow
     from optsched.problems.traffic import Traffic
     from optsched.problems.transmission import Transmission
@@ -39,9 +41,11 @@ __all__ = [
     "Flow",
     "FlowCongestion",
     "GeneralizedAssignment",
+    "JobTimes",
     "Latency",
     "Lsap",
     "LsapFairness",
+    "Makespan",
     "MinCostFlow",
     "Problem",
     "Traffic",

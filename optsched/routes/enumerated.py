@@ -8,7 +8,7 @@ from optsched.errors import UsageError
 from optsched.problems import AnyProblem, Problem
 from optsched.results import FEASIBLE, Certificate, Proof, Solution
 from optsched.routes.call import Call
-from optsched.searches.enumeration import best_placement
+from optsched.searches.enumeration import best_decision
 from optsched.solvers.profiles import Profile
 
 __all__ = ["ALL_TRIED", "ROUTES", "by_route", "routes"]
@@ -21,20 +21,22 @@ ROUTES = ("brute-force",)
 
 
 def routes(problem: AnyProblem) -> tuple[str, ...]:
-    """`brute-force`; UsageError for a problem that decides a flow, which cannot be enumerated."""
+    """`brute-force`; UsageError for a problem that decides no placement, for which it needs a record."""
     if not isinstance(problem, Problem):
-        raise UsageError(f"{problem.name} has no routes, and flows cannot be enumerated: name its routes in its record")
+        told = f"it decides a {problem.decided.noun}, and those cannot be enumerated as placements are"
+        raise UsageError(f"{problem.name} has no routes, and {told}: name its routes in its record")
     return ROUTES
 
 
 def by_route(call: Call[Any], profile: Profile) -> Solution:
-    """Solve by trying every placement; no profile changes anything."""
-    found = best_placement(call.problem)
+    """Solve by trying every placement, or order of tasks on nodes; no profile changes anything."""
+    noun = call.problem.decided.noun
+    found = best_decision(call.problem)
     if found is None:
         return call.infeasible(ALL_TRIED, proof=Certificate(FEASIBLE, Proof.ENUMERATION, 0))
-    value, nodes = found
+    value, decision = found
     certificates = tuple(
         Certificate(component.name, Proof.ENUMERATION, claim)
         for component, claim in zip(call.problem.components, value, strict=True)
     )
-    return call.solution(call.problem.placement(nodes), certificates, None, "all placements tried")
+    return call.solution(decision, certificates, None, f"all {noun}s tried")

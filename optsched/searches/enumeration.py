@@ -9,27 +9,30 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 
 import numpy as np
 
-from optsched.errors import TooLarge
+from optsched.errors import TooLarge, UsageError
 from optsched.instance import Ints
 from optsched.placement import NONE
-from optsched.problems import Problem
+from optsched.problems import AnyProblem, Problem
 from optsched.problems.assignment import AssignmentProblem
 from optsched.problems.base import stated
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.problems.generalized_assignment import GeneralizedAssignment
 from optsched.problems.latency import Latency
+from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.utility import Utility
 from optsched.registry import imported, record_of
-from optsched.results import Value
+from optsched.results import Decision, Value
 
 __all__ = [
     "MOST_PLACEMENTS",
     "Judged",
     "allocations",
     "assignments",
+    "best_decision",
     "best_placement",
     "congestions",
     "highest_vector",
@@ -74,6 +77,33 @@ def best_placement(problem: Problem, most: int = MOST_PLACEMENTS) -> tuple[Value
         return None
     found: Ints = np.array(best[1], dtype=np.int64)
     return problem.evaluate(problem.placement(found)), found
+
+
+def best_decision(problem: AnyProblem, most: int = MOST_PLACEMENTS) -> tuple[Value, Decision] | None:
+    """The optimum and the first decision that attains it, a placement or a schedule; None where nothing is feasible.
+
+    Raises
+    ------
+    TooLarge
+        If there are more than `most` ways to place the tasks, or orders of them on nodes, or too many tasks.
+    UsageError
+        If the problem decides a flow, or a schedule without a record that names an enumeration.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.problems.makespan import Makespan
+    >>> best_decision(Makespan(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[20, 10]))))
+    ((30,), Schedule: 2 of 2 tasks run)
+    """
+    if isinstance(problem, Problem):
+        placed = best_placement(problem, most)
+        return None if placed is None else (placed[0], problem.placement(placed[1]))
+    named = record_of(type(problem)).enumeration
+    if not isinstance(problem, ScheduleProblem) or named is None:
+        raise UsageError(f"{problem.name} decides a {problem.decided.noun}, and no record names how to enumerate those")
+    found = min(imported(named)(problem, most), key=itemgetter(0), default=None)
+    return None if found is None else (problem.minimised(found[0]), problem.schedule(*found[1]))
 
 
 def pareto_values(problem: Problem, most: int = MOST_PLACEMENTS) -> list[Value]:

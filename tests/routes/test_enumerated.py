@@ -37,7 +37,7 @@ def test_what_is_infeasible_was_tried() -> None:
 def test_flows_are_not_enumerated() -> None:
     """Tests that it is the route of any problem that places tasks, and of none that decides a flow."""
     assert enumerated.routes(Lsap(FIGURE_2)) == enumerated.ROUTES == ("brute-force",)
-    with pytest.raises(UsageError, match="min-cost-flow has no routes, and flows cannot be enumerated"):
+    with pytest.raises(UsageError, match="min-cost-flow has no routes, and it decides a flow"):
         enumerated.routes(min_cost_flow_instances.SMALL)
 
 

@@ -1,0 +1,24 @@
+"""Routes of the problems over time: each finds the optimum that enumeration does."""
+
+from __future__ import annotations
+
+import pytest
+from schedule_drawn import document
+
+import optsched
+from optsched.instances.files import from_document
+from optsched.results import Proof, Termination
+from optsched.routes import routes_of, solve
+
+
+@pytest.mark.parametrize("name", ["makespan", "job-times"])
+def test_every_route_finds_the_optimum(name: str) -> None:
+    """Tests that all routes have the value of the enumeration, or say alike that nothing is feasible."""
+    for seed in range(12):
+        problem = optsched.problem(name, from_document(document(seed, 4)))
+        tried = solve(problem, route="brute-force")
+        assert tried.optimal or tried.termination is Termination.INFEASIBLE
+        assert all(certificate.kind is Proof.ENUMERATION for certificate in tried.certificates)
+        for route in routes_of(problem):
+            found = solve(problem, route=route)
+            assert (found.termination, found.objective) == (tried.termination, tried.objective), (seed, route)

@@ -1,0 +1,175 @@
+"""Enumeration of schedules against every start on the grid, judged by an oracle that shares no code."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Sequence
+from fractions import Fraction
+from math import prod
+
+import pytest
+from schedule_drawn import Oracle, Starts, Text, document
+
+import optsched
+from optsched.errors import TooLarge, UsageError
+from optsched.instance import Instance
+from optsched.instances.files import from_document
+from optsched.problems import JobTimes, Makespan
+from optsched.problems.schedules import ScheduleProblem
+from optsched.routes import solve
+from optsched.schedule import Schedule
+from optsched.searches.enumeration import best_decision
+from optsched.searches.schedule_enumeration import semi_active
+
+PROBLEMS = {"makespan": Oracle.makespan, "job-times": Oracle.job_times}
+
+
+def whole(seed: int, tasks: int) -> Text:
+    """A drawn instance file with small whole numbers, so that every start that matters is one."""
+    text, chance = document(seed, tasks), random.Random(seed)
+    text["time"] = chance.choice([0, 1, -1])
+    for job in text["jobs"]:
+        if "arrival" in job:
+            job["arrival"] = chance.choice([-1, 0, 1, 2])
+    for task in text["tasks"]:
+        if "times" in task:
+            task["times"] = {level: chance.choice([0, 1, 2, 3]) for level in task["times"]}
+        else:
+            task["duration"] = chance.choice([0, 1, 2])
+        if "start" in task:
+            task["start"] = text["time"] - chance.choice([0, 1])
+    return text
+
+
+def starts_on_the_grid(oracle: Oracle) -> list[list[tuple[str, Fraction]]]:
+    """For each task to run every node, and every whole start up to where all have run one after another."""
+    longest = sum(max(oracle.takes(task, node) for node in oracle.nodes) for task in oracle.tasks)
+    latest = max([oracle.now, *map(oracle.arrival, oracle.jobs)]) + longest
+    return [
+        [
+            (node, Fraction(start))
+            for node in oracle.nodes
+            for start in range(int(max(oracle.now, oracle.arrival(oracle.job_of(task)))), int(latest) + 1)
+        ]
+        for task in oracle.pending
+    ]
+
+
+def least(oracle: Oracle, name: str) -> Fraction | None:
+    """The least value over every node and whole start of each task; None where nothing is feasible."""
+    text = oracle.text
+    choices = starts_on_the_grid(oracle)
+    values = []
+    for chosen in itertools.product(*choices):
+        starts: Starts = dict(zip(oracle.pending, chosen, strict=True))
+        if not oracle.wrong(starts):
+            values.append(PROBLEMS[name](oracle, starts))
+    assert text["tasks"] or values == [0]
+    return min(values, default=None)
+
+
+def expect_least(seed: int, slowstart: float) -> None:
+    """The enumeration finds what every start does, of both problems."""
+    text = whole(seed, 5)
+    oracle = Oracle(text, slowstart=slowstart)
+    for name in PROBLEMS:
+        problem = optsched.problem(name, from_document(text), slowstart=slowstart)
+        found = best_decision(problem)
+        value = least(oracle, name)
+        assert (None if found is None else found[0][0]) == value, (seed, name)
+        if found is not None:
+            assert problem.evaluate(found[1]) == found[0]
+
+
+def seeds(pending: int, count: int) -> list[int]:
+    """The first seeds of instances with so many tasks to run, and with few ways to start them."""
+
+    def fits(seed: int) -> bool:
+        oracle = Oracle(whole(seed, 5))
+        return len(oracle.pending) == pending and prod(map(len, starts_on_the_grid(oracle))) <= 5_000
+
+    return list(itertools.islice(filter(fits, itertools.count()), count))
+
+
+@pytest.mark.parametrize("seed", seeds(2, 25))
+def test_orders_find_what_every_start_does(seed: int) -> None:
+    """Tests that the best of semi-active schedules is the best of all starts on the grid, of two tasks."""
+    expect_least(seed, (0, 0.5, 1)[seed % 3])
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", seeds(3, 30))
+def test_orders_find_what_every_start_does_of_three_tasks(seed: int) -> None:
+    """Tests the same of three tasks."""
+    expect_least(seed, (0, 0.5, 1)[seed % 3])
+
+
+def test_each_value_is_of_a_feasible_schedule() -> None:
+    """Tests that every schedule that is given is feasible and worth what is said."""
+    for seed in range(20):
+        for name in PROBLEMS:
+            problem = optsched.problem(name, from_document(document(seed, 4)))
+            assert isinstance(problem, ScheduleProblem)
+            for value, (nodes, starts) in semi_active(problem):
+                assert problem.evaluate(problem.schedule(nodes, starts)) == value
+
+
+def posed(tasks: Sequence[Text], **slots: int) -> Instance:
+    """One node with a slot for maps, and these tasks."""
+    jobs = [{"id": name} for name in dict.fromkeys(task["job"] for task in tasks if "job" in task)]
+    instance = from_document({"format": "optsched/1", "nodes": [{"id": "a", **slots}], "jobs": jobs, "tasks": tasks})
+    assert isinstance(instance, Instance)
+    return instance
+
+
+def alike(count: int) -> list[Text]:
+    """So many tasks of a job that nothing tells apart."""
+    return [{"id": f"t{number}", "job": "j", "duration": 1} for number in range(count)]
+
+
+def test_reduce_that_takes_no_time_waits_without_a_slot() -> None:
+    """Tests that a reduce that takes no time leaves the only slot to another until its job's maps have ended."""
+    tasks = [
+        {"id": "m", "job": "j", "duration": 10},
+        {"id": "r", "job": "j", "kind": "reduce", "duration": 0},
+        {"id": "other", "kind": "reduce", "duration": 4},
+    ]
+    found = best_decision(JobTimes(posed(tasks, reduce_slots=1), slowstart=0))
+    assert found is not None
+    assert found[0] == (14,)
+    assert isinstance(found[1], Schedule)
+    assert found[1].starts.tolist() == [0, 10_000_000, 0]
+
+
+def test_equal_tasks_keep_their_order() -> None:
+    """Tests that tasks that nothing tells apart are not tried in every order: one order of six on one slot."""
+    assert len(list(semi_active(JobTimes(posed(alike(6)))))) == 1
+
+
+def test_too_many_orders_are_refused() -> None:
+    """Tests that more orders, or more tasks, than can be tried are refused before they are tried."""
+    many = [{"id": f"t{number}", "duration": 1} for number in range(11)]
+    with pytest.raises(TooLarge, match=r'makespan: route "brute-force" would try up to 39,916,800 orders'):
+        solve(Makespan(posed(many)), route="brute-force")
+    with pytest.raises(TooLarge, match="of up to 100 tasks"):
+        solve(Makespan(posed(alike(101))), route="brute-force")
+
+
+def test_problem_without_a_record_is_not_enumerated() -> None:
+    """Tests that a subclass, whose objective may be another, is not tried in orders that suffice for its base."""
+
+    class Mine(Makespan):
+        pass
+
+    problem = Mine(posed(alike(1)))
+    with pytest.raises(UsageError, match="makespan decides a schedule, and no record names"):
+        best_decision(problem)
+    with pytest.raises(UsageError, match="makespan has no routes, and it decides a schedule"):
+        solve(problem)
+
+
+def test_without_slots_there_is_no_schedule() -> None:
+    """Tests that nothing is found where a kind has tasks and no slot ever."""
+    problem = Makespan(posed(alike(1), slots=0))
+    assert best_decision(problem) is None
