@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from optsched.reporting import write_report
     from optsched.results import Certificate, Limit, Proof, Solution, Termination
     from optsched.routes import bounds, frontier, leximin, solve
+    from optsched.schedule import Schedule
     from optsched.simulating import Simulation, simulate
     from optsched.studies.choices import Family
     from optsched.studies.tables import GapReports, study
@@ -50,6 +51,7 @@ __all__ = [
     "OptschedError",
     "Placement",
     "Proof",
+    "Schedule",
     "Simulation",
     "Solution",
     "State",
@@ -98,6 +100,7 @@ _MODULES = {
         "reporting": ["write_report"],
         "results": ["Certificate", "Limit", "Proof", "Solution", "Termination"],
         "routes": ["bounds", "frontier", "leximin", "solve"],
+        "schedule": ["Schedule"],
         "simulating": ["Simulation", "simulate"],
         "studies.choices": ["Family"],
         "studies.tables": ["GapReports", "study"],

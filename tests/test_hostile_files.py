@@ -21,10 +21,12 @@ from optsched.instances.importers.orlib import import_orlib_assign, import_orlib
 from optsched.instances.importers.rumen import import_rumen
 from optsched.instances.importers.sls import import_sls
 from optsched.instances.importers.swim import import_swim
+from optsched.instances.schedule_files import read_schedule, schedule_document
 from optsched.instances.solution_files import read_solution, solution_document
 from optsched.printing import Table, render
 from optsched.problems import PROBLEMS, problem
 from optsched.results import Limit, Solution, Termination
+from optsched.schedule import Schedule
 from optsched.solvers.profiles import load_profile
 
 DATA = Path(__file__).parent / "data" / "rumen"
@@ -95,6 +97,11 @@ READERS: dict[str, tuple[str, str, Callable[[Path], object]]] = {
     "instance": (json.dumps(FULL), "a.json", load),
     "network": (json.dumps(NETWORK), "a.json", load),
     "solution": (_solution_text(), "a.json", lambda path: read_solution(path, SOLVED)),
+    "schedule": (
+        json.dumps(schedule_document(Schedule.of([(0, 1_500_000), None, (1, -3)]), SOLVED)),
+        "a.json",
+        lambda path: read_schedule(path, SOLVED),
+    ),
     "profile": (PROFILE, "a.toml", load_profile),
     "dimacs": (DIMACS, "a.min", lambda path: noun(import_dimacs(path))),
     "orlib-gap": (GAP, "a.txt", lambda path: noun(import_orlib_gap(path, number=1))),

@@ -71,7 +71,8 @@ def solve(
     """
     from optsched.cli.notes import pose
     from optsched.cli.streams import replacing
-    from optsched.instances.solution_files import read_solution, solution_content
+    from optsched.instances.claim_files import read_decision
+    from optsched.instances.solution_files import solution_content
     from optsched.printing import progress
     from optsched.results import Limit, Termination
     from optsched.routes import solve
@@ -83,10 +84,9 @@ def solve(
         return
     begin = None
     if start is not None:
-        held = read_solution(start, posed.instance)
-        if held.decision is None:
+        begin = read_decision(start, posed.instance)
+        if begin is None:
             raise UsageError(f"{start}: holds no decision on this instance to start from")
-        begin = held.decision
     with nullcontext() if output is None else replacing(output) as file:
         with progress(sys.stderr) as step:
             step(f"{posed.instance.name} {posed.name}")

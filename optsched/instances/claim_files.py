@@ -1,4 +1,4 @@
-"""Any file of claims: a solution, a frontier, an ordered vector of utilities; its own `format` says which."""
+"""Any file of claims or of a decision: solution, frontier, vector of utilities, schedule; its `format` says which."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from optsched.instances.documents.claims import opened
 from optsched.instances.files import content
 from optsched.instances.frontier_files import parse_frontier
 from optsched.instances.leximin_files import parse_leximin
+from optsched.instances.schedule_files import parse_schedule
 from optsched.instances.solution_files import parse_solution
 from optsched.network import FlowNetwork
-from optsched.results import Solution
+from optsched.results import Decision, Solution
 
-__all__ = ["read_claim"]
+__all__ = ["read_claim", "read_decision"]
 
 #: What the other two say of themselves, in whatever version, and what reads them.
 _OTHERS: dict[str, Callable[[Any, Instance, str], Frontier | Leximin]] = {
@@ -44,11 +45,44 @@ def read_claim(path: str | os.PathLike[str], instance: Instance | FlowNetwork) -
     expect(path, (str, os.PathLike), "read_claim takes a path")
     expect(instance, (Instance, FlowNetwork), "read_claim takes an instance or a flow network")
     source = os.fspath(path)
-    document = opened(content(path), source)
-    form = str(document.get("format")) if isinstance(document, Mapping) else ""
+    document, form = _opened(path)
     for begin, parse in _OTHERS.items():
         if form.startswith(begin):
             if not isinstance(instance, Instance):
                 raise InputError([Fault("format", "it is of an instance, and this is a flow network")], source)
             return parse(document, instance, source)
     return parse_solution(document, instance, source)
+
+
+def read_decision(path: str | os.PathLike[str], instance: Instance | FlowNetwork) -> Decision | None:
+    """Read what was decided: of a solution file, or of a schedule file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    instance
+        What it should be of.
+
+    Returns
+    -------
+    Placement, Schedule, NetworkFlow or None
+        None where a solution holds no decision, or is of another instance.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, unreadable, of neither format, or wrong; lists every fault with its place.
+    """
+    expect(path, (str, os.PathLike), "read_decision takes a path")
+    expect(instance, (Instance, FlowNetwork), "read_decision takes an instance or a flow network")
+    document, form = _opened(path)
+    if form.startswith("optsched-schedule/") and isinstance(instance, Instance):
+        return parse_schedule(document, instance, os.fspath(path))
+    return parse_solution(document, instance, os.fspath(path)).decision
+
+
+def _opened(path: str | os.PathLike[str]) -> tuple[Any, str]:
+    """The document of a file, and the format that it says it has."""
+    document = opened(content(path), os.fspath(path))
+    return document, str(document.get("format")) if isinstance(document, Mapping) else ""

@@ -26,13 +26,14 @@ from optsched.instances.documents.claims import (
     read_document,
     versions,
 )
-from optsched.instances.documents.decisions import decided, flow_of, placement_of
+from optsched.instances.documents.decisions import decided, flow_of, placement_of, schedule_of
 from optsched.instances.documents.rationals import spelled
 from optsched.instances.documents.writing import write_whole
 from optsched.instances.files import content
 from optsched.network import FlowNetwork
 from optsched.placement import NetworkFlow, Placement
-from optsched.results import Limit, Solution, Termination
+from optsched.results import Decision, Limit, Solution, Termination
+from optsched.schedule import Schedule
 
 __all__ = [
     "SOLUTION",
@@ -60,7 +61,17 @@ class _Document(Struct, forbid_unknown_fields=True):
     solver: dict[str, Any]
     versions: dict[str, Any]
     placement: Any = UNSET
+    schedule: Any = UNSET
     flow: Any = UNSET
+
+
+#: What a file may tell of an instance and of a network, and the form of each.
+_OF_INSTANCE, _OF_NETWORK = (Placement.noun, Schedule.noun), (NetworkFlow.noun,)
+_FORMS = {
+    Placement.noun: "{task: node or null}",
+    Schedule.noun: "{task: {node, start} or null}",
+    NetworkFlow.noun: "{arc: units}",
+}
 
 
 def solution_document(
@@ -68,7 +79,8 @@ def solution_document(
 ) -> dict[str, Any]:
     """A solution as the solution file holds it: integers as integers, other rationals as `"p/q"`, decision in ids.
 
-    Of an instance it has a `placement`, of a flow network a `flow`: units by the id of the arc.
+    Of an instance it has a `placement`, or a `schedule` (node and start of each task, whole microseconds) where one was
+    decided; of a flow network a `flow`: units by the id of the arc.
 
     Parameters
     ----------
@@ -100,9 +112,10 @@ def solution_document(
     decision = solution.decision
     if decision is not None and solution.instance_sha256 != instance.sha256:
         raise UsageError(f"the solution is of another instance than {instance.name or 'this'}: give the one it is of")
-    noun = "placement" if isinstance(instance, Instance) else "flow"
-    held: Mapping[str, Any] | None = None
-    if decision is not None and decision.noun == noun:
+    nouns = _OF_INSTANCE if isinstance(instance, Instance) else _OF_NETWORK
+    noun, held = nouns[0], None
+    if decision is not None and decision.noun in nouns:
+        noun = decision.noun
         held = decided(decision, instance, apart, noun)
     return {
         "format": SOLUTION,
@@ -219,25 +232,31 @@ def _seconds(value: Any) -> float:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
 
 
-def _decision(
-    document: _Document, instance: Instance | FlowNetwork, faults: list[Fault]
-) -> Placement | NetworkFlow | None:
-    """The placement or flow, of which a file has exactly one; None where it is null, or of another instance."""
-    given = [name for name in ("placement", "flow") if getattr(document, name) is not UNSET]
+def _decision(document: _Document, instance: Instance | FlowNetwork, faults: list[Fault]) -> Decision | None:
+    """What was decided, of which a file has exactly one; None where it is null, or of another instance."""
+    given = [name for name in _FORMS if getattr(document, name) is not UNSET]
     if len(given) != 1:
-        faults.append(Fault("placement", "give exactly one of placement (an instance's) and flow (a network's)"))
+        told = "give exactly one of placement and schedule (an instance's) and flow (a network's)"
+        faults.append(Fault("placement", told))
         return None
-    value, ours = getattr(document, given[0]), document.instance_sha256 == instance.sha256
+    (noun,) = given
+    value, ours = getattr(document, noun), document.instance_sha256 == instance.sha256
     if value is None:
         return None
     if not isinstance(value, Mapping | np.ndarray):
-        form = "{task: node or null}" if given[0] == "placement" else "{arc: units}"
-        faults.append(Fault(given[0], f"expected an object {form}, or null"))
+        faults.append(Fault(noun, f"expected an object {_FORMS[noun]}, or null"))
         return None
     if not ours:
         return None
-    if isinstance(instance, Instance) != (given[0] == "placement"):
-        noun = "an instance: it has a placement" if isinstance(instance, Instance) else "a flow network: it has a flow"
-        faults.append(Fault(given[0], f"the solution is of {noun}"))
-        return None
-    return placement_of(value, instance, faults) if isinstance(instance, Instance) else flow_of(value, instance, faults)
+    if isinstance(instance, Instance) and noun in _OF_INSTANCE:
+        read = placement_of if noun == Placement.noun else schedule_of
+        return read(value, instance, faults)
+    if isinstance(instance, FlowNetwork) and noun in _OF_NETWORK:
+        return flow_of(value, instance, faults)
+    told = (
+        "an instance: it has a placement or a schedule"
+        if isinstance(instance, Instance)
+        else "a flow network: it has a flow"
+    )
+    faults.append(Fault(noun, f"the solution is of {told}"))
+    return None

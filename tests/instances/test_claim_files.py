@@ -9,12 +9,14 @@ import pytest
 import optsched
 from optsched.errors import InputError
 from optsched.fronts import Frontier, Leximin
-from optsched.instances.claim_files import read_claim
+from optsched.instances.claim_files import read_claim, read_decision
 from optsched.instances.frontier_files import write_frontier
 from optsched.instances.leximin_files import write_leximin
+from optsched.instances.schedule_files import write_schedule
 from optsched.instances.solution_files import write_solution
 from optsched.network import FlowNetwork
 from optsched.results import Solution
+from optsched.schedule import Schedule
 from optsched.searches.utility_leximin import leximin
 
 NETWORK = FlowNetwork(["a", "b"], [0], [1], supply=[1, -1])
@@ -56,3 +58,20 @@ def test_others(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(InputError, match=told) as caught:
         read_claim(file, optsched.load("papers/fsy-not-optimal"))
     assert len(str(caught.value).splitlines()) == 1
+
+
+def test_decisions(tmp_path: Path) -> None:
+    """Tests that a decision is read of a solution and of a schedule file, and a schedule is no network's."""
+    problem = optsched.problem("latency", "papers/fsy-not-optimal")
+    held = optsched.solve(problem)
+    for file in (tmp_path / "one.json", tmp_path / "one.npz"):
+        write_solution(held, problem.instance, file)
+        assert read_decision(file, problem.instance) == held.decision
+        assert read_decision(file, optsched.load("papers/guo-fig2")) is None
+        schedule = Schedule.of([(0, 5)] * len(problem.instance.workload))
+        write_schedule(schedule, problem.instance, file)
+        assert read_decision(file, problem.instance) == schedule
+        with pytest.raises(InputError, match="format: is no solution file"):
+            read_decision(file, NETWORK)
+        with pytest.raises(InputError, match="format: is no solution file"):
+            read_claim(file, problem.instance)

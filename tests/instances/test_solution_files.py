@@ -15,6 +15,7 @@ from optsched.instances.solution_files import SOLUTION, read_solution, solution_
 from optsched.network import FlowNetwork
 from optsched.placement import NetworkFlow, Placement
 from optsched.results import Certificate, Limit, Proof, Solution, Termination
+from optsched.schedule import Schedule
 
 
 def instance(*tasks: str) -> Instance:
@@ -196,11 +197,14 @@ def test_flow_there_and_back(tmp_path: Path) -> None:
     assert read_solution(flow_file(tmp_path, instance_sha256="other"), NETWORK).decision is None
 
 
+ONE = "placement: give exactly one of placement and schedule (an instance's) and flow (a network's)"
+
+
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"flow": ...}, ["placement: give exactly one of placement (an instance's) and flow (a network's)"]),
-        ({"placement": None}, ["placement: give exactly one of placement (an instance's) and flow (a network's)"]),
+        ({"flow": ...}, [ONE]),
+        ({"placement": None}, [ONE]),
         ({"flow": [1, 2]}, ["flow: expected an object {arc: units}, or null"]),
         ({"flow": ..., "placement": {}}, ["placement: the solution is of a flow network: it has a flow"]),
         (
@@ -230,3 +234,42 @@ def test_flow_is_no_placement(tmp_path: Path) -> None:
     path = flow_file(tmp_path, instance_sha256=on.sha256)
     with pytest.raises(InputError, match="flow: the solution is of an instance: it has a placement"):
         read_solution(path, on)
+
+
+# Schedules ---------------------------------------------------------------------------------------------------------
+
+
+def test_schedule_there_and_back(tmp_path: Path) -> None:
+    """Tests that a schedule stands in the place of a placement, by ids and by position."""
+    on = instance()
+    held = solution(on, decision=Schedule.of([(1, 1_500_000), None, (0, -3)]))
+    document = solution_document(held, on)
+    assert "placement" not in document
+    assert document["schedule"] == {
+        "t1": {"node": "ü", "start": 1500000},
+        "t 2": None,
+        'odd".id': {"node": "a", "start": -3},
+    }
+    for name in ("solution.json", "solution.npz"):
+        write_solution(held, on, tmp_path / name)
+        assert read_solution(tmp_path / name, on) == held
+        assert read_solution(tmp_path / name, instance("x")).decision is None
+
+
+def test_schedule_faults(tmp_path: Path) -> None:
+    """Tests that a schedule has its own form, is the only decision, and is no network's."""
+    on = instance()
+    document = solution_document(solution(on, decision=Schedule.empty(3)), on)
+    file = tmp_path / "schedule.json"
+    for changes, told in (
+        ({"placement": {}}, ONE),
+        ({"schedule": 3}, "schedule: expected an object {task: {node, start} or null}, or null"),
+        ({"schedule": {**document["schedule"], "t1": "a"}}, "schedule.t1: expected an object {node, start}"),
+    ):
+        file.write_text(json.dumps(document | changes))
+        with pytest.raises(InputError) as caught:
+            read_solution(file, on)
+        assert told in str(caught.value)
+    file.write_text(json.dumps(document | {"instance_sha256": NETWORK.sha256}))
+    with pytest.raises(InputError, match="schedule: the solution is of a flow network: it has a flow"):
+        read_solution(file, NETWORK)

@@ -1,9 +1,10 @@
 """Claims as `.npz` archives: the document of the JSON file as `header`, and what is long as arrays beside it.
 
 An array is named after its place in the document, where the header has null. `placement` holds the position of each
-task's node, -1 for nowhere; `flow` the units of each arc; `points[1].moved` two rows, positions of tasks and of nodes.
-In a certificate the name ends in what positions count: `certificates[0].data.node_prices.nodes` has two rows, positions
-of nodes and prices; `points[0].certificates[0].data.cover.nodes` one, positions.
+task's node, -1 for nowhere; `schedule` two rows, these and starts in microseconds; `flow` the units of each arc;
+`points[1].moved` two rows, positions of tasks and of nodes. In a certificate the name ends in what positions count:
+`certificates[0].data.node_prices.nodes` has two rows, positions of nodes and prices;
+`points[0].certificates[0].data.cover.nodes` one, positions.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _NOUNS = ("optsched/", "optsched-network/")
 
 #: Where an array may stand; one of a certificate says last what its positions count.
 _PLACE = re.compile(
-    r"placement|flow|points\[\d{1,9}\]\.(?:placement|moved)|"
+    r"placement|schedule|flow|points\[\d{1,9}\]\.(?:placement|moved)|"
     r"(?:(?:points\[\d{1,9}\]\.)?certificates\[\d{1,9}\]|infeasible)\.data\.\w+\.(?P<counted>nodes|tasks|arcs)"
 )
 
@@ -116,8 +117,9 @@ def _placed(document: Any, name: str, values: npt.NDArray[Any]) -> str:
     """Put an array where its name says; what is wrong with that."""
     known = _PLACE.fullmatch(name)
     if known is None:
-        return "there is no such column; known: placement, flow, points[0].placement, points[1].moved, and in" + (
-            " certificates such as certificates[0].data.node_prices.nodes"
+        return (
+            "there is no such column; known: placement, schedule, flow, points[0].placement, points[1].moved, and in"
+            + (" certificates such as certificates[0].data.node_prices.nodes")
         )
     counted = known["counted"]
     *steps, last = re.findall(r"\w+", name if counted is None else name.removesuffix(f".{counted}"))

@@ -1,4 +1,4 @@
-"""Placements and flows in files of claims: objects by id in JSON text, arrays by position in archives.
+"""Placements, schedules and flows in files: objects by id in JSON text, arrays by position in archives.
 
 What is wrong with them is added to a list of faults, each with its place.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.arrays import Bools, Ints
+from optsched.arrays import LARGEST, Bools, Ints
 from optsched.errors import Fault
 from optsched.instance import Instance
 from optsched.instance_faults import key_in_place
@@ -20,8 +20,9 @@ from optsched.instances.documents.claim_archive import Apart
 from optsched.network import FlowNetwork
 from optsched.placement import NONE, NetworkFlow, Placement
 from optsched.results import Decision
+from optsched.schedule import Schedule
 
-__all__ = ["decided", "flow_of", "moved_from", "placement_of"]
+__all__ = ["decided", "flow_of", "moved_from", "placement_of", "schedule_of"]
 
 
 def decided(
@@ -38,6 +39,7 @@ def decided(
     """
     if apart is not None:
         values = decision.on(on)
+        values = np.array([values, decision.starts]) if isinstance(decision, Schedule) else values
         apart.put(place, values if tasks is None else np.array([tasks, values[tasks]]))
         return None
     return decision.to_dict(on, tasks) if isinstance(decision, Placement) else decision.to_dict(on)
@@ -86,6 +88,54 @@ def moved_from(before: Placement, value: Any, instance: Instance, faults: list[F
         faults.append(Fault(at, "expected an object {task: node or null}"))
         return before
     return before.with_tasks(*_named(value, instance, faults, at))
+
+
+def schedule_of(value: Any, instance: Instance, faults: list[Fault], at: str = "schedule") -> Schedule:
+    """What a file tells at a place: an object {task: {node, start} or null}, or two rows, positions and starts."""
+    tasks = len(instance.workload)
+    if isinstance(value, np.ndarray):
+        wanted = f"two rows for {tasks} tasks, positions of nodes (-1: does not run) and starts in microseconds"
+        rows = _numbers(value, (2, tasks), at, wanted, faults)
+        if rows is None:
+            return Schedule.empty(tasks)
+        _known(rows[0], NONE, len(instance.cluster), "node", f"{at}[0]", faults)
+        for row in np.flatnonzero((rows[0] != NONE) & ((rows[1] < -LARGEST) | (rows[1] > LARGEST))).tolist():
+            faults.append(Fault(f"{at}[1][{row}]", _wrong_start(int(rows[1][row]))))
+        return Schedule.empty(tasks) if faults else Schedule(rows[0], rows[1])
+    if not isinstance(value, Mapping):
+        faults.append(Fault(at, "expected an object {task: {node, start} or null}"))
+        return Schedule.empty(tasks)
+    found: list[tuple[int, int] | None] = [None] * tasks
+    for task, entry in value.items():
+        place = f"{at}.{key_in_place(task)}"
+        if task not in instance.task_index:
+            faults.append(Fault(place, f'the instance has no task "{task}"'))
+        elif entry is not None:
+            found[instance.task_index[task]] = _timed(entry, instance, faults, place)
+    missing = [task for task in instance.workload.task_ids.tolist() if task not in value]
+    faults.extend(Fault(f"{at}.{key_in_place(task)}", "is missing; null does not run") for task in missing)
+    return Schedule.of(found)
+
+
+def _timed(entry: Any, instance: Instance, faults: list[Fault], place: str) -> tuple[int, int] | None:
+    """The node and the start that an object tells; None, with its faults, where it tells none."""
+    if not isinstance(entry, Mapping):
+        faults.append(Fault(place, "expected an object {node, start}, the start in microseconds, or null"))
+        return None
+    before = len(faults)
+    for key in entry:
+        if key not in ("node", "start"):
+            faults.append(Fault(f"{place}.{key_in_place(key)}", "there is no such field; known: node, start"))
+    node, start = entry.get("node"), entry.get("start")
+    if not isinstance(node, str) or node not in instance.node_index:
+        faults.append(Fault(f"{place}.node", f"the instance has no node {node!r}" if "node" in entry else "is missing"))
+    if isinstance(start, bool) or not isinstance(start, int) or abs(start) > LARGEST:
+        faults.append(Fault(f"{place}.start", _wrong_start(start) if "start" in entry else "is missing"))
+    return (instance.node_index[str(node)], int(start)) if len(faults) == before else None  # type: ignore[arg-type]
+
+
+def _wrong_start(start: Any) -> str:
+    return f"expected a whole number of microseconds, at most 2^53, got {start!r:.40}"
 
 
 def flow_of(value: Any, network: FlowNetwork, faults: list[Fault]) -> NetworkFlow:

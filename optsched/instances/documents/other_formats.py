@@ -29,6 +29,7 @@ _FORMATS = (
     (rb"^job\d+\t\d+\t\d+\t\d+\t\d+\t\d+\s", "a SWIM workload", "import swim {}"),
     (rb'"format"\s*:\s*"optsched-solution/', "a solution", "certify INSTANCE {}"),
     (rb'"format"\s*:\s*"optsched-frontier/', "a frontier", "certify INSTANCE {}"),
+    (rb'"format"\s*:\s*"optsched-schedule/', "a schedule", "solve INSTANCE --problem job-times --start {}"),
     (rb'"format"\s*:\s*"optsched-leximin/', "an ordered vector of utilities", "certify INSTANCE {}"),
 )
 

@@ -120,7 +120,8 @@ def changed(tmp_path: Path, **arrays: Any) -> list[str]:
 
 PRICES, COVER = "certificates[0].data.prices.nodes", "certificates[0].data.cover.nodes"
 KNOWN = (
-    "there is no such column; known: placement, flow, points[0].placement, points[1].moved, and in certificates such"
+    "there is no such column; known: placement, schedule, flow, points[0].placement, points[1].moved, and in "
+    "certificates such"
 )
 NULL = "belongs where the header has null, and it has none there"
 WANTED = "expected rows of positions and of whole numbers, got"

@@ -33,6 +33,12 @@ RUMEN = {"priority": "NORMAL", "jobID": "job_1", "mapTasks": [], "reduceTasks": 
         ("net.min", "c a network\np min 2 1\n", "a flow network in DIMACS form", "import dimacs {}"),
         ("fb.tsv", "job0\t49\t49\t740773\t2339561\t627471\n", "a SWIM workload", "import swim {}"),
         ("sol.json", '{"format": "optsched-solution/1"}', "a solution", "certify INSTANCE {}"),
+        (
+            "run.json",
+            '{"format": "optsched-schedule/1"}',
+            "a schedule",
+            "solve INSTANCE --problem job-times --start {}",
+        ),
         ("gap1", "2 1  5 6  3 4  8 9", GAP, "import orlib-gap {}"),
         ("gaps.txt", "2\n 1 1 5 3 8\n 2 1 5 6 3 4 8 9\n", GAP, "import orlib-gap {}"),
         ("assign2.txt", " 2\n 5 6\n 3. -4e1", "an assignment file of OR-Library", "import orlib-assign {}"),
