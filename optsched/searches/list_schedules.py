@@ -1,0 +1,220 @@
+"""Schedules that are found at once: the slot that is free first takes a task of the first job that has one.
+
+This is list scheduling (Graham 1969) with an order of jobs and a rule for locality. It begins what the searches and
+models of the problems over time go on with, and gives them an instant by which all can have ended.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from optsched.arrays import Ints
+from optsched.deadline import check
+from optsched.instance import KINDS, MAP, REDUCE
+from optsched.problems.schedules import NEVER, ScheduleProblem
+from optsched.schedule import Schedule
+
+__all__ = ["ORDERS", "list_schedule", "list_schedules"]
+
+
+def _by_arrival(problem: ScheduleProblem) -> Ints:
+    """The first to arrive first."""
+    return np.argsort(problem.jobs.arrival, kind="stable")
+
+
+def _by_work(problem: ScheduleProblem) -> Ints:
+    """The least work first, by least times of what waits, for its weight where jobs have one."""
+    work = np.zeros(len(problem.jobs), dtype=np.float64)
+    np.add.at(work, problem.jobs.of_task[problem.tasks], problem.least_times)
+    weights = np.array([float(weight) for weight in getattr(problem, "weights", [1] * len(work))])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.argsort(np.where(weights > 0, work / weights, np.inf), kind="stable")
+
+
+def _by_length(problem: ScheduleProblem) -> Ints:
+    """The one that ends last, were all slots its own, first."""
+    return np.argsort(-problem.earliest_completions, kind="stable")
+
+
+#: Orders of jobs by name: of each problem the rows of `problem.jobs`, the first to be served first.
+ORDERS: Mapping[str, Callable[[ScheduleProblem], Ints]] = MappingProxyType(
+    {"arrival": _by_arrival, "least-work": _by_work, "longest": _by_length}
+)
+
+
+def list_schedules(problem: ScheduleProblem) -> Iterator[Schedule]:
+    """The schedules by every order of `ORDERS`, with and without waiting for slots near the data; all are feasible.
+
+    Nothing where a kind has tasks and no slot ever.
+    """
+    if problem.plainly_infeasible is None:
+        for order in ORDERS.values():
+            for waits in (True, False):
+                yield list_schedule(problem, order(problem), waits)
+
+
+def list_schedule(problem: ScheduleProblem, order: Ints, waits: bool = True) -> Schedule:
+    """The schedule by one order of jobs.
+
+    Maps come first, since they never wait for reduces. Of a job the task goes first to whose quickest node this is,
+    then the longest. A reduce starts as late as it may without ending later than its job's last map: so it has the same
+    end, and a slot for less time.
+
+    Parameters
+    ----------
+    problem
+        Must not be plainly infeasible.
+    order
+        int64: every row of `problem.jobs`, the first to be served first.
+    waits
+        Whether a task passes by a slot where a node with its data would end it sooner, as far as is known by then.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.problems.makespan import Makespan
+    >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]]), times=[[10, 12, 25]] * 2)
+    >>> problem = Makespan(Instance(Cluster(["a", "b"]), workload))
+    >>> list_schedule(problem, np.array([0, 1])).nodes.tolist()
+    [0, 0]
+    >>> list_schedule(problem, np.array([0, 1]), waits=False).nodes.tolist()
+    [0, 1]
+    """
+    found = Schedule.empty(len(problem.instance.workload))
+    nodes, starts = found.nodes.copy(), found.starts.copy()
+    last = begin = [-NEVER] * len(problem.jobs)
+    for kind in (MAP, REDUCE):
+        _Line(problem, kind, order, (last, begin), waits).run(nodes, starts, problem.tasks)
+        ends = problem.ends(Schedule(nodes, starts))
+        last, begin = _last_maps(problem, ends), problem.reduces_from(ends).tolist()
+    return Schedule(nodes, starts)
+
+
+def _last_maps(problem: ScheduleProblem, ends: Ints) -> list[int]:
+    """When the last map of each job ends."""
+    last = np.full(len(problem.jobs), -NEVER, dtype=np.int64)
+    maps = np.flatnonzero((problem.instance.workload.kind == MAP) & (problem.jobs.of_task >= 0))
+    np.maximum.at(last, problem.jobs.of_task[maps], ends[maps])
+    return last.tolist()
+
+
+class _Line:
+    """The tasks of one kind, and the slots that take them one after another.
+
+    Of each job the tasks are on three heaps, the longest first: those with their data on a node, in a rack, and all.
+    What has started is taken off when it comes to the top.
+    """
+
+    def __init__(
+        self, problem: ScheduleProblem, kind: int, order: Ints, maps: tuple[list[int], list[int]], waits: bool
+    ) -> None:
+        positions = np.flatnonzero(problem.kind == kind)
+        self._waits, (self._last, begin) = waits, maps
+        self._rack = problem.instance.cluster.rack.tolist()
+        self._replicas = {position: problem.replicas[position].tolist() for position in positions.tolist()}
+        self._job = dict(zip(positions.tolist(), problem.jobs.of_task[problem.tasks[positions]].tolist(), strict=True))
+        times: list[list[int]] = problem.times.by_level[positions].tolist()
+        self._time = dict(zip(positions.tolist(), times, strict=True))
+        release = dict(zip(positions.tolist(), problem.release[positions].tolist(), strict=True))
+        ready = [
+            (max(release[position], begin[job], self._last[job] - min(self._time[position])), position)
+            for position, job in self._job.items()
+        ]
+        self._later = sorted(ready, reverse=True)
+        self._rank = {job: rank for rank, job in enumerate(order.tolist())}
+        self._left = [0] * len(order)  # by rank: tasks that may start and have not
+        self._heaps: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
+        self._started: set[int] = set()
+        self._free = self._slots(problem, kind)
+
+    def _slots(self, problem: ScheduleProblem, kind: int) -> dict[int, list[int]]:
+        """When the slots of each node that has some become free, the first first."""
+        slots = [[problem.now] * idle for idle in problem.offered[KINDS[kind]].tolist()]
+        runs = np.flatnonzero(problem.instance.workload.kind[problem.running] == kind)
+        rows = problem.running[runs]
+        held = problem.instance.state.node[rows], problem.busy_until[runs], problem.jobs.of_task[rows]
+        for node, until, job in zip(*(column.tolist() for column in held), strict=True):
+            slots[node].append(max(until, self._last[job]))
+        return {node: sorted(held) for node, held in enumerate(slots) if held}
+
+    def run(self, nodes: Ints, starts: Ints, tasks: Ints) -> None:
+        """Start every task, and write where and when at its row of `tasks`."""
+        slots = [(free, node) for node, held in self._free.items() for free in held]
+        heapq.heapify(slots)
+        idle: list[int] = []  # nodes of slots that nothing wants yet
+        clock = -NEVER
+        while len(self._started) < len(self._job):
+            check()
+            if idle and (not slots or slots[0][0] > clock):
+                events = [instant for instant, _ in (*slots[:1], *self._later[-1:])]
+                self._waits &= bool(events)  # nothing else will happen: there is nothing to wait for
+                clock = max(clock, min(events, default=clock))
+                for node in idle:
+                    heapq.heappush(slots, (clock, node))
+                idle = []
+            clock, node = heapq.heappop(slots)
+            self._release(clock)
+            position = self._next(clock, node)
+            if position is None:
+                idle.append(node)
+                continue
+            nodes[tasks[position]], starts[tasks[position]] = node, clock
+            end = max(clock + self._takes(position, node), self._last[self._job[position]])
+            self._free[node] = sorted([*self._free[node][1:], end])
+            heapq.heappush(slots, (end, node))
+
+    def _release(self, clock: int) -> None:
+        """Put what may start by now on the heaps."""
+        while self._later and self._later[-1][0] <= clock:
+            _, position = self._later.pop()
+            rank = self._rank[self._job[position]]
+            self._left[rank] += 1
+            times, replicas = self._time[position], self._replicas[position]
+            racks = {self._rack[node] for node in replicas} - {-1}
+            places = [[(0, node) for node in replicas], [(1, rack) for rack in racks], [(2, 0)]]
+            for level, where in enumerate(places):
+                for place in where:
+                    heapq.heappush(self._heaps.setdefault((rank, *place), []), (-times[level], position))
+
+    def _next(self, clock: int, node: int) -> int | None:
+        """The task that a free slot takes, which is started; None: none wants it yet."""
+        for rank, left in enumerate(self._left):
+            if not left:
+                continue
+            held = [self._head((rank, *place)) for place in ((0, node), (1, self._rack[node]), (2, 0))]
+            offers = [position for position in held if position is not None]
+            position = min(offers, key=lambda offer: (self._excess(offer, node), -self._takes(offer, node), offer))
+            if self._waits and self._excess(position, node) and self._sooner_elsewhere(position, node, clock):
+                continue
+            self._left[rank] -= 1
+            self._started.add(position)
+            return position
+        return None
+
+    def _head(self, where: tuple[int, int, int]) -> int | None:
+        """The longest task on a heap that has not started."""
+        heap = self._heaps.get(where, [])
+        while heap and heap[0][1] in self._started:
+            heapq.heappop(heap)
+        return heap[0][1] if heap else None
+
+    def _takes(self, position: int, node: int) -> int:
+        """How long a task takes on a node."""
+        replicas, rack = self._replicas[position], self._rack[node]
+        near = rack >= 0 and any(self._rack[other] == rack for other in replicas)
+        return int(self._time[position][0 if node in replicas else 1 if near else 2])
+
+    def _excess(self, position: int, node: int) -> int:
+        """How much longer a task takes on a node than where it is quickest."""
+        return self._takes(position, node) - min(self._time[position])
+
+    def _sooner_elsewhere(self, position: int, node: int, clock: int) -> bool:
+        """Whether a node with the data would end a task before this one, which would begin it at once."""
+        end, least = clock + self._takes(position, node), self._time[position][0]
+        return any(
+            max(self._free[other][0], clock) + least < end for other in self._replicas[position] if other in self._free
+        )
