@@ -211,6 +211,27 @@ _RATES = Scaling(
     rounded=True,
 )
 
+#: Small instances of jobs over time: what runs, what is busy, lost blocks, arrivals between the ends of tasks.
+_SMALL_OVER_TIME: dict[str, Any] = {
+    "nodes": 2,
+    "tasks": 4,
+    "reduces": 2,
+    "jobs": 2,
+    "groups": 2,
+    "racks": 1,
+    "replicas": 1,
+    "slots": 2,
+    "reduce_slots": 1,
+    "longest": 9,
+    "gap": 3,
+    "lost": 0.25,
+    "running": 0.25,
+    "busy": 0.25,
+}
+
+#: Times are in seconds, and so are those at which something happens.
+_SECONDS = Scaling((1,), {"tasks": ("times", "duration", "start"), "jobs": ("arrival",)})
+
 #: The shipped problems, in the order in which they are listed.
 SHIPPED = (
     Record(
@@ -454,12 +475,20 @@ SHIPPED = (
         problem="optsched.problems.makespan:Makespan",
         routes="optsched.routes.schedules",
         enumeration="optsched.searches.schedule_enumeration:semi_active",
+        family="makespan",
+        sizes=_SMALL_OVER_TIME,
+        variants=({"slowstart": 1},),
+        scaling=_SECONDS,
     ),
     Record(
         name="job-times",
         problem="optsched.problems.job_times:JobTimes",
         routes="optsched.routes.schedules",
         enumeration="optsched.searches.schedule_enumeration:semi_active",
+        family="job-times",
+        sizes=_SMALL_OVER_TIME,
+        variants=({"weights": "group"}, {"slowstart": 1}),
+        scaling=_SECONDS,
     ),
 )
 

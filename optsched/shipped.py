@@ -47,6 +47,7 @@ FAMILIES = {
     "ras": ("utility", "ras-run"),
     "joss": ("traffic",),
     "mixed": ("mixed",),
+    "over_time": ("makespan", "job-times"),
     "beasley": ("generalized-assignment",),
     "min_cost_flow": ("min-cost-flow",),
     "planted": ("planted-lsap", "planted-fair-lsap", "planted-latency", "planted-flow"),

@@ -304,6 +304,8 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
     decided: ClassVar[type[Decision]]
     always_feasible: ClassVar[bool] = True
     """Whether every instance has a feasible decision."""
+    always_plain: ClassVar[bool] = False
+    """Whether nothing is feasible only where `plainly_infeasible` says why."""
     has_waves: ClassVar[bool] = False
     """Whether the idle slots may hold only some of the tasks, so that the rest is for a later round."""
     places_all: ClassVar[bool] = False

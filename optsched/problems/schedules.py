@@ -107,6 +107,7 @@ class ScheduleProblem(BaseProblem[Instance, Schedule]):
     posed_on = Instance
     decided = Schedule
     always_feasible = False
+    always_plain = True
     places_all = True
     kinds: ClassVar[tuple[int, ...]] = (MAP, REDUCE)
     shared_parameters: ClassVar = (

@@ -8,9 +8,10 @@ sizes that are at hand: nothing is built or imported for it, and where they are 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from optsched.network import FlowNetwork
-from optsched.problems import AnyProblem, Problem
+from optsched.problems import AnyProblem
 
 __all__ = ["may_overrun"]
 
@@ -41,12 +42,11 @@ def may_overrun(problem: AnyProblem, route: str, further: Mapping[str, int]) -> 
     >>> [may_overrun(problem, "pulp", {}) for problem in (small, large)], may_overrun(large, "network", {})
     ([False, True], False)
     """
-    noun = problem.instance
+    noun: Any = problem.instance
     if isinstance(noun, FlowNetwork):
         pairs = entries = len(noun) + noun.arcs
     else:
-        assert isinstance(problem, Problem)
-        tasks, nodes = len(problem.tasks), len(noun.cluster.node_ids)
+        tasks, nodes = len(problem.tasks), len(noun.cluster.node_ids)  # type: ignore[attr-defined]
         pairs, entries = tasks * nodes, tasks + nodes + len(noun.workload.replicas.values)
     if pairs >= {**_PAIRS, **further}.get(route, pairs + 1):
         return True

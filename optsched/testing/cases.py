@@ -14,10 +14,12 @@ from typing import cast
 import numpy as np
 
 from optsched.errors import Fault, InputError, TooLarge
+from optsched.instance import KINDS, MAP, REDUCE
 from optsched.instances.generate import FAMILIES, generate
 from optsched.network import UNBOUNDED, FlowNetwork
 from optsched.placement import NONE, NetworkFlow
 from optsched.problems import AnyProblem, Problem
+from optsched.problems.schedules import NEVER, ScheduleProblem
 from optsched.registry import Record
 from optsched.results import Decision, Value
 from optsched.schedule import Schedule
@@ -124,9 +126,12 @@ def columns(decision: Decision) -> list[int]:
 
 
 def every_decision(problem: AnyProblem) -> Iterator[Decision]:
-    """Each task on each node or nowhere; or each flow that an optimum may be among, feasible or not."""
+    """Each task on each node or nowhere; or each flow or schedule that an optimum may be among, feasible or not."""
     if problem.decided is NetworkFlow:
         yield from _Flows(problem.instance).every(0)
+        return
+    if isinstance(problem, ScheduleProblem):
+        yield from _Schedules(problem).every()
         return
     assert isinstance(problem, Problem)
     places = range(NONE, len(problem.instance.cluster))
@@ -138,6 +143,8 @@ def number_of_decisions(problem: AnyProblem) -> int:
     """How many decisions `every_decision` has, or more: counted, not tried."""
     if problem.decided is NetworkFlow:
         return _Flows(problem.instance).number
+    if isinstance(problem, ScheduleProblem):
+        return _Schedules(problem).number
     number: int = (len(problem.instance.cluster) + 1) ** size_of(problem)
     return number
 
@@ -187,6 +194,88 @@ class _Flows:
             self.left[head] -= sent
 
 
+class _Schedules:
+    """Tasks in every order of each kind, each on every node, from the earliest instant on that the order allows.
+
+    A schedule without idle time that could be left out is among them: given its tasks in the order of their starts,
+    none is put later here. The order allows less where a rule is broken, each rule once, so that judging has to tell:
+    a task starts before it is released, a reduce before the maps that it needs, a task though no slot is free.
+    """
+
+    #: Which rules hold.
+    RULES = (("released", "slowstart", "slots"), ("slowstart", "slots"), ("released", "slots"))
+
+    def __init__(self, problem: ScheduleProblem) -> None:
+        self.problem, self.nodes = problem, len(problem.instance.cluster)
+        self.kind = problem.kind.tolist()
+        self.kinds = [[row for row, kind in enumerate(self.kind) if kind == which] for which in (MAP, REDUCE)]
+        self.job = problem.jobs.of_task[problem.tasks].tolist()
+        self.release = problem.release.tolist()
+        self.needed = problem.maps_before_reduces.tolist()
+        every = np.arange(self.nodes)
+        self.takes = [problem.times.on(np.full(self.nodes, row), every).tolist() for row in range(len(self.job))]
+        self.room = [problem.room[name].tolist() for name in KINDS]
+        runs, kinds = problem.running, problem.instance.workload.kind
+        #: Of what runs at the snapshot its kind, node, job, and when it ends.
+        self.held = list(
+            zip(
+                kinds[runs].tolist(),
+                problem.instance.state.node[runs].tolist(),
+                problem.jobs.of_task[runs].tolist(),
+                problem.busy_until.tolist(),
+                strict=True,
+            )
+        )
+
+    @property
+    def number(self) -> int:
+        """How many there are at most."""
+        tasks = len(self.problem.tasks)
+        orders = math.prod(math.factorial(len(positions)) for positions in self.kinds)
+        return int((len(self.RULES) * orders + 1) * self.nodes**tasks + (self.nodes + 1) ** tasks)
+
+    def every(self) -> Iterator[Schedule]:
+        """All that differ."""
+        tasks, seen = range(len(self.problem.tasks)), set()
+        orders = [[*maps, *reduces] for maps, reduces in itertools.product(*map(itertools.permutations, self.kinds))]
+        for rules, ways in (*((rules, orders) for rules in self.RULES), (("released", "slowstart"), orders[:1])):
+            for nodes, order in itertools.product(itertools.product(range(self.nodes), repeat=len(tasks)), ways):
+                seen.add((nodes, self._starts(nodes, order, rules)))
+        for nodes in itertools.product(range(NONE, self.nodes), repeat=len(tasks)):
+            if NONE in nodes:
+                seen.add((nodes, self._starts(nodes, orders[0], self.RULES[0])))
+        for nodes, starts in sorted(seen):
+            yield self.problem.schedule(np.array(nodes, dtype=np.int64), np.array(starts, dtype=np.int64))
+
+    def _starts(self, nodes: Sequence[int], order: Sequence[int], rules: Sequence[str]) -> tuple[int, ...]:
+        """When each task starts, in this order on these nodes: maps come before reduces."""
+        starts, running = [self.problem.now] * len(order), list(self.held)
+        latest: dict[tuple[int, int], int] = {}
+        for row in order:
+            kind, node, job = self.kind[row], nodes[row], self.job[row]
+            if node == NONE:
+                continue
+            maps = sorted(end for which, _, of, end in running if which == MAP and of == job)
+            start = self.release[row] if "released" in rules else self.problem.now
+            if "slowstart" in rules and kind == REDUCE and 0 < self.needed[job] <= len(maps):
+                start = max(start, maps[self.needed[job] - 1])
+            last = maps[-1] if kind == REDUCE and maps else self.problem.now
+            if "slots" in rules:
+                start = max(start, latest.get((kind, node), start))
+                here = ((of, end) for which, at, of, end in running if (which, at) == (kind, node))
+                ends = sorted(max(end, self._last(running, of)) if kind == REDUCE else end for of, end in here)
+                room, still = self.room[kind][node], [end for end in ends if end > start]
+                start = still[-room] if room and len(still) >= room else start
+            starts[row] = latest[kind, node] = start
+            running.append((kind, node, job, max(start + self.takes[row][node], last)))
+        return tuple(starts)
+
+    @staticmethod
+    def _last(running: Sequence[tuple[int, int, int, int]], job: int) -> int:
+        """When the last map of a job ends."""
+        return max((end for kind, _, of, end in running if kind == MAP and of == job), default=-NEVER)
+
+
 _HELD: dict[tuple[str, int, int], Case] = {}
 
 
@@ -231,5 +320,5 @@ def cases(record: Record, seeds: Sequence[int] = SEEDS) -> list[Case]:
 
 
 def size_of(problem: AnyProblem) -> int:
-    """How many tasks are to be placed, or how many arcs there are."""
-    return len(problem.tasks) if isinstance(problem, Problem) else problem.instance.arcs
+    """How many tasks are to be placed or run, or how many arcs there are."""
+    return len(problem.tasks) if isinstance(problem, Problem | ScheduleProblem) else problem.instance.arcs

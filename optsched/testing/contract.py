@@ -15,6 +15,7 @@ from typing import Any
 from optsched import registry
 from optsched.certificates import Enumerated, certify
 from optsched.problems import AnyProblem, Problem
+from optsched.problems.schedules import ScheduleProblem
 from optsched.registry import Record
 from optsched.results import Sense, Solution, Termination, Value
 from optsched.testing.cases import SEEDS, Case, NoGenerator
@@ -31,6 +32,7 @@ __all__ = [
     "places",
     "placing",
     "right",
+    "times",
     "with_usual",
 ]
 
@@ -118,6 +120,11 @@ def expect(condition: bool, where: str, told: str) -> None:
 def places(record: Record) -> bool:
     """Whether the problem places tasks."""
     return issubclass(record.problem_class, Problem)
+
+
+def times(record: Record) -> bool:
+    """Whether the problem decides when tasks run, and where."""
+    return issubclass(record.problem_class, ScheduleProblem)
 
 
 def placing(case: Case) -> Problem:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from optsched.certificates import proved_bound
 from optsched.errors import CertificateInvalid
@@ -13,7 +14,7 @@ from optsched.registry import Record, fault_of, imported, record_of
 from optsched.results import Certificate, Value
 from optsched.searches import enumeration
 from optsched.testing.cases import cases
-from optsched.testing.contract import ContractBroken, check, expect, listed, places, placing, with_usual
+from optsched.testing.contract import ContractBroken, check, expect, listed, places, placing, times, with_usual
 
 __all__: list[str] = []
 
@@ -59,9 +60,12 @@ def _something_is_proved(record: Record, seeds: Sequence[int]) -> None:
         expect(any(usual.judged != other.judged for usual, other in pairs), record.problem, told)
 
 
-@check(places)
+@check(lambda record: places(record) or times(record))
 def check_enumeration(record: Record, seeds: Sequence[int]) -> None:
-    """The enumeration finds every value, with placements that have it, as judging every placement does."""
+    """The enumeration finds every value, with placements that have it, as judging does; the best of schedules."""
+    if times(record):
+        _of_schedules(record, seeds)
+        return
     ways = {"judged": enumeration.judged}
     if record.enumeration is not None:
         ways[record.enumeration] = imported(record.enumeration)
@@ -85,6 +89,25 @@ def check_enumeration(record: Record, seeds: Sequence[int]) -> None:
                 case.name,
                 f"the best placement is worth {listed(best[0])}, not {listed(case.best)}",
             )
+
+
+def _of_schedules(record: Record, seeds: Sequence[int]) -> None:
+    """The enumeration of schedules gives feasible ones, with their values, and the best value is among them."""
+    expect(record.enumeration is not None, record.problem, "names no enumeration, without which none is known")
+    for case in cases(record, seeds):
+        problem: Any = case.problem
+        found = []
+        for key, (nodes, starts) in imported(str(record.enumeration))(problem):
+            schedule = problem.schedule(nodes, starts)
+            wrong = problem.violations(schedule)
+            expect(not wrong, case.name, f"an infeasible schedule: {'; '.join(map(str, wrong))}")
+            value = problem.minimised(problem.objective(schedule))
+            expect(value == key, case.name, f"a schedule worth {listed(value)} is said to be worth {listed(key)}")
+            found.append(key)
+        best = next(iter(case.decisions), None)
+        expect(min(found, default=None) == best, case.name, "the best schedule is not given")
+        held = enumeration.best_decision(problem)
+        expect((held and held[0]) == case.best, case.name, f"the best is worth {listed(held and held[0])}")
 
 
 @check(places)

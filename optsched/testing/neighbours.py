@@ -15,7 +15,7 @@ from optsched.registry import Record
 from optsched.results import Limit, Termination
 from optsched.routes import frontier, has_frontier, routes_of, solve
 from optsched.testing.cases import Case, cases, size_of
-from optsched.testing.changes import emptied, limitless, permuted, scaled, short_of_room, starved
+from optsched.testing.changes import emptied, limitless, permuted, scaled, short_of_room, starved, tightened
 from optsched.testing.contract import check, expect, listed, right
 from optsched.testing.programs import is_modelled, programs, right_program
 
@@ -92,13 +92,25 @@ def check_no_room(record: Record, seeds: Sequence[int]) -> None:
             best is not None or not problem.always_feasible, case.name, "nothing is feasible, but something always is"
         )
         infeasible |= best is None
+        if problem.always_plain:
+            _plainly(case)
         for route in routes_of(problem):
             right(problem, solve(problem, route=route), best, f"{case.name}, without room, route {route}")
     told = "no instance without room is infeasible; name a variant of which some is"
     expect(infeasible or record.problem_class.always_feasible, record.problem, told)
 
 
-@check(lambda record: not record.problem_class.always_feasible)
+def _plainly(case: Case) -> None:
+    """With less and less room nothing is feasible just where a reason is plain."""
+    for problem in tightened(case.problem):
+        best, plain = Case(problem, case.name).best, problem.plainly_infeasible
+        told = (
+            "nothing is feasible, for no plain reason" if plain is None else f"is feasible, and said not to be: {plain}"
+        )
+        expect((best is None) == (plain is not None), f"{case.name}, with less room", told)
+
+
+@check(lambda record: not (record.problem_class.always_feasible or record.problem_class.always_plain))
 def check_scarce(record: Record, seeds: Sequence[int]) -> None:
     """Where room is short every route and program says INFEASIBLE, and where the record names a proof it is one."""
     short = short_of_room(record, seeds)

@@ -8,7 +8,7 @@ from small_problems import NAMES, small_problem
 from optsched.instance import Cluster, Instance, Workload
 from optsched.instances.files import load
 from optsched.placement import NetworkFlow, Placement
-from optsched.problems import Latency, Lsap, MinCostFlow
+from optsched.problems import JobTimes, Latency, Lsap, Makespan, MinCostFlow
 from optsched.testing.cases import Case, columns, every_decision, number_of_decisions, size_of
 
 
@@ -55,3 +55,33 @@ def test_flows_that_an_optimum_may_be_among() -> None:
     assert len(found) == len(set(found)) <= number_of_decisions(problem)
     best = Case(problem, "negative cycle").best
     assert best == min(problem.evaluate(flow) for units in found if not problem.violations(flow := NetworkFlow(units)))
+
+
+def test_schedules_that_an_optimum_is_among() -> None:
+    """Tests two tasks on one slot, one of which comes later: both orders, without idle time, and each rule broken."""
+    workload = Workload(["t1", "t2"], job=[0, 1], duration=[2, 3], job_ids=["j1", "j2"], arrival=[0, 1])
+    instance = Instance(Cluster(["a"]), workload)
+    second = 10**6
+    found = [tuple(columns(decision)) for decision in every_decision(Makespan(instance))]
+    assert len(found) == len(set(found)) <= number_of_decisions(Makespan(instance))
+    both = {starts for *nodes, starts in ((*units[:2], units[2:]) for units in found) if nodes == [0, 0]}
+    assert both == {
+        (0, 2 * second),  # t1 first
+        (4 * second, second),  # t2 first
+        (3 * second, 0),  # before it comes
+        (0, second),  # on a slot that is not free
+    }
+    assert {(-1, -1), (-1, 0), (0, -1)} == {units[:2] for units in found if -1 in units[:2]}
+    assert (Case(Makespan(instance), "").best, Case(JobTimes(instance), "").best) == ((5,), (6,))
+    assert Case(Makespan(instance), "").numbers == {(5,): 1, (6,): 1}
+
+
+def test_reduces_wait_and_hold_their_slots() -> None:
+    """Tests that reduces follow the maps that they need, end after the last, and are tried too early, too."""
+    workload = Workload(["m1", "m2", "r"], job=[0, 0, 0], kind=[0, 0, 1], duration=[2, 3, 1], job_ids=["j"])
+    cluster = Cluster(["a"], slots=[1], reduce_slots=[1])
+    for share, starts in ((0.5, {2, 3, 0}), (1, {5, 3, 0}), (0, {0})):
+        problem = JobTimes(Instance(cluster, workload), slowstart=share)
+        tried = {units[5] // 10**6 for units in map(columns, every_decision(problem)) if -1 not in units[:3]}
+        assert tried == starts
+        assert Case(problem, "").best == ((6,) if share == 1 else (5,))

@@ -29,6 +29,7 @@ from optsched.problems import Problem
 from optsched.registry import KnownOptimum, ProgramLimit, Record, Scaling, imported, records
 from optsched.results import Certificate, Decision, Proof, Sense, Termination
 from optsched.routes import routes_of, solve
+from optsched.schedule import MICRO, Schedule
 from optsched.searches import enumeration
 from optsched.testing import CHECKS, SEEDS, ContractBroken, explanations, forget
 from optsched.testing.cases import cases, every_decision
@@ -115,8 +116,8 @@ def decode_swaps(record: Record, patch: Patch) -> None:
     def change(decision: Decision, *_: Any) -> Decision:
         if isinstance(decision, NetworkFlow):
             return NetworkFlow(decision.units[[1, 0, *range(2, len(decision))]])
-        swapped = np.array([1, 0, *range(2, max(2, decision.nodes.max(initial=0) + 1)), -1])
-        return Placement(swapped[decision.nodes])
+        swapped = np.array([1, 0, *range(2, max(2, decision.nodes.max(initial=0) + 1)), -1])[decision.nodes]
+        return Schedule(swapped, decision.starts) if isinstance(decision, Schedule) else Placement(swapped)
 
     wrap(patch, models(record), "decode", change)
 
@@ -128,7 +129,7 @@ def enumeration_skips(number: int | None) -> Callable[[Record, Patch], None]:
         path = record.enumeration or f"{enumeration.__name__}:judged"
         module, _, name = path.partition(":")
 
-        def change(found: Iterator[Any], problem: Any) -> Iterator[Any]:
+        def change(found: Iterator[Any], problem: Any, *_: Any) -> Iterator[Any]:
             listed = [(key, list(nodes)) for key, nodes in found]
             best = min((key for key, _ in listed), default=None)
             skipped = 0
@@ -307,7 +308,7 @@ def order_matters(record: Record, patch: Patch) -> None:
     """A decision costs what the positions of tasks and nodes, or of arcs, in the file make of it."""
 
     def change(value: tuple[Any, ...], problem: Any, decision: Any) -> tuple[Any, ...]:
-        units = problem.nodes_of(decision) + 1 if isinstance(problem, Problem) else decision.units
+        units = decision.units if isinstance(decision, NetworkFlow) else decision.nodes[problem.tasks] + 1
         return (value[0] + int(units @ np.arange(1, len(units) + 1)), *value[1:])
 
     wrap(patch, record.problem_class, "objective", change)
@@ -357,6 +358,8 @@ def start_of_another(record: Record, patch: Patch) -> None:
     def faulty(model: Any, problem: Any, decision: Any) -> Any:
         if isinstance(decision, NetworkFlow):
             return honest(model, problem, NetworkFlow(decision.units + 1))
+        if isinstance(decision, Schedule):
+            return honest(model, problem, Schedule(decision.nodes, decision.starts + MICRO))
         nodes = (problem.nodes_of(decision) + 1) % len(problem.instance.cluster)
         return honest(model, problem, problem.placement(nodes))
 

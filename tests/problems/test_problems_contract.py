@@ -159,6 +159,20 @@ CONTRACT: dict[str, tuple[str, list[tuple[str, str, str]], dict[str, Any], list[
         ["a flow network"],
         "dual",
     ),
+    "makespan": (
+        "-",
+        [("makespan", "min", "s")],
+        {"factors": (1, 1, 1), "slowstart": 0.05},
+        ["tasks[].times or duration"],
+        "dual",
+    ),
+    "job-times": (
+        "000",
+        [("job time", "min", "s")],
+        {"factors": (1, 1, 1), "slowstart": 0.05, "weights": "equal"},
+        ["tasks[].times or duration"],
+        "dual",
+    ),
 }
 
 #: For an instance and a problem the cheap bounds: name, component, and the value by hand where that is short.
@@ -379,6 +393,8 @@ def test_sizes_that_are_refused() -> None:
 def test_what_is_said_of_whole_classes() -> None:
     """Tests which problems run in waves, and which may have no feasible decision: all others always have one."""
     without_waves = {"flow-congestion", "latency", "utility", "traffic", "generalized-assignment", "min-cost-flow"}
-    assert {name for name, kind in PROBLEMS.items() if not kind.has_waves} == without_waves
-    may_fail = {"traffic", "generalized-assignment", "min-cost-flow"}
+    over_time = {"makespan", "job-times"}
+    assert {name for name, kind in PROBLEMS.items() if not kind.has_waves} == without_waves | over_time
+    may_fail = {"traffic", "generalized-assignment", "min-cost-flow", *over_time}
     assert {name for name, kind in PROBLEMS.items() if not kind.always_feasible} == may_fail
+    assert {name for name, kind in PROBLEMS.items() if kind.always_plain} == over_time

@@ -16,6 +16,7 @@ from optsched.problems import PROBLEMS, problem
 FIELDS = {
     **dict.fromkeys(("lsap", "fair-lsap", "lsap-fairness", "worst-group", "flow", "latency", "transmission-maps"), 12),
     **dict.fromkeys(("flow-congestion", "transmission", "utility", "traffic"), 16),
+    **dict.fromkeys(("makespan", "job-times"), 16),
     "transmission-reduces": 4,
 }
 

@@ -1,0 +1,159 @@
+"""Families of our own for the problems that decide when tasks run: jobs that arrive, with times by locality.
+
+They are nobody's experiment: sizes of jobs fall as 1/rank, as few jobs have most of the tasks in traces, and the rest
+is uniform. Times are whole seconds, alike within a job; arrivals are those of a Poisson process.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.instance import FINISHED, MAP, PENDING, REDUCE, RUNNING, Bools, Cluster, Floats, Ints, State, Workload
+from optsched.instances.families.base import LOST, Drawn, Family, Setting, require, require_distinct, share
+from optsched.instances.families.sampling import (
+    distinct_nodes,
+    in_blocks,
+    numbered,
+    replica_counts,
+    some,
+    zipf_weights,
+)
+
+__all__ = ["FAMILIES"]
+
+
+def _over_time(
+    rng: np.random.Generator,
+    *,
+    nodes: int,
+    tasks: int,
+    reduces: int,
+    jobs: int,
+    groups: int,
+    racks: int,
+    replicas: int,
+    slots: int,
+    reduce_slots: int,
+    longest: int,
+    gap: float,
+    lost: float,
+    finished: float,
+    running: float,
+    busy: float,
+) -> Drawn:
+    """What runs and what is busy holds slots at random; the times of all that runs go on from before the snapshot."""
+    require_distinct(replicas, nodes)
+    require(racks <= nodes, f"racks is {racks}; it must be at most nodes")
+    require(groups <= jobs, f"groups is {groups}; it must be at most {jobs}: each group has a job")
+    cluster = Cluster(
+        numbered("n", nodes),
+        rack=in_blocks(nodes, racks),
+        rack_ids=numbered("r", racks),
+        slots=np.full(nodes, slots),
+        reduce_slots=np.full(nodes, reduce_slots),
+    )
+    job = np.concatenate((_dealt(rng, tasks, jobs), _dealt(rng, reduces, jobs)))
+    kind = np.repeat([MAP, REDUCE], [tasks, reduces])
+    rows = distinct_nodes(rng, replica_counts(rng, tasks, replicas, lost), nodes)
+    times, duration = _times(rng, jobs, longest)
+    ended = some(rng, tasks, finished)
+    runs = np.zeros(tasks, dtype=bool)
+    runs[np.flatnonzero(~ended)] = some(rng, int((~ended).sum()), running)
+    workload = Workload(
+        np.concatenate((numbered("m", tasks), numbered("s", reduces))),
+        kind=kind,
+        job=job,
+        replicas=rows.padded(reduces),
+        times=np.where((kind == REDUCE)[:, None], np.nan, times[job]),
+        duration=np.where(kind == REDUCE, duration[job], np.nan),
+        job_ids=numbered("j", jobs),
+        job_group=in_blocks(jobs, groups),
+        arrival=_arrivals(rng, jobs, gap, job[:tasks][ended | runs]),
+        group_ids=numbered("g", groups),
+        group_weight=rng.integers(1, 4, size=groups, endpoint=True).astype(np.float64),
+    )
+    labels = {"times": "assumed: whole seconds, uniform, alike in a job; no experiment of a paper"}
+    return Drawn(cluster, workload, _state(rng, cluster, workload, ended, runs, busy), labels)
+
+
+def _dealt(rng: np.random.Generator, count: int, jobs: int) -> Ints:
+    """The job of each of so many tasks: one each as far as they go, and of the rest the more, the bigger a job is."""
+    weights = zipf_weights(rng, jobs, 1.0)
+    rest = max(0, count - jobs)
+    drawn = np.searchsorted(np.cumsum(weights), rng.integers(0, weights.sum(), size=rest), side="right")
+    return np.sort(np.concatenate((np.arange(min(count, jobs)), drawn)))
+
+
+def _times(rng: np.random.Generator, jobs: int, longest: int) -> tuple[Floats, Floats]:
+    """Of each job the seconds of its maps by locality, each step up to half as much again, and of its reduces."""
+    near = rng.integers(1, longest, size=jobs, endpoint=True)
+    more = np.cumsum(rng.integers(1, max(1, longest // 2), size=(jobs, 2), endpoint=True), axis=1)
+    times = (near[:, None] + np.column_stack((np.zeros(jobs, dtype=np.int64), more))).astype(np.float64)
+    return times, rng.integers(1, longest, size=jobs, endpoint=True).astype(np.float64)
+
+
+def _arrivals(rng: np.random.Generator, jobs: int, gap: float, begun: Ints) -> Floats:
+    """When jobs arrive, to the millisecond: at the snapshot the first one, those that have begun, all without a gap."""
+    gaps = rng.exponential(gap, size=jobs) if gap else np.zeros(jobs)
+    gaps[:1] = 0
+    arrival: Floats = np.cumsum(gaps).round(3)
+    arrival[begun] = 0
+    return arrival
+
+
+def _state(
+    rng: np.random.Generator, cluster: Cluster, workload: Workload, ended: Bools, runs: Bools, busy: float
+) -> State:
+    """What has ended and what runs of the maps, on slots at random; others are not idle, though nothing listed runs."""
+    maps, nodes, slots = len(ended), len(cluster), int(cluster.slots.sum())
+    held, taken = int(runs.sum()), round(busy * slots)
+    require(held + taken <= slots, f"{held} maps run and {taken} slots are busy: there are {slots} map slots")
+    of_slot = np.repeat(np.arange(nodes), cluster.slots)
+    where = of_slot[rng.choice(slots, held + taken, replace=False) if slots else []]
+    status, node = np.full(len(workload), PENDING), np.full(len(workload), -1)
+    start = np.full(len(workload), np.nan)
+    status[:maps] = np.select([ended, runs], [FINISHED, RUNNING], PENDING)
+    node[:maps][runs] = where[:held]
+    node[:maps][ended] = rng.integers(0, nodes, size=int(ended.sum()))
+    start[:maps][runs] = -np.floor(workload.times[:maps][runs, 0] * rng.random(held))
+    idle = cluster.slots - np.bincount(where, minlength=nodes)
+    return State.initial(cluster, workload, status=status, node=node, start=start, idle_slots=idle)
+
+
+def _settings(jobs: int, gap: float) -> dict[str, Setting]:
+    """The parameters; the families differ in how many jobs there are and how far apart they arrive."""
+    return {
+        "nodes": Setting(10, "nodes", 1, 10**6),
+        "tasks": Setting(60, "maps"),
+        "reduces": Setting(6, "reduces", 0, 10**6),
+        "jobs": Setting(jobs, "jobs; the share of each falls as 1 over its rank", 1, 10**6),
+        "groups": Setting(1, "groups, which share the jobs evenly", 1, 10**6),
+        "racks": Setting(2, "racks", 1, 10**6),
+        "replicas": Setting(3, "most replicas of a block: 1 to this", 1, 1000),
+        "slots": Setting(2, "map slots of each node", 0, 1000),
+        "reduce_slots": Setting(1, "reduce slots of each node", 0, 1000),
+        "longest": Setting(60, "most seconds of a map on its data, and of a reduce", 1, 10**6),
+        "gap": Setting(gap, "mean seconds between arrivals; 0: all jobs are there at once", 0, 10**6),
+        "lost": LOST,
+        "finished": share("maps that have ended"),
+        "running": share("other maps, which run"),
+        "busy": share("map slots that are not idle, though nothing listed runs there"),
+    }
+
+
+FAMILIES = (
+    Family(
+        "makespan",
+        "",
+        "Maps with times by locality and reduces, of jobs that are all there, on slots over time.",
+        _settings(4, 0.0),
+        _over_time,
+    ),
+    Family(
+        "job-times",
+        "",
+        "Jobs that arrive one after another, with times of their maps by locality, on slots over time.",
+        _settings(8, 20.0),
+        _over_time,
+    ),
+)

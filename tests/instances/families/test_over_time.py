@@ -1,0 +1,67 @@
+"""The families of jobs over time: who arrives when, what runs, and which slots are left."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from optsched.errors import UsageError
+from optsched.instance import FINISHED, MAP, REDUCE, RUNNING, Instance
+from optsched.instances.generate import generate
+
+
+def drawn(family: str, seed: int = 0, **parameters: object) -> Instance:
+    """An instance of a family."""
+    found = generate(family, seed, **parameters)
+    assert isinstance(found, Instance)
+    return found
+
+
+def test_jobs_and_times() -> None:
+    """Tests that every job has a task as far as they go, few the most, and that times are alike in a job."""
+    instance = drawn("job-times", tasks=400, reduces=30, jobs=5, gap=7)
+    workload = instance.workload
+    maps = workload.kind == MAP
+    counts = np.bincount(workload.job[maps])
+    assert len(counts) == 5
+    assert counts.min() >= 1
+    assert counts.max() > 2 * 400 / 5
+    assert len(np.unique(workload.times[maps], axis=0)) == 5
+    assert (np.diff(workload.times[maps], axis=1) > 0).all()
+    assert np.isnan(workload.times[~maps]).all()
+    assert np.isnan(workload.duration[maps]).all()
+    assert set(workload.duration[workload.kind == REDUCE].tolist()) <= set(range(1, 61))
+    assert workload.arrival[0] == 0
+    assert (np.diff(workload.arrival) > 0).all()
+    assert np.array_equal(workload.arrival, workload.arrival.round(3))
+
+
+def test_mean_gap() -> None:
+    """Tests that arrivals are the given seconds apart in the mean, and that there are none without a gap."""
+    late = drawn("job-times", tasks=2000, jobs=2000, gap=3).workload.arrival
+    assert late[-1] / 1999 == pytest.approx(3, rel=0.1)
+    assert not drawn("makespan", gap=0).workload.arrival.any()
+
+
+def test_what_runs() -> None:
+    """Tests that what runs has slots, started within its time, and that busy slots are idle no more."""
+    instance = drawn("makespan", nodes=6, tasks=20, slots=3, gap=50, jobs=4, finished=0.5, running=0.4, busy=0.2)
+    state, cluster, workload = instance.state, instance.cluster, instance.workload
+    runs, ended = state.status == RUNNING, state.status == FINISHED
+    assert (runs.sum(), ended.sum()) == (4, 10)
+    held = cluster.slots - np.bincount(state.node[runs], minlength=6) - state.idle_slots
+    assert held.min() >= 0
+    assert held.sum() == round(18 * 0.2)
+    assert ((state.start[runs] <= 0) & (state.start[runs] > -workload.times[runs, 0])).all()
+    assert not workload.arrival[workload.job[runs | ended]].any()
+
+
+def test_what_does_not_go_together() -> None:
+    """Tests that more that runs than slots, more racks than nodes and more groups than jobs are refused."""
+    with pytest.raises(UsageError, match="20 maps run and 4 slots are busy: there are 20 map slots"):
+        drawn("makespan", running=1, tasks=20, busy=0.2)
+    with pytest.raises(UsageError, match="racks is 11"):
+        drawn("makespan", racks=11)
+    with pytest.raises(UsageError, match="groups is 5"):
+        drawn("makespan", groups=5)
+    assert len(drawn("makespan", tasks=0, reduces=0, slots=0).workload) == 0
