@@ -331,22 +331,43 @@ class ScheduleProblem(BaseProblem[Instance, Schedule]):
         return found
 
     @cached_property
+    def earliest_starts(self) -> Ints:
+        """When each of `tasks` may start at the earliest, were all slots its job's; microseconds, shape (tasks,)."""
+        ends = self.ends(Schedule.empty(len(self.instance.workload)))
+        ends[self.tasks] = self.release + self.least_times
+        found = self.release.copy()
+        reduces = np.flatnonzero(self.kind == REDUCE)
+        from_when = self.reduces_from(ends)[self.jobs.of_task[self.tasks[reduces]]]
+        found[reduces] = np.maximum(found[reduces], from_when)
+        return found
+
+    @cached_property
     def earliest_completions(self) -> Ints:
         """When each of `jobs` ends at the earliest, were all slots its own; microseconds, shape (jobs,).
 
         Each task starts as soon as it may, on the node where it is quickest.
         """
-        best = Schedule.empty(len(self.instance.workload))
-        ends = self.ends(best)
-        ends[self.tasks] = self.release + self.least_times
-        reduces = np.flatnonzero(self.kind == REDUCE)
-        from_when = self.reduces_from(ends)[self.jobs.of_task[self.tasks[reduces]]]
-        ends[self.tasks[reduces]] = np.maximum(self.release[reduces], from_when) + self.least_times[reduces]
+        ends = self.ends(Schedule.empty(len(self.instance.workload)))
+        ends[self.tasks] = self.earliest_starts + self.least_times
         self._wait_for_maps(ends)
         found = np.full(len(self.jobs), self.now, dtype=np.int64)
         counted = np.flatnonzero(self.jobs.of_task >= 0)
         np.maximum.at(found, self.jobs.of_task[counted], ends[counted])
         return found
+
+    @cached_property
+    def lattice(self) -> int:
+        """Microseconds of which all times are multiples that something ends at, after the snapshot, in some optimum.
+
+        Where no task could start earlier, each starts when its job arrives, when one that runs has ended, or when
+        another one ends. 1 where nothing takes any time.
+        """
+        times = (self.times.by_level.ravel(), self.release - self.now, self.busy_until - self.now)
+        return max(1, int(np.gcd.reduce(np.concatenate(times), initial=0)))
+
+    def next_end(self, time: int) -> int:
+        """The first instant at `time` or later at which, by `lattice`, something may end."""
+        return self.now - (self.now - time) // self.lattice * self.lattice
 
 
 def _most_at_once(nodes: Ints, begin: Ints, end: Ints, count: int) -> Ints:

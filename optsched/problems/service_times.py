@@ -17,13 +17,13 @@ from optsched.instance import Instance
 from optsched.problems.assignment import minimum_by_row
 from optsched.schedule import MICRO, microseconds
 
-__all__ = ["LEVELS", "ServiceTimes", "untimed"]
+__all__ = ["LEVELS", "NEVER", "ServiceTimes", "untimed"]
 
 #: How near a task's data is: on the node, in its rack, beyond it.
 LEVELS = ("node", "rack", "off_rack")
 
 #: No time at all: more than any.
-_NEVER = 2**60
+NEVER = 2**60
 
 
 class ServiceTimes:
@@ -76,7 +76,7 @@ class ServiceTimes:
         found: Ints = self.by_level[positions, self.levels(positions, nodes)]
         return found
 
-    def cheapest(self, prices: Ints, usable: Bools) -> Ints:
+    def cheapest(self, prices: Ints, usable: Bools, amounts: Ints | None = None) -> Ints:
         """The least of time times price over the usable nodes, for each task; shape (tasks,), 2^60 where there is none.
 
         It is too low, and so still a bound, where a task takes longer near its data than far from it.
@@ -87,21 +87,24 @@ class ServiceTimes:
             int64, shape (nodes,), 0 or more; no product may be past 2^60.
         usable
             bool, shape (nodes,).
+        amounts
+            int64, shape (tasks, 3): what counts in place of the times; 2^60 at a level where a task must not run.
         """
-        offers = np.where(usable, prices, _NEVER)
+        counted = self.by_level if amounts is None else amounts
+        offers = np.where(usable, prices, NEVER)
         rack = self._cluster.rack
-        by_rack = np.full(len(self._cluster.rack_ids) + 1, _NEVER, dtype=np.int64)  # the last entry: without a rack
+        by_rack = np.full(len(self._cluster.rack_ids) + 1, NEVER, dtype=np.int64)  # the last entry: without a rack
         np.minimum.at(by_rack, rack, offers)
-        by_rack[-1] = _NEVER
+        by_rack[-1] = NEVER
         least = (
-            minimum_by_row(self._replicas, offers, _NEVER),
-            minimum_by_row(self._replicas, by_rack[rack], _NEVER),
-            np.full(len(self._replicas), offers.min(initial=_NEVER), dtype=np.int64),
+            minimum_by_row(self._replicas, offers, NEVER),
+            minimum_by_row(self._replicas, by_rack[rack], NEVER),
+            np.full(len(self._replicas), offers.min(initial=NEVER), dtype=np.int64),
         )
-        found = np.full(len(self._replicas), _NEVER, dtype=np.int64)
+        found = np.full(len(self._replicas), NEVER, dtype=np.int64)
         for level, price in enumerate(least):
-            there = price < _NEVER
-            found[there] = np.minimum(found[there], price[there] * self.by_level[there, level])
+            there = (price < NEVER) & (counted[:, level] < NEVER)
+            found[there] = np.minimum(found[there], price[there] * counted[there, level])
         return found
 
 

@@ -2,18 +2,68 @@
 
 from __future__ import annotations
 
+from optsched.errors import TooLarge
 from optsched.problems.schedules import ScheduleProblem
-from optsched.results import Solution
+from optsched.results import Certificate, Proof, Solution
 from optsched.routes import enumerated
-from optsched.routes.call import Call
+from optsched.routes.call import Call, Held
+from optsched.schedule import Schedule
+from optsched.searches.list_schedules import list_schedules
+from optsched.searches.schedule_enumeration import semi_active
+from optsched.searches.schedules import ScheduleSearch, cheap_proof
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ROUTES", "by_route"]
+__all__ = ["ROUTES", "by_route", "plain"]
 
 #: The default first.
-ROUTES = ("brute-force",)
+ROUTES = ("search", "brute-force")
+
+#: Where bound and schedule do not meet, so many orders of tasks on nodes are all tried.
+_ORDERS = 20_000
 
 
 def by_route(call: Call[ScheduleProblem], profile: Profile) -> Solution:
     """By the call's route."""
-    return enumerated.by_route(call, profile)
+    if call.route == "brute-force":
+        return enumerated.by_route(call, profile)
+    if call.problem.plainly_infeasible is not None:
+        return call.infeasible(call.problem.plainly_infeasible)
+    return _by_search(call)
+
+
+def _by_search(call: Call[ScheduleProblem]) -> Solution:
+    """By bounds and schedules from the quickest on; what these leave open of a small problem is enumerated."""
+    problem = call.problem
+    if not len(problem.tasks):
+        return call.settled(problem.schedule([], []), cheap_proof(problem))
+    search = ScheduleSearch(problem, call.start)
+    built, solver = call.elapsed, {"name": "bounds by counting and prices, jobs placed in turn"}
+    call.hold(lambda: (search.best, (search.proof,)))
+    told = "bound and schedule do not meet"
+    with call.until_stopped():
+        search.run()
+        if not search.closed:
+            optimum = _enumerated(problem)
+            if optimum is not None:
+                held, proof = optimum
+                return call.solution(held, (proof,), None, "all schedules tried", solver, built)
+    if search.closed:
+        told = "bound and schedule meet"
+    return call.solution(search.best, (search.proof,), None, told, solver, built)
+
+
+def _enumerated(problem: ScheduleProblem) -> tuple[Schedule, Certificate] | None:
+    """The optimum and its word, by all orders of tasks on nodes; None where there are too many."""
+    try:
+        _, (nodes, starts) = min(semi_active(problem, _ORDERS), key=lambda found: found[0])
+    except TooLarge:
+        return None
+    schedule = problem.schedule(nodes, starts)
+    return schedule, Certificate(problem.components[0].name, Proof.ENUMERATION, problem.evaluate(schedule)[0])
+
+
+def plain(problem: ScheduleProblem) -> Held:
+    """The first list schedule, and the bound by counting; neither where nothing is feasible."""
+    if problem.plainly_infeasible is not None:
+        return None, ()
+    return next(list_schedules(problem), None), (cheap_proof(problem),)

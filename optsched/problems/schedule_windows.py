@@ -1,0 +1,160 @@
+"""Windows of time: what the slots of a kind can do between two instants, and what jobs need of that, in whole numbers.
+
+A job that has ended by some instant has had all its tasks within the time from their release to then. Tasks that are
+released at the beginning of a window or later, and end within it, fit into it side by side. What they take of the slots
+is measured by a price for each node, and by a function of their lengths that no slot can beat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from optsched.instance import KINDS, REDUCE, Bools, Ints
+from optsched.problems.base import exact_product
+from optsched.problems.schedules import ScheduleProblem
+from optsched.problems.service_times import NEVER
+
+__all__ = ["Demand", "Window", "counted", "demand", "lengths", "ruled_out", "tails", "too_short"]
+
+
+class Window(NamedTuple):
+    """A time in which tasks of a kind run, and how what they take is measured.
+
+    Attributes
+    ----------
+    kind
+        `MAP` or `REDUCE`.
+    begin, end
+        Microseconds; tasks count that may not start before `begin`, and must end by `end`, which is later.
+    tail
+        0: all tasks of a job count. More: of the jobs whose reduces take as long after the maps that they wait for,
+        just so many maps count, those that take least.
+    function
+        0: tasks count as long as they are. k of 1 or more: by `lengths`.
+    prices
+        int64, shape (nodes,), 0 or more: what a node's time costs; None: 1 everywhere.
+    """
+
+    kind: int
+    begin: int
+    end: int
+    tail: int = 0
+    function: int = 0
+    prices: Ints | None = None
+
+
+class Demand(NamedTuple):
+    """What each job needs of a window, and what the window has; a job that needs None does not fit at all."""
+
+    needs: Sequence[int | None]
+    room: int
+
+
+def lengths(times: Ints, window: int, function: int) -> Ints:
+    """What tasks of these lengths count on a slot that has `window` microseconds: `lengths(window)` or less together.
+
+    With function 0 it is their time. With k it is u^(k) of Fekete and Schepers (2001), a dual feasible function, times
+    k times the window: the time itself where (k + 1) of it fill windows without a rest, else what is rounded down to
+    such times. So of tasks that fit just twice one counts as half a slot, whatever time they leave.
+
+    Parameters
+    ----------
+    times
+        int64, 0 or more; what is longer than the window counts as 2^60.
+
+    Examples
+    --------
+    >>> lengths(np.array([4, 5, 6, 10, 11]), 10, 1).tolist()
+    [0, 5, 10, 10, 1152921504606846976]
+    >>> lengths(np.array([4, 5]), 10, 2).tolist()
+    [10, 10]
+    """
+    found = np.full(times.shape, NEVER, dtype=np.int64)
+    fits = times <= window
+    within = times[fits]
+    if function:
+        times_more = (function + 1) * within
+        whole = times_more // window
+        within = np.where(times_more == whole * window, function * within, window * whole)
+    found[fits] = within
+    return found
+
+
+def too_short(problem: ScheduleProblem, window: Window) -> str | None:
+    """Why a window cannot be measured in 64 bits, or None: no count of one task may be past 2^60."""
+    price = 1 if window.prices is None else max(1, int(window.prices.max(initial=0)))
+    if (window.function + 1) * (window.end - window.begin) * price <= NEVER:
+        return None
+    return "prices, function and length of the window multiply to more than 2^60"
+
+
+def tails(problem: ScheduleProblem) -> Ints:
+    """Microseconds that the reduces of each job take at least, after the maps that they wait for; shape (jobs,)."""
+    found = np.zeros(len(problem.jobs), dtype=np.int64)
+    reduces = problem.kind == REDUCE
+    np.maximum.at(found, problem.jobs.of_task[problem.tasks[reduces]], problem.least_times[reduces])
+    found[problem.maps_before_reduces == 0] = 0
+    return found
+
+
+def counted(problem: ScheduleProblem, window: Window) -> Bools:
+    """Which of `tasks` a window is about, but for its tail; shape (tasks,)."""
+    found: Bools = (problem.kind == window.kind) & (problem.earliest_starts >= window.begin)
+    if window.tail:
+        found &= tails(problem)[problem.jobs.of_task[problem.tasks]] >= window.tail
+    return found
+
+
+def demand(problem: ScheduleProblem, window: Window) -> Demand:
+    """What each of `jobs` needs of a window that is not `too_short` for its prices, and what there is.
+
+    The tasks of any jobs that all end by `end` (with a tail: whose reduces end a tail later) need no more than there
+    is. Proof: the tasks that count run side by side within the window, so that those on a slot of node n, with a
+    running task before them, have `lengths` of no more than a slot's. Each costs its node's price for that at least.
+    """
+    long, room = window.end - window.begin, problem.room[KINDS[window.kind]]
+    prices = np.ones(len(room), dtype=np.int64) if window.prices is None else window.prices
+    whole = int(lengths(np.array([long]), long, window.function)[0])
+    runs = problem.instance.workload.kind[problem.running] == window.kind
+    held = lengths(np.clip(problem.busy_until[runs] - window.begin, 0, long), long, window.function)
+    nodes = problem.instance.state.node[problem.running[runs]]
+    there = whole * exact_product(prices, room) - exact_product(prices[nodes], held)
+    tasks = np.flatnonzero(counted(problem, window))
+    amounts = np.full((len(problem.tasks), problem.times.by_level.shape[1]), NEVER, dtype=np.int64)
+    amounts[tasks] = lengths(problem.times.by_level[tasks], long, window.function)
+    taken = problem.times.cheapest(prices, room > 0, amounts)[tasks]
+    job = problem.jobs.of_task[problem.tasks[tasks]]
+    if window.tail:
+        first = _first_maps(problem, job, taken)
+        job, taken = job[first], taken[first]
+    return Demand(_by_job(len(problem.jobs), job, taken), there)
+
+
+def _first_maps(problem: ScheduleProblem, job: Ints, taken: Ints) -> Ints:
+    """Of pending maps those that their job's reduces wait for, were they the ones that take least."""
+    runs = problem.running[problem.instance.workload.kind[problem.running] != REDUCE]
+    started = np.bincount(problem.jobs.of_task[runs], minlength=len(problem.jobs))
+    order = np.lexsort((taken, job))
+    place = np.arange(len(order)) - np.searchsorted(job[order], job[order])
+    return np.asarray(order[place < (problem.maps_before_reduces - started)[job[order]]])
+
+
+def _by_job(jobs: int, job: Ints, taken: Ints) -> list[int | None]:
+    """The sum of what the tasks of each job take, exact; None where one does not fit."""
+    barred = np.zeros(jobs, dtype=bool)
+    barred[job[taken >= NEVER]] = True
+    high, low = (np.zeros(jobs, dtype=np.int64) for _ in range(2))
+    np.add.at(high, job, taken >> 32)
+    np.add.at(low, job, taken & 0xFFFFFFFF)
+    sums = zip(high.tolist(), low.tolist(), barred.tolist(), strict=True)
+    return [None if out else (upper << 32) + lower for upper, lower, out in sums]
+
+
+def ruled_out(problem: ScheduleProblem, window: Window) -> bool:
+    """Whether no schedule ends by the end of a window and its tail: the tasks need more than there is."""
+    needs, room = demand(problem, window)
+    known = [need for need in needs if need is not None]
+    return len(known) < len(needs) or sum(known) > room

@@ -1,0 +1,264 @@
+"""Prices of slots by time: what jobs pay at least, each on its own, for its time and its slots; a bound on job times.
+
+Time goes in steps of equal length. Lengths, releases and ends of running tasks are rounded down to steps, which no
+schedule is the worse for: were each slot's tasks to follow one another as before, all would end no later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, lcm
+from typing import NamedTuple
+
+import numpy as np
+
+from optsched.instance import KINDS, MAP, Ints
+from optsched.problems.base import exact
+from optsched.problems.completion_counts import common_unit
+from optsched.problems.job_times import JobTimes
+from optsched.problems.schedule_windows import tails
+from optsched.results import Number
+from optsched.schedule import MICRO
+
+__all__ = ["Paid", "PricedTime", "TimePrices"]
+
+#: More than any cost.
+_NEVER = 2**61
+
+#: No sum of prices or weights may be more.
+_MOST = 2**57
+
+#: Steps that time may have, with what follows the last price.
+_STEPS = 10**6
+
+#: Costs that are compared: tasks one after another, of each class, times steps.
+_COUNTS = 10**9
+
+
+@dataclass(frozen=True)
+class TimePrices:
+    """What a slot of each kind costs in each step of time.
+
+    Attributes
+    ----------
+    step
+        Microseconds, 1 or more.
+    scale
+        So many units of price are one job's waiting for one step.
+    prices
+        int64, shape (steps,), 0 or more: for maps, and for reduces. After the last step slots cost nothing.
+    """
+
+    step: int
+    scale: int
+    prices: tuple[Ints, Ints]
+
+
+class Paid(NamedTuple):
+    """What jobs pay at least, less what all slots cost, in units of price, and how.
+
+    Attributes
+    ----------
+    units
+        The sum.
+    ends
+        The step in which each job ends.
+    taken
+        int64, shape (steps,) for each kind: tasks that run then, with those that run at the snapshot.
+    """
+
+    units: int
+    ends: list[int]
+    taken: list[Ints]
+
+
+@dataclass(frozen=True)
+class _Class:
+    """Tasks of a job of one kind and length, in steps."""
+
+    kind: int
+    length: int
+    count: int
+    release: int
+    tail: int
+
+
+class PricedTime:
+    """The tasks of a problem in steps of time, to be priced.
+
+    Every slot of a kind is like every other one here, and every task takes its least time.
+
+    Parameters
+    ----------
+    problem
+        One for which each kind with tasks has a slot.
+    step
+        Microseconds.
+    """
+
+    def __init__(self, problem: JobTimes, step: int) -> None:
+        self.problem, self.step = problem, step
+        self.slots = tuple(int(problem.room[name].sum()) for name in KINDS)
+        self._below = lcm(*(Fraction(weight).denominator for weight in problem.weights))
+        self._weights = [int(weight * self._below) for weight in problem.weights]
+        self._alone = ((problem.earliest_completions - problem.now) // step).tolist()
+        self._classes = self._grouped()
+        kinds = problem.instance.workload.kind[problem.running]
+        held = (problem.busy_until - problem.now) // step
+        self._held = tuple(held[kinds == kind] for kind in range(len(KINDS)))
+
+    def _grouped(self) -> list[list[_Class]]:
+        """The tasks of each job."""
+        problem = self.problem
+        job = problem.jobs.of_task[problem.tasks]
+        release = (problem.earliest_starts - problem.now) // self.step
+        rows = np.stack([job, problem.kind, problem.least_times // self.step, release])
+        groups, counts = np.unique(rows, axis=1, return_counts=True)
+        after = (tails(problem) // self.step).tolist()
+        waited = self._all_waited_for()
+        found: list[list[_Class]] = [[] for _ in range(len(problem.jobs))]
+        for (of, kind, length, begin), count in zip(groups.T.tolist(), counts.tolist(), strict=True):
+            tail = after[of] if kind == MAP and waited[of] else 0
+            found[of].append(_Class(kind, length, count, begin, tail))
+        return found
+
+    def _all_waited_for(self) -> list[bool]:
+        """Whether each job's reduces wait for all its maps."""
+        problem = self.problem
+        left = np.concatenate([problem.tasks, problem.running])
+        maps = left[problem.instance.workload.kind[left] == MAP]
+        count = np.bincount(problem.jobs.of_task[maps], minlength=len(problem.jobs))
+        waited: list[bool] = ((problem.maps_before_reduces == count) & (count > 0)).tolist()
+        return waited
+
+    def steps(self, prices: Sequence[Ints]) -> int:
+        """How many steps are looked at: after the last price each job may run its tasks for nothing."""
+        last = max(
+            [len(column) for column in prices] + [each.release for job in self._classes for each in job], default=0
+        )
+        longest = [
+            (each.count // self.slots[each.kind] + 1) * each.length + each.tail for job in self._classes for each in job
+        ]
+        found: int = max([last + max(longest, default=0), *self._alone]) + 1
+        return found
+
+    def too_large(self, given: TimePrices) -> str | None:
+        """Why prices cannot be used, or None."""
+        steps = self.steps(given.prices)
+        if steps > _STEPS:
+            return f"there are {steps} steps of time, more than {_STEPS}"
+        counts = [self._waves(each) * steps for job in self._classes for each in job]
+        if sum(counts) > _COUNTS:
+            return f"{sum(counts)} costs would have to be compared, more than {_COUNTS}"
+        most = max([1, *(each.count for job in self._classes for each in job), *self.slots])
+        paid = sum(sum(column.tolist()) for column in given.prices) * most
+        if paid > _MOST or given.scale * steps * max([1, *self._weights]) > _MOST:
+            return "prices, scale and weights are too large: their sums must be at most 2^57"
+        return None
+
+    def bound(self, given: TimePrices) -> Number:
+        """The least sum of job times, in seconds, by prices that are not `too_large`.
+
+        Whatever a schedule is, its jobs pay no more than all slots cost. So the sum is no less than what each job pays
+        at least for its time and its slots, less what all slots cost.
+        """
+        return self.told(self.paid(given).units, given.scale)
+
+    def told(self, units: int, scale: int) -> Number:
+        """The sum of job times in seconds that a sum of payments proves."""
+        problem = self.problem
+        unit = common_unit(problem.weights) * problem.lattice
+        late = Fraction(units * self.step, scale * self._below)
+        whole = ceil(late / unit) * unit if unit else late
+        return exact(Fraction(whole + self._waited()), MICRO)
+
+    def units_of(self, value: Number) -> float:
+        """What jobs pay for their time, at a scale of 1, where the sum of job times is `value` seconds; about."""
+        return float((value * MICRO - self._waited()) * self._below / self.step)
+
+    def _waited(self) -> Number:
+        """What all jobs have waited by the snapshot, times their weights; microseconds."""
+        weights, arrivals = self.problem.weights, self.problem.jobs.arrival.tolist()
+        now, waited = self.problem.now, Fraction(0)
+        for weight, arrival in zip(weights, arrivals, strict=True):
+            waited += weight * (now - arrival)
+        return waited
+
+    def paid(self, given: TimePrices, traced: bool = False) -> Paid:
+        """What all jobs pay at least, less what all slots cost; what they take then only if it is `traced`."""
+        steps = self.steps(given.prices)
+        sums = []
+        taken = [np.zeros(steps + 1, dtype=np.int64) for _ in KINDS]
+        total, ends = 0, []
+        for kind, column in enumerate(given.prices):
+            sums.append(np.concatenate([[0], np.cumsum(column), np.full(steps - len(column), column.sum())]))
+            total += int(sums[kind][np.minimum(self._held[kind], steps)].sum()) - self.slots[kind] * int(column.sum())
+            if traced:
+                taken[kind][0] += len(self._held[kind])
+                np.subtract.at(taken[kind], np.minimum(self._held[kind], steps), 1)
+        for job, classes in enumerate(self._classes):
+            cost = given.scale * self._weights[job] * np.arange(steps + 1, dtype=np.int64)
+            cost[: self._alone[job]] = _NEVER
+            chains = [self._chain(each, sums[each.kind]) for each in classes]
+            for each, chain in zip(classes, chains, strict=True):
+                cost = np.minimum(cost + self._priced(each, chain), _NEVER)
+            end = int(np.argmin(cost))
+            total += int(cost[end])
+            ends.append(end)
+            if traced:
+                for each, chain in zip(classes, chains, strict=True):
+                    self._trace(each, chain, end, sums[each.kind], taken[each.kind])
+        return Paid(total, ends, [np.cumsum(column)[:-1] for column in taken])
+
+    def _chain(self, each: _Class, sums: Ints) -> list[Ints]:
+        """What 0, 1, ... tasks one after another on a slot cost at least, by the step at which all have ended."""
+        found = [np.zeros(len(sums), dtype=np.int64)]
+        for _ in range(self._waves(each)):
+            found.append(np.full(len(sums), _NEVER, dtype=np.int64))
+            found[-1][each.length :] = np.minimum.accumulate(_by_start(found[-2], each, sums))
+        return found
+
+    def _waves(self, each: _Class) -> int:
+        """How many tasks of a class the fullest slot has, were all spread evenly; those of no length are one."""
+        return -(-each.count // self.slots[each.kind]) if each.length else 1
+
+    def _spread(self, each: _Class) -> list[tuple[int, int]]:
+        """How many tasks each of so many slots has, but for slots without any.
+
+        On one slot k tasks cost f(k), which is convex: the starts and the steps in which they run make an interval
+        matrix. So no other way to spread them over all slots of the kind costs less.
+        """
+        if not each.length:
+            return [(1, each.count)]
+        full, more = divmod(each.count, self.slots[each.kind])
+        spread = [(full, self.slots[each.kind] - more), (full + 1, more)]
+        return [(number, slots) for number, slots in spread if number and slots]
+
+    def _priced(self, each: _Class, chain: list[Ints]) -> Ints:
+        """What the tasks of a class cost at least, by the step at which all have ended, and their tail."""
+        cost = np.zeros(len(chain[0]), dtype=np.int64)
+        barred = chain[-1] >= _NEVER
+        for number, slots in self._spread(each):
+            cost += slots * np.where(barred, 0, chain[number])
+        cost[barred] = _NEVER
+        return np.concatenate([np.full(each.tail, _NEVER), cost[: len(cost) - each.tail]])
+
+    def _trace(self, each: _Class, chain: list[Ints], end: int, sums: Ints, taken: Ints) -> None:
+        """Add where the tasks of a class run: so many where some start, and less where they end."""
+        for number, slots in self._spread(each):
+            clock = end - each.tail
+            for before in range(number - 1, -1, -1):
+                start = int(np.argmin(_by_start(chain[before], each, sums)[: clock - each.length + 1]))
+                taken[start] += slots
+                taken[start + each.length] -= slots
+                clock = start
+
+
+def _by_start(before: Ints, each: _Class, sums: Ints) -> Ints:
+    """What some tasks cost of which the last starts at each step, by what those before it cost."""
+    count = len(sums) - each.length
+    found = np.minimum(before[:count] + sums[each.length :] - sums[:count], _NEVER)
+    found[: each.release] = _NEVER
+    return np.asarray(found)

@@ -1,0 +1,346 @@
+"""Schedules job by job: each job in turn gets the slots on which it ends soonest, around what is placed before it.
+
+Within a time by which the job is to end, as many of its maps as can be read their data where they run (augmenting
+paths), and the rest goes where there is time left. The time is found by counting first and then by trying.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from optsched.deadline import check
+from optsched.instance import MAP, REDUCE, Bools, Ints
+from optsched.problems.schedules import ScheduleProblem
+from optsched.schedule import Schedule
+
+__all__ = ["JobPlacing", "Placed"]
+
+#: After all that ever happens.
+_LATE = 2**60
+
+#: A time is first looked for in steps of a part of a task, and then so many times by halves.
+_PARTS, _HALVES = 8, 6
+
+
+class Placed(NamedTuple):
+    """Where some tasks run: positions in `problem.tasks`, slots and starts in microseconds, and when all have ended."""
+
+    tasks: list[int]
+    gaps: list[int]
+    starts: list[int]
+    ends: list[int]
+
+
+class _Gaps:
+    """The free times of slots of a kind: columns of the slot's node, begin and end, the last one of a slot endless."""
+
+    def __init__(self, nodes: Ints, begin: Ints) -> None:
+        self.node, self.begin = nodes, begin
+        self.end = np.full(len(nodes), _LATE, dtype=np.int64)
+
+    def take(self, gaps: Sequence[int], starts: Sequence[int], ends: Sequence[int]) -> None:
+        """Take these times out of these gaps; those of one gap follow one another."""
+        order = np.lexsort((starts, gaps))
+        gap, start, end = (np.asarray(column, dtype=np.int64)[order] for column in (gaps, starts, ends))
+        last = np.append(gap[1:] != gap[:-1], True)
+        first = np.append(True, last[:-1])
+        before = np.where(first, self.begin[gap], np.append(0, end[:-1]))
+        kept = before < start
+        rest = end[last] < self.end[gap[last]]
+        untouched = np.ones(len(self.node), dtype=bool)
+        untouched[gap] = False
+        node = [self.node[untouched], self.node[gap[kept]], self.node[gap[last][rest]]]
+        begin = [self.begin[untouched], before[kept], end[last][rest]]
+        until = [self.end[untouched], start[kept], self.end[gap[last][rest]]]
+        self.node, self.begin, self.end = np.concatenate(node), np.concatenate(begin), np.concatenate(until)
+
+
+class _Class(NamedTuple):
+    """Maps of a job with the same times at each level, and for each of them the nodes with its data."""
+
+    tasks: list[int]
+    times: tuple[int, int, int]
+    homes: list[list[int]]
+
+
+class JobPlacing:
+    """Places jobs of a problem in any order.
+
+    Parameters
+    ----------
+    problem
+        One for which each kind with tasks has a slot.
+    """
+
+    def __init__(self, problem: ScheduleProblem) -> None:
+        self.problem = problem
+        instance, state = problem.instance, problem.instance.state
+        self._rack = instance.cluster.rack
+        self._job = problem.jobs.of_task[problem.tasks]
+        self._room: list[tuple[Ints, Ints]] = []
+        self._waiting: list[tuple[int, int]] = []  # of reduces that run: place in the gaps, and job
+        for kind, idle in enumerate((state.idle_slots, state.idle_reduce_slots)):
+            runs = np.flatnonzero(instance.workload.kind[problem.running] == kind)
+            nodes = np.concatenate([np.repeat(np.arange(len(idle)), idle), state.node[problem.running[runs]]])
+            begin = np.concatenate([np.full(int(idle.sum()), problem.now), problem.busy_until[runs]])
+            if kind == REDUCE:
+                job = problem.jobs.of_task[problem.running[runs]].tolist()
+                self._waiting = list(zip(range(int(idle.sum()), len(nodes)), job, strict=True))
+            self._room.append((nodes.astype(np.int64), begin.astype(np.int64)))
+        self._maps = [self._classes(job) for job in range(len(problem.jobs))]
+        self._reduces = self._by_job(np.flatnonzero(problem.kind == REDUCE), -problem.least_times)
+        self._reduce_times = problem.times.by_level[:, -1]
+        running = problem.running[instance.workload.kind[problem.running] == MAP]
+        ends = problem.busy_until[instance.workload.kind[problem.running] == MAP]
+        self._running_ends: list[list[int]] = [[] for _ in range(len(problem.jobs))]
+        for job, end in zip(problem.jobs.of_task[running].tolist(), ends.tolist(), strict=True):
+            self._running_ends[job].append(end)
+
+    def _by_job(self, positions: Ints, key: Ints) -> list[list[int]]:
+        """Positions of each job by a key."""
+        rows: list[list[int]] = [[] for _ in range(len(self.problem.jobs))]
+        for position in positions[np.argsort(key[positions], kind="stable")].tolist():
+            rows[int(self._job[position])].append(position)
+        return rows
+
+    def _classes(self, job: int) -> list[_Class]:
+        """The maps of a job, those that take longest first."""
+        problem = self.problem
+        positions = np.flatnonzero((self._job == job) & (problem.kind == MAP))
+        by_times: dict[tuple[int, ...], list[int]] = {}
+        for position, times in zip(positions.tolist(), problem.times.by_level[positions].tolist(), strict=True):
+            by_times.setdefault(tuple(times), []).append(position)
+        classes = []
+        for times, tasks in sorted(by_times.items(), reverse=True):
+            homes = [problem.replicas[task].tolist() for task in tasks]
+            classes.append(_Class(tasks, times, homes))  # type: ignore[arg-type]
+        return classes
+
+    def schedule(self, order: Sequence[int], packed: Bools, reduces: Sequence[int] | None = None) -> Schedule:
+        """The schedule with jobs placed in an order.
+
+        Parameters
+        ----------
+        order
+            All jobs, the one that goes first first.
+        packed
+            bool, shape (jobs,): whether a job takes the slots on which it has least time to spare, rather than those
+            that are free first.
+        reduces
+            The order of the jobs' reduces; by default the same.
+        """
+        problem = self.problem
+        nodes = np.zeros(len(problem.tasks), dtype=np.int64)
+        starts = np.zeros(len(problem.tasks), dtype=np.int64)
+        ends = [list(already) for already in self._running_ends]
+        gaps = _Gaps(*self._room[MAP])
+        for job in order:
+            check()
+            if self._maps[job]:
+                placed = self._place_maps(gaps, job, bool(packed[job]))
+                nodes[placed.tasks], starts[placed.tasks] = gaps.node[placed.gaps], placed.starts
+                ends[job] += placed.ends
+                gaps.take(placed.gaps, placed.starts, placed.ends)
+        if any(self._reduces):
+            begin = self._room[REDUCE][1].copy()
+            for place, job in self._waiting:
+                begin[place] = max([int(begin[place]), *ends[job]])
+            self._place_reduces(
+                _Gaps(self._room[REDUCE][0], begin), order if reduces is None else reduces, ends, nodes, starts
+            )
+        return problem.schedule(nodes, starts)
+
+    # Maps ---------------------------------------------------------------------------------------------------------
+
+    def _place_maps(self, gaps: _Gaps, job: int, packed: bool) -> Placed:
+        """Where the maps of a job run."""
+        problem, classes = self.problem, self._maps[job]
+        release = max(problem.now, int(problem.jobs.arrival[job]))
+        begin = np.maximum(gaps.begin, release)
+        shortest = max(1, max(min(known.times) for known in classes))
+        time = self._counted(gaps, begin, classes, release)
+        found = self._fit(gaps, begin, classes, time, packed)
+        low, step = time, max(problem.lattice, shortest // _PARTS)
+        while found is None:
+            low, time, step = time, time + step, 2 * step
+            found = self._fit(gaps, begin, classes, time, packed)
+        for _ in range(_HALVES):
+            if time - low <= problem.lattice:
+                break
+            middle = (low + time) // 2
+            better = self._fit(gaps, begin, classes, middle, packed)
+            if better is None:
+                low = middle
+            else:
+                found, time = better, middle
+        return found
+
+    def _counted(self, gaps: _Gaps, begin: Ints, classes: list[_Class], release: int) -> int:
+        """The least time at which counting does not say that there is too little, were all tasks local."""
+        low, high = release, release + 1
+
+        def enough(time: int) -> bool:
+            free = np.minimum(gaps.end, time) - begin
+            free = free[free > 0]
+            needed = 0
+            for known in classes:
+                least = min(known.times)
+                if least and int((free // least).sum()) < len(known.tasks):
+                    return False
+                needed += least * len(known.tasks)
+            return int(free.sum()) >= needed
+
+        while not enough(high):
+            high = release + 2 * (high - release)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if enough(middle):
+                high = middle
+            else:
+                low = middle
+        return low if enough(low) else high
+
+    def _fit(self, gaps: _Gaps, begin: Ints, classes: list[_Class], time: int, packed: bool) -> Placed | None:
+        """The maps of a job so that all end by a time; None where they were not made to fit."""
+        end = np.minimum(gaps.end, time)
+        within = end > begin if all(min(known.times) for known in classes) else end >= begin
+        usable = np.flatnonzero(within)
+        fitting = _Fitting(self._rack, gaps.node[usable], begin[usable], end[usable], packed)
+        for known in classes:
+            if not fitting.add(known):
+                return None
+        return fitting.placed._replace(gaps=usable[fitting.placed.gaps].tolist())
+
+    # Reduces ------------------------------------------------------------------------------------------------------
+
+    def _place_reduces(
+        self, gaps: _Gaps, order: Sequence[int], map_ends: list[list[int]], nodes: Ints, starts: Ints
+    ) -> None:
+        """Each reduce where it ends first, and no sooner than it must; it fills in where each runs, and when."""
+        problem = self.problem
+        needed = problem.maps_before_reduces.tolist()
+        for job in order:
+            mapped = sorted(map_ends[job])
+            release = max(problem.now, int(problem.jobs.arrival[job]))
+            last = mapped[-1] if mapped else release
+            if needed[job]:
+                release = max(release, mapped[needed[job] - 1])
+            for task in self._reduces[job]:
+                length = int(self._reduce_times[task])
+                earliest = np.maximum(gaps.begin, release)
+                start = np.maximum(earliest, last - length)
+                end = start + length
+                fits = end <= gaps.end
+                gap = int(np.argmin(np.where(fits, end, _LATE)))
+                nodes[task], starts[task] = gaps.node[gap], start[gap]
+                if end[gap] > start[gap]:
+                    gaps.take([gap], [int(start[gap])], [int(end[gap])])
+
+
+class _Fitting:
+    """Tasks that are put at the beginning of gaps, one after another, so that all end in time.
+
+    Parameters
+    ----------
+    rack
+        int64, shape (nodes,): of each node, or -1.
+    node, begin, end
+        int64, shape (gaps,): the node of each gap, and between which instants it is free.
+    packed
+        Whether tasks go where least time is left over, rather than where they end first.
+    """
+
+    def __init__(self, rack: Ints, node: Ints, begin: Ints, end: Ints, packed: bool) -> None:
+        self._rack, self._node, self._clock, self._until, self._packed = rack, node, begin, end, packed
+        self._by_node = np.argsort(node, kind="stable")
+        self._first = np.searchsorted(node[self._by_node], np.arange(len(rack) + 1)).tolist()
+        self.placed = Placed([], [], [], [])
+
+    def add(self, known: _Class) -> bool:
+        """Put all tasks of a class somewhere; False where one does not fit."""
+        local, free = known.times[0], np.maximum(self._until - self._clock, 0)
+        room = np.bincount(
+            self._node,
+            weights=free // local if local else np.full(len(free), len(known.tasks)),
+            minlength=len(self._rack),
+        )
+        near = local <= max(known.times)
+        at = matched(known.homes, room.astype(np.int64).tolist()) if near else [-1] * len(known.tasks)
+        for task, home in zip(known.tasks, at, strict=True):
+            if home >= 0:
+                here = self._by_node[self._first[home] : self._first[home + 1]]
+                self._put(task, here[self._until[here] - self._clock[here] >= local], local)
+        for task, home, homes in zip(known.tasks, at, known.homes, strict=True):
+            if home < 0 and not self._put_anywhere(task, known.times, homes):
+                return False
+        return True
+
+    def _put_anywhere(self, task: int, times: tuple[int, int, int], homes: list[int]) -> bool:
+        """Put a task on any gap; False where it fits into none."""
+        length = np.full(len(self._node), times[2])
+        if homes:
+            racks = np.unique(self._rack[homes])
+            length[np.isin(self._rack[self._node], racks[racks >= 0])] = times[1]
+            length[np.isin(self._node, homes)] = times[0]
+        able = np.flatnonzero(self._until - self._clock >= length)
+        if len(able):
+            self._put(task, able, length[able])
+        return len(able) > 0
+
+    def _put(self, task: int, able: Ints, length: Ints | int) -> None:
+        """Put a task on one of some gaps, on which it takes so long."""
+        ends = self._clock[able] + length
+        rest = (self._until[able] - ends) % np.maximum(length, 1) if self._packed else ends
+        chosen = int(np.argmin(rest))
+        gap, end = int(able[chosen]), int(ends[chosen])
+        self.placed.tasks.append(task)
+        self.placed.gaps.append(gap)
+        self.placed.starts.append(int(self._clock[gap]))
+        self.placed.ends.append(end)
+        self._clock[gap] = end
+
+
+def matched(homes: Sequence[Sequence[int]], room: list[int]) -> list[int]:
+    """As many tasks as can be on nodes of their own, by augmenting paths: the node of each, or -1.
+
+    Parameters
+    ----------
+    homes
+        The nodes of each task.
+    room
+        How many tasks each node takes.
+
+    Examples
+    --------
+    >>> matched([[0, 1], [0], [0]], [1, 1])
+    [1, 0, -1]
+    """
+    at = [-1] * len(homes)
+    held: dict[int, list[int]] = {}
+    order = sorted(range(len(homes)), key=lambda task: len(homes[task]))
+    for task in order:
+        came: dict[int, int] = {}  # the task that looked at each node first
+        looking, free = [task], -1
+        for other in looking:
+            for home in homes[other]:
+                if home in came:
+                    continue
+                came[home] = other
+                if len(held.get(home, ())) < room[home]:
+                    free = home
+                    break
+                looking += held.get(home, ())
+            if free >= 0:
+                break
+        while free >= 0:
+            mover = came[free]
+            former = at[mover]
+            held.setdefault(free, []).append(mover)
+            at[mover] = free
+            if former >= 0:
+                held[former].remove(mover)
+            free = former
+    return at

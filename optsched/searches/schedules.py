@@ -1,0 +1,207 @@
+"""`makespan` and `job-times`: bounds from the cheapest on, schedules from the quickest on, until the two meet.
+
+Each job in turn is placed around the others (`job_placing`). What is searched is the order of jobs: by arrival and by
+work, as the jobs would end at the prices of slots, and by exchanges from the best one on.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from optsched.certificates.schedules import (
+    counted_certificate,
+    makespan_certificate,
+    path_certificate,
+    prices_certificate,
+    windows_certificate,
+)
+from optsched.deadline import check
+from optsched.instance import Bools
+from optsched.problems.job_times import JobTimes
+from optsched.problems.makespan import Makespan
+from optsched.problems.schedules import ScheduleProblem
+from optsched.results import Certificate, Number
+from optsched.schedule import Schedule
+from optsched.searches.job_placing import JobPlacing
+from optsched.searches.list_schedules import list_schedules
+from optsched.searches.schedule_windows import best_window, counting_windows
+from optsched.searches.time_prices import PriceSearch
+
+__all__ = ["ScheduleSearch"]
+
+#: Steps of the search for prices; at every so many of them jobs are placed in the order in which they end there.
+_STEPS, _EVERY = 300, 6
+
+#: For each job so many exchanges are tried at most, and so many in a row that gain nothing.
+_EXCHANGES, _PATIENCE = 200, 25
+
+#: So many placements of tasks in all: fewer exchanges are tried of large problems.
+_PLACEMENTS = 300_000
+
+
+class ScheduleSearch:
+    """The best schedule and the best proof found so far; `run` goes on until they meet, or nothing more is tried.
+
+    Parameters
+    ----------
+    problem
+        One that is not plainly infeasible.
+    start
+        A schedule to begin with.
+
+    Attributes
+    ----------
+    best
+        A schedule, or None.
+    proof
+        A certificate of a bound.
+    """
+
+    def __init__(self, problem: ScheduleProblem, start: Schedule | None = None) -> None:
+        self.problem = problem
+        self.best: Schedule | None = None
+        self.value: Number | None = None
+        self.proof: Certificate = cheap_proof(problem)
+        self._chance = random.Random(0)
+        self._order: tuple[list[int], Bools] = list(range(len(problem.jobs))), np.zeros(len(problem.jobs), dtype=bool)
+        self._placed: Number | None = None
+        self._tried: set[tuple[int, ...]] = set()
+        if start is not None:
+            self._try(start)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the best schedule is proved to be one."""
+        return self.value is not None and self.value <= self.proof.claim
+
+    def run(self) -> None:
+        """Search until bound and schedule meet, or all has been tried; OutOfTime at a deadline."""
+        for step in self._stages():
+            if self.closed:
+                return
+            step()
+
+    def _stages(self) -> Iterator[Callable[[], None]]:
+        """What is done, in order."""
+        yield self._by_lists
+        yield self._by_orders
+        yield self._by_windows
+        if isinstance(self.problem, JobTimes):
+            yield self._by_prices
+        yield self._by_exchanges
+
+    # Schedules ----------------------------------------------------------------------------------------------------
+
+    def _try(self, schedule: Schedule) -> Number:
+        """Hold a schedule if it is the best; its value."""
+        value: Number = self.problem.evaluate(schedule)[0]
+        if self.value is None or value < self.value:
+            self.best, self.value = schedule, value
+        return value
+
+    def _by_lists(self) -> None:
+        for schedule in list_schedules(self.problem):
+            self._try(schedule)
+            if self.closed:
+                return
+
+    def _by_orders(self) -> None:
+        """Jobs by arrival, by work, and by when they would end were all slots theirs from their arrival on."""
+        problem = self.problem
+        self._placing = JobPlacing(problem)
+        work = np.zeros(len(problem.jobs))
+        np.add.at(work, problem.jobs.of_task[problem.tasks], problem.least_times.astype(np.float64))
+        weights = np.array([float(weight) for weight in getattr(problem, "weights", [1] * len(work))])
+        light = np.where(weights > 0, work / np.maximum(weights, 1e-300), np.inf)
+        slots = max(1, sum(int(room.sum()) for room in problem.room.values()))
+        arrival = problem.jobs.arrival
+        for key in (arrival + work / slots, light, arrival, -problem.earliest_completions, -work):
+            order = np.argsort(key, kind="stable").tolist()
+            for packed in (False, True):
+                self._place(order, np.full(len(order), packed))
+                if self.closed:
+                    return
+
+    def _place(self, order: Sequence[int], packed: Bools) -> bool:
+        """Place jobs in an order, and keep the order if none was better; whether it is kept."""
+        check()
+        tried = (*order, *packed.tolist())
+        if tried in self._tried:
+            return False
+        self._tried.add(tried)
+        value = self._try(self._placing.schedule(order, packed))
+        if self._placed is not None and value > self._placed:
+            return False
+        self._order, self._placed = (list(order), packed), value
+        return True
+
+    def _by_exchanges(self) -> None:
+        """Move jobs within the best order, and let them take slots the other way, at random; the seed is fixed."""
+        jobs, idle = len(self.problem.jobs), 0
+        number = min(_EXCHANGES * jobs, _PLACEMENTS // max(1, len(self.problem.tasks)))
+        for _ in range(number):
+            before = self._placed
+            self._place(*self._exchanged())
+            idle = idle + 1 if self._placed == before else 0
+            if self.closed or idle > _PATIENCE * jobs:
+                return
+
+    def _exchanged(self) -> tuple[list[int], Bools]:
+        """The best order, changed in a place or two."""
+        chance, (order, packed) = self._chance, self._order
+        order, packed = list(order), packed.copy()
+        for _ in range(chance.choice([1, 1, 2])):
+            place = chance.randrange(len(order))
+            other = place + chance.choice([-1, 1]) * min(chance.randrange(1, 1 + len(order)), chance.randrange(1, 6))
+            order.insert(max(0, min(len(order) - 1, other)), order.pop(place))
+        if chance.random() < 0.3:
+            job = chance.randrange(len(order))
+            packed[job] = not packed[job]
+        return order, packed
+
+    # Proofs -------------------------------------------------------------------------------------------------------
+
+    def _prove(self, proof: Certificate) -> None:
+        if proof.claim > self.proof.claim:
+            self.proof = proof
+
+    @property
+    def _until(self) -> int:
+        """When all has ended in the best schedule; microseconds."""
+        assert self.best is not None
+        return int(self.problem.completions(self.best).max(initial=self.problem.now))
+
+    def _by_windows(self) -> None:
+        problem = self.problem
+        if isinstance(problem, JobTimes):
+            self._prove(windows_certificate(problem, counting_windows(problem, self._until)))
+        elif isinstance(problem, Makespan):
+            window = best_window(problem, self._until)
+            if window is not None:
+                self._prove(makespan_certificate(problem, window))
+
+    def _by_prices(self) -> None:
+        """Prices of slots by time; jobs are placed in the order in which they end at them."""
+        problem = self.problem
+        assert isinstance(problem, JobTimes)
+        assert self.value is not None
+        search = PriceSearch(problem, self._until)
+        packed = np.zeros(len(problem.jobs), dtype=bool)
+        for number, paid in enumerate(search.steps(_STEPS, self.value)):
+            if number % _EVERY == 0:
+                self._place(np.argsort(paid.ends, kind="stable").tolist(), packed if number % 2 else ~packed)
+            if search.bound is not None and search.bound >= self.value:
+                break
+        if search.best is not None:
+            self._prove(prices_certificate(problem, search.best))
+
+
+def cheap_proof(problem: ScheduleProblem) -> Certificate:
+    """The proof by counting alone."""
+    if isinstance(problem, JobTimes):
+        return counted_certificate(problem)
+    assert isinstance(problem, Makespan)
+    return path_certificate(problem)

@@ -1,0 +1,149 @@
+"""Certificates of schedules: they prove what they claim, never more than the optimum, and hostile data is refused."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from over_time import batch, both, proved
+
+from optsched.certificates import proved_bound
+from optsched.certificates.schedules import (
+    counted_certificate,
+    makespan_certificate,
+    path_certificate,
+    prices_certificate,
+    windows_certificate,
+)
+from optsched.errors import CertificateInvalid
+from optsched.instance import MAP, Cluster, Instance, Workload
+from optsched.problems.job_times import JobTimes
+from optsched.problems.makespan import Makespan
+from optsched.problems.schedule_windows import Window, ruled_out
+from optsched.problems.time_prices import TimePrices
+from optsched.results import Certificate, Proof
+from optsched.searches.schedules import ScheduleSearch
+
+SECOND = 10**6
+
+
+def as_written(certificate: Certificate) -> Certificate:
+    """A certificate as a file gives it back."""
+    return replace(certificate, data=json.loads(json.dumps(certificate.data)))
+
+
+def test_what_is_claimed_is_proved() -> None:
+    """Tests on drawn instances that what the search claims is what the checker recomputes, and no schedule beats it."""
+    kinds = set()
+    for problem, optimum in both(range(30)):
+        search = ScheduleSearch(problem)
+        search.run()
+        assert proved_bound(problem, as_written(search.proof)) == search.proof.claim <= optimum
+        kinds.add((problem.name, search.proof.kind))
+    assert len(kinds) == 4
+
+
+def makespan_window(**changes: Any) -> dict[str, Any]:
+    """The data of a window that proves something of `batch(1)`, changed."""
+    window = {"slots": "map", "from": 0, "to": 15 * SECOND, "function": 0, "node_prices": {"n0": 2, "n1": 2}}
+    return {name: value for name, value in (window | changes).items() if value is not None}
+
+
+def test_windows_prove_the_next_instant() -> None:
+    """Tests that a window that rules an end out proves the next one that is possible, and another one nothing."""
+    problem = Makespan(batch(1))
+    ends = [end for end in range(1, 60) if ruled_out(problem, Window(MAP, 0, end * SECOND))]
+    window = Window(MAP, 0, max(ends) * SECOND, prices=np.array([3, 3, 3, 3]))
+    certificate = as_written(makespan_certificate(problem, window))
+    assert proved_bound(problem, certificate) == certificate.claim == max(ends) + 1
+    certificate.data["window"]["to"] += SECOND  # type: ignore[index]
+    assert proved_bound(problem, certificate) == 0
+    path = path_certificate(problem)
+    assert proved_bound(problem, path) == path.claim > 0
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {},
+        {"window": []},
+        {"window": makespan_window(slots="disk")},
+        {"window": makespan_window(slots=["map"])},
+        {"window": makespan_window(to=None)},
+        {"window": makespan_window(to=0)},
+        {"window": makespan_window(to="15")},
+        {"window": makespan_window(to=2**53, node_prices={"n0": 2**40})},
+        {"window": makespan_window(function=-1)},
+        {"window": makespan_window(function=True)},
+        {"window": makespan_window(function=10**7)},
+        {"window": makespan_window(tail=-1)},
+        {"window": makespan_window(node_prices={"nowhere": 1})},
+        {"window": makespan_window(node_prices=[1])},
+        {"window": makespan_window(**{"from": -1})},
+    ],
+)
+def test_hostile_windows(data: dict[str, Any]) -> None:
+    """Tests that data that is no window is refused, with its place."""
+    with pytest.raises(CertificateInvalid, match="window"):
+        proved_bound(Makespan(batch(1)), Certificate("makespan", Proof.DUAL, 99, data))
+    entries = {"windows": [data["window"]] if "window" in data else 3}
+    with pytest.raises(CertificateInvalid, match="windows"):
+        proved_bound(JobTimes(batch(1)), Certificate("job time", Proof.DUAL, 99, entries))
+
+
+def slot_prices(**changes: Any) -> dict[str, Any]:
+    """Prices by time, changed."""
+    return {"step": SECOND, "scale": 2, "slot_prices": {"map": [1, 2, 3], "reduce": []}} | changes
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        slot_prices(step=0),
+        slot_prices(step=1.5),
+        slot_prices(scale=0),
+        slot_prices(slot_prices=[]),
+        slot_prices(slot_prices={"map": [1]}),
+        slot_prices(slot_prices={"map": [1, "2"], "reduce": []}),
+        slot_prices(slot_prices={"map": [2**53] * 40, "reduce": []}),
+        slot_prices(step=1),
+    ],
+)
+def test_hostile_prices(data: dict[str, Any]) -> None:
+    """Tests that data that is no prices of slots is refused."""
+    with pytest.raises(CertificateInvalid):
+        proved_bound(JobTimes(batch(1)), Certificate("job time", Proof.DUAL, 99, data))
+
+
+def test_prices_without_slots() -> None:
+    """Tests that prices of slots that do not exist are refused."""
+    problem = JobTimes(Instance(Cluster(["a"], slots=[0]), Workload(["t"], duration=[1])))
+    with pytest.raises(CertificateInvalid, match="slot"):
+        proved_bound(problem, Certificate("job time", Proof.DUAL, 1, slot_prices()))
+
+
+def test_changed_prices_prove_no_more_than_the_optimum() -> None:
+    """Tests certificates with numbers changed at random: the checker still proves no more than the optimum."""
+    chance, less = random.Random(9), 0
+    for problem, optimum in proved(JobTimes, range(24)):
+        columns = [np.array([chance.choice([0, 1, 5]) for _ in range(6)]) for _ in range(2)]
+        given = TimePrices(SECOND, 3, (columns[0], columns[1]))
+        window = Window(MAP, problem.now, problem.now + 2 * SECOND, 0, 1)
+        for certificate in (prices_certificate(problem, given), windows_certificate(problem, [window])):
+            held = as_written(certificate)
+            assert proved_bound(problem, held) == certificate.claim <= optimum
+            text = json.dumps(held.data)
+            for digit in "123":
+                changed = json.loads(text.replace(digit, "4").replace("4}", "-4}"))
+                try:
+                    found = proved_bound(problem, replace(held, data=changed))
+                except CertificateInvalid:
+                    continue
+                assert found <= optimum
+                less += found < certificate.claim
+        assert proved_bound(problem, counted_certificate(problem)) <= optimum
+    assert less

@@ -1,0 +1,90 @@
+"""Windows of time: what tasks count in them, against packing them, and what they rule out, against enumeration."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import numpy as np
+import pytest
+from over_time import batch, proved
+
+from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, State, Workload
+from optsched.problems.makespan import Makespan
+from optsched.problems.schedule_windows import Window, demand, lengths, ruled_out, tails, too_short
+from optsched.problems.service_times import NEVER
+
+
+@pytest.mark.parametrize("function", [0, 1, 2, 3, 7])
+def test_what_fits_on_a_slot_counts_no_more_than_it(function: int) -> None:
+    """Tests that any tasks that fit together count no more than a slot, and that the slot itself counts all of it."""
+    for window in (1, 5, 12, 30):
+        whole = int(lengths(np.array([window]), window, function)[0])
+        assert whole == window * max(1, function)
+        for count in range(1, 5):
+            for times in itertools.combinations_with_replacement(range(window + 1), count):
+                if sum(times) <= window:
+                    assert int(lengths(np.array(times), window, function).sum()) <= whole
+
+
+def test_windows_against_enumeration() -> None:
+    """Tests that no window rules out what a schedule attains, with any prices, functions, tails and beginnings."""
+    chance, out = random.Random(1), 0
+    for problem, optimum in proved(Makespan, range(50)):
+        latest = problem.now + int(optimum * 10**6)
+        kinds = [kind for kind in (MAP, REDUCE) if (problem.kind == kind).any()]
+        for kind in kinds:
+            for tail in {0, *(tails(problem).tolist() if kind == MAP else ())}:
+                prices = np.array([chance.randint(0, 3) for _ in problem.room["map"]])
+                begin = chance.choice([problem.now, *problem.earliest_starts.tolist()])
+                for end in (latest - tail, latest - tail - problem.lattice, latest - tail - 10**6):
+                    if end > begin:
+                        window = Window(kind, begin, end, tail, chance.randint(0, 4), chance.choice([None, prices]))
+                        found = ruled_out(problem, window)
+                        out += found
+                        assert not found or end + tail < latest
+    assert out > 8
+
+
+def test_prices_tell_what_is_far_from_its_data() -> None:
+    """Tests that all tasks with their data on one node need more than there is, at a price for that node."""
+    workload = Workload([f"t{n}" for n in range(6)], replicas=Ragged.from_rows([[0]] * 6), times=[[2, 9, 9]] * 6)
+    problem = Makespan(Instance(Cluster(["a", "b"]), workload))
+    second = 10**6
+    assert not ruled_out(problem, Window(MAP, 0, 9 * second))
+    assert not ruled_out(problem, Window(MAP, 0, 10 * second, prices=np.array([9, 2])))
+    assert ruled_out(problem, Window(MAP, 0, 9 * second, prices=np.array([9, 2])))
+
+
+def test_tails_count_the_least_maps_that_reduces_wait_for() -> None:
+    """Tests that with a tail just so many maps count as must end before reduces start, without those that run."""
+    workload = Workload(
+        ["m1", "m2", "m3", "m4", "r"], job=[0] * 5, kind=[0, 0, 0, 0, 1], job_ids=["j"], duration=[3, 5, 7, 4, 6]
+    )
+    cluster = Cluster(["a"], slots=[2], reduce_slots=[1])
+    nan = np.nan
+    state = State.initial(
+        cluster,
+        workload,
+        status=[0, 0, 0, 1, 0],
+        node=[-1, -1, -1, 0, -1],
+        start=[nan, nan, nan, 0, nan],
+        idle_slots=[1],
+    )
+    problem = Makespan(Instance(cluster, workload, state), slowstart=0.6)
+    second = 10**6
+    assert tails(problem).tolist() == [6 * second]
+    assert demand(problem, Window(MAP, 0, 10 * second, 6 * second)) == ([8 * second], 16 * second)
+    assert demand(problem, Window(MAP, 0, 10 * second)) == ([15 * second], 16 * second)
+    assert demand(problem, Window(MAP, 0, 6 * second)) == ([None], 8 * second)
+    assert demand(problem, Window(MAP, 0, 10 * second, 7 * second)).needs == [0]
+    assert tails(Makespan(problem.instance, slowstart=0)).tolist() == [0]
+
+
+def test_windows_that_are_too_long() -> None:
+    """Tests that what 64 bits cannot hold is told before it is computed."""
+    problem = Makespan(batch(0))
+    assert too_short(problem, Window(MAP, 0, 2**30, 0, 7)) is None
+    assert "2^60" in str(too_short(problem, Window(MAP, 0, 2**53, 0, 1000)))
+    assert "2^60" in str(too_short(problem, Window(MAP, 0, 2**53, 0, 0, np.full(4, 1000))))
+    assert NEVER == 2**60

@@ -1,0 +1,50 @@
+"""The search for schedules: its bound and value against enumeration, and how often they meet."""
+
+from __future__ import annotations
+
+import pytest
+from over_time import batch, both
+
+from optsched.certificates import proved_bound
+from optsched.deadline import deadline
+from optsched.errors import OutOfTime
+from optsched.problems.job_times import JobTimes
+from optsched.problems.makespan import Makespan
+from optsched.searches.schedules import ScheduleSearch, cheap_proof
+
+
+def test_bound_and_value_embrace_the_optimum() -> None:
+    """Tests on drawn instances of both problems, most of which are closed without enumeration."""
+    closed = count = 0
+    for problem, optimum in both(range(24)):
+        search = ScheduleSearch(problem)
+        search.run()
+        assert search.value is not None
+        assert search.best is not None
+        assert search.proof.claim <= optimum <= search.value == problem.evaluate(search.best)[0]
+        closed, count = closed + search.closed, count + 1
+    assert closed > 0.8 * count
+
+
+@pytest.mark.parametrize("kind", [Makespan, JobTimes])
+def test_larger_ones(kind: type[Makespan | JobTimes]) -> None:
+    """Tests that bound and value are near, that the same is found again, and that a start is never lost."""
+    problem = kind(batch(11, tasks=12, jobs=3, reduces=1))
+    first, again = ScheduleSearch(problem), ScheduleSearch(problem)
+    first.run()
+    again.run()
+    assert (first.best, first.proof) == (again.best, again.proof)
+    assert first.value is not None
+    assert first.proof.claim <= first.value <= 1.25 * first.proof.claim
+    assert proved_bound(problem, first.proof) == first.proof.claim >= cheap_proof(problem).claim
+    begun = ScheduleSearch(problem, first.best)
+    assert begun.value == first.value
+
+
+def test_a_deadline_leaves_what_is_held() -> None:
+    """Tests that running out of time ends the search, and that bound and start are there."""
+    problem = JobTimes(batch(12))
+    search = ScheduleSearch(problem)
+    with deadline(0), pytest.raises(OutOfTime):
+        search.run()
+    assert search.proof == cheap_proof(problem)
