@@ -474,10 +474,7 @@ SHIPPED = (
         name="makespan",
         problem="optsched.problems.makespan:Makespan",
         routes="optsched.routes.schedules",
-        provers={
-            "dual": "optsched.certificates.schedules:makespan_proof",
-            "combinatorial": "optsched.certificates.schedules:counted_makespan_proof",
-        },
+        provers={"dual": "optsched.certificates.schedules:makespan_proof"},
         enumeration="optsched.searches.schedule_enumeration:semi_active",
         family="makespan",
         sizes=_SMALL_OVER_TIME,
@@ -488,10 +485,7 @@ SHIPPED = (
         name="job-times",
         problem="optsched.problems.job_times:JobTimes",
         routes="optsched.routes.schedules",
-        provers={
-            "dual": "optsched.certificates.schedules:job_times_proof",
-            "combinatorial": "optsched.certificates.schedules:counted_proof",
-        },
+        provers={"dual": "optsched.certificates.schedules:job_times_proof"},
         enumeration="optsched.searches.schedule_enumeration:semi_active",
         family="job-times",
         sizes=_SMALL_OVER_TIME,

@@ -1,4 +1,4 @@
-"""Proofs of bounds on schedules: by counting (`combinatorial`), by windows of time or by prices (`dual`)."""
+"""Proofs of bounds on schedules: windows of time, with prices of nodes, and prices of slots by time."""
 
 from __future__ import annotations
 
@@ -20,17 +20,7 @@ from optsched.problems.time_prices import PricedTime, TimePrices
 from optsched.results import Certificate, Number, Proof, Value
 from optsched.schedule import seconds
 
-__all__ = [
-    "counted_certificate",
-    "counted_makespan_proof",
-    "counted_proof",
-    "job_times_proof",
-    "makespan_certificate",
-    "makespan_proof",
-    "path_certificate",
-    "prices_certificate",
-    "windows_certificate",
-]
+__all__ = ["job_times_proof", "makespan_certificate", "makespan_proof", "prices_certificate", "windows_certificate"]
 
 #: The most that a function of lengths may be; larger ones change lengths by less than a part in so many.
 _FUNCTIONS = 10**6
@@ -39,58 +29,34 @@ _FUNCTIONS = 10**6
 # makespan -------------------------------------------------------------------------------------------------------------
 
 
-def path_certificate(problem: Makespan) -> Certificate:
-    """The proof that the longest job takes what it takes alone on all slots; there is nothing to be given."""
-    return Certificate("makespan", Proof.COMBINATORIAL, _path(problem), {})
-
-
-def counted_makespan_proof(problem: Makespan, certificate: Certificate, objective: Value | None) -> Number:
-    """What the longest job takes alone on all slots."""
-    del certificate, objective
-    return _path(problem)
-
-
-def _path(problem: Makespan) -> Number:
-    return seconds(int(problem.earliest_completions.max(initial=problem.now)) - problem.now)
-
-
-def makespan_certificate(problem: Makespan, window: Window) -> Certificate:
-    """The proof that all tasks do not end by the end of a window (with its tail), which must be `ruled_out`."""
-    return Certificate("makespan", Proof.DUAL, _after(problem, window), {"window": _written(problem, window)})
+def makespan_certificate(problem: Makespan, window: Window | None = None) -> Certificate:
+    """The certificate that a window makes of the makespan, beside the longest job alone on all slots; or that alone."""
+    windows = [] if window is None else [window]
+    return Certificate("makespan", Proof.DUAL, _latest(problem, windows), _all_written(problem, windows))
 
 
 def makespan_proof(problem: Makespan, certificate: Certificate, objective: Value | None) -> Number:
-    """The bound that the window of a certificate proves; 0 where it proves nothing."""
+    """The bound on the makespan that the windows of a certificate prove, or the longest job alone on all slots."""
     del objective
-    given = certificate.data.get("window")
-    window = _read(problem, as_mapping(given, "window"), "window")
-    return _after(problem, window) if ruled_out(problem, window) else 0
+    return _latest(problem, _all_read(problem, certificate.data))
 
 
-def _after(problem: Makespan, window: Window) -> Number:
-    """The first value beyond the end of a window, with its tail."""
-    return seconds(problem.next_end(window.end + window.tail + 1) - problem.now)
+def _latest(problem: Makespan, windows: Iterable[Window]) -> Number:
+    """The first value beyond the end of each window, with its tail, by which not all tasks can end."""
+    latest = int(problem.earliest_completions.max(initial=problem.now))
+    for window in windows:
+        check()
+        if ruled_out(problem, window):
+            latest = max(latest, problem.next_end(window.end + window.tail + 1))
+    return seconds(latest - problem.now)
 
 
 # job-times ------------------------------------------------------------------------------------------------------------
 
 
-def counted_certificate(problem: JobTimes) -> Certificate:
-    """The proof by counting alone (`cheap_limits`); there is nothing to be given."""
-    claim = least_total(problem, cheap_limits(problem))
-    return Certificate("job time", Proof.COMBINATORIAL, claim, {})
-
-
-def counted_proof(problem: JobTimes, certificate: Certificate, objective: Value | None) -> Number:
-    """What counting proves of the sum of job times."""
-    del certificate, objective
-    return least_total(problem, cheap_limits(problem))
-
-
-def windows_certificate(problem: JobTimes, windows: Sequence[Window]) -> Certificate:
-    """The certificate that windows make of the sum of job times, beside counting; it claims just what they prove."""
-    claim = _by_windows(problem, windows)
-    return Certificate("job time", Proof.DUAL, claim, {"windows": [_written(problem, window) for window in windows]})
+def windows_certificate(problem: JobTimes, windows: Sequence[Window] = ()) -> Certificate:
+    """The certificate that windows make of the sum of job times, beside counting (`cheap_limits`); or that alone."""
+    return Certificate("job time", Proof.DUAL, _by_windows(problem, windows), _all_written(problem, windows))
 
 
 def prices_certificate(problem: JobTimes, prices: TimePrices) -> Certificate:
@@ -108,11 +74,7 @@ def job_times_proof(problem: JobTimes, certificate: Certificate, objective: Valu
     del objective
     if "slot_prices" in certificate.data:
         return _by_prices(problem, certificate.data)
-    entries = items(certificate.data, "windows")
-    windows = [
-        _read(problem, as_mapping(entry, "windows"), f"windows[{number}]") for number, entry in enumerate(entries)
-    ]
-    return _by_windows(problem, windows)
+    return _by_windows(problem, _all_read(problem, certificate.data))
 
 
 def _by_prices(problem: JobTimes, data: Mapping[str, Any]) -> Number:
@@ -150,6 +112,18 @@ def _by_windows(problem: JobTimes, windows: Iterable[Window]) -> Number:
 
 
 # Windows as data ------------------------------------------------------------------------------------------------------
+
+
+def _all_written(problem: ScheduleProblem, windows: Sequence[Window]) -> dict[str, Any]:
+    return {"windows": [_written(problem, window) for window in windows]}
+
+
+def _all_read(problem: ScheduleProblem, data: Mapping[str, Any]) -> list[Window]:
+    """The windows of a certificate, each of which can be measured."""
+    return [
+        _read(problem, as_mapping(entry, "windows"), f"windows[{number}]")
+        for number, entry in enumerate(items(data, "windows"))
+    ]
 
 
 def _written(problem: ScheduleProblem, window: Window) -> dict[str, Any]:

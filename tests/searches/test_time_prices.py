@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from over_time import batch, proved
 
-from optsched.certificates.schedules import counted_certificate, prices_certificate
+from optsched.certificates.schedules import prices_certificate, windows_certificate
 from optsched.instance import Cluster, Instance, Workload
 from optsched.problems.job_times import JobTimes
 from optsched.searches.time_prices import PriceSearch
@@ -33,7 +33,7 @@ def test_prices_see_that_tasks_are_not_broken_off() -> None:
     search = PriceSearch(problem, 60 * 10**6)
     assert len(list(search.steps(200, 150))) <= 200
     assert search.bound is not None
-    assert search.bound > counted_certificate(problem).claim
+    assert search.bound > windows_certificate(problem).claim
 
 
 def test_time_that_is_too_long() -> None:
