@@ -21,7 +21,7 @@ from optsched.heuristics import HeuristicRun, run
 from optsched.instance import Instance
 from optsched.placement import Placement
 from optsched.problems import AnyProblem, Problem, problem_class
-from optsched.problems.base import expect_problem, stated
+from optsched.problems.base import TaskProblem, expect_problem, stated
 from optsched.problems.locality_counts import locality_counts
 from optsched.processes.containing import in_force
 from optsched.registry import imported, record_of
@@ -30,6 +30,7 @@ from optsched.routes import routes_of, solve
 from optsched.routes.base import Beside
 from optsched.routes.call import Call
 from optsched.routes.contained import ContainedBeside
+from optsched.schedule import Schedule
 from optsched.solvers.profiles import Profile, load_profile
 from optsched.waves import Wave, waves
 
@@ -69,12 +70,12 @@ class Reference:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: TaskProblem[Any],
         profile: str | Path | Profile = "exact",
         time_limit: float | None = None,
         solution: Solution | None = None,
     ) -> None:
-        expect_problem(problem, "Reference", Problem)
+        expect_problem(problem, "Reference", TaskProblem)
         expect(solution, (Solution, type(None)), "a reference is measured by a solution", "solve first: optsched.solve")
         self.problem = problem
         self.profile = load_profile(profile).with_limits(time_limit=time_limit)
@@ -86,7 +87,7 @@ class Reference:
 
     @classmethod
     def solved(
-        cls, problem: Problem, profile: str | Path | Profile = "exact", time_limit: float | None = None
+        cls, problem: TaskProblem[Any], profile: str | Path | Profile = "exact", time_limit: float | None = None
     ) -> Reference:
         """A reference that is solved at once. Where the problem is too large, nothing is known (limit MEMORY).
 
@@ -175,8 +176,10 @@ class Reference:
 
     @property
     def optimum(self) -> Placement | None:
-        """A placement whose value is the proved optimum; None where none is proved."""
+        """Where tasks are in a decision whose value is the proved optimum; None where none is proved."""
         found = self.solution.decision if self.solution.optimal else None
+        if isinstance(found, Schedule):
+            return found.placement
         return found if isinstance(found, Placement) else None
 
     @cached_property
@@ -193,7 +196,7 @@ class Reference:
         return {} if self._beside is None else dict(zip(self._beside.fields, self._beside.gaps(value), strict=True))
 
 
-def unanswered(problem: Problem, limit: Limit | None, told: str) -> Solution:
+def unanswered(problem: TaskProblem[Any], limit: Limit | None, told: str) -> Solution:
     """The solution of a problem of which nothing is known, since a limit or, without one, a fault cut solving short.
 
     `told`, in words, is its `raw_status`.
@@ -202,7 +205,7 @@ def unanswered(problem: Problem, limit: Limit | None, told: str) -> Solution:
     return Call(problem, routes_of(problem)[0], plainly=False).solution(None, (), limit, told, unanswered=broken)
 
 
-def _check_same(problem: Problem, name: str, instance_sha256: str, parameters: Mapping[str, Any]) -> None:
+def _check_same(problem: TaskProblem[Any], name: str, instance_sha256: str, parameters: Mapping[str, Any]) -> None:
     """Raise UsageError unless a reference is of this problem."""
     if name != problem.name or instance_sha256 != problem.instance.sha256:
         raise UsageError(f"the reference is of another problem or instance: {name}")
@@ -211,14 +214,14 @@ def _check_same(problem: Problem, name: str, instance_sha256: str, parameters: M
         raise UsageError(f"the reference is of {name} with other parameters: {', '.join(differing)}")
 
 
-def _check_holds(problem: Problem, solution: Solution) -> None:
+def _check_holds(problem: TaskProblem[Any], solution: Solution) -> None:
     """Raise UsageError for a reference whose value or kind of proof is not the problem's, as that of its base class."""
     decision, objective = solution.decision, solution.objective
-    if isinstance(decision, Placement) and objective is not None:
-        wrong = problem.violations(decision)
-        told = f"its placement is infeasible: {wrong[0]}" if wrong else ""
+    if isinstance(decision, problem.decided) and objective is not None:
+        noun, wrong = decision.noun, problem.violations(decision)
+        told = f"its {noun} is infeasible: {wrong[0]}" if wrong else ""
         if not wrong and problem.evaluate(decision) != objective:
-            told = f"its placement is not worth {', '.join(map(str, objective))}"
+            told = f"its {noun} is not worth {', '.join(map(str, objective))}"
         if told:
             raise UsageError(f"the reference is of another problem than {problem.name} as it is posed: {told}")
     for certificate in solution.certificates:
@@ -254,7 +257,7 @@ class GapReport:
         Whether it belongs to a run of waves.
     """
 
-    problem: Problem
+    problem: TaskProblem[Any]
     run: HeuristicRun
     seed: int
     reference: Reference
@@ -296,8 +299,13 @@ class GapReport:
 
     @property
     def placement(self) -> Placement | None:
-        """The heuristic's placement."""
+        """Where the heuristic placed the tasks."""
         return self.run.placement
+
+    @property
+    def decision(self) -> Placement | Schedule | None:
+        """What the heuristic decided: its placement, or its schedule where the problem decides one."""
+        return self.run.decision
 
     @property
     def waiting(self) -> int | None:
@@ -385,7 +393,8 @@ class GapReport:
     def record(self, placements: bool = False) -> dict[str, Any]:
         """The report as JSON holds it: one number where the problem has one component, else lists.
 
-        `placements`: also the node of each task, of the heuristic's placement and of the reference, by their ids.
+        `placements`: also the node of each task (of a schedule node and start), of the heuristic's decision and of the
+        reference, by their ids.
         """
         solution = self.reference.solution
         single = len(self.problem.components) == 1
@@ -432,7 +441,8 @@ class GapReport:
         if self.in_waves:
             record["wave"] = self.wave
         if placements:
-            found = {"placement": self.placement, "reference_placement": self.reference.optimum}
+            best = solution.decision if solution.optimal else None
+            found: dict[str, Any] = {"placement": self.decision, "reference_placement": best}
             record |= {name: None if held is None else held.to_dict(self.problem) for name, held in found.items()}
         return record
 
@@ -502,7 +512,9 @@ _FIELDS = (
 )
 
 
-def record_fields(problems: Iterable[Problem], *, policies: bool, waves: bool, placements: bool = False) -> list[str]:
+def record_fields(
+    problems: Iterable[TaskProblem[Any]], *, policies: bool, waves: bool, placements: bool = False
+) -> list[str]:
     """The fields that the records of any gaps in these problems may have, in order: the header of a table of them.
 
     `policies`: whether a policy runs. `waves`: whether there are waves. `placements`: whether they have placements.
@@ -519,14 +531,14 @@ def record_fields(problems: Iterable[Problem], *, policies: bool, waves: bool, p
     return [*found, *(name for name, there in further.items() if there)]
 
 
-def fields_beside(problem: Problem | type[AnyProblem]) -> tuple[str, ...]:
+def fields_beside(problem: TaskProblem[Any] | type[AnyProblem]) -> tuple[str, ...]:
     """Names of what a gap in this problem, or of this class, says beside itself."""
     named = record_of(problem if isinstance(problem, type) else type(problem)).beside
     fields: tuple[str, ...] = () if named is None else imported(named).fields
     return fields
 
 
-def _locality(problem: Problem, placement: Placement | None) -> Locality | None:
+def _locality(problem: TaskProblem[Any], placement: Placement | None) -> Locality | None:
     """The counts of a placement; None without one, or where the instance says of no task where its data is."""
     instance = problem.instance
     if placement is None or not (len(instance.replicas.values) or instance.workload.shuffle is not None):
@@ -546,7 +558,7 @@ def _entries(values: tuple[Any, ...] | None, single: bool) -> Any:
 
 
 def gap(
-    problem: Problem,
+    problem: TaskProblem[Any],
     heuristic: Any,
     seed: int = 0,
     reference: Reference | Solution | None = None,
@@ -597,7 +609,7 @@ def gap(
     >>> report.objective, report.reference.value, report.absolute_gap
     ((1,), (0,), (1,))
     """
-    expect_problem(problem, "gap", Problem)
+    expect_problem(problem, "gap", TaskProblem)
     expect(reference, (Reference, Solution, type(None)), "gap takes a reference or a solution to measure against")
     if isinstance(reference, Solution):
         reference = Reference(problem, profile, solution=reference)
@@ -609,7 +621,7 @@ def gap(
 
 
 def gap_of(
-    problem: Problem,
+    problem: TaskProblem[Any],
     run: HeuristicRun,
     seed: int,
     reference: Reference,
@@ -620,9 +632,10 @@ def gap_of(
     """The gap of a run that is there already."""
     violations: tuple[Violation, ...] = ()
     objective: Value | None = None
-    if run.placement is not None:
-        violations = tuple(problem.violations(run.placement))
-        objective = None if violations else problem.evaluate(run.placement)
+    decision: Any = run.decision
+    if decision is not None:
+        violations = tuple(problem.violations(decision))
+        objective = None if violations else problem.evaluate(decision)
     absolute: Gaps | None = None
     relative: Gaps | None = None
     if objective is not None and reference.value is not None:
@@ -630,7 +643,7 @@ def gap_of(
     return GapReport(problem, run, seed, reference, objective, violations, absolute, relative, wave, in_waves)
 
 
-def _gaps(problem: Problem, objective: Value, reference: Gaps) -> tuple[Gaps, Gaps]:
+def _gaps(problem: TaskProblem[Any], objective: Value, reference: Gaps) -> tuple[Gaps, Gaps]:
     """Absolute and relative gap a component, as far as they mean something."""
     absolute: list[Number | None] = []
     relative: list[Number | None] = []

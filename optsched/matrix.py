@@ -21,8 +21,9 @@ from optsched.heuristics import AnyHeuristic, Heuristic, HeuristicRun, applicabl
 from optsched.instance import Instance
 from optsched.printing import number, percent
 from optsched.problems import PROBLEMS, Problem, problem_class
-from optsched.problems.base import expect_problem
+from optsched.problems.base import TaskProblem, expect_problem
 from optsched.results import Limit, Number
+from optsched.schedule import Schedule
 from optsched.solvers.profiles import Profile
 
 if TYPE_CHECKING:
@@ -54,10 +55,13 @@ class Cell:
         """Why there is no gap, in one word; None where there is one.
 
         `failed`: the heuristic raised or answered nonsense. `out-of-time`: it did not end in its time. `starved`: it
-        left tasks waiting for ever. `unproved`: no reference is known. Else the constraint of the problem that the
-        placement violates first.
+        left tasks waiting for ever. `unproved`: no reference is known. `no-schedule`, `no-placement`: the problem is
+        about when tasks run, and the heuristic said where alone, or the other way round. Else the constraint of the
+        problem that the placement violates first.
         """
         status = self.report.status
+        if status == "infeasible" and self.report.decision is None:
+            return f"no-{self.report.problem.decided.noun}"
         if status == "infeasible":
             return self.report.violations[0].constraint
         if status != "done":
@@ -160,8 +164,10 @@ def posable(
     names: Sequence[str] = (),
     parameters: Mapping[str, Mapping[str, Any]] | None = None,
     refused: Callable[[str, InputError], None] = lambda name, error: None,
-) -> list[Problem]:
+) -> list[TaskProblem[Any]]:
     """The problems called `names` on an instance; without names every one that can be posed and has tasks to place.
+
+    Problems that decide when tasks run have to be named: what is placed on a snapshot says nothing of that.
 
     `refused` is told of those that were not asked for and cannot be posed, and why.
 
@@ -173,10 +179,12 @@ def posable(
         If a problem that was asked for lacks a field, or finds a value that it cannot take.
     """
     given = parameters or {}
-    found: list[Problem] = []
+    found: list[TaskProblem[Any]] = []
     for name in dict.fromkeys(names) if names else PROBLEMS:
         kind = problem_class(name)
-        if not issubclass(kind, Problem):
+        if kind.decided is Schedule and not names:
+            continue
+        if not issubclass(kind, TaskProblem):
             if names:
                 raise UsageError(f"{name} decides no placement, so that no heuristic has a gap in it")
             continue
@@ -195,7 +203,7 @@ def posable(
 
 
 def gap_matrix(
-    problems: Sequence[Problem],
+    problems: Sequence[TaskProblem[Any]],
     heuristics: Mapping[str, tuple[AnyHeuristic, Mapping[str, Any]]] | None = None,
     seed: int = 0,
     profile: str | Path | Profile = "exact",
@@ -246,7 +254,7 @@ def gap_matrix(
 
 
 def each_cell(
-    problems: Sequence[Problem],
+    problems: Sequence[TaskProblem[Any]],
     heuristics: Mapping[str, tuple[AnyHeuristic, Mapping[str, Any]]] | None = None,
     seed: int = 0,
     profile: str | Path | Profile = "exact",
@@ -256,7 +264,7 @@ def each_cell(
     """The cells of `gap_matrix` row by row, each as soon as it is there; what is wrong is raised before the first."""
     expect(problems, (list, tuple), "a gap matrix is of a list of problems", "posable(instance) makes one")
     for posed in problems:
-        expect_problem(posed, "a gap matrix", Problem)
+        expect_problem(posed, "a gap matrix", TaskProblem)
     if len({posed.instance.sha256 for posed in problems}) != 1:
         raise UsageError(f"a gap matrix is of one instance, not of {len({p.instance.sha256 for p in problems})}")
     rows = heuristics_of(problems, heuristics)
@@ -289,7 +297,7 @@ def each_cell(
                 if home.name not in runs:
                     runs[home.name] = run(home, entry, seed, time_limit=time_limit, **parameters)
                 reference = references[posed.name]
-                yield Cell(label, home.name, gap_of(posed, _carried(runs[home.name], posed), seed, reference))
+                yield Cell(label, home.name, gap_of(posed, _carried(runs[home.name], posed, home), seed, reference))
                 if reference.solution.limit is Limit.INTERRUPTED:
                     raise KeyboardInterrupt
 
@@ -297,7 +305,7 @@ def each_cell(
 
 
 def heuristics_of(
-    problems: Sequence[Problem], heuristics: Mapping[str, tuple[AnyHeuristic, Mapping[str, Any]]] | None = None
+    problems: Sequence[TaskProblem[Any]], heuristics: Mapping[str, tuple[AnyHeuristic, Mapping[str, Any]]] | None = None
 ) -> dict[str, tuple[Heuristic, Mapping[str, Any]]]:
     """The rows: what each is called, with the heuristic and its parameters; by default every one of the list."""
     if heuristics:
@@ -306,16 +314,20 @@ def heuristics_of(
     return {name: (entry, {}) for name, entry in found.items()}
 
 
-def _home(posed: Problem, homes: Sequence[Problem]) -> Problem:
+def _home(posed: TaskProblem[Any], homes: Sequence[TaskProblem[Any]]) -> TaskProblem[Any]:
     """Where a heuristic is run for `posed`: there, else in the first that places the same kinds, else in the first."""
     if posed in homes:
         return posed
     return next((home for home in homes if set(home.kinds) >= set(posed.kinds)), homes[0])
 
 
-def _carried(done: HeuristicRun, posed: Problem) -> HeuristicRun:
-    """A run as another problem sees it: only where its own tasks are placed."""
-    if done.placement is None:
+def _carried(done: HeuristicRun, posed: TaskProblem[Any], home: TaskProblem[Any]) -> HeuristicRun:
+    """A run as another problem sees it: only where its own tasks are placed; nothing where it decides another noun."""
+    if done.placement is None or posed is home:
         return done
+    if posed.decided is Schedule and done.schedule is not None:
+        return done
+    if not isinstance(posed, Problem) or done.schedule is not None:
+        return replace(done, placement=None, schedule=None)
     placement = posed.placement(done.placement.nodes[posed.tasks])
     return replace(done, placement=placement)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
     from optsched.gaps import GapReport
-    from optsched.problems import Problem
+    from optsched.problems.base import TaskProblem
 
 __all__ = [
     "Lines",
@@ -338,7 +338,9 @@ def gap_columns(repeated: bool, waves: bool) -> tuple[str, ...]:
     return (*(name for name in _COLUMNS if waves or name != "wave"), *gaps, "note")
 
 
-def gap_lines(work: Iterable[tuple[Problem, Iterable[str]]], repeated: bool = False, waves: bool = False) -> Lines:
+def gap_lines(
+    work: Iterable[tuple[TaskProblem[Any], Iterable[str]]], repeated: bool = False, waves: bool = False
+) -> Lines:
     """The lines of `gap_table` before there is a row: what is to be done tells how wide names are.
 
     `work`: each problem, with the labels of the heuristics that are to run on it.

@@ -139,6 +139,9 @@ class Record:
     slots
         `problem -> slots of each node, or None`: where nodes only count the tasks that may use them (`usable`), so that
         a matching shows why nothing is feasible.
+    runner
+        What runs a policy over time, where a schedule is decided: `(problem, policy, seed, observers, heartbeat,
+        assign) -> Simulation`.
     rivals
         What may contradict a solver's mere word: names of quick heuristics, and functions
         `problem -> decision or None`.
@@ -170,6 +173,7 @@ class Record:
     waves: str | None = None
     leximin: str | None = None
     slots: str | None = None
+    runner: str | None = None
     rivals: tuple[str, ...] = ()
     known: KnownOptimum | None = None
     family: str | None = None
@@ -476,6 +480,7 @@ SHIPPED = (
         routes="optsched.routes.schedules",
         provers={"dual": "optsched.certificates.schedules:makespan_proof"},
         enumeration="optsched.searches.schedule_enumeration:semi_active",
+        runner="optsched.simulating.posed:run_posed",
         family="makespan",
         sizes=_SMALL_OVER_TIME,
         variants=({"slowstart": 1},),
@@ -487,6 +492,7 @@ SHIPPED = (
         routes="optsched.routes.schedules",
         provers={"dual": "optsched.certificates.schedules:job_times_proof"},
         enumeration="optsched.searches.schedule_enumeration:semi_active",
+        runner="optsched.simulating.posed:run_posed",
         family="job-times",
         sizes=_SMALL_OVER_TIME,
         variants=({"weights": "group"}, {"slowstart": 1}),
@@ -523,7 +529,18 @@ def _is_table(given: Any) -> bool:
 #: What each field of a record may hold, beside its default: the fields, in words, and a test of it.
 _FIELDS: tuple[tuple[tuple[str, ...], str, Callable[[Any], bool]], ...] = (
     (
-        ("problem", "enumeration", "network", "infeasible", "unlimited", "beside", "waves", "leximin", "slots"),
+        (
+            "problem",
+            "enumeration",
+            "network",
+            "infeasible",
+            "unlimited",
+            "beside",
+            "waves",
+            "leximin",
+            "slots",
+            "runner",
+        ),
         'a text "package.module:name"',
         _is_path,
     ),
@@ -592,7 +609,7 @@ def _fault(given: Record) -> str | None:
 
 def _parts(given: Record) -> Iterator[tuple[str, str]]:
     """The parts that a record names beside its class: the field, and what it says."""
-    functions = ("enumeration", "network", "infeasible", "unlimited", "beside", "waves", "leximin", "slots")
+    functions = ("enumeration", "network", "infeasible", "unlimited", "beside", "waves", "leximin", "slots", "runner")
     for name in ("models", "routes", *functions):
         if getattr(given, name) is not None:
             yield name, getattr(given, name)

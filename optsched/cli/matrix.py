@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from optsched.heuristics import Heuristic
     from optsched.matrix import Cell
     from optsched.printing import Lines
-    from optsched.problems import Problem
+    from optsched.problems.base import TaskProblem
 
     Listed = Mapping[str, tuple[Heuristic, Mapping[str, Any]]]
 
@@ -97,7 +97,7 @@ def matrix(
         raise HeuristicFailed(*(line for error in errors for line in error.split("\n")))
 
 
-def _picture(name: str, listed: Listed, posed: Sequence[Problem], done: Sequence[Cell], path: str) -> bytes:
+def _picture(name: str, listed: Listed, posed: Sequence[TaskProblem[Any]], done: Sequence[Cell], path: str) -> bytes:
     """The whole matrix as a heat map."""
     from optsched.drawing.figures import check_kind, picture
     from optsched.drawing.matrices import matrix_picture
@@ -114,7 +114,9 @@ class _Rows:
     Of more problems than fit the page the others follow at the end, in tables of their own.
     """
 
-    def __init__(self, write: Write, posed: Sequence[Problem], listed: Listed, output: str | None, form: str) -> None:
+    def __init__(
+        self, write: Write, posed: Sequence[TaskProblem[Any]], listed: Listed, output: str | None, form: str
+    ) -> None:
         from optsched.cli.streams import drawn
         from optsched.errors import printable
         from optsched.studies.pages import page_width

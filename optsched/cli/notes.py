@@ -14,7 +14,9 @@ from optsched.cli import arguments
 from optsched.errors import InputError, MissingField
 from optsched.instance import KINDS, MAP, Instance
 from optsched.network import FlowNetwork
-from optsched.problems import AnyProblem, Problem
+from optsched.problems import AnyProblem
+from optsched.problems.base import TaskProblem
+from optsched.schedule import Schedule
 
 __all__ = ["Notes", "assumed", "pose", "tell_assumed"]
 
@@ -61,7 +63,7 @@ class Notes:
 
     def of(self, problem: AnyProblem, waves: bool = False) -> None:
         """All that there is to say of a problem; with `waves` what waits has its turn."""
-        if not isinstance(problem, Problem):
+        if not isinstance(problem, TaskProblem):
             return
         instance, name = problem.instance, problem.name
         what = f"{KINDS[problem.kinds[0]]}s" if len(problem.kinds) == 1 else "tasks"
@@ -90,7 +92,7 @@ class Notes:
                 )
         arrival = np.append(instance.workload.arrival, np.nan)[instance.workload.job[problem.tasks]]
         later = int(np.count_nonzero(arrival > instance.time))
-        if later:
+        if later and problem.decided is not Schedule:  # over time nobody runs what has not arrived
             words = (
                 f"{{}}: {later} of {count} {what} arrive after the snapshot; the optimum and batch heuristics know them"
             )

@@ -16,7 +16,7 @@ from optsched.printing import Progress, progress, to_csv, to_json
 if TYPE_CHECKING:
     from optsched.heuristics import Heuristic
     from optsched.instances.documents.writing import GrowingFile
-    from optsched.problems import Problem
+    from optsched.problems.base import TaskProblem
 
 __all__ = ["Records", "Sink", "Write", "collected", "destination", "drawn", "gap_records", "pour", "replacing"]
 
@@ -184,7 +184,7 @@ class Records:
 def gap_records(
     form: str,
     write: Write,
-    problems: Iterable[Problem],
+    problems: Iterable[TaskProblem[Any]],
     heuristics: Iterable[Heuristic],
     record: Callable[[Any], Mapping[str, Any]],
     further: Sequence[str] = (),

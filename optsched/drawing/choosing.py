@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from optsched.drawing.clusters import drawn
-from optsched.drawing.scenes import Scene, of_placement, of_report, of_snapshot, of_solution
+from optsched.drawing.scenes import Scene, of_placement, of_report, of_snapshot, of_solution, placing
 from optsched.errors import HeuristicFailed, UsageError, described
 from optsched.gaps import GapReport, Reference, gap
 from optsched.instance import Instance
@@ -81,7 +81,7 @@ def draw(
     if isinstance(of, Instance):
         return drawn([_on_instance(of, given) for given in placements] or [of_snapshot(of)])
     if isinstance(of, GapReport):
-        return drawn(_scenes([of, *placements], of.problem, of.reference))
+        return drawn(_scenes([of, *placements], placing(of.problem), of.reference))
     if isinstance(of, FlowNetwork | BaseProblem):
         return _network(of, placements, profile, time_limit)
     if placements:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from optsched.instance import KINDS, MAP, PENDING, REDUCE, RUNNING, Instance, In
 from optsched.placement import NONE, Placement
 from optsched.printing import number, percent
 from optsched.problems import Problem
+from optsched.problems.base import TaskProblem
 from optsched.problems.locality_counts import CLASSES, locality
 from optsched.results import Sense, Value
 
@@ -222,9 +223,16 @@ def of_placement(posed: Problem | Instance, placement: Placement, name: str = "p
     return _judged(posed, placement, name, (told,))
 
 
+def placing(problem: TaskProblem[Any]) -> Problem:
+    """The problem, whose placements can be drawn on the cluster; UsageError for one that decides when tasks run."""
+    if isinstance(problem, Problem):
+        return problem
+    raise UsageError(f"{problem.name} decides when tasks run: draw its schedules by optsched.drawing.gantt")
+
+
 def of_report(report: GapReport, name: str = "") -> Scene:
     """What a heuristic did, with its value and gap; where it failed, nothing is placed, and the name says so."""
-    problem, name = report.problem, name or report.run.name
+    problem, name = placing(report.problem), name or report.run.name
     if report.placement is None:
         nothing = _judged(problem, Placement.empty(len(problem.instance.workload)), name, ())
         return _with(nothing, f"{name}: {report.status}", (report.error or report.status).splitlines()[:1])

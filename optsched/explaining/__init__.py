@@ -20,7 +20,7 @@ from optsched.gaps import GapReport, Reference, gap, gap_of
 from optsched.heuristics import HeuristicRun
 from optsched.placement import Placement
 from optsched.problems import Problem
-from optsched.problems.base import expect_problem
+from optsched.problems.base import TaskProblem, expect_problem
 from optsched.results import Solution, Termination
 from optsched.running.answers import placement_from
 from optsched.solvers.profiles import Profile
@@ -92,7 +92,8 @@ def explain(
 (still pays 0), to the slot that t2 leaves
     Together: 1 less locality-cost, which is the gap.
     """
-    expect_problem(problem, "explain", Problem)
+    expect_problem(problem, "explain", TaskProblem)
+    _placing(problem)
     if isinstance(worth, bool) or not isinstance(worth, int) or worth < 0:
         raise UsageError(f"worth={worth!r}: give how many changed instances to solve, 0 or more")
     expect(reference, (Reference, Solution, type(None)), "explain takes a reference or a solution to compare with")
@@ -107,6 +108,14 @@ def explain(
     if parameters:
         raise UsageError(f"a placement takes no parameters: leave {', '.join(parameters)} out")
     return explained(gap_of(problem, HeuristicRun(GIVEN, {}, placed, 0.0), seed, held), worth)
+
+
+def _placing(problem: TaskProblem[Any]) -> Problem:
+    """The problem, whose gaps can be explained; UsageError for one that decides when tasks run."""
+    if isinstance(problem, Problem):
+        return problem
+    told = "explain is of gaps that are made of moves from node to node; gap and draw tell of schedules"
+    raise UsageError(f"{problem.name} decides when tasks run: {told}")
 
 
 def _reference(
@@ -141,7 +150,7 @@ def _given(problem: Problem, given: Any) -> Placement | None:
 
 def explained(report: GapReport, worth: int = 0) -> Explanation:
     """The explanation of a gap that is there already; takes `worth` and raises as `explain` does."""
-    problem, run, best = report.problem, report.run, report.reference.solution
+    problem, run, best = _placing(report.problem), report.run, report.reference.solution
     if best.termination is Termination.INFEASIBLE:
         conflict = conflict_of(problem, report.reference.profile)
         return Explanation(problem, report, run.name, None, None, conflict=conflict)
@@ -165,7 +174,7 @@ def explained(report: GapReport, worth: int = 0) -> Explanation:
 
 def _worths(report: GapReport, found: Difference | None, most: int) -> tuple[list[Worth], str | None]:
     """What changes would be worth; and why nothing is told, where it was asked for."""
-    problem, best = report.problem, report.reference.solution
+    problem, best = _placing(report.problem), report.reference.solution
     if not most:
         return [], None
     if report.in_waves and report.wave is None:

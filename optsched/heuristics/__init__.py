@@ -16,7 +16,7 @@ from typing import Any
 
 from optsched.errors import UsageError, nearest
 from optsched.outside import Listed
-from optsched.problems.base import Problem, expect_problem
+from optsched.problems.base import TaskProblem, expect_problem
 from optsched.processes.containing import in_force
 from optsched.running.base import BatchHeuristic, Event, Heuristic, Offer, Policy, View
 from optsched.running.driver import Answer, Observer
@@ -93,19 +93,19 @@ def heuristic(given: AnyHeuristic) -> Heuristic:
     return HEURISTICS[given]
 
 
-def applicable(problem: Problem, *, by_default: bool = False) -> list[Heuristic]:
+def applicable(problem: TaskProblem[Any], *, by_default: bool = False) -> list[Heuristic]:
     """The heuristics of the list that serve a problem and find the fields that they need, in the list's order.
 
     With `by_default`, `observed` is there only if every task has a record, since its placement is infeasible otherwise.
     """
-    expect_problem(problem, "applicable", Problem)
+    expect_problem(problem, "applicable", TaskProblem)
     entries = [entry for entry in HEURISTICS.values() if entry.serves(problem)]
     recorded = not by_default or bool((problem.instance.workload.observed[problem.tasks] >= 0).all())
     return [entry for entry in entries if recorded or entry.name != "observed"]
 
 
 def run(
-    problem: Problem,
+    problem: TaskProblem[Any],
     heuristic: AnyHeuristic,
     seed: int | Sequence[int] = 0,
     *,
@@ -133,7 +133,8 @@ def run(
         their loops. Code from outside is broken off where it stands, in the main thread of Unix and between steps of
         Python code; elsewhere it may call `optsched.deadline.check` itself.
     **parameters
-        The heuristic's own.
+        The heuristic's own. Of a policy in a problem that decides when tasks run also `heartbeat` (seconds, default 3)
+        and `assign` (`all` or `one`), as in `optsched.simulate`, unless it has its own of that name.
 
     Returns
     -------
@@ -161,7 +162,7 @@ def run(
     >>> print(run(problem, backwards).error)
     heuristic "...backwards" answered node "A" for task "t2": the instance has no such node
     """
-    expect_problem(problem, "run", Problem)
+    expect_problem(problem, "run", TaskProblem)
     entry = _entry(heuristic)
     run_it = run_heuristic
     if in_force() is not None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from optsched.heuristics.job_order import JobPolicy
 from optsched.heuristics.probabilistic import PROBLEMS, SHARE
-from optsched.heuristics.seen_costs import SeenCosts
+from optsched.heuristics.seen_costs import SeenCosts, missing_distances
 from optsched.instance import KINDS, MAP, REDUCE
 from optsched.problems.base import Parameter, choice, number
 from optsched.running.base import Heuristic, Offer, View
@@ -118,5 +118,6 @@ HEURISTICS = (
             Parameter("waits", 3, number(lowest=0, integer=True), "offers that a reduce waits for a central node"),
         ),
         policy=CouplingPolicy,
+        missing=missing_distances,
     ),
 )

@@ -6,6 +6,7 @@ Problems judge by the true sizes, in exact units. These costs are doubles, which
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -24,14 +25,13 @@ from optsched.instance import (
     Workload,
 )
 from optsched.placement import NONE
-from optsched.problems import Problem
-from optsched.problems.base import Parameter, choice
-from optsched.problems.distances import cluster_areas, cluster_distances
+from optsched.problems.base import Parameter, TaskProblem, choice
+from optsched.problems.distances import cluster_areas, cluster_distances, missing_topology
 from optsched.problems.shuffle_sizes import SIZES, estimated_sizes, seen_sizes
 from optsched.problems.transmission_costs import map_costs
 from optsched.running.base import View
 
-__all__ = ["SeenCosts", "held", "instance_held", "missing_sizes", "sizes_parameter"]
+__all__ = ["SeenCosts", "held", "instance_held", "missing_distances", "missing_sizes", "sizes_parameter"]
 
 
 def sizes_parameter(default: str) -> Parameter:
@@ -40,8 +40,15 @@ def sizes_parameter(default: str) -> Parameter:
     return Parameter("sizes", default, choice(default, *(way for way in SIZES if way != default)), told)
 
 
-def missing_sizes(problem: Problem) -> Sequence[Fault]:
-    """What extrapolation lacks, where the problem places reduces."""
+def missing_distances(problem: TaskProblem[Any]) -> Sequence[Fault]:
+    """What distances of nodes lack."""
+    return () if problem.instance.cluster.topology is not None else (missing_topology("the distance of nodes"),)
+
+
+def missing_sizes(problem: TaskProblem[Any]) -> Sequence[Fault]:
+    """What distances and extrapolation lack, the latter where the problem places reduces."""
+    if faults := missing_distances(problem):
+        return faults
     if REDUCE not in problem.kinds:
         return ()
     try:

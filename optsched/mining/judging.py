@@ -17,7 +17,8 @@ from optsched.heuristics import run
 from optsched.instance import Instance
 from optsched.instances.files import from_document
 from optsched.mining.documents import Document, size
-from optsched.problems import Problem, problem_class
+from optsched.problems import problem_class
+from optsched.problems.base import TaskProblem
 from optsched.processes.containing import TracedElsewhere
 from optsched.results import Limit, Number
 from optsched.solvers.profiles import Profile
@@ -119,7 +120,7 @@ class Aim:
     def check(self, name: str) -> None:
         """Raise UsageError where the problem has no such component, or needs one to be named."""
         if self.claim is None:
-            self.limit.check(cast(Problem, problem_class(name)))  # components and name are of the class, too
+            self.limit.check(cast(TaskProblem[Any], problem_class(name)))  # components and name are of the class, too
 
     def score(self, report: GapReport) -> Score | None:
         """How bad a run is; None where it counts for nothing."""
@@ -231,12 +232,12 @@ class Judge:
         self.passed: str | None = None
         self._seen: dict[str, Score | None] = {}
 
-    def posed(self, document: Document) -> Problem | None:
+    def posed(self, document: Document) -> TaskProblem[Any] | None:
         """The problem on a document; None where it cannot be posed, or lacks what the heuristic needs."""
         try:
             instance = from_document(document)
             assert isinstance(instance, Instance)
-            problem = cast(Problem, problem_class(self.name)(instance, **self.parameters))
+            problem = cast(TaskProblem[Any], problem_class(self.name)(instance, **self.parameters))
             if faults := self.choice.entry.faults(problem):
                 raise InputError(faults)
         except InputError as error:
@@ -255,7 +256,7 @@ class Judge:
         self._seen[text] = None if judged is None else judged.score
         return judged
 
-    def report(self, document: Document, problem: Problem) -> Judged | None:
+    def report(self, document: Document, problem: TaskProblem[Any]) -> Judged | None:
         """What the heuristic comes to on the problem; None where that counts for nothing.
 
         Raises

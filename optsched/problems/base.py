@@ -32,6 +32,7 @@ __all__ = [
     "OwnCosts",
     "Parameter",
     "Problem",
+    "TaskProblem",
     "choice",
     "either",
     "exact",
@@ -564,15 +565,15 @@ def pending_of(instance: Instance, *kinds: int) -> Ints:
     return np.flatnonzero(waits).astype(np.int64)
 
 
-class Problem(BaseProblem[Instance, Placement]):
-    """A problem that places pending tasks of an instance; see `BaseProblem` for what all problems have.
+class TaskProblem(BaseProblem[Instance, Decided]):
+    """A problem that decides on pending tasks of an instance; see `BaseProblem` for what all problems have.
 
     Attributes
     ----------
     kinds
-        Of the class: which kinds of tasks it places, maps unless it says otherwise.
+        Of the class: which kinds of tasks it decides on, maps unless it says otherwise.
     tasks
-        int64: indices of the tasks to place, that is the pending ones of these kinds.
+        int64: indices of the tasks to decide on, that is the pending ones of these kinds.
     by_replicas
         Of the class: whether it matters where a map's block is.
     replicas
@@ -580,7 +581,6 @@ class Problem(BaseProblem[Instance, Placement]):
     """
 
     posed_on = Instance
-    decided = Placement
     kinds: ClassVar[tuple[int, ...]] = (MAP,)
     by_replicas: ClassVar[bool] = False
 
@@ -594,6 +594,22 @@ class Problem(BaseProblem[Instance, Placement]):
             self._all_of_them = len(self.tasks) == len(instance.workload)
             self.replicas = instance.replicas if self._all_of_them else instance.replicas.take(self.tasks)
         super().__init__(instance, **parameters)
+
+    @property
+    def offered(self) -> Mapping[str, Ints]:
+        """Idle slots of each node that a policy is offered, by kind of task, shape (nodes,); empty: it has no slots."""
+        return MappingProxyType({})
+
+    @property
+    def due(self) -> int:
+        """How many tasks the slots are to be filled with, where there are any."""
+        return 0
+
+
+class Problem(TaskProblem[Placement]):
+    """A problem that places pending tasks of an instance; see `TaskProblem` and `BaseProblem` for what it has."""
+
+    decided = Placement
 
     @abstractmethod
     def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
@@ -619,16 +635,6 @@ class Problem(BaseProblem[Instance, Placement]):
         constraint = "pending-map" if self.kinds == (MAP,) else "pending-task"
         for task in np.flatnonzero((nodes != NONE) & ~decided).tolist():
             yield Violation(constraint, (str(self.instance.workload.task_ids[task]),), 1)
-
-    @property
-    def offered(self) -> Mapping[str, Ints]:
-        """Idle slots of each node that a policy is offered, by kind of task, shape (nodes,); empty: it has no slots."""
-        return MappingProxyType({})
-
-    @property
-    def due(self) -> int:
-        """How many tasks the slots are to be filled with, where there are any."""
-        return 0
 
     @property
     def own_costs(self) -> OwnCosts | None:

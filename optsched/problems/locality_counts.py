@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from optsched.instance import KINDS, Instance, Ints
 from optsched.placement import NONE, Placement
-from optsched.problems.base import Problem
+from optsched.problems.base import TaskProblem
 
 __all__ = ["CLASSES", "locality", "locality_counts"]
 
@@ -17,7 +18,7 @@ __all__ = ["CLASSES", "locality", "locality_counts"]
 CLASSES = ("node", "rack", "remote")
 
 
-def locality_counts(problem: Problem, placement: Placement) -> Mapping[str, Mapping[str, int]]:
+def locality_counts(problem: TaskProblem[Any], placement: Placement) -> Mapping[str, Mapping[str, int]]:
     """How many placed tasks of each kind are local to their data, in a rack with it, and remote.
 
     Data of a map is on the nodes of its replicas. Shen et al. (2016, section III-C, Table III) count reduces too, and

@@ -17,9 +17,9 @@ import numpy as np
 
 from optsched.decimals import decimal
 from optsched.errors import Fault, InputError, expect
-from optsched.instance import FINISHED, KINDS, LARGEST, MAP, REDUCE, RUNNING, Bools, Instance, Ints, Ragged
+from optsched.instance import FINISHED, KINDS, LARGEST, MAP, REDUCE, RUNNING, Bools, Instance, Ints
 from optsched.placement import NONE
-from optsched.problems.base import BaseProblem, Parameter, number, pending_of, sequence
+from optsched.problems.base import Parameter, TaskProblem, number, sequence
 from optsched.problems.service_times import ServiceTimes, untimed
 from optsched.results import Violation
 from optsched.schedule import Schedule, microseconds, seconds
@@ -74,7 +74,7 @@ class Jobs:
         return cls(tuple(map(str, names[used])), rows.astype(np.int64), place[number].astype(np.int64), arrival)
 
 
-class ScheduleProblem(BaseProblem[Instance, Schedule]):
+class ScheduleProblem(TaskProblem[Schedule]):
     """A problem that decides on which node each pending task runs, and when.
 
     A map or reduce holds a slot of its kind on its node from its start to its end. Tasks that run at the snapshot hold
@@ -84,12 +84,8 @@ class ScheduleProblem(BaseProblem[Instance, Schedule]):
 
     Attributes
     ----------
-    tasks
-        int64: the pending tasks, which are to run; shape (tasks,).
     running
         int64: the tasks that run at the snapshot.
-    replicas
-        One row for each of `tasks`.
     now
         The time of the snapshot, in microseconds.
     times
@@ -104,11 +100,11 @@ class ScheduleProblem(BaseProblem[Instance, Schedule]):
         For each of `running`, int64: when it ends, or for a reduce when it would if its job's maps had ended.
     """
 
-    posed_on = Instance
     decided = Schedule
     always_feasible = False
     always_plain = True
     places_all = True
+    by_replicas = True
     kinds: ClassVar[tuple[int, ...]] = (MAP, REDUCE)
     shared_parameters: ClassVar = (
         Parameter(
@@ -125,17 +121,6 @@ class ScheduleProblem(BaseProblem[Instance, Schedule]):
         ),
     )
 
-    tasks: Ints
-    replicas: Ragged
-
-    def __init__(self, instance: Instance, /, **parameters: Any) -> None:
-        if isinstance(instance, Instance):
-            self.tasks = pending_of(instance, *self.kinds)
-            self.tasks.setflags(write=False)
-            self.running: Ints = np.flatnonzero(instance.state.status == RUNNING).astype(np.int64)
-            self.replicas = instance.replicas.take(self.tasks)
-        super().__init__(instance, **parameters)
-
     @classmethod
     def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
         state = instance.state
@@ -145,6 +130,7 @@ class ScheduleProblem(BaseProblem[Instance, Schedule]):
 
     def prepare(self) -> None:
         instance, state = self.instance, self.instance.state
+        self.running: Ints = np.flatnonzero(state.status == RUNNING).astype(np.int64)
         factors = self.parameters["factors"]
         self.now = int(microseconds(instance.time))
         self.times = ServiceTimes(instance, self.tasks, factors)

@@ -14,9 +14,10 @@ from optsched.errors import HeuristicFailed, OutOfTime, ProblemFailed
 from optsched.instance import Ints
 from optsched.outside import raised
 from optsched.placement import NONE, Placement
-from optsched.problems import Problem
+from optsched.problems.base import Problem, TaskProblem
+from optsched.schedule import Schedule
 
-__all__ = ["attempt", "placement_from", "tasks_from"]
+__all__ = ["attempt", "placement_from", "schedule_from", "tasks_from"]
 
 #: How many wrong entries are told one by one.
 ENTRIES_SHOWN = 10
@@ -76,6 +77,39 @@ def placement_from(answer: Any, problem: Problem) -> Placement:
     return Placement(nodes) if isinstance(answer, Placement) else problem.placement(nodes)
 
 
+def schedule_from(answer: Any, problem: TaskProblem[Schedule]) -> Schedule:
+    """The schedule that a batch heuristic means: a `Schedule` of the instance, on nodes that it has.
+
+    Raises
+    ------
+    HeuristicFailed
+        If it is none.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.problems import Makespan
+    >>> problem = Makespan(Instance(Cluster(["a"]), Workload(["t"], duration=[2])))
+    >>> schedule_from(problem.schedule([0], [0]), problem)
+    Schedule: 1 of 1 task runs
+    >>> schedule_from(["a"], problem)
+    Traceback (most recent call last):
+    optsched.errors.HeuristicFailed: answered a list; give a Schedule: problem.schedule(nodes, starts)
+    """
+    if not isinstance(answer, Schedule):
+        given = "None" if answer is None else f"a {type(answer).__name__}"
+        raise HeuristicFailed(f"answered {given}; give a Schedule: problem.schedule(nodes, starts)")
+    if len(answer) != len(problem.instance.workload):
+        raise HeuristicFailed(
+            f"answered {len(answer)} tasks; give exactly one for each task of the instance, that is "
+            f"{len(problem.instance.workload)}"
+        )
+    _, faults = _nodes(answer.nodes, np.arange(len(answer)), problem)
+    if faults:
+        raise HeuristicFailed(*faults[:ENTRIES_SHOWN])
+    return answer
+
+
 def _sequence(answer: Any) -> Sequence[Any] | np.ndarray:
     """The answer as something with entries; a text or mapping has no order that says anything."""
     if isinstance(answer, Sequence) and not isinstance(answer, str | bytes | bytearray):
@@ -89,7 +123,7 @@ def _sequence(answer: Any) -> Sequence[Any] | np.ndarray:
     return entries
 
 
-def _nodes(entries: Sequence[Any] | np.ndarray, tasks: Ints, problem: Problem) -> tuple[Ints, list[str]]:
+def _nodes(entries: Sequence[Any] | np.ndarray, tasks: Ints, problem: TaskProblem[Any]) -> tuple[Ints, list[str]]:
     """Node index of each entry, and what is wrong with those that mean no node."""
     count = len(problem.instance.cluster)
     if isinstance(entries, np.ndarray) and entries.dtype.kind in "iu":
@@ -108,7 +142,7 @@ def _nodes(entries: Sequence[Any] | np.ndarray, tasks: Ints, problem: Problem) -
     return nodes, faults
 
 
-def _node(entry: Any, problem: Problem) -> int | tuple[str, str]:
+def _node(entry: Any, problem: TaskProblem[Any]) -> int | tuple[str, str]:
     """Index of the node that an entry means; or in words what it is instead, and how to mend it."""
     count = len(problem.instance.cluster)
     if entry is None:

@@ -15,10 +15,10 @@ import numpy as np
 from optsched.brief import brief, counted
 from optsched.errors import Fault, UsageError
 from optsched.instance import KINDS, MAP, PENDING, Bools, Cluster, Floats, Ints, Ragged, Shuffle, Workload
-from optsched.problems import Problem
-from optsched.problems.base import Parameter
+from optsched.problems.base import Parameter, TaskProblem
+from optsched.registry import SHIPPED
 
-__all__ = ["HELD", "BatchHeuristic", "Event", "Heuristic", "Offer", "Policy", "View", "table_row"]
+__all__ = ["HELD", "BatchHeuristic", "Event", "Heuristic", "Offer", "Policy", "View", "over_time", "table_row"]
 
 #: The status in a view, beside those of an instance, of a task that has arrived and may not start yet: a reduce of
 #: whose job too few maps have ended.
@@ -192,6 +192,11 @@ class Policy(Protocol):
         return
 
 
+def over_time() -> tuple[str, ...]:
+    """The shipped problems in which policies are run over time: whatever their records name a runner for."""
+    return tuple(entry.name for entry in SHIPPED if entry.runner is not None)
+
+
 @dataclass(frozen=True)
 class Heuristic:
     """An entry of the list of heuristics.
@@ -203,7 +208,7 @@ class Heuristic:
     paper
         What it is from, or short names of `optsched.papers`, which lists show as authors and year.
     problems
-        Names of the problems that it serves.
+        Names of the problems that it serves. A policy serves those, too, in which tasks run over time.
     doc
         One line.
     parameters
@@ -236,6 +241,8 @@ class Heuristic:
             if not isinstance(given, tuple) or not all(isinstance(entry, kind) for entry in given):
                 told = "names of problems" if kind is str else "Parameters"
                 raise UsageError(f'heuristic "{self.name}": its {what} are {given!r}; give a tuple of {told}')
+        if self.policy is not None:
+            object.__setattr__(self, "problems", tuple(dict.fromkeys((*self.problems, *over_time()))))
 
     def __repr__(self) -> str:
         return brief(f"Heuristic {self.name} of {', '.join(self.problems) or 'any problem'}: {self.doc}")
@@ -246,11 +253,11 @@ class Heuristic:
         code = getattr(self.policy or self.batch, "__module__", None) or ""
         return self.parameters is not None and code.startswith("optsched.")
 
-    def serves(self, problem: Problem) -> bool:
+    def serves(self, problem: TaskProblem[Any]) -> bool:
         """Whether it can be asked for a placement in `problem`; a user's own may serve a class that no record names."""
         return (self.parameters is None or problem.name in self.problems) and not self.faults(problem)
 
-    def faults(self, problem: Problem) -> Sequence[Fault]:
+    def faults(self, problem: TaskProblem[Any]) -> Sequence[Fault]:
         """The fields that it needs and the problem's instance lacks."""
         return self.missing(problem) if self.missing else ()
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from optsched.errors import UsageError
 from optsched.outside import own_traceback
-from optsched.problems import Problem
+from optsched.problems.base import TaskProblem
 from optsched.processes.containing import TracedElsewhere, call
 from optsched.processes.outcomes import Outcome, Status
 from optsched.processes.worker import refused
@@ -29,11 +29,11 @@ _TOLD = {
     Status.CRASHED: "crashed: ",
 }
 
-_Asked = tuple[Problem, Heuristic, int | Sequence[int], Any, float | None, Mapping[str, Any]]
+_Asked = tuple[TaskProblem[Any], Heuristic, int | Sequence[int], Any, float | None, Mapping[str, Any]]
 
 
 def run_contained(
-    problem: Problem,
+    problem: TaskProblem[Any],
     heuristic: Heuristic,
     seed: int | Sequence[int] = 0,
     *,

@@ -18,7 +18,7 @@ from optsched.deadline import check
 from optsched.errors import HeuristicFailed, UsageError
 from optsched.instance import KINDS, Bools, Ints
 from optsched.placement import NONE, Placement
-from optsched.problems import Problem
+from optsched.problems.base import TaskProblem
 from optsched.running.answers import attempt, tasks_from
 from optsched.running.base import Event, Offer, Policy
 from optsched.running.known import Known, posed_on
@@ -54,12 +54,12 @@ class Answer:
     _asked: Asked | None = field(default=None, repr=False, compare=False)
 
     @cached_property
-    def before(self) -> Problem:
+    def before(self) -> TaskProblem[Any]:
         """The problem posed on the state in which it was taken: what ran, what was free, and what had arrived then."""
         return self._posed(undone=True)
 
     @cached_property
-    def after(self) -> Problem:
+    def after(self) -> TaskProblem[Any]:
         """The problem posed on the state that it leads to, in which its tasks run."""
         return self._posed(undone=False)
 
@@ -81,7 +81,7 @@ class Answer:
             raise UsageError("this decision is past: ask for its problems while it is observed; they are kept then")
         return self._asked.known
 
-    def _posed(self, undone: bool) -> Problem:
+    def _posed(self, undone: bool) -> TaskProblem[Any]:
         known = self._known
         numbers = known.numbers(self.tasks) if undone else ()
         return posed_on(known.problem, known.snapshot(numbers))
@@ -89,7 +89,7 @@ class Answer:
 
 #: Called with each decision: the time, the problem that is driven, as it was posed at the start, and the decision,
 #: which has the problem as it is posed on the present (`before`, `after`).
-Observer = Callable[[float, Problem, Answer], Any]
+Observer = Callable[[float, TaskProblem[Any], Answer], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def streams(seed: int | Sequence[int]) -> tuple[np.random.Generator, np.random.G
 
 
 def drive(
-    problem: Problem,
+    problem: TaskProblem[Any],
     policy: Policy,
     seed: int | Sequence[int] = 0,
     *,

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +18,12 @@ import numpy.typing as npt
 from optsched.arrays import contains, grouped
 from optsched.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Floats, Instance, Ints
 from optsched.placement import NONE, Placement
-from optsched.problems import Problem
+from optsched.problems.base import TaskProblem
 from optsched.running.base import HELD, Event, View
 
 __all__ = ["Known", "posed_on"]
+
+Posed = TypeVar("Posed", bound=TaskProblem[Any])
 
 
 class Known:
@@ -60,7 +62,7 @@ class Known:
     ('task-finished', [1])
     """
 
-    def __init__(self, problem: Problem, held: Sequence[int] | Ints = ()) -> None:
+    def __init__(self, problem: TaskProblem[Any], held: Sequence[int] | Ints = ()) -> None:
         instance = problem.instance
         workload, state = instance.workload, instance.state
         self.problem, self.time = problem, float(instance.time)
@@ -370,7 +372,7 @@ def _window(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return window
 
 
-def posed_on(problem: Problem, instance: Instance) -> Problem:
+def posed_on(problem: Posed, instance: Instance) -> Posed:
     """The same problem on another instance, or once more on its own; what it warns of it has said when it was posed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

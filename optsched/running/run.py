@@ -31,14 +31,17 @@ from optsched.errors import (
     nearest,
 )
 from optsched.outside import raised
-from optsched.placement import Placement
-from optsched.problems import PROBLEMS, Problem
-from optsched.problems.base import number, resolve
+from optsched.placement import NONE, Placement
+from optsched.problems import PROBLEMS
+from optsched.problems.base import TaskProblem, number, resolve
+from optsched.registry import imported as registered
+from optsched.registry import record_of
 from optsched.running.alarm import alarm
-from optsched.running.answers import attempt, placement_from
+from optsched.running.answers import attempt, placement_from, schedule_from
 from optsched.running.base import Heuristic, Policy
 from optsched.running.driver import MAX_IDLE_ROUNDS, Drive, Observer, drive, streams
 from optsched.running.known import posed_on
+from optsched.schedule import Schedule
 
 __all__ = [
     "HeuristicRun",
@@ -54,6 +57,10 @@ __all__ = [
 ]
 
 
+#: How slots are offered to a policy over time: parameters of its run beside its own (`optsched.simulate`).
+TIMING = ("heartbeat", "assign")
+
+
 @dataclass(frozen=True)
 class HeuristicRun:
     """What came of running a heuristic.
@@ -63,7 +70,9 @@ class HeuristicRun:
     name, parameters
         Which heuristic, with the values in force.
     placement
-        What it answered, feasible or not; None where it raised or answered nonsense.
+        Where it placed the tasks, feasible or not; None where it raised or answered nonsense.
+    schedule
+        Where and when, where the problem decides that; its `placement` is where.
     seconds
         Wall-clock time, for a policy with its driver.
     rounds, idle_slot_time
@@ -92,6 +101,12 @@ class HeuristicRun:
     out_of_time: float | None = None
     cause: BaseException | None = field(default=None, repr=False, compare=False)
     ended: str | None = None
+    schedule: Schedule | None = None
+
+    @property
+    def decision(self) -> Placement | Schedule | None:
+        """What it answered: the schedule where one was asked for, else the placement."""
+        return self.placement if self.schedule is None else self.schedule
 
     def __repr__(self) -> str:
         told = self.error
@@ -107,7 +122,7 @@ class HeuristicRun:
 
 
 def run_heuristic(
-    problem: Problem,
+    problem: TaskProblem[Any],
     heuristic: Heuristic,
     seed: int | Sequence[int] = 0,
     *,
@@ -118,14 +133,17 @@ def run_heuristic(
 ) -> HeuristicRun:
     """Run an entry of the list, or what `custom` made; see `optsched.heuristics.run`."""
     values = checked(problem, heuristic, seed, max_idle_rounds, observers, time_limit, parameters)
+    timing, _ = _timing(problem, heuristic, parameters)
     rounds = MAX_IDLE_ROUNDS if max_idle_rounds is None else _rounds(heuristic, max_idle_rounds)
     given = problem if heuristic.shipped else _again(problem)
     began = time.perf_counter()
-    result: Placement | Drive | None = None
+    result: Placement | Schedule | Drive | None = None
     error = exceeded = cause = None
     try:
         with deadline(time_limit), nullcontext() if heuristic.shipped else alarm():
-            if heuristic.policy is not None:
+            if heuristic.policy is not None and problem.decided is Schedule:
+                result = _over_time(given, heuristic, values, seed, observers, timing)
+            elif heuristic.policy is not None:
                 policy = attempt(heuristic.policy, **values)
                 result = drive(given, policy, seed, max_idle_rounds=rounds, observers=observers)
             else:
@@ -140,16 +158,59 @@ def run_heuristic(
         exceeded = time_limit
         error = f'heuristic "{heuristic.name}" was out of time after {time_limit:g} s'
     seconds = time.perf_counter() - began
-    shown = shown_parameters(heuristic, values, max_idle_rounds)
+    shown = shown_parameters(heuristic, {**values, **timing}, max_idle_rounds)
     run = HeuristicRun(heuristic.name, shown, None, seconds, error=error, out_of_time=exceeded, cause=cause)
+    if isinstance(result, Schedule):  # what a policy leaves waiting over time it would never have started
+        unserved = heuristic.online and bool((result.nodes[problem.tasks] == NONE).any())
+        return replace(run, placement=result.placement, schedule=result, starved=unserved)
     if not isinstance(result, Drive):
         return replace(run, placement=result)
     waited, starved = result.idle_slot_time, result.starved
     return replace(run, placement=result.placement, rounds=result.rounds, idle_slot_time=waited, starved=starved)
 
 
+def _over_time(
+    problem: TaskProblem[Any],
+    heuristic: Heuristic,
+    values: Mapping[str, Any],
+    seed: int | Sequence[int],
+    observers: Sequence[Observer],
+    timing: Mapping[str, Any],
+) -> Schedule:
+    """What a policy does over time, by the runner that the problem's record names."""
+    runner = record_of(type(problem)).runner
+    if runner is None:
+        told = f"no record names what runs policies over time in {type(problem).__name__}"
+        raise UsageError(f"{problem.name}: {told}; name a runner in its record (optsched.registry)")
+    found: Schedule = registered(runner)(problem, heuristic, values, seed, observers, **timing).schedule
+    return found
+
+
+def _timing(
+    problem: TaskProblem[Any], heuristic: Heuristic, given: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Of what was given: how slots are offered to a policy over time, where it has no parameter so called; the rest."""
+    if problem.decided is not Schedule or not heuristic.online:
+        return {}, dict(given)
+    names = set(TIMING) - _own_names(heuristic)
+    return {name: given[name] for name in given if name in names}, {
+        name: given[name] for name in given if name not in names
+    }
+
+
+def _own_names(heuristic: Heuristic) -> set[str]:
+    """Names of parameters that a policy takes itself."""
+    if heuristic.parameters is not None:
+        return {parameter.name for parameter in heuristic.parameters}
+    assert heuristic.policy is not None
+    try:
+        return set(inspect.signature(heuristic.policy).parameters)
+    except (TypeError, ValueError):  # of compiled code
+        return set()
+
+
 def checked(
-    problem: Problem,
+    problem: TaskProblem[Any],
     heuristic: Heuristic,
     seed: int | Sequence[int],
     max_idle_rounds: Any,
@@ -158,7 +219,7 @@ def checked(
     parameters: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The values of the heuristic's parameters that are in force; raises for whatever was asked for wrongly."""
-    values = values_in_force(heuristic, parameters)
+    values = values_in_force(heuristic, _timing(problem, heuristic, parameters)[1])
     check_seed(seed)
     _check_limit(time_limit)
     check_observers(observers)
@@ -166,6 +227,8 @@ def checked(
         raise UsageError(f"{heuristic.name} is a batch heuristic: it has no rounds and nothing to observe")
     if max_idle_rounds is not None:
         _rounds(heuristic, max_idle_rounds)
+        if problem.decided is Schedule:
+            raise UsageError(f"{problem.name} runs over time, in which there are no rounds: leave max_idle_rounds out")
     _check_served(heuristic, problem)
     return values
 
@@ -177,8 +240,8 @@ def shown_parameters(heuristic: Heuristic, values: Mapping[str, Any], max_idle_r
 
 
 def _batch(
-    heuristic: Heuristic, problem: Problem, rng: np.random.Generator, parameters: Mapping[str, Any]
-) -> Placement:
+    heuristic: Heuristic, problem: TaskProblem[Any], rng: np.random.Generator, parameters: Mapping[str, Any]
+) -> Placement | Schedule:
     """Call a batch heuristic and read its answer. Bad parameters or input that a listed one reports are no failure."""
     assert heuristic.batch is not None
     if heuristic.parameters is not None:
@@ -190,8 +253,9 @@ def _batch(
             raise HeuristicFailed(f"raised {raised(error)}") from error
     else:
         answer = attempt(heuristic.batch, problem, rng, **parameters)
-    placement: Placement = attempt(placement_from, answer, problem)
-    return placement
+    read = schedule_from if problem.decided is Schedule else placement_from
+    found: Placement | Schedule = attempt(read, answer, problem)
+    return found
 
 
 def values_in_force(heuristic: Heuristic, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -234,7 +298,7 @@ def check_observers(observers: Sequence[Observer]) -> None:
             raise UsageError(f"an observer is a callable (time, problem, decision), not {described(observer)}")
 
 
-def _check_served(heuristic: Heuristic, problem: Problem) -> None:
+def _check_served(heuristic: Heuristic, problem: TaskProblem[Any]) -> None:
     own = heuristic.parameters is None  # a user's, which may serve a class that no record names
     if not own and problem.name not in heuristic.problems:
         raise UsageError(
@@ -252,7 +316,7 @@ def _rounds(heuristic: Heuristic, given: Any) -> int:
         raise UsageError(f"{heuristic.name}: max_idle_rounds={given!r}: {error}") from None
 
 
-def _again(problem: Problem) -> Problem:
+def _again(problem: Any) -> Any:
     """The same problem, posed again on the same read-only instance, so that a user's code can only spoil its own."""
     return posed_on(problem, problem.instance)
 
@@ -264,7 +328,7 @@ def custom(given: Any, name: str | None = None) -> Heuristic:
     ----------
     given
         A class or instance with `offer` (a policy; a class is called with the parameters), or a callable
-        `(problem, rng, **parameters) -> placement`.
+        `(problem, rng, **parameters) -> placement`, or `-> schedule` for problems that decide one.
     name
         How to call it; by default as `imported` would find it.
 
@@ -282,7 +346,7 @@ def custom(given: Any, name: str | None = None) -> Heuristic:
             f"{given!r} is no heuristic: give a name, a callable (problem, rng) -> placement, or a class with offer()"
         )
     doc = next(iter((inspect.getdoc(given) or "").splitlines()), "")
-    serves = tuple(problem for problem, kind in PROBLEMS.items() if kind.decided is Placement)
+    serves = tuple(problem for problem, kind in PROBLEMS.items() if kind.decided in (Placement, Schedule))
     if not offers:
         return Heuristic(name, "", "", serves, doc, parameters=None, batch=given)
     policy = given if isinstance(given, type) else _Always(given)

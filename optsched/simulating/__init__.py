@@ -120,15 +120,11 @@ def simulate(
     expect(instance, Instance, "simulate takes an instance", HOW_TO_LOAD)
     check_seed(seed)
     check_observers(observers)
-    present = _on_the_clock(instance)
+    present = on_the_clock(instance)
     name, driven, values = _policy(policy, present, parameters)
     again = isinstance(driven, Following)
-    rules = Rules(
-        heartbeat=_microseconds("heartbeat", 0 if heartbeat is None else heartbeat, 0),
-        one=_choice("assign", assign, ASSIGN) == "one",
-        slowstart=decimal(0 if again else _number("slowstart", slowstart, 0, 1)),
-        until=None if until is None else _microseconds("until", until, instance.time),
-    )
+    end = None if until is None else _microseconds("until", until, instance.time)
+    rules = rules_of(heartbeat, assign, 0 if again else slowstart, end)
     chosen = _service((Recorded if again else Levels)() if service is None else service)
     try:
         engine = Engine(Stage(present), driven, chosen, rules, seed, observers)
@@ -137,6 +133,16 @@ def simulate(
         lines = (f'policy "{name}" {line}' for line in str(failed).splitlines())
         raise HeuristicFailed(*lines) from failed.__cause__
     return Simulation.of(engine, name, values, seed, unfinished)
+
+
+def rules_of(heartbeat: float | str | None, assign: str, slowstart: float, until: int | None = None) -> Rules:
+    """What a run goes by, as `simulate` takes it; UsageError for what it does not take."""
+    return Rules(
+        heartbeat=_microseconds("heartbeat", 0 if heartbeat is None else heartbeat, 0),
+        one=_choice("assign", assign, ASSIGN) == "one",
+        slowstart=decimal(_number("slowstart", slowstart, 0, 1)),
+        until=until,
+    )
 
 
 def _policy(
@@ -197,7 +203,7 @@ def _microseconds(name: str, given: Any, lowest: float) -> int:
     return units
 
 
-def _on_the_clock(instance: Instance) -> Instance:
+def on_the_clock(instance: Instance) -> Instance:
     """The instance with its time and its arrivals at whole microseconds."""
     arrival = instance.workload.arrival
     given = ~np.isnan(arrival)

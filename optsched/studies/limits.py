@@ -11,7 +11,7 @@ from typing import Any
 
 from optsched.errors import UsageError, nearest
 from optsched.gaps import GapReport, fields_beside, ratio
-from optsched.problems import Problem
+from optsched.problems.base import TaskProblem
 from optsched.results import Number
 from optsched.studies.runs import Measured
 
@@ -84,7 +84,7 @@ class GapLimit:
         most = ratio(max_absolute, "max_absolute") if absolute else ratio(max_gap)
         return cls(most, absolute, over, component, frontier)
 
-    def check(self, problem: Problem) -> None:
+    def check(self, problem: TaskProblem[Any]) -> None:
         """Raise UsageError where the problem has no such component, or the limit says too little of it."""
         names = [component.name for component in problem.components]
         if self.component is None:

@@ -9,14 +9,14 @@ import os
 import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from optsched.errors import printable
 from optsched.printing import Lines, Table, gap_lines, gap_table, value
 
 if TYPE_CHECKING:
     from optsched.gaps import GapReport
-    from optsched.problems import Problem
+    from optsched.problems.base import TaskProblem
 
 __all__ = ["Fitted", "GapPage", "elided", "fitted", "folded", "page_width"]
 
@@ -204,7 +204,7 @@ class GapPage:
 
     def __init__(
         self,
-        work: Iterable[tuple[Problem, Sequence[str]]],
+        work: Iterable[tuple[TaskProblem[Any], Sequence[str]]],
         repeated: bool = False,
         waves: bool = False,
         most: int = 80,

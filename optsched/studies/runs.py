@@ -12,8 +12,10 @@ from optsched.gaps import GapReport, Reference, each_wave, gap_of
 from optsched.heuristics import HEURISTICS, AnyHeuristic, applicable, run
 from optsched.instance import Instance
 from optsched.placement import Placement
-from optsched.problems import PROBLEMS, Problem, problem_class
+from optsched.problems import PROBLEMS, problem_class
+from optsched.problems.base import TaskProblem
 from optsched.results import Limit
+from optsched.schedule import Schedule
 from optsched.solvers.profiles import Profile, load_profile
 from optsched.studies.choices import Choice, Group, Source, chosen, distinct, groups_of, raise_all, seeds_of
 
@@ -35,7 +37,7 @@ class Work:
     """A problem posed on an instance of a group, and the heuristics to run on it."""
 
     group: str
-    problem: Problem
+    problem: TaskProblem[Any]
     choices: tuple[Choice, ...]
 
 
@@ -59,7 +61,7 @@ def check_served(choices: Sequence[Choice], names: Sequence[str], listed: bool =
     `listed`: the problems are all there are, and were not chosen by name.
     """
     for name in names:
-        if problem_class(name).decided is not Placement:
+        if problem_class(name).decided not in (Placement, Schedule):
             raise UsageError(f"{name} has no heuristics: its decision is a flow; optsched solve takes it")
         if not listed and not choices and not any(name in entry.problems for entry in HEURISTICS.values()):
             raise UsageError(
@@ -81,7 +83,7 @@ def posed(
     needed: bool,
     refused: Callable[[Instance, str, InputError], None] = lambda instance, name, error: None,
     strict: bool = True,
-) -> list[tuple[str, Problem]]:
+) -> list[tuple[str, TaskProblem[Any]]]:
     """The problems on each instance, with its group.
 
     Where they were not asked for by name (`needed`), only those that can be posed; `refused` is told of the others.
@@ -119,7 +121,9 @@ def posed(
     return found
 
 
-def work_on(problems: Iterable[tuple[str, Problem]], choices: Sequence[Choice], strict: bool = True) -> list[Work]:
+def work_on(
+    problems: Iterable[tuple[str, TaskProblem[Any]]], choices: Sequence[Choice], strict: bool = True
+) -> list[Work]:
     """What to run on each problem: the chosen heuristics that serve it, or every applicable one.
 
     A chosen heuristic whose fields are missing is an error where the instances were chosen too (`strict`), or where it

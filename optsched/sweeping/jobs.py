@@ -18,7 +18,8 @@ from typing import Any
 from optsched import __version__
 from optsched.gaps import Reference, gap_of
 from optsched.heuristics import run
-from optsched.problems import Problem, problem_class
+from optsched.problems import problem_class
+from optsched.problems.base import TaskProblem
 from optsched.processes.worker import refused
 from optsched.results import Solution
 from optsched.solvers.profiles import Profile
@@ -44,7 +45,7 @@ class Packed:
     content: bytes = field(repr=False)
 
     @classmethod
-    def of(cls, key: str, problem: Problem, profile: Profile) -> Packed:
+    def of(cls, key: str, problem: TaskProblem[Any], profile: Profile) -> Packed:
         """A problem as it is posed."""
         return cls(key, pickle.dumps((problem.name, dict(problem.parameters), problem.instance, profile)))
 
@@ -119,12 +120,12 @@ def execute(job: OptimumJob | RunJob) -> Solution | dict[str, Any] | Refused:
 
 
 @lru_cache(maxsize=4)
-def _posed(packed: Packed) -> tuple[Problem, Profile]:
+def _posed(packed: Packed) -> tuple[TaskProblem[Any], Profile]:
     name, parameters, instance, profile = pickle.loads(packed.content)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it has warned where it was posed first
         problem = problem_class(name)(instance, **parameters)
-    assert isinstance(problem, Problem)  # flow networks have no heuristics, and so no place in a plan
+    assert isinstance(problem, TaskProblem)  # flow networks have no heuristics, and so no place in a plan
     return problem, profile
 
 

@@ -17,8 +17,8 @@ from dataclasses import fields
 from typing import Any
 
 from optsched import __version__
-from optsched.problems import Problem
-from optsched.problems.base import resolve
+from optsched.problems.base import TaskProblem, resolve
+from optsched.running.run import TIMING
 from optsched.solvers.profiles import Profile
 from optsched.studies.choices import Choice
 from optsched.sweeping.sources import digest_of, named, source_digest
@@ -65,7 +65,7 @@ def solver_options(profile: Profile) -> dict[str, Any]:
     return {part.name: getattr(profile, part.name) for part in fields(profile) if part.name not in _NO_PART}
 
 
-def problem_source(problem: Problem) -> str:
+def problem_source(problem: TaskProblem[Any]) -> str:
     """The digest of the source of a problem that a package of its own brings; empty for those of this package."""
     module = type(problem).__module__
     return "" if module.startswith("optsched.") else digest_of(module)
@@ -83,7 +83,7 @@ def run_digest(optimum: str, heuristic: str, source: str, parameters: Mapping[st
     return _digest("run", optimum, heuristic, source, parameters, seed)
 
 
-def optimum_key(problem: Problem, profile: Profile) -> str:
+def optimum_key(problem: TaskProblem[Any], profile: Profile) -> str:
     """The key of the optimum of a problem as it is posed."""
     posed = problem.instance.sha256, problem.name, problem_source(problem), dict(problem.parameters)
     return optimum_digest(__version__, *posed, solver_options(profile))
@@ -99,7 +99,8 @@ def heuristic_parameters(choice: Choice) -> dict[str, Any]:
     given = dict(choice.parameters)
     if choice.entry.parameters is None:
         return given
-    others = {name: given.pop(name) for name in ("max_idle_rounds",) if name in given}
+    own = {parameter.name for parameter in choice.entry.parameters}
+    others = {name: given.pop(name) for name in ("max_idle_rounds", *TIMING) if name in given and name not in own}
     return {**resolve(choice.entry.name, choice.entry.parameters, given), **others}
 
 

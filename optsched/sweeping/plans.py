@@ -11,7 +11,7 @@ from typing import Any
 from optsched.errors import InputError, UsageError
 from optsched.heuristics import AnyHeuristic
 from optsched.instance import Instance
-from optsched.problems import Problem
+from optsched.problems.base import TaskProblem
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 from optsched.studies.choices import Choice, Group, Source, groups_of, seeds_of
 from optsched.studies.runs import plan
@@ -40,7 +40,7 @@ class Posed:
     """
 
     key: str
-    problem: Problem
+    problem: TaskProblem[Any]
     profile: Profile
 
 
@@ -190,7 +190,7 @@ def _of_variant(
                 yield Planned(run_key(key, choice, seed), posed, choice, seed, part.group, name, variant)
 
 
-def _told(problem: Problem, values: Parameters) -> str:
+def _told(problem: TaskProblem[Any], values: Parameters) -> str:
     """Those of the parameters that a problem has, in a few words."""
     of_one = values.get(problem.name)
     own = of_one if isinstance(of_one, Mapping) else {}

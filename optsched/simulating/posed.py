@@ -1,0 +1,63 @@
+"""Policies over time in a problem that decides when tasks run: what the problem says holds in the run, too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from optsched.problems.schedules import ScheduleProblem
+from optsched.running.answers import attempt
+from optsched.running.base import Heuristic
+from optsched.running.driver import Observer
+from optsched.running.known import posed_on
+from optsched.simulating import on_the_clock, rules_of
+from optsched.simulating.engine import Engine
+from optsched.simulating.services import Levels
+from optsched.simulating.simulation import Simulation
+
+__all__ = ["run_posed"]
+
+
+def run_posed(
+    problem: ScheduleProblem,
+    heuristic: Heuristic,
+    values: Mapping[str, Any],
+    seed: int | Sequence[int] = 0,
+    observers: Sequence[Observer] = (),
+    heartbeat: Any = 3,
+    assign: str = "all",
+) -> Simulation:
+    """Run a policy over time, with the service times and the slowstart of a problem.
+
+    Parameters
+    ----------
+    problem
+        What is to run, and how long it takes.
+    heuristic, values
+        A policy of the list, with the values of its parameters.
+    seed, observers, heartbeat, assign
+        As in `optsched.simulate`. Observers get the problem posed on the present snapshot.
+
+    Raises
+    ------
+    UsageError
+        For a heartbeat or a way to assign that there is not.
+    HeuristicFailed
+        If the policy raises, or starts what it cannot start.
+
+    Examples
+    --------
+    >>> from optsched.heuristics import heuristic
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.problems import Makespan
+    >>> problem = Makespan(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[2, 3])))
+    >>> problem.evaluate(run_posed(problem, heuristic("fifo"), {}, heartbeat=0).schedule)
+    (5,)
+    """
+    clocked = on_the_clock(problem.instance)
+    posed: Any = problem if clocked is problem.instance else posed_on(problem, clocked)
+    rules = rules_of(heartbeat, assign, problem.parameters["slowstart"])
+    policy = attempt(heuristic.policy, **values)  # type: ignore[arg-type]
+    engine = Engine(posed, policy, Levels(problem.parameters["factors"]), rules, seed, observers)
+    unfinished = engine.run()
+    return Simulation.of(engine, heuristic.name, values, seed, unfinished)

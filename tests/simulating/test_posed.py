@@ -1,0 +1,155 @@
+"""Policies over time in a problem: their schedules are feasible there, and not past a bound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from schedule_drawn import document
+
+from optsched.errors import UsageError
+from optsched.gaps import Reference, gap
+from optsched.heuristics import applicable, heuristic, run
+from optsched.instance import Cluster, Instance, Workload
+from optsched.instances.files import from_document
+from optsched.instances.generate import generate
+from optsched.problems import JobTimes, Lsap, Makespan
+from optsched.running.base import Offer, Policy, View
+from optsched.schedule import MICRO, Schedule
+from optsched.simulating.posed import run_posed
+
+TWO = Workload(["t1", "t2"], duration=[2, 3])
+
+
+def batch(seed: int = 0, **sizes: Any) -> Instance:
+    """A generated instance."""
+    found = generate("job-times", seed, **{"nodes": 3, "tasks": 8, "reduces": 3, "jobs": 3, "longest": 9} | sizes)
+    assert isinstance(found, Instance)
+    return found
+
+
+@pytest.mark.parametrize("kind", [Makespan, JobTimes])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_policy_runs(kind: type[Any], seed: int) -> None:
+    """Tests that whatever policy serves it starts every task, feasibly, and no earlier than a bound allows."""
+    problem = kind(batch(seed, running=0.2, busy=0.1, gap=4), slowstart=0.5)
+    served = [entry for entry in applicable(problem) if entry.online]
+    assert len(served) >= 6
+    for entry in served:
+        for timing in ({}, {"heartbeat": 0}, {"heartbeat": 1.5}):
+            found = run(problem, entry, seed, **timing)
+            assert found.schedule is not None, found.error
+            assert found.decision is found.schedule
+            assert found.placement == found.schedule.placement
+            assert not problem.violations(found.schedule), entry.name
+            assert not found.starved
+            assert all(problem.evaluate(found.schedule)[0] >= bound.value for bound in problem.cheap_bounds())
+
+
+def test_its_service_is_the_problems() -> None:
+    """Tests that the ends of a run are those of the problem, of drawn instances with all that a file may have."""
+    compared = 0
+    for seed in range(40):
+        problem = JobTimes(from_document(document(seed)), factors=(1, 2, 3), slowstart=0.5)
+        begun = np.unique(problem.instance.workload.job[problem.instance.state.status != 0])
+        late = problem.instance.workload.arrival[begun[begun >= 0]] > problem.instance.time
+        if problem.plainly_infeasible is not None or not len(problem.tasks) or late.any():
+            continue  # what has begun has arrived, whatever the file says
+        found = run_posed(problem, heuristic("dl"), {"reading": "sweep"}, seed, heartbeat=0.5)
+        if found.unfinished:
+            continue
+        assert not problem.violations(found.schedule), seed
+        ran = problem.instance.state.status != 2
+        assert found.end[ran].tolist() == problem.ends(found.schedule)[ran].tolist()
+        compared += 1
+    assert compared > 10
+
+
+def test_heartbeats_and_slots() -> None:
+    """Tests that slots are offered when they are said to be: at once, at heartbeats, one task at a time."""
+    problem = Makespan(Instance(Cluster(["a"], slots=[2]), TWO))
+    at_once = run(problem, "dl", heartbeat=0)
+    assert problem.evaluate(at_once.schedule) == (3,)
+    assert dict(at_once.parameters) == {"reading": "sweep", "heartbeat": 0}
+    assert problem.evaluate(run(problem, "dl", heartbeat=0, assign="all").schedule) == (3,)
+    one = run(problem, "dl", heartbeat=4, assign="one").schedule
+    assert one is not None
+    apart = abs(int(one.starts[0] - one.starts[1]))
+    assert apart >= 4 * MICRO
+    assert apart % (4 * MICRO) == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"heartbeat": -1}, "heartbeat=-1"),
+        ({"heartbeat": "soon"}, "heartbeat='soon'"),
+        ({"assign": "two"}, "assign='two'"),
+        ({"max_idle_rounds": 3}, "makespan runs over time, in which there are no rounds"),
+        ({"heartbet": 3}, "heartbet"),
+    ],
+)
+def test_wrong_times(given: dict[str, Any], told: str) -> None:
+    """Tests that what is no heartbeat, no way to assign and no parameter is refused."""
+    with pytest.raises(UsageError, match=told):
+        run(Makespan(Instance(Cluster(["a"]), TWO)), "dl", **given)
+
+
+def test_no_times_where_nothing_runs() -> None:
+    """Tests that a heartbeat is of problems over time alone, and a policy's own parameter of that name goes first."""
+    with pytest.raises(UsageError, match="heartbeat"):
+        run(Lsap(Instance(Cluster(["a"]), TWO)), "dl", heartbeat=3)
+    problem = Makespan(Instance(Cluster(["a"]), TWO))
+    assert dict(run(problem, "fair", assign="single").parameters)["assign"] == "single"
+    with pytest.raises(UsageError, match="multiple, single"):
+        run(problem, "fair", assign="one")
+
+
+class Lazy(Policy):
+    """Starts the first task, and then nothing."""
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        return [] if (view.status != 0).any() else [int(view.pending_of(offer.kind)[0])]
+
+
+class Twice(Policy):
+    """Starts the same task again."""
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        return [0]
+
+
+def test_policies_of_ones_own() -> None:
+    """Tests a policy that leaves a task, one that starts one twice, and a callable that answers a schedule or none."""
+    problem = JobTimes(Instance(Cluster(["a"]), TWO))
+    reference = Reference(problem)
+    lazy = gap(problem, Lazy, reference=reference)
+    assert (lazy.status, lazy.waiting) == ("starved", 1)
+    assert [entry.constraint for entry in lazy.violations] == ["every-task-runs"]
+    twice = gap(problem, Twice, reference=reference)
+    assert twice.status == "failed"
+    assert "which is no map that waits" in str(twice.error)
+    best = gap(problem, lambda given, rng: given.schedule([0, 0], [0, 2 * MICRO]), reference=reference)
+    assert (best.objective, best.absolute_gap) == ((7,), (0,))
+    assert best.record(placements=True)["placement"]["t2"] == {"node": "a", "start": 2000000}
+    assert best.record(placements=True)["reference_placement"]["t2"] == {"node": "a", "start": 2000000}
+    for answer, told in (
+        (["a", "a"], "answered a list; give a Schedule"),
+        (None, "answered None; give a Schedule"),
+        (problem.schedule([7, 0], [0, 0]), "node index 7"),
+        (Schedule.empty(5), "answered 5 tasks; give exactly"),
+    ):
+        assert told in str(gap(problem, lambda given, rng, answer=answer: answer, reference=reference).error)
+
+
+def test_a_class_without_a_record_has_no_runner() -> None:
+    """Tests that what a subclass changes no runner knows: it says so, and callables serve it."""
+
+    class Other(Makespan):
+        """Another makespan."""
+
+    problem = Other(Instance(Cluster(["a"]), TWO))
+    with pytest.raises(UsageError, match="no record names what runs policies over time in Other"):
+        run(problem, Lazy)
