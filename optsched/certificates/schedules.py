@@ -20,7 +20,17 @@ from optsched.problems.time_prices import PricedTime, TimePrices
 from optsched.results import Certificate, Number, Proof, Value
 from optsched.schedule import seconds
 
-__all__ = ["job_times_proof", "makespan_certificate", "makespan_proof", "prices_certificate", "windows_certificate"]
+__all__ = [
+    "end_certificate",
+    "job_times_proof",
+    "makespan_certificate",
+    "makespan_proof",
+    "prices_certificate",
+    "windows_certificate",
+]
+
+#: The most steps that a certificate may say that all tasks do not end within.
+_STEPS = 10**6
 
 #: The most that a function of lengths may be; larger ones change lengths by less than a part in so many.
 _FUNCTIONS = 10**6
@@ -35,10 +45,30 @@ def makespan_certificate(problem: Makespan, window: Window | None = None) -> Cer
     return Certificate("makespan", Proof.DUAL, _latest(problem, windows), _all_written(problem, windows))
 
 
+def end_certificate(problem: Makespan, prices: TimePrices, by: int) -> Certificate:
+    """The certificate that prices make, by which not all tasks end within so many steps (`PricedTime.paid_by`)."""
+    data = {"by": by, **_prices_written(prices)}
+    return Certificate("makespan", Proof.DUAL, _after(problem, PricedTime(problem, prices.step), prices, by), data)
+
+
 def makespan_proof(problem: Makespan, certificate: Certificate, objective: Value | None) -> Number:
-    """The bound on the makespan that the windows of a certificate prove, or the longest job alone on all slots."""
+    """The bound on the makespan that windows or prices by time prove, or the longest job alone on all slots."""
     del objective
+    if "slot_prices" in certificate.data:
+        by = integer(certificate.data, "by")
+        if not 0 <= by <= _STEPS:
+            raise CertificateInvalid(f"by: must be from 0 to {_STEPS}, not {by}")
+        return _after(problem, *_prices_read(problem, certificate.data), by)
     return _latest(problem, _all_read(problem, certificate.data))
+
+
+def _after(problem: Makespan, priced: PricedTime, prices: TimePrices, by: int) -> Number:
+    """The first value after so many steps, if tasks cannot all end within them; else what the longest job takes."""
+    paid = priced.paid_by(prices, by)
+    latest = int(problem.earliest_completions.max(initial=problem.now))
+    if paid is None or paid.units > 0:
+        latest = max(latest, problem.next_end(problem.now + (by + 1) * prices.step))
+    return seconds(latest - problem.now)
 
 
 def _latest(problem: Makespan, windows: Iterable[Window]) -> Number:
@@ -61,42 +91,16 @@ def windows_certificate(problem: JobTimes, windows: Sequence[Window] = ()) -> Ce
 
 def prices_certificate(problem: JobTimes, prices: TimePrices) -> Certificate:
     """The certificate that prices of slots by time make of the sum of job times; it claims just what they prove."""
-    data = {
-        "step": prices.step,
-        "scale": prices.scale,
-        "slot_prices": {name: column.tolist() for name, column in zip(KINDS, prices.prices, strict=True)},
-    }
-    return Certificate("job time", Proof.DUAL, PricedTime(problem, prices.step).bound(prices), data)
+    return Certificate("job time", Proof.DUAL, PricedTime(problem, prices.step).bound(prices), _prices_written(prices))
 
 
 def job_times_proof(problem: JobTimes, certificate: Certificate, objective: Value | None) -> Number:
     """The bound on the sum of job times that prices of slots by time prove, or windows beside counting."""
     del objective
     if "slot_prices" in certificate.data:
-        return _by_prices(problem, certificate.data)
+        priced, prices = _prices_read(problem, certificate.data)
+        return priced.bound(prices)
     return _by_windows(problem, _all_read(problem, certificate.data))
-
-
-def _by_prices(problem: JobTimes, data: Mapping[str, Any]) -> Number:
-    step, scale = integer(data, "step"), denominator(data)
-    if step < 1:
-        raise CertificateInvalid(f"step: must be above 0, not {step}")
-    if problem.plainly_infeasible is not None:
-        raise CertificateInvalid(f"slot_prices: {problem.plainly_infeasible}")
-    given = mapping(data, "slot_prices")
-    maps, reduces = (_column(given, name) for name in KINDS)
-    prices = TimePrices(step, scale, (maps, reduces))
-    priced = PricedTime(problem, step)
-    wrong = priced.too_large(prices)
-    if wrong is not None:
-        raise CertificateInvalid(f"slot_prices: {wrong}")
-    return priced.bound(prices)
-
-
-def _column(given: Mapping[str, Any], name: str) -> Ints:
-    """The prices of slots of a kind, step by step; a negative one counts as 0."""
-    column = [integer({name: price}, name) for price in items(given, name)]
-    return np.maximum(np.array(column, dtype=np.int64), 0)
 
 
 def _by_windows(problem: JobTimes, windows: Iterable[Window]) -> Number:
@@ -168,3 +172,34 @@ def _window(problem: ScheduleProblem, entry: Mapping[str, Any]) -> Window:
     if "node_prices" in entry:
         prices = np.maximum(prices_of(entry, "node_prices", problem.instance.node_index), 0)
     return Window(KINDS.index(slots), begin + problem.now, end + problem.now, tail, function, prices)
+
+
+# Prices by time as data -----------------------------------------------------------------------------------------------
+
+
+def _prices_written(prices: TimePrices) -> dict[str, Any]:
+    columns = {name: column.tolist() for name, column in zip(KINDS, prices.prices, strict=True)}
+    return {"step": prices.step, "scale": prices.scale, "slot_prices": columns}
+
+
+def _prices_read(problem: ScheduleProblem, data: Mapping[str, Any]) -> tuple[PricedTime, TimePrices]:
+    """Prices by time that can be used, and what they are used on."""
+    step, scale = integer(data, "step"), denominator(data)
+    if step < 1:
+        raise CertificateInvalid(f"step: must be above 0, not {step}")
+    if problem.plainly_infeasible is not None:
+        raise CertificateInvalid(f"slot_prices: {problem.plainly_infeasible}")
+    given = mapping(data, "slot_prices")
+    maps, reduces = (_column(given, name) for name in KINDS)
+    prices = TimePrices(step, scale, (maps, reduces))
+    priced = PricedTime(problem, step)
+    wrong = priced.too_large(prices)
+    if wrong is not None:
+        raise CertificateInvalid(f"slot_prices: {wrong}")
+    return priced, prices
+
+
+def _column(given: Mapping[str, Any], name: str) -> Ints:
+    """The prices of slots of a kind, step by step; a negative one counts as 0."""
+    column = [integer({name: price}, name) for price in items(given, name)]
+    return np.maximum(np.array(column, dtype=np.int64), 0)

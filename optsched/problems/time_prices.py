@@ -1,4 +1,4 @@
-"""Prices of slots by time: what jobs pay at least, each on its own, for its time and its slots; a bound on job times.
+"""Prices of slots by time: what jobs pay at least, each on its own, for its time and its slots; bounds by that.
 
 Time goes in steps of equal length. Lengths, releases and ends of running tasks are rounded down to steps, which no
 schedule is the worse for: were each slot's tasks to follow one another as before, all would end no later.
@@ -6,7 +6,7 @@ schedule is the worse for: were each slot's tasks to follow one another as befor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, lcm
@@ -19,6 +19,7 @@ from optsched.problems.base import exact
 from optsched.problems.completion_counts import common_unit
 from optsched.problems.job_times import JobTimes
 from optsched.problems.schedule_windows import tails
+from optsched.problems.schedules import ScheduleProblem
 from optsched.results import Number
 from optsched.schedule import MICRO
 
@@ -93,16 +94,17 @@ class PricedTime:
     Parameters
     ----------
     problem
-        One for which each kind with tasks has a slot.
+        One for which each kind with tasks has a slot; `job-times`, but for `paid_by`.
     step
         Microseconds.
     """
 
-    def __init__(self, problem: JobTimes, step: int) -> None:
+    def __init__(self, problem: ScheduleProblem, step: int) -> None:
         self.problem, self.step = problem, step
         self.slots = tuple(int(problem.room[name].sum()) for name in KINDS)
-        self._below = lcm(*(Fraction(weight).denominator for weight in problem.weights))
-        self._weights = [int(weight * self._below) for weight in problem.weights]
+        self._given: tuple[Number, ...] = problem.weights if isinstance(problem, JobTimes) else ()
+        self._below = lcm(*(Fraction(weight).denominator for weight in self._given))
+        self._weights = [int(weight * self._below) for weight in self._given]
         self._alone = ((problem.earliest_completions - problem.now) // step).tolist()
         self._classes = self._grouped()
         kinds = problem.instance.workload.kind[problem.running]
@@ -169,7 +171,7 @@ class PricedTime:
     def told(self, units: int, scale: int) -> Number:
         """The sum of job times in seconds that a sum of payments proves."""
         problem = self.problem
-        unit = common_unit(problem.weights) * problem.lattice
+        unit = common_unit(self._given) * problem.lattice
         late = Fraction(units * self.step, scale * self._below)
         whole = ceil(late / unit) * unit if unit else late
         return exact(Fraction(whole + self._waited()), MICRO)
@@ -180,34 +182,54 @@ class PricedTime:
 
     def _waited(self) -> Number:
         """What all jobs have waited by the snapshot, times their weights; microseconds."""
-        weights, arrivals = self.problem.weights, self.problem.jobs.arrival.tolist()
         now, waited = self.problem.now, Fraction(0)
-        for weight, arrival in zip(weights, arrivals, strict=True):
-            waited += weight * (now - arrival)
+        if self._given:
+            for weight, arrival in zip(self._given, self.problem.jobs.arrival.tolist(), strict=True):
+                waited += weight * (now - arrival)
         return waited
 
     def paid(self, given: TimePrices, traced: bool = False) -> Paid:
         """What all jobs pay at least, less what all slots cost; what they take then only if it is `traced`."""
         steps = self.steps(given.prices)
+
+        def waiting(job: int) -> Ints:
+            cost = given.scale * self._weights[job] * np.arange(steps + 1, dtype=np.int64)
+            cost[: self._alone[job]] = _NEVER
+            return cost
+
+        return self._paid(given.prices, steps, waiting, traced)
+
+    def paid_by(self, given: TimePrices, by: int, traced: bool = False) -> Paid | None:
+        """The same where all jobs end within `by` steps and pay for slots alone; None where one cannot.
+
+        If they pay more than all slots cost no schedule ends so soon.
+        """
+        within = np.full(by + 1, _NEVER, dtype=np.int64)
+        within[by] = 0
+        prices = [column[:by] for column in given.prices]
+        paid = self._paid(prices, by, lambda job: within, traced)
+        return paid if paid.units < _NEVER // 2 else None
+
+    def _paid(self, prices: Sequence[Ints], steps: int, own: Callable[[int], Ints], traced: bool) -> Paid:
+        """What all jobs pay, beside what each pays `own` by the step at which it ends."""
         sums = []
         taken = [np.zeros(steps + 1, dtype=np.int64) for _ in KINDS]
         total, ends = 0, []
-        for kind, column in enumerate(given.prices):
+        for kind, column in enumerate(prices):
             sums.append(np.concatenate([[0], np.cumsum(column), np.full(steps - len(column), column.sum())]))
             total += int(sums[kind][np.minimum(self._held[kind], steps)].sum()) - self.slots[kind] * int(column.sum())
             if traced:
                 taken[kind][0] += len(self._held[kind])
                 np.subtract.at(taken[kind], np.minimum(self._held[kind], steps), 1)
         for job, classes in enumerate(self._classes):
-            cost = given.scale * self._weights[job] * np.arange(steps + 1, dtype=np.int64)
-            cost[: self._alone[job]] = _NEVER
+            cost = own(job)
             chains = [self._chain(each, sums[each.kind]) for each in classes]
             for each, chain in zip(classes, chains, strict=True):
                 cost = np.minimum(cost + self._priced(each, chain), _NEVER)
             end = int(np.argmin(cost))
             total += int(cost[end])
             ends.append(end)
-            if traced:
+            if traced and cost[end] < _NEVER:
                 for each, chain in zip(classes, chains, strict=True):
                     self._trace(each, chain, end, sums[each.kind], taken[each.kind])
         return Paid(total, ends, [np.cumsum(column)[:-1] for column in taken])
@@ -217,7 +239,8 @@ class PricedTime:
         found = [np.zeros(len(sums), dtype=np.int64)]
         for _ in range(self._waves(each)):
             found.append(np.full(len(sums), _NEVER, dtype=np.int64))
-            found[-1][each.length :] = np.minimum.accumulate(_by_start(found[-2], each, sums))
+            if each.length < len(sums):
+                found[-1][each.length :] = np.minimum.accumulate(_by_start(found[-2], each, sums))
         return found
 
     def _waves(self, each: _Class) -> int:
@@ -243,7 +266,8 @@ class PricedTime:
         for number, slots in self._spread(each):
             cost += slots * np.where(barred, 0, chain[number])
         cost[barred] = _NEVER
-        return np.concatenate([np.full(each.tail, _NEVER), cost[: len(cost) - each.tail]])
+        tail = min(each.tail, len(cost))
+        return np.concatenate([np.full(tail, _NEVER), cost[: len(cost) - tail]])
 
     def _trace(self, each: _Class, chain: list[Ints], end: int, sums: Ints, taken: Ints) -> None:
         """Add where the tasks of a class run: so many where some start, and less where they end."""

@@ -120,7 +120,7 @@ class JobPlacing:
         return classes
 
     def schedule(self, order: Sequence[int], packed: Bools, reduces: Sequence[int] | None = None) -> Schedule:
-        """The schedule with jobs placed in an order.
+        """The schedule with jobs placed in an order, each so that its maps end as soon as they can.
 
         Parameters
         ----------
@@ -133,8 +133,7 @@ class JobPlacing:
             The order of the jobs' reduces; by default the same.
         """
         problem = self.problem
-        nodes = np.zeros(len(problem.tasks), dtype=np.int64)
-        starts = np.zeros(len(problem.tasks), dtype=np.int64)
+        nodes, starts = (np.zeros(len(problem.tasks), dtype=np.int64) for _ in range(2))
         ends = [list(already) for already in self._running_ends]
         gaps = _Gaps(*self._room[MAP])
         for job in order:
@@ -144,19 +143,51 @@ class JobPlacing:
                 nodes[placed.tasks], starts[placed.tasks] = gaps.node[placed.gaps], placed.starts
                 ends[job] += placed.ends
                 gaps.take(placed.gaps, placed.starts, placed.ends)
+        self._fill_reduces(order if reduces is None else reduces, ends, nodes, starts)
+        return problem.schedule(nodes, starts)
+
+    def within(self, order: Sequence[int], packed: bool, by: Sequence[int]) -> Schedule | None:
+        """The schedule with the maps of each job at any time `by` then (microseconds); None where they did not fit.
+
+        Slots are filled from the end on, without a break, and then all moves to the front as far as it can.
+        """
+        problem = self.problem
+        nodes, starts = (np.zeros(len(problem.tasks), dtype=np.int64) for _ in range(2))
+        node, begin = self._room[MAP]
+        clock = np.full(len(node), -_LATE)
+        rows: list[list[tuple[int, int, int]]] = [[] for _ in range(len(node))]  # by slot: end from the end on, task
+        for job in order:
+            check()
+            release = np.maximum(begin, max(problem.now, int(problem.jobs.arrival[job])))
+            fitting = _Fitting(self._rack, node, np.maximum(clock, -by[job]), -release, packed)
+            if not all(fitting.add(known) for known in self._maps[job]):
+                return None
+            for task, slot, start, end in zip(*fitting.placed, strict=True):
+                rows[slot].append((-end, task, end - start))
+                clock[slot] = max(clock[slot], end)
+                nodes[task] = node[slot]
+        ends = [list(already) for already in self._running_ends]
+        for slot, row in enumerate(rows):
+            free = int(begin[slot])
+            for _, task, length in sorted(row):
+                starts[task] = max(free, int(problem.release[task]))
+                free = int(starts[task]) + length
+                ends[int(self._job[task])].append(free)
+        self._fill_reduces(order, ends, nodes, starts)
+        return problem.schedule(nodes, starts)
+
+    def _fill_reduces(self, order: Sequence[int], ends: list[list[int]], nodes: Ints, starts: Ints) -> None:
+        """Add the reduces to a schedule in which the maps of each job end at `ends`."""
         if any(self._reduces):
             begin = self._room[REDUCE][1].copy()
             for place, job in self._waiting:
                 begin[place] = max([int(begin[place]), *ends[job]])
-            self._place_reduces(
-                _Gaps(self._room[REDUCE][0], begin), order if reduces is None else reduces, ends, nodes, starts
-            )
-        return problem.schedule(nodes, starts)
+            self._place_reduces(_Gaps(self._room[REDUCE][0], begin), order, ends, nodes, starts)
 
     # Maps ---------------------------------------------------------------------------------------------------------
 
     def _place_maps(self, gaps: _Gaps, job: int, packed: bool) -> Placed:
-        """Where the maps of a job run."""
+        """Where the maps of a job run, so that they end as soon as they can."""
         problem, classes = self.problem, self._maps[job]
         release = max(problem.now, int(problem.jobs.arrival[job]))
         begin = np.maximum(gaps.begin, release)

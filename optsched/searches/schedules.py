@@ -11,18 +11,24 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from optsched.certificates.schedules import makespan_certificate, prices_certificate, windows_certificate
+from optsched.certificates.schedules import (
+    end_certificate,
+    makespan_certificate,
+    prices_certificate,
+    windows_certificate,
+)
 from optsched.deadline import check
-from optsched.instance import Bools
+from optsched.instance import Bools, Ints
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
+from optsched.problems.schedule_windows import tails
 from optsched.problems.schedules import ScheduleProblem
 from optsched.results import Certificate, Number
-from optsched.schedule import Schedule
+from optsched.schedule import MICRO, Schedule
 from optsched.searches.job_placing import JobPlacing
 from optsched.searches.list_schedules import list_schedules
 from optsched.searches.schedule_windows import best_window, counting_windows
-from optsched.searches.time_prices import PriceSearch
+from optsched.searches.time_prices import PriceSearch, latest_priced
 
 __all__ = ["ScheduleSearch"]
 
@@ -34,6 +40,12 @@ _EXCHANGES, _PATIENCE = 200, 25
 
 #: So many placements of tasks in all: fewer exchanges are tried of large problems.
 _PLACEMENTS = 300_000
+
+#: So many orders are tried at random from the end on.
+_NOISY = 200
+
+#: From this share of maps on reduces are taken to begin after all of them.
+_LATE = 0.5
 
 
 class ScheduleSearch:
@@ -85,6 +97,9 @@ class ScheduleSearch:
         yield self._by_windows
         if isinstance(self.problem, JobTimes):
             yield self._by_prices
+        else:
+            yield self._by_end_prices
+            yield self._by_halving
         yield self._by_exchanges
 
     # Schedules ----------------------------------------------------------------------------------------------------
@@ -132,6 +147,43 @@ class ScheduleSearch:
         self._order, self._placed = (list(order), packed), value
         return True
 
+    def _by_halving(self) -> None:
+        """All maps by one time, which is halved between what is proved and what is held; for `makespan`.
+
+        Jobs go from the end on: the last to arrive first, or the longest, and then at random around that.
+        """
+        problem = self.problem
+        longest = np.zeros(len(problem.jobs), dtype=np.int64)
+        np.maximum.at(longest, problem.jobs.of_task[problem.tasks], problem.least_times)
+        release = np.maximum(problem.jobs.arrival, problem.now)
+        after = tails(problem) if problem.parameters["slowstart"] > _LATE else np.zeros_like(longest)
+        keys = [release - after, release + longest - after, release - longest, longest - after]
+        for key in keys:
+            for packed in (True, False):
+                self._halve(np.argsort(-key, kind="stable").tolist(), packed, after)
+        spread = int(longest.max(initial=0))
+        for number in range(min(_NOISY, _PLACEMENTS // (10 * len(problem.tasks)))):
+            noise = np.array([self._chance.randint(-spread, spread) for _ in range(len(longest))], dtype=np.int64)
+            order = np.argsort(-(keys[number % len(keys)] + noise), kind="stable").tolist()
+            self._halve(order, number % 8 < 4, after, once=True)
+
+    def _halve(self, order: list[int], packed: bool, after: Ints, once: bool = False) -> None:
+        """Try an order by one time after another, or go on only while each is kept, a step before the best."""
+        problem, step = self.problem, self.problem.lattice
+        assert self.value is not None
+        low = problem.now + int(self.proof.claim * MICRO) - step
+        high = problem.now + int(self.value * MICRO)
+        while high - low > step and not self.closed:
+            middle = high - step if once else min(problem.next_end((low + high) // 2), high - step)
+            schedule = self._placing.within(order, packed, (middle - after).tolist())
+            value = None if schedule is None else self._try(schedule)
+            if value is not None and problem.now + value * MICRO <= middle:
+                high = problem.now + int(value * MICRO)
+            elif once:
+                return
+            else:
+                low = middle
+
     def _by_exchanges(self) -> None:
         """Move jobs within the best order, and let them take slots the other way, at random; the seed is fixed."""
         jobs, idle = len(self.problem.jobs), 0
@@ -176,6 +228,14 @@ class ScheduleSearch:
             window = best_window(problem, self._until)
             if window is not None:
                 self._prove(makespan_certificate(problem, window))
+
+    def _by_end_prices(self) -> None:
+        """Prices of slots by time, by which not all tasks end so soon."""
+        problem = self.problem
+        assert isinstance(problem, Makespan)
+        found = latest_priced(problem, problem.now + int(self.proof.claim * MICRO), self._until)
+        if found is not None:
+            self._prove(end_certificate(problem, *found))
 
     def _by_prices(self) -> None:
         """Prices of slots by time; jobs are placed in the order in which they end at them."""

@@ -1,4 +1,4 @@
-"""Prices of slots by time for `job-times`, by steps along the slots that are wanted too much or too little.
+"""Prices of slots by time, by steps along the slots that are wanted too much or too little.
 
 At each step of a subgradient method (Held and Karp 1971, with the length of a step by Polyak 1969) all jobs plan alone,
 at the prices. The order in which they then end is a good one to place jobs in.
@@ -13,10 +13,11 @@ import numpy as np
 from optsched.deadline import check
 from optsched.instance import KINDS, Floats
 from optsched.problems.job_times import JobTimes
+from optsched.problems.makespan import Makespan
 from optsched.problems.time_prices import Paid, PricedTime, TimePrices
 from optsched.results import Number
 
-__all__ = ["PriceSearch"]
+__all__ = ["PriceSearch", "latest_priced"]
 
 #: Time has at most so many steps.
 _STEPS = 600
@@ -124,3 +125,63 @@ class PriceSearch:
             np.maximum(column + ahead * move, 0.0) for column, move in zip(self._prices, moves, strict=True)
         ]
         return True
+
+
+#: So many steps are made to rule one end out, of a length that is a part of Polyak's; prices are so much on average.
+_TRIES, _SHARE, _PRICE = 150, 0.7, 1000
+
+
+def latest_priced(problem: Makespan, low: int, high: int) -> tuple[TimePrices, int] | None:
+    """Prices by which not all tasks end within some number of steps, the last that was found; None: there was none.
+
+    Parameters
+    ----------
+    problem
+        One that is not plainly infeasible.
+    low, high
+        Microseconds: the first end that is not ruled out, and one that is attained.
+    """
+    span = max(1, high - problem.now)
+    step = problem.lattice * max(1, -(-span // (problem.lattice * _STEPS)))
+    priced, best = PricedTime(problem, step), None
+    by = max(0, (low - problem.now) // step)
+    columns = [np.full(by, float(slots > 0)) for slots in priced.slots]
+    while problem.now + (by + 1) * step <= high:
+        found = _ruling_out(priced, columns, by)
+        if found is None:
+            return best
+        best, by = (found, by), by + 1
+        columns = [
+            np.append(column, column.mean() if by > 1 else float(slots > 0))
+            for column, slots in zip(columns, priced.slots, strict=True)
+        ]
+    return best
+
+
+def _ruling_out(priced: PricedTime, columns: list[Floats], by: int) -> TimePrices | None:
+    """Prices by which not all tasks end within so many steps, changing `columns` on the way; None where none is found.
+
+    Maps and reduces share a sum of prices, so that they do not become small.
+    """
+    for _ in range(_TRIES):
+        check()
+        total = sum(float(column.sum()) for column in columns)
+        for column in columns:
+            column *= _PRICE * by / max(total, 1e-9)
+        maps, reduces = (np.rint(column).astype(np.int64) for column in columns)
+        given = TimePrices(priced.step, 1, (maps, reduces))
+        if priced.too_large(given) is not None:
+            return None
+        paid = priced.paid_by(given, by, traced=True)
+        if paid is None or paid.units > 0:
+            return given
+        moves = []
+        for column, taken, slots in zip(columns, paid.taken, priced.slots, strict=True):
+            excess = (taken - slots).astype(np.float64)
+            moves.append(np.where((column <= 0) & (excess < 0), 0.0, excess))
+        norm = sum(float(np.square(move).sum()) for move in moves)
+        if not norm:
+            return None
+        for column, move in zip(columns, moves, strict=True):
+            np.maximum(column + _SHARE * (1 - paid.units + _PRICE) / norm * move, 0.0, out=column)
+    return None

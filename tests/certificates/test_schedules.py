@@ -98,6 +98,18 @@ def slot_prices(**changes: Any) -> dict[str, Any]:
     return {"step": SECOND, "scale": 2, "slot_prices": {"map": [1, 2, 3], "reduce": []}} | changes
 
 
+@pytest.mark.parametrize("by", [None, -1, 10**7, 1.5])
+def test_hostile_ends(by: Any) -> None:
+    """Tests that an end is a number of steps that is not too large, and that a late one proves nothing."""
+    problem = Makespan(batch(1))
+    with pytest.raises(CertificateInvalid, match="by"):
+        proved_bound(problem, Certificate("makespan", Proof.DUAL, 99, slot_prices(by=by)))
+    late = Certificate("makespan", Proof.DUAL, 99, slot_prices(by=400))
+    assert proved_bound(problem, late) == makespan_certificate(problem).claim
+    early = Certificate("makespan", Proof.DUAL, 99, slot_prices(by=1))
+    assert proved_bound(problem, early) == makespan_certificate(problem).claim > 2
+
+
 @pytest.mark.parametrize(
     "data",
     [

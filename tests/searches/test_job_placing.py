@@ -8,7 +8,7 @@ import random
 import numpy as np
 from over_time import batch, both
 
-from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.instance import MAP, Cluster, Instance, Ragged, Workload
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.searches.job_placing import JobPlacing, matched
@@ -37,6 +37,19 @@ def test_larger_ones_with_gaps() -> None:
         order = chance.sample(range(4), 4)
         schedule = JobPlacing(problem).schedule(order, np.array([True, False] * 2), reduces=order[::-1])
         assert problem.violations(schedule) == []
+
+
+def test_jobs_by_a_time() -> None:
+    """Tests that all maps end by the time where they are made to fit, and that nothing fits into too little of it."""
+    for seed in range(12):
+        problem = Makespan(batch(seed, reduces=seed % 2))
+        placing, order = JobPlacing(problem), [3, 2, 1, 0]
+        assert placing.within(order, False, [problem.now + 10**6] * 4) is None
+        for packed in (False, True):
+            schedule = placing.within(order, packed, [problem.now + 60 * 10**6] * 4)
+            assert schedule is not None
+            assert problem.violations(schedule) == []
+            assert problem.ends(schedule)[problem.tasks[problem.kind == MAP]].max() <= problem.now + 60 * 10**6
 
 
 def test_a_job_alone_waits_for_its_data() -> None:

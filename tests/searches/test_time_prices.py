@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from over_time import batch, proved
 
-from optsched.certificates.schedules import prices_certificate, windows_certificate
+from optsched.certificates import proved_bound
+from optsched.certificates.schedules import (
+    end_certificate,
+    makespan_certificate,
+    prices_certificate,
+    windows_certificate,
+)
 from optsched.instance import Cluster, Instance, Workload
 from optsched.problems.job_times import JobTimes
-from optsched.searches.time_prices import PriceSearch
+from optsched.problems.makespan import Makespan
+from optsched.searches.schedules import ScheduleSearch
+from optsched.searches.time_prices import PriceSearch, latest_priced
 
 
 def test_prices_prove_no_more_than_the_optimum() -> None:
@@ -43,3 +51,22 @@ def test_time_that_is_too_long() -> None:
     search = PriceSearch(problem, problem.now + 1)
     assert list(search.steps(3, 1)) == []
     assert (search.best, search.bound) == (None, None)
+
+
+def test_ends_that_prices_rule_out() -> None:
+    """Tests that no end is ruled out that a schedule attains, and that more is than by counting."""
+    for problem, optimum in proved(Makespan, range(30)):
+        low, high = problem.now, problem.now + int(optimum * 10**6)
+        found = latest_priced(problem, low, high)
+        if found is not None:
+            certificate = end_certificate(problem, *found)
+            assert 0 < certificate.claim <= optimum
+            assert proved_bound(problem, certificate) == certificate.claim
+    problem = Makespan(batch(2, tasks=64, jobs=8))
+    search = ScheduleSearch(problem)
+    search.run()
+    assert search.value is not None
+    found = latest_priced(problem, problem.now, problem.now + int(search.value * 10**6))
+    assert found is not None
+    assert end_certificate(problem, *found).claim > makespan_certificate(problem).claim
+    assert latest_priced(problem, problem.now, problem.now) is None
