@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from optsched.certificates import certify
+    from optsched.decomposing import Decomposition, decompose
     from optsched.drawing import draw
     from optsched.errors import InputError, OptschedError, UsageError
     from optsched.explaining import Explanation, explain
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Certificate",
+    "Decomposition",
     "Explanation",
     "Family",
     "Find",
@@ -61,6 +63,7 @@ __all__ = [
     "__version__",
     "bounds",
     "certify",
+    "decompose",
     "draw",
     "explain",
     "frontier",
@@ -86,6 +89,7 @@ _MODULES = {
     name: f"optsched.{module}"
     for module, names in {
         "certificates": ["certify"],
+        "decomposing": ["Decomposition", "decompose"],
         "drawing": ["draw"],
         "errors": ["InputError", "OptschedError", "UsageError"],
         "explaining": ["Explanation", "explain"],

@@ -98,7 +98,8 @@ class Oracle:
     def arrival(self, job: str) -> Fraction:
         """When a job arrives."""
         given = self.jobs.get(job, {}).get("arrival")
-        return self.now if given is None else exactly(given)
+        begun = any(self.job_of(name) == job and name not in self.pending for name in self.tasks)
+        return self.now if given is None else min(exactly(given), self.now) if begun else exactly(given)
 
     def ends(self, starts: Starts) -> dict[str, Fraction]:
         """When each task that runs, or has run, ends; what has ended by now is left out."""

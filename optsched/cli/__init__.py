@@ -20,6 +20,7 @@ from optsched import __version__
 from optsched.cli import (
     arguments,
     checking,
+    decomposing,
     documents,
     explaining,
     gaps,
@@ -160,6 +161,7 @@ for _command in (
     gaps.gap,
     checking.check,
     explaining.explain,
+    decomposing.decompose,
     matrix.matrix,
     mining.mine,
     sweeping.sweep,

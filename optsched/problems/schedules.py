@@ -17,7 +17,7 @@ import numpy as np
 
 from optsched.decimals import decimal
 from optsched.errors import Fault, InputError, expect
-from optsched.instance import FINISHED, KINDS, LARGEST, MAP, REDUCE, RUNNING, Bools, Instance, Ints
+from optsched.instance import FINISHED, KINDS, LARGEST, MAP, PENDING, REDUCE, RUNNING, Bools, Instance, Ints
 from optsched.placement import NONE
 from optsched.problems.base import Parameter, TaskProblem, number, sequence
 from optsched.problems.service_times import ServiceTimes, untimed
@@ -46,7 +46,8 @@ class Jobs:
     of_task
         int64, shape (tasks of the instance,): the job of each task here, or -1 for a task of a job that has ended.
     arrival
-        int64, shape (jobs,): microseconds; the instance's time where none is given.
+        int64, shape (jobs,): microseconds; the instance's time where none is given, and at the latest where a task of
+        the job has begun by then.
     """
 
     ids: tuple[str, ...]
@@ -70,7 +71,9 @@ class Jobs:
         rows = np.where(own, used, -1)
         names = np.append(workload.job_ids.astype(object), workload.task_ids.astype(object))
         arrival = np.append(workload.arrival, np.nan)[rows]
+        begun = np.unique(number[instance.state.status != PENDING])
         arrival = microseconds(np.where(np.isnan(arrival), instance.time, arrival))
+        arrival = np.where(np.isin(used, begun), np.minimum(arrival, microseconds(instance.time)), arrival)
         return cls(tuple(map(str, names[used])), rows.astype(np.int64), place[number].astype(np.int64), arrival)
 
 

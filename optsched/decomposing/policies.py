@@ -1,0 +1,211 @@
+"""Policies for comparison: another one's choice of jobs with the nearest tasks, and plain orders of jobs.
+
+What is nearest is told by how long tasks take, which no scheduler knows beforehand: so much is granted to each of them.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from optsched.instance import FINISHED, KINDS, PENDING, RUNNING
+from optsched.problems.schedules import ScheduleProblem
+from optsched.running.base import Event, Offer, Policy, View
+
+__all__ = ["ORDERS", "InOrder", "Nearest"]
+
+#: Of a heap that holds all tasks of a job.
+_ANYWHERE = -1
+
+
+class _Waiting:
+    """The waiting tasks of each job, by how much longer than at its best each would take on a node.
+
+    Tasks are numbers of the view. A heap of each job, kind and place (a node, a rack, anywhere) has the tasks with data
+    there; what does not wait any more is dropped when it comes to the top.
+    """
+
+    def __init__(self, problem: ScheduleProblem, view: View) -> None:
+        instance = problem.instance
+        times = problem.times.by_level
+        self._excess = dict(zip(problem.tasks.tolist(), (times - times.min(axis=1)[:, None]).tolist(), strict=True))
+        self._row = instance.task_index
+        self._replicas, self._rack = instance.replicas, instance.cluster.rack.tolist()
+        self._nodes = len(instance.cluster)
+        self._heaps: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
+        self._task: list[int] = []
+        self.job: list[int] = []
+        self.kind: list[int] = []
+        self.learn(view)
+
+    def learn(self, view: View) -> None:
+        """Take up what has arrived since."""
+        known = len(self._task)
+        names = view.workload.task_ids[known:].tolist()
+        self._task += [self._row[name] for name in names]
+        jobs = view.workload.job[known:].tolist()
+        self.job += [job if job >= 0 else -1 - number for number, job in enumerate(jobs, known)]
+        self.kind += view.workload.kind[known:].tolist()
+        for number in range(known, len(self._task)):
+            if view.status[number] == PENDING:
+                self.add(number)
+
+    def add(self, number: int) -> None:
+        """A task waits."""
+        task = self._task[number]
+        if task not in self._excess:  # nobody may start it
+            return
+        near, rack, far = self._excess[task]
+        holders = self._replicas[task].tolist()
+        racks = {self._nodes + self._rack[holder] for holder in holders if self._rack[holder] >= 0}
+        for level, places in ((near, holders), (rack, racks), (far, (_ANYWHERE,))):
+            for place in places:
+                heap = self._heaps.setdefault((self.job[number], self.kind[number], place), [])
+                heapq.heappush(heap, (level, number))
+
+    def notify(self, event: Event, view: View) -> None:
+        """Follow what happens."""
+        if event.what == "job-arrived":
+            self.learn(view)
+        elif event.what in ("task-returned", "task-released"):
+            self.add(event.index)
+
+    def nearest(self, job: int, kind: int, node: int, waits: Callable[[int], bool]) -> int | None:
+        """The waiting task of a job that takes the least more than at its best on a node; None where none waits."""
+        rack = self._rack[node]
+        found = []
+        for place in (node, self._nodes + rack if rack >= 0 else None, _ANYWHERE):
+            heap = self._heaps.get((job, kind, place), []) if place is not None else []
+            while heap and not waits(heap[0][1]):
+                heapq.heappop(heap)
+            found += heap[:1]
+        return min(found)[1] if found else None
+
+
+class Nearest(Policy):
+    """Another policy's choice of how many tasks of which job a node gets, but those to which the node is nearest.
+
+    Parameters
+    ----------
+    problem
+        Tells how long tasks take.
+    make
+        Makes the other policy.
+
+    Examples
+    --------
+    >>> from optsched.heuristics.dl import LocalityPolicy
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.problems.makespan import Makespan
+    >>> from optsched.simulating import simulate
+    >>> workload = Workload(["t1", "t2"], job=[0, 0], job_ids=["j"], replicas=Ragged.from_rows([[1], [0]]),
+    ...                     times=[[1, 5, 5]] * 2)
+    >>> problem = Makespan(Instance(Cluster(["a", "b"]), workload))
+    >>> run = simulate(problem.instance, Nearest(problem, lambda: InOrder(problem, "arrival")), heartbeat=0)
+    >>> run.schedule.nodes.tolist()
+    [1, 0]
+    """
+
+    def __init__(self, problem: ScheduleProblem, make: Callable[[], Policy]) -> None:
+        self._problem, self._other = problem, make()
+        self.fills_nodes = bool(getattr(self._other, "fills_nodes", False))
+
+    def start(self, view: View, rng: np.random.Generator) -> None:
+        self._waiting = _Waiting(self._problem, view)
+        if (start := getattr(self._other, "start", None)) is not None:
+            start(view, rng)
+
+    def refuses(self, kind: str, view: View) -> Any:
+        refuses = getattr(self._other, "refuses", None)
+        return None if refuses is None else refuses(kind, view)
+
+    def notify(self, event: Event, view: View) -> None:
+        self._waiting.notify(event, view)
+        if (notify := getattr(self._other, "notify", None)) is not None:
+            notify(event, view)
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        waiting, kind = self._waiting, KINDS.index(offer.kind)
+        chosen: list[int] = []
+        for task in _numbers(self._other.offer(offer, view)):
+            nearest = waiting.nearest(
+                waiting.job[task], kind, offer.node, lambda one: view.status[one] == PENDING and one not in chosen
+            )
+            chosen.append(task if nearest is None else nearest)
+        return chosen
+
+
+def _numbers(answer: Any) -> list[int]:
+    """The tasks of an answer."""
+    return [answer] if isinstance(answer, int) else [int(task) for task in answer]
+
+
+#: Orders of jobs that need no knowledge of the future: (tasks that run, tasks that are left) of a job -> what is served
+#: first; among equals the job that arrived first.
+ORDERS: dict[str, Callable[[int, int], int]] = {
+    "arrival": lambda running, left: 0,
+    "fewest-running": lambda running, left: running,
+    "fewest-left": lambda running, left: left,
+}
+
+
+class InOrder(Policy):
+    """Always the job that comes first in an order, and of it the task to which the node is nearest.
+
+    Parameters
+    ----------
+    problem
+        Tells how long tasks take.
+    order
+        One of `ORDERS`: by arrival, the one with the fewest running tasks, or the one with the fewest tasks left.
+    """
+
+    def __init__(self, problem: ScheduleProblem, order: str) -> None:
+        self._problem, self._order = problem, ORDERS[order]
+
+    def start(self, view: View, rng: np.random.Generator) -> None:
+        self._waiting = _Waiting(self._problem, view)
+        self._status: list[int] = []
+        self._counts: dict[int, Counter[int]] = {}
+        self._jobs_with: tuple[set[int], ...] = tuple(set() for _ in KINDS)
+        self._learn(view)
+
+    def notify(self, event: Event, view: View) -> None:
+        self._waiting.notify(event, view)
+        if event.what == "job-arrived":
+            self._learn(view)
+        elif event.what.startswith("task-"):
+            self._count(event.index, -1)
+            self._status[event.index] = int(view.status[event.index])
+            self._count(event.index, 1)
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        kind = KINDS.index(offer.kind)
+
+        def rank(job: int) -> tuple[int, bool, int]:
+            counts = self._counts[job]
+            left = sum(number for status, number in counts.items() if status != FINISHED)
+            return self._order(counts[RUNNING], left), job < 0, abs(job)
+
+        for job in sorted(self._jobs_with[kind], key=rank):
+            task = self._waiting.nearest(job, kind, offer.node, lambda one: self._status[one] == PENDING)
+            if task is not None:
+                return (task,)
+            self._jobs_with[kind].discard(job)  # until one of its tasks waits again
+        return ()
+
+    def _learn(self, view: View) -> None:
+        known = len(self._status)
+        self._status += view.status[known:].tolist()
+        for number in range(known, len(self._status)):
+            self._count(number, 1)
+
+    def _count(self, number: int, by: int) -> None:
+        job, status = self._waiting.job[number], self._status[number]
+        self._counts.setdefault(job, Counter())[status] += by
+        if status == PENDING and by > 0:
+            self._jobs_with[self._waiting.kind[number]].add(job)
