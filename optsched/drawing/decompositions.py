@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["decomposition_picture"]
 
 #: Grey and hatching of what a part adds, and of what it takes away.
-_MORE, _LESS = {"color": "0.55", "hatch": ""}, {"color": "0.9", "hatch": "////"}
+_MORE, _LESS = ("0.55", ""), ("0.9", "////")
 
 
 def decomposition_picture(found: Decomposition) -> Figure:
@@ -40,8 +40,8 @@ def decomposition_picture(found: Decomposition) -> Figure:
         axes = figure.add_subplot()
         at = policy
         for row, (_, seconds) in enumerate(steps):
-            look = _MORE if seconds >= 0 else _LESS
-            axes.barh(row, -seconds, left=at, height=0.6, edgecolor="black", linewidth=0.7, **look)
+            colour, hatch = _MORE if seconds >= 0 else _LESS
+            axes.barh(row, -seconds, left=at, height=0.6, color=colour, hatch=hatch, edgecolor="black")
             axes.annotate(f"{seconds:.4g} s", (at - seconds / 2, row), (0, 14), textcoords="offset points", ha="center")
             axes.plot([at - seconds] * 2, [row, min(row + 1, len(steps) - 1)], color="black", linewidth=0.7)
             at -= seconds

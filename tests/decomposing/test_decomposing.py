@@ -47,7 +47,7 @@ def test_parts_add_up() -> None:
                 node[f"{kind}slots"] += 1
                 node[f"idle_{kind}slots"] += 1
         problem = (Makespan, JobTimes)[seed % 2](parse(json.dumps(text)))
-        found = decompose(problem, "fair", range(2), heartbeat=(0, 3)[seed // 2 % 2])
+        found = decompose(problem, "fair", range(2), heartbeat=3)
         assert list(found.parts) == list(PARTS)
         assert found.bound is not None
         assert (
@@ -65,7 +65,7 @@ def test_each_grant() -> None:
     order = decompose(JobTimes(two_jobs()), First, [0], heartbeat=0)
     assert list(order.parts.values()) == [0, 15, 0, 0]
     assert [(run.as_is, run.nearest, run.any_order, run.order) for run in order.runs] == [(33, 33, 18, "fewest-left")]
-    place = decompose(Makespan(crossed()), First, [1, 1], heartbeat=0)
+    place = decompose(Makespan(crossed()), First, [2, 2], heartbeat=0)
     assert list(place.parts.values()) == [4, 0, 0, 0]
     assert place.runs[0] == place.runs[1]
     assert (place.known, place.bound) == (1, 1)

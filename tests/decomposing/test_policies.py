@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from optsched.instances.files import parse
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.running.base import Policy
+from optsched.running.run import values_in_force
 from optsched.simulating import Levels, simulate
 
 
@@ -88,12 +90,13 @@ def test_every_run_is_feasible(order: str) -> None:
         problem = JobTimes(parse(json.dumps(text)), slowstart=(0.05, 1, 0)[seed % 3])
         entry = heuristic(names[seed % len(names)])
         assert entry.policy is not None
-        for policy in (InOrder(problem, order), Nearest(problem, entry.policy)):
+        make = partial(entry.policy, **values_in_force(entry, {}))
+        for policy in (InOrder(problem, order), Nearest(problem, make)):
             run = simulate(
                 problem.instance,
                 policy,
                 Levels(),
-                heartbeat=(0, 3)[seed % 2],
+                heartbeat=0.5,
                 slowstart=problem.parameters["slowstart"],
                 seed=seed,
             )
