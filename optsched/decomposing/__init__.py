@@ -171,7 +171,7 @@ def decompose(
     >>> workload = Workload(["t1", "t2"], job=[0, 0], job_ids=["j"], replicas=Ragged.from_rows([[1], [0]]),
     ...                     times=[[1, 5, 5]] * 2)
     >>> problem = optsched.problem("makespan", optsched.Instance(Cluster(["a", "b"]), workload))
-    >>> found = decompose(problem, "rand", seeds=[1], heartbeat=0)
+    >>> found = decompose(problem, "rand", seeds=[2], heartbeat=0)
     >>> {part: str(value) for part, value in found.parts.items()}
     {'placement': '4', 'order of jobs': '0', 'knowledge': '0', 'not proved': '0'}
     """

@@ -8,6 +8,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,8 @@ class _Waiting:
 class Nearest(Policy):
     """Another policy's choice of how many tasks of which job a node gets, but those to which the node is nearest.
 
+    The other policy does not learn of that: two tasks of a job that wait are exchanged in what it sees.
+
     Parameters
     ----------
     problem
@@ -116,27 +119,60 @@ class Nearest(Policy):
 
     def start(self, view: View, rng: np.random.Generator) -> None:
         self._waiting = _Waiting(self._problem, view)
+        #: The task that the other policy takes each task for, and the other way round.
+        self._taken_for: list[int] = []
+        self._stands_for: list[int] = []
+        self._learn(view)
         if (start := getattr(self._other, "start", None)) is not None:
-            start(view, rng)
+            start(self._seen, rng)
 
     def refuses(self, kind: str, view: View) -> Any:
         refuses = getattr(self._other, "refuses", None)
-        return None if refuses is None else refuses(kind, view)
+        return None if refuses is None else refuses(kind, self._seen)
 
     def notify(self, event: Event, view: View) -> None:
         self._waiting.notify(event, view)
+        if event.what == "job-arrived":
+            if len(view.status) > len(self._taken_for):
+                self._learn(view)
+        elif event.what.startswith("task-"):
+            task = event.index
+            event = replace(event, index=self._taken_for[task])
+            for name, column in self._columns.items():
+                column[event.index] = getattr(view, name)[task]
         if (notify := getattr(self._other, "notify", None)) is not None:
-            notify(event, view)
+            notify(event, self._seen)
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         waiting, kind = self._waiting, KINDS.index(offer.kind)
         chosen: list[int] = []
-        for task in _numbers(self._other.offer(offer, view)):
+        for other in _numbers(self._other.offer(offer, self._seen)):
+            task = self._stands_for[other]
             nearest = waiting.nearest(
                 waiting.job[task], kind, offer.node, lambda one: view.status[one] == PENDING and one not in chosen
             )
-            chosen.append(task if nearest is None else nearest)
+            if nearest is not None:
+                self._exchange(task, nearest)
+                task = nearest
+            chosen.append(task)
         return chosen
+
+    def _exchange(self, one: int, other: int) -> None:
+        """From now on the other policy takes each of two waiting tasks of a job for the other one."""
+        taken = self._taken_for
+        taken[one], taken[other] = taken[other], taken[one]
+        self._stands_for[taken[one]], self._stands_for[taken[other]] = one, other
+
+    def _learn(self, view: View) -> None:
+        """Make the view of the other policy, in which tasks are what it takes them for."""
+        arrived = range(len(self._taken_for), len(view.status))
+        self._taken_for += arrived
+        self._stands_for += arrived
+        self._columns = {name: getattr(view, name)[self._stands_for] for name in ("status", "node", "bytes_read")}
+        windows = {name: column.view() for name, column in self._columns.items()}
+        for window in windows.values():
+            window.setflags(write=False)
+        self._seen = replace(view, **windows)
 
 
 def _numbers(answer: Any) -> list[int]:

@@ -65,7 +65,7 @@ def test_each_grant() -> None:
     order = decompose(JobTimes(two_jobs()), First, [0], heartbeat=0)
     assert list(order.parts.values()) == [0, 15, 0, 0]
     assert [(run.as_is, run.nearest, run.any_order, run.order) for run in order.runs] == [(33, 33, 18, "fewest-left")]
-    place = decompose(Makespan(crossed()), First, [2, 2], heartbeat=0)
+    place = decompose(Makespan(crossed()), First, [3, 3], heartbeat=0)
     assert list(place.parts.values()) == [4, 0, 0, 0]
     assert place.runs[0] == place.runs[1]
     assert (place.known, place.bound) == (1, 1)
