@@ -6,7 +6,7 @@ signed: a decision that is best where it was taken need not belong to a best run
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -15,14 +15,12 @@ from optsched.brief import brief
 from optsched.deadline import check
 from optsched.decomposing.policies import ORDERS, InOrder, Nearest
 from optsched.errors import UsageError
-from optsched.heuristics import AnyHeuristic, heuristic
+from optsched.heuristics import AnyHeuristic
 from optsched.problems.base import expect_problem
 from optsched.problems.schedules import ScheduleProblem
 from optsched.results import Number, Proof
 from optsched.routes import solve
-from optsched.running.base import Policy
-from optsched.running.run import values_in_force
-from optsched.simulating import Levels, simulate
+from optsched.simulating import Levels, policy_of, simulate
 from optsched.solvers.profiles import Profile
 
 if TYPE_CHECKING:
@@ -181,7 +179,7 @@ def decompose(
         raise UsageError("decompose: give one seed or more")
     component = problem.components[0].name
     replay = _Replay(problem, heartbeat, assign)
-    entry = heuristic(policy)
+    name = policy_of(policy, problem.instance, parameters)[0]
     runs, best = [], None
     for seed in given:
         values = replay.of_seed(policy, seed, parameters)
@@ -195,7 +193,7 @@ def decompose(
     bounds = [] if solution.bound is None or solution.bound[0] is None else [(solution.bound[0], _proof(solution))]
     bounds += [(bound.value, Proof.COMBINATORIAL) for bound in problem.cheap_bounds() if bound.component == component]
     bound, proof = max(bounds, key=lambda entry: entry[0], default=(None, None))
-    return Decomposition(problem, entry.name, tuple(runs), known, bound, proof)
+    return Decomposition(problem, name, tuple(runs), known, bound, proof)
 
 
 def _proof(solution: Any) -> Proof | None:
@@ -211,12 +209,9 @@ class _Replay:
 
     def of_seed(self, policy: AnyHeuristic, seed: int, parameters: dict[str, Any]) -> Replays:
         """A, B and C with one seed."""
-        problem, entry = self._problem, heuristic(policy)
-        values = values_in_force(entry, parameters)
-        make: Callable[..., Policy] | None = entry.policy
-        assert make is not None
+        problem = self._problem
         as_is = self._value(policy, seed, **parameters)
-        nearest = self._value(Nearest(problem, lambda: make(**values)), seed)
+        nearest = self._value(Nearest(problem, policy_of(policy, problem.instance, parameters)[1]), seed)
         tried = {order: self._value(InOrder(problem, order), seed) for order in ORDERS}
         tried = {"policy": nearest, **tried}
         order = min(tried, key=lambda name: tried[name])

@@ -75,8 +75,10 @@ class _Waiting:
         elif event.what in ("task-returned", "task-released"):
             self.add(event.index)
 
-    def nearest(self, job: int, kind: int, node: int, waits: Callable[[int], bool]) -> int | None:
-        """The waiting task of a job that takes the least more than at its best on a node; None where none waits."""
+    def nearest(self, job: int, kind: int, node: int, waits: Callable[[int], bool]) -> tuple[int, int] | None:
+        """The waiting task of a job that takes the least more than at its best on a node, and by how much more that is
+        as far as places tell; None where none waits.
+        """
         rack = self._rack[node]
         found = []
         for place in (node, self._nodes + rack if rack >= 0 else None, _ANYWHERE):
@@ -84,7 +86,16 @@ class _Waiting:
             while heap and not waits(heap[0][1]):
                 heapq.heappop(heap)
             found += heap[:1]
-        return min(found)[1] if found else None
+        return min(found, default=None)
+
+    def excess(self, number: int, node: int) -> int:
+        """By how much longer than at its best a task takes on a node."""
+        task, rack = self._task[number], self._rack
+        near, in_rack, far = self._excess[task]
+        holders = self._replicas[task].tolist()
+        if node in holders:
+            return near
+        return in_rack if rack[node] >= 0 and any(rack[holder] == rack[node] for holder in holders) else far
 
 
 class Nearest(Policy):
@@ -96,8 +107,8 @@ class Nearest(Policy):
     ----------
     problem
         Tells how long tasks take.
-    make
-        Makes the other policy.
+    other
+        The other policy.
 
     Examples
     --------
@@ -108,13 +119,13 @@ class Nearest(Policy):
     >>> workload = Workload(["t1", "t2"], job=[0, 0], job_ids=["j"], replicas=Ragged.from_rows([[1], [0]]),
     ...                     times=[[1, 5, 5]] * 2)
     >>> problem = Makespan(Instance(Cluster(["a", "b"]), workload))
-    >>> run = simulate(problem.instance, Nearest(problem, lambda: InOrder(problem, "arrival")), heartbeat=0)
+    >>> run = simulate(problem.instance, Nearest(problem, InOrder(problem, "arrival")), heartbeat=0)
     >>> run.schedule.nodes.tolist()
     [1, 0]
     """
 
-    def __init__(self, problem: ScheduleProblem, make: Callable[[], Policy]) -> None:
-        self._problem, self._other = problem, make()
+    def __init__(self, problem: ScheduleProblem, other: Policy) -> None:
+        self._problem, self._other = problem, other
         self.fills_nodes = bool(getattr(self._other, "fills_nodes", False))
 
     def start(self, view: View, rng: np.random.Generator) -> None:
@@ -151,9 +162,9 @@ class Nearest(Policy):
             nearest = waiting.nearest(
                 waiting.job[task], kind, offer.node, lambda one: view.status[one] == PENDING and one not in chosen
             )
-            if nearest is not None:
-                self._exchange(task, nearest)
-                task = nearest
+            if nearest is not None and nearest[0] < waiting.excess(task, offer.node):
+                self._exchange(task, nearest[1])
+                task = nearest[1]
             chosen.append(task)
         return chosen
 
@@ -228,9 +239,9 @@ class InOrder(Policy):
             return self._order(counts[RUNNING], left), job < 0, abs(job)
 
         for job in sorted(self._jobs_with[kind], key=rank):
-            task = self._waiting.nearest(job, kind, offer.node, lambda one: self._status[one] == PENDING)
-            if task is not None:
-                return (task,)
+            nearest = self._waiting.nearest(job, kind, offer.node, lambda one: self._status[one] == PENDING)
+            if nearest is not None:
+                return (nearest[1],)
             self._jobs_with[kind].discard(job)  # until one of its tasks waits again
         return ()
 

@@ -121,7 +121,7 @@ def simulate(
     check_seed(seed)
     check_observers(observers)
     present = on_the_clock(instance)
-    name, driven, values = _policy(policy, present, parameters)
+    name, driven, values = policy_of(policy, present, parameters)
     again = isinstance(driven, Following)
     end = None if until is None else _microseconds("until", until, instance.time)
     rules = rules_of(heartbeat, assign, 0 if again else slowstart, end)
@@ -145,7 +145,7 @@ def rules_of(heartbeat: float | str | None, assign: str, slowstart: float, until
     )
 
 
-def _policy(
+def policy_of(
     given: AnyHeuristic, instance: Instance, parameters: dict[str, Any]
 ) -> tuple[str, Policy, Mapping[str, Any]]:
     """What is driven over time, what it is called, and its parameters in force."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,7 +39,7 @@ def test_nearest_of_the_same_job() -> None:
     """Tests that the tasks of the other policy's jobs are exchanged for those with their data on the node."""
     problem = crossed()
     plain = simulate(problem.instance, First, heartbeat=0, seed=1)
-    near = simulate(problem.instance, Nearest(problem, First), heartbeat=0, seed=1)
+    near = simulate(problem.instance, Nearest(problem, First()), heartbeat=0, seed=1)
     assert problem.evaluate(plain.schedule) == (5,)
     assert problem.evaluate(near.schedule) == (1,)
     assert near.schedule.nodes.tolist() == [1, 2, 3, 0]
@@ -56,7 +55,7 @@ def test_jobs_are_kept() -> None:
         times=[[1, 9, 9]] * 3,
     )
     problem = Makespan(Instance(Cluster(["n0", "n1"], slots=[1, 0]), workload))
-    run = simulate(problem.instance, Nearest(problem, First), heartbeat=0)
+    run = simulate(problem.instance, Nearest(problem, First()), heartbeat=0)
     order = np.argsort(run.schedule.starts).tolist()
     assert order == [0, 1, 2]
 
@@ -90,8 +89,8 @@ def test_every_run_is_feasible(order: str) -> None:
         problem = JobTimes(parse(json.dumps(text)), slowstart=(0.05, 1, 0)[seed % 3])
         entry = heuristic(names[seed % len(names)])
         assert entry.policy is not None
-        make = partial(entry.policy, **values_in_force(entry, {}))
-        for policy in (InOrder(problem, order), Nearest(problem, make)):
+        other = entry.policy(**values_in_force(entry, {}))
+        for policy in (InOrder(problem, order), Nearest(problem, other)):
             run = simulate(
                 problem.instance,
                 policy,
