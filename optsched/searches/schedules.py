@@ -21,7 +21,7 @@ from optsched.deadline import check
 from optsched.instance import Bools, Ints
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
-from optsched.problems.schedule_windows import tails
+from optsched.problems.schedule_windows import Window, tails
 from optsched.problems.schedules import ScheduleProblem
 from optsched.results import Certificate, Number
 from optsched.schedule import MICRO, Schedule
@@ -40,6 +40,9 @@ _EXCHANGES, _PATIENCE = 200, 25
 
 #: So many placements of tasks in all: fewer exchanges are tried of large problems.
 _PLACEMENTS = 300_000
+
+#: Up to so many jobs times tasks there are list schedules, which look at all jobs for each task.
+_LISTED = 100_000
 
 #: So many orders are tried at random from the end on.
 _NOISY = 200
@@ -74,6 +77,7 @@ class ScheduleSearch:
         self._chance = random.Random(0)
         self._order: tuple[list[int], Bools] = list(range(len(problem.jobs))), np.zeros(len(problem.jobs), dtype=bool)
         self._placed: Number | None = None
+        self._window: Window | None = None
         self._tried: set[tuple[int, ...]] = set()
         if start is not None:
             self._try(start)
@@ -92,13 +96,15 @@ class ScheduleSearch:
 
     def _stages(self) -> Iterator[Callable[[], None]]:
         """What is done, in order."""
-        yield self._by_lists
+        if len(self.problem.jobs) * len(self.problem.tasks) <= _LISTED:
+            yield self._by_lists
         yield self._by_orders
         yield self._by_windows
         if isinstance(self.problem, JobTimes):
             yield self._by_prices
         else:
             yield self._by_end_prices
+            yield self._by_node_prices
             yield self._by_halving
         yield self._by_exchanges
 
@@ -187,7 +193,7 @@ class ScheduleSearch:
     def _by_exchanges(self) -> None:
         """Move jobs within the best order, and let them take slots the other way, at random; the seed is fixed."""
         jobs, idle = len(self.problem.jobs), 0
-        number = min(_EXCHANGES * jobs, _PLACEMENTS // max(1, len(self.problem.tasks)))
+        number = min(_EXCHANGES * jobs, _PLACEMENTS // (10 * jobs + len(self.problem.tasks) + 1))
         for _ in range(number):
             before = self._placed
             self._place(*self._exchanged())
@@ -225,9 +231,23 @@ class ScheduleSearch:
         if isinstance(problem, JobTimes):
             self._prove(windows_certificate(problem, counting_windows(problem, self._until)))
         elif isinstance(problem, Makespan):
-            window = best_window(problem, self._until)
-            if window is not None:
-                self._prove(makespan_certificate(problem, window))
+            self._window = best_window(problem, self._until)
+            self._prove(makespan_certificate(problem, self._window))
+
+    def _by_node_prices(self) -> None:
+        """Windows with prices of nodes, where the data of many tasks is on few."""
+        from optsched.searches.node_prices import later_window
+
+        problem = self.problem
+        assert isinstance(problem, Makespan)
+        claimed = problem.now + int(self.proof.claim * MICRO)
+        windows = [Window(kind, problem.now, claimed) for kind in sorted(set(problem.kind.tolist()))]
+        if self._window is not None and not self._window.tail and self._window.begin > problem.now:
+            windows.append(self._window)
+        for window in windows:
+            found = later_window(problem, window._replace(end=max(window.begin, claimed - 1)), self._until)
+            if found is not None:
+                self._prove(makespan_certificate(problem, found))
 
     def _by_end_prices(self) -> None:
         """Prices of slots by time, by which not all tasks end so soon."""
