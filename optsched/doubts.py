@@ -9,16 +9,17 @@ input gives the same answer.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from optsched.certificates import Enumerated, Verdict, certify
-from optsched.errors import InputError, OutOfTime, TooLarge
+from optsched.errors import InputError, OutOfTime, TooLarge, UsageError
 from optsched.fronts import Frontier, Leximin
 from optsched.instance import Ints
 from optsched.placement import NONE, Placement
 from optsched.problems import AnyProblem, Problem
-from optsched.problems.base import expect_problem
+from optsched.problems.base import TaskProblem, expect_problem
 from optsched.registry import imported, record_of
 from optsched.results import Decision, Solution
 
@@ -99,15 +100,15 @@ def _tried(problem: AnyProblem, claimed: Solution | Frontier | Leximin, most: in
 
 
 def enumerated(problem: AnyProblem, most: int = FEW) -> Enumerated | None:
-    """What trying every placement gives; None where there are more than `most`, or a flow is decided."""
-    from optsched.searches.enumeration import best_placement
+    """What trying every placement, or schedule, gives; None where there are more than `most`, or a flow is decided."""
+    from optsched.searches.enumeration import best_decision
 
     expect_problem(problem, "enumerated")
-    if not isinstance(problem, Problem):
+    if not isinstance(problem, TaskProblem):
         return None
     try:
-        best = best_placement(problem, most=most)
-    except (TooLarge, OutOfTime):
+        best = best_decision(problem, most=most)
+    except (TooLarge, OutOfTime, UsageError):
         return None
     return Enumerated(None if best is None else best[0])
 
@@ -136,7 +137,7 @@ def quick_decisions(problem: AnyProblem, start: Decision | None = None) -> dict[
     >>> {name: held.nodes.tolist() for name, held in quick_decisions(problem).items()}
     {'flow-based': [1], 'labl': [1], 'local search': [1]}
     """
-    if isinstance(problem, Problem) and len(problem.tasks) > _MOST_TASKS:
+    if isinstance(problem, TaskProblem) and len(problem.tasks) > _MOST_TASKS:
         return {}
     try:
         found = dict(_rivals(problem))
@@ -159,18 +160,18 @@ def _rivals(problem: AnyProblem) -> Iterator[tuple[str, Decision]]:
             found: Decision | None = imported(name)(problem)
             told = name.rpartition(":")[2].replace("_", " ")
         else:
-            assert isinstance(problem, Problem)
+            assert isinstance(problem, TaskProblem)
             found, told = _by_heuristic(problem, name), name
         if found is not None and not problem.violations(found):
             yield told, found
 
 
-def _by_heuristic(problem: Problem, name: str) -> Placement | None:
-    """The placement of a heuristic; None where the instance lacks a field that it needs."""
+def _by_heuristic(problem: TaskProblem[Any], name: str) -> Decision | None:
+    """What a heuristic decides; None where the instance lacks a field that it needs."""
     from optsched.heuristics import run
 
     try:
-        return run(problem, name).placement
+        return run(problem, name).decision
     except InputError:
         return None
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # lists, so that mypy shows which module lacks what
         latency,
         lsap_fairness,
         min_cost_flow,
+        schedules,
         traffic,
         transmission,
         transmission_reduces,
@@ -53,7 +54,7 @@ if TYPE_CHECKING:  # lists, so that mypy shows which module lacks what
     _BY_COSTS: list[PlainModule] = [flow_congestion, generalized_assignment, min_cost_flow]
     _BY_SEARCH: list[PlainModule] = [transmission, transmission_reduces, utility, worst_group]
     _BY_PROBLEM: list[RoutesByProblem] = [assignment, enumerated, min_cost_flow]
-    _PLAINLY: list[PlainModule] = [assignment, latency, lsap_fairness, traffic]
+    _PLAINLY: list[PlainModule] = [assignment, latency, lsap_fairness, schedules, traffic]
     _WITH_SIZES: list[SizesModule] = [assignment]
     _WITH_BOUNDS: list[BoundsModule] = [latency]
     _WITH_FRONTIER: list[FrontierModule] = [latency, lsap_fairness, traffic]
@@ -223,7 +224,7 @@ def _start(problem: AnyProblem, given: Decision | Sequence[Any]) -> Decision:
             start = placement_from(given, problem)
         except HeuristicFailed as error:
             raise UsageError(f"the start {error}") from None
-    elif isinstance(given, NetworkFlow) and problem.decided is NetworkFlow:
+    elif not isinstance(problem, Problem) and isinstance(given, problem.decided):
         start = given
     else:
         raise UsageError(f"the start of {problem.name} must be a {problem.decided.noun}")
