@@ -19,6 +19,7 @@ from oracles.documents import FAMILIES, Posed, drawn
 from oracles.flow import FlowCongestion
 from oracles.latency import Latency
 from oracles.min_cost_flow import MinCostFlow
+from oracles.schedules import Makespan
 from oracles.utility import Utility
 
 from optsched.decimals import decimal
@@ -29,6 +30,7 @@ from optsched.problems import PROBLEMS
 from optsched.problems.base import AnyProblem
 from optsched.results import Solution, Termination
 from optsched.routes import frontier, has_frontier, routes_of, solve
+from optsched.schedule import Schedule
 from optsched.searches.utility_leximin import leximin
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
@@ -47,6 +49,9 @@ def decided(problem: AnyProblem, decision: tuple[Any, ...]) -> Any:
     """An oracle's decision as the package's noun."""
     if problem.decided is NetworkFlow:
         return NetworkFlow(list(decision))
+    if problem.decided is Schedule:
+        nodes, starts = decision[: len(decision) // 2], decision[len(decision) // 2 :]
+        return problem.schedule([-1 if node is None else node for node in nodes], starts)  # type: ignore[attr-defined]
     return problem.placement([-1 if node is None else node for node in decision])  # type: ignore[attr-defined]
 
 
@@ -55,7 +60,10 @@ def anything(oracle: Oracle, chance: random.Random) -> tuple[Any, ...]:
     if hasattr(oracle, "ends"):
         return tuple(chance.randint(0, 4) for _ in oracle.ends)
     nodes = [*range(len(oracle.nodes)), *range(len(oracle.nodes)), None]
-    return tuple(chance.choice(nodes) for _ in oracle.pending)
+    placed = tuple(chance.choice(nodes) for _ in oracle.pending)
+    if isinstance(oracle, Makespan):
+        return (*placed, *(chance.choice(oracle.instants()) for _ in oracle.pending))
+    return placed
 
 
 def pose(posed: Posed) -> tuple[AnyProblem, Oracle, int]:

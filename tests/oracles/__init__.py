@@ -12,6 +12,7 @@ from .generalized_assignment import GeneralizedAssignment
 from .latency import Latency
 from .lsap import Lsap
 from .min_cost_flow import MinCostFlow
+from .schedules import JobTimes, Makespan
 from .traffic import Traffic
 from .transmission import Transmission, TransmissionMaps, TransmissionReduces
 from .utility import Utility
@@ -35,4 +36,6 @@ ORACLES: dict[str, type[Oracle]] = {
     "traffic": Traffic,
     "generalized-assignment": GeneralizedAssignment,
     "min-cost-flow": MinCostFlow,
+    "makespan": Makespan,
+    "job-times": JobTimes,
 }

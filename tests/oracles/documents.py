@@ -438,6 +438,45 @@ def min_cost_flow(draw: Drawing) -> tuple[Record, Record]:
     return {"format": "optsched-network/1", "nodes": nodes, "arcs": arcs}, {}
 
 
+def over_time(draw: Drawing) -> tuple[Record, Record]:
+    """Jobs that arrive, times by locality or durations, and what runs on slots of its own."""
+    nodes = nodes_of(draw, 1, 3)
+    document = of_both(draw, 3, 2, 2, nodes)
+    add_groups(draw, document, above_zero=True)
+    document["time"] = draw.random.choice([0, 0, 1.5, -2])
+    for job in document["jobs"]:
+        if draw.often(0.6):
+            job["arrival"] = draw.random.choice([-1, 0, 0.7, 2])
+    own_jobs = draw.often(0.7)
+    for task in document["tasks"]:
+        if not own_jobs and draw.often(0.2):
+            del task["job"]
+        if draw.often(0.5):
+            task["times"] = {level: draw.amount() for level in ("node", "rack", "off_rack")}
+        else:
+            task["duration"] = draw.amount()
+        if task.get("state") == "running":
+            task["start"] = document["time"] - draw.random.choice([0, 1, 0.5, 30])
+    for node in nodes:
+        for kind, slots, idle in (("map", "slots", "idle_slots"), ("reduce", "reduce_slots", "idle_reduce_slots")):
+            runs = sum(
+                task.get("state") == "running" and task["node"] == node["id"] and task.get("kind", "map") == kind
+                for task in document["tasks"]
+            )
+            node[slots] = max(node.get(slots, 1), runs)
+            node[idle] = min(node.get(idle, node[slots]), node[slots] - runs)
+    parameters = draw.chosen({"factors": [[1, 1.5, 2], [1, 1, 0.5]], "slowstart": [0, 0.5, 1]})
+    return document, parameters
+
+
+def job_times(draw: Drawing) -> tuple[Record, Record]:
+    """The same, where jobs count as much as their groups."""
+    document, parameters = over_time(draw)
+    if draw.often(0.4) and all("job" in task for task in document["tasks"]):
+        parameters["weights"] = "group"
+    return document, parameters
+
+
 FAMILIES: dict[str, Callable[[Drawing], tuple[Record, Record]]] = {
     "lsap": lsap,
     "fair-lsap": fair_lsap,
@@ -453,6 +492,8 @@ FAMILIES: dict[str, Callable[[Drawing], tuple[Record, Record]]] = {
     "traffic": traffic,
     "generalized-assignment": generalized_assignment,
     "min-cost-flow": min_cost_flow,
+    "makespan": over_time,
+    "job-times": job_times,
 }
 
 
