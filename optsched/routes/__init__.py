@@ -228,7 +228,8 @@ def _start(problem: AnyProblem, given: Decision | Sequence[Any]) -> Decision:
         start = given
     else:
         raise UsageError(f"the start of {problem.name} must be a {problem.decided.noun}")
-    wrong = problem.violations(start)
+    judged: AnyProblem = problem
+    wrong = judged.violations(start)
     if wrong:
         raise UsageError(f"the start is infeasible: {wrong[0]}")
     return start
