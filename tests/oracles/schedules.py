@@ -157,8 +157,9 @@ class Makespan(Oracle):
                 for start in sorted({early, *here, *self.held(kind, node, placed)}):
                     if start < early or (last is not None and (start, row) < last):
                         continue
-                    if self.room[kind][node] and self.at_once(kind, node, start, placed) < self.room[kind][node]:
-                        end = self.ending(task, node, start, placed)
+                    end, room = self.ending(task, node, start, placed), self.room[kind][node]
+                    free = end == start or self.at_once(kind, node, start, placed) < room  # no time takes no slot
+                    if room and free:
                         yield from self.followed({**placed, task["id"]: (node, start, end)}, others, (start, row))
 
     def instants(self) -> list[int]:
