@@ -477,6 +477,7 @@ SHIPPED = (
     Record(
         name="makespan",
         problem="optsched.problems.makespan:Makespan",
+        models="optsched.models.makespan",
         routes="optsched.routes.schedules",
         provers={"dual": "optsched.certificates.schedules:makespan_proof"},
         enumeration="optsched.searches.schedule_enumeration:semi_active",
@@ -491,6 +492,7 @@ SHIPPED = (
     Record(
         name="job-times",
         problem="optsched.problems.job_times:JobTimes",
+        models="optsched.models.job_times",
         routes="optsched.routes.schedules",
         provers={"dual": "optsched.certificates.schedules:job_times_proof"},
         enumeration="optsched.searches.schedule_enumeration:semi_active",

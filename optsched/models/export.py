@@ -116,8 +116,10 @@ def about(problem: AnyProblem, limited: bool = False) -> Meaning:
     expect_problem(problem, "about")
     record = record_of(type(problem))
     second = limited and record.limit is not None and record.limit.component == 0
-    units: tuple[int, int] = getattr(imported(record.models or "optsched.models"), "OBJECTIVE_UNITS", (1, 1))
-    return Meaning(problem.components[int(second)], units[int(second)])
+    module = imported(record.models or "optsched.models")
+    units: tuple[int, int] = getattr(module, "OBJECTIVE_UNITS", (1, 1))
+    own = getattr(module, "objective_units", None)
+    return Meaning(problem.components[int(second)], units[int(second)] if own is None else own(problem))
 
 
 def write_lp(model: Any, path: Path | str, notes: Sequence[str] = ()) -> None:

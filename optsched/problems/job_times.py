@@ -10,10 +10,10 @@ import numpy as np
 
 from optsched.decimals import decimal
 from optsched.errors import Fault
-from optsched.instance import FINISHED, KINDS, Instance
+from optsched.instance import FINISHED, KINDS, Instance, Ints
 from optsched.problems.base import Parameter, choice, exact, exact_sum
 from optsched.problems.schedule_bounds import fluid_completions, work_by_job
-from optsched.problems.schedules import ScheduleProblem
+from optsched.problems.schedules import NEVER, ScheduleProblem
 from optsched.results import Bound, Component, Number, Proof, Sense, Value
 from optsched.schedule import MICRO, Schedule
 
@@ -79,6 +79,16 @@ class JobTimes(ScheduleProblem):
         """The weighted sum of the times from arrival to these ends (microseconds, shape (jobs,)), in exact seconds."""
         times = (completions - self.jobs.arrival).tolist()
         return exact(Fraction(sum(weight * time for weight, time in zip(self.weights, times, strict=True))), MICRO)
+
+    def latest_completions(self, completions: Ints) -> Ints:
+        """When each job ends at the latest in a schedule that is no worse than one in which jobs end so.
+
+        What all of them lose against each alone, one of them may lose. `NEVER` for a job without weight.
+        """
+        alone = self.earliest_completions
+        lost = sum(weight * late for weight, late in zip(self.weights, (completions - alone).tolist(), strict=True))
+        each = [min(NEVER, int(lost / weight)) if weight else NEVER for weight in map(Fraction, self.weights)]
+        return np.minimum(alone + np.array(each, dtype=np.int64), NEVER)
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
         """Each job alone on all slots, and all jobs on one machine as quick as all slots of a kind."""

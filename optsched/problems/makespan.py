@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from optsched.instance import KINDS
+import numpy as np
+
+from optsched.instance import KINDS, Ints
 from optsched.problems.schedule_bounds import area_makespan
 from optsched.problems.schedules import ScheduleProblem
 from optsched.results import Bound, Component, Proof, Sense, Value
@@ -36,6 +38,10 @@ class Makespan(ScheduleProblem):
 
     def objective(self, schedule: Schedule, /) -> Value:
         return (seconds(int(self.completions(schedule).max(initial=self.now)) - self.now),)
+
+    def latest_completions(self, completions: Ints) -> Ints:
+        """When each job ends at the latest in a schedule that is no worse than one in which jobs end so."""
+        return np.full(len(self.jobs), completions.max(initial=self.now))
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
         """The longest job were all slots its own, and the area of all slots of a kind."""

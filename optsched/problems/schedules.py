@@ -6,6 +6,7 @@ exact seconds. Whatever a problem sums or compares, it gets from `ends` and `com
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -230,11 +231,16 @@ class ScheduleProblem(TaskProblem[Schedule]):
     def _wait_for_maps(self, ends: Ints) -> None:
         """Let the reduces that run end no sooner than the last map of their job that runs."""
         kind, job = self.instance.workload.kind, self.jobs.of_task
-        counted = (job >= 0) & (ends < NEVER)
-        maps, reduces = np.flatnonzero(counted & (kind == MAP)), np.flatnonzero(counted & (kind == REDUCE))
+        reduces = np.flatnonzero((job >= 0) & (ends < NEVER) & (kind == REDUCE))
+        ends[reduces] = np.maximum(ends[reduces], self.last_maps(ends)[job[reduces]])
+
+    def last_maps(self, ends: Ints) -> Ints:
+        """When the last map of each job ends of those that run, by `ends`; shape (jobs,), `-NEVER` where none does."""
+        job = self.jobs.of_task
+        maps = np.flatnonzero((job >= 0) & (ends < NEVER) & (self.instance.workload.kind == MAP))
         last = np.full(len(self.jobs), -NEVER, dtype=np.int64)
         np.maximum.at(last, job[maps], ends[maps])
-        ends[reduces] = np.maximum(ends[reduces], last[job[reduces]])
+        return last
 
     def reduces_from(self, ends: Ints) -> Ints:
         """From when on the reduces of each job may run, by `ends`; `NEVER` where too few of its maps run."""
@@ -255,6 +261,10 @@ class ScheduleProblem(TaskProblem[Schedule]):
         counted = np.flatnonzero(job >= 0)
         np.maximum.at(found, job[counted], ends[counted])
         return found
+
+    @abstractmethod
+    def latest_completions(self, completions: Ints) -> Ints:
+        """When each job ends at the latest in a schedule that is no worse than one in which jobs end so."""
 
     # What is feasible ---------------------------------------------------------------------------------------------
 

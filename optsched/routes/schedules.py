@@ -7,8 +7,9 @@ import numpy as np
 from optsched.errors import TooLarge
 from optsched.problems.schedules import ScheduleProblem
 from optsched.results import Certificate, Proof, Solution
-from optsched.routes import enumerated
+from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Held
+from optsched.routes.schedule_programs import by_program
 from optsched.schedule import Schedule
 from optsched.searches.job_placing import JobPlacing
 from optsched.searches.schedule_enumeration import semi_active
@@ -18,7 +19,7 @@ from optsched.solvers.profiles import Profile
 __all__ = ["ROUTES", "by_route", "plain"]
 
 #: The default first.
-ROUTES = ("search", "brute-force")
+ROUTES = ("search", "arrays", *MODELS, "brute-force")
 
 #: Where bound and schedule do not meet, so many orders of tasks on nodes are all tried.
 _ORDERS = 20_000
@@ -26,11 +27,7 @@ _ORDERS = 20_000
 
 def by_route(call: Call[ScheduleProblem], profile: Profile) -> Solution:
     """By the call's route."""
-    if call.route == "brute-force":
-        return enumerated.by_route(call, profile)
-    if call.problem.plainly_infeasible is not None:
-        return call.infeasible(call.problem.plainly_infeasible)
-    return _by_search(call)
+    return _by_search(call) if call.route == "search" else by_program(call, profile, cheap_proof(call.problem))
 
 
 def _by_search(call: Call[ScheduleProblem]) -> Solution:

@@ -14,9 +14,10 @@ import numpy as np
 
 from optsched.arrays import Ints
 from optsched.deadline import check
-from optsched.instance import KINDS, MAP, REDUCE
+from optsched.instance import MAP, REDUCE
 from optsched.problems.schedules import NEVER, ScheduleProblem
 from optsched.schedule import Schedule
+from optsched.searches.left_shift import slots_by_node
 
 __all__ = ["ORDERS", "list_schedule", "list_schedules"]
 
@@ -90,16 +91,8 @@ def list_schedule(problem: ScheduleProblem, order: Ints, waits: bool = True) -> 
     for kind in (MAP, REDUCE):
         _Line(problem, kind, order, (last, begin), waits).run(nodes, starts, problem.tasks)
         ends = problem.ends(Schedule(nodes, starts))
-        last, begin = _last_maps(problem, ends), problem.reduces_from(ends).tolist()
+        last, begin = problem.last_maps(ends).tolist(), problem.reduces_from(ends).tolist()
     return Schedule(nodes, starts)
-
-
-def _last_maps(problem: ScheduleProblem, ends: Ints) -> list[int]:
-    """When the last map of each job ends."""
-    last = np.full(len(problem.jobs), -NEVER, dtype=np.int64)
-    maps = np.flatnonzero((problem.instance.workload.kind == MAP) & (problem.jobs.of_task >= 0))
-    np.maximum.at(last, problem.jobs.of_task[maps], ends[maps])
-    return last.tolist()
 
 
 class _Line:
@@ -129,17 +122,8 @@ class _Line:
         self._left = [0] * len(order)  # by rank: tasks that may start and have not
         self._heaps: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
         self._started: set[int] = set()
-        self._free = self._slots(problem, kind)
-
-    def _slots(self, problem: ScheduleProblem, kind: int) -> dict[int, list[int]]:
-        """When the slots of each node that has some become free, the first first."""
-        slots = [[problem.now] * idle for idle in problem.offered[KINDS[kind]].tolist()]
-        runs = np.flatnonzero(problem.instance.workload.kind[problem.running] == kind)
-        rows = problem.running[runs]
-        held = problem.instance.state.node[rows], problem.busy_until[runs], problem.jobs.of_task[rows]
-        for node, until, job in zip(*(column.tolist() for column in held), strict=True):
-            slots[node].append(max(until, self._last[job]))
-        return {node: sorted(held) for node, held in enumerate(slots) if held}
+        slots = slots_by_node(problem, kind, np.array(self._last))
+        self._free = {node: held for node, held in enumerate(slots) if held}
 
     def run(self, nodes: Ints, starts: Ints, tasks: Ints) -> None:
         """Start every task, and write where and when at its row of `tasks`."""

@@ -1,0 +1,52 @@
+"""Routes of `makespan` and `job-times` by a program over time: by arrays, or a model; what they claim is a word."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import lcm
+
+from optsched.problems.schedules import ScheduleProblem
+from optsched.results import Certificate, Solution
+from optsched.routes.call import Call, Found, proof_of
+from optsched.schedule import MICRO, Schedule
+from optsched.searches.schedule_program import ScheduleProgram
+from optsched.searches.timetable import latest_ends
+from optsched.solvers.highs import solve_arrays
+from optsched.solvers.profiles import Profile
+
+__all__ = ["by_program"]
+
+
+def by_program(call: Call[ScheduleProblem], profile: Profile, proved: Certificate) -> Solution:
+    """By arrays or a model, from the best list schedule on.
+
+    Parameters
+    ----------
+    call
+        Its problem is not plainly infeasible.
+    profile
+        Limits and options.
+    proved
+        What is proved without a program.
+    """
+    problem = call.problem
+    if not len(problem.tasks):
+        return call.settled(problem.schedule([], []), proved)
+    held, found = call.start, Found()
+    with call.until_stopped():
+        held = held or latest_ends(problem)[0]
+        call.hold(lambda: (held, (proved,)))
+        found = _by_arrays(call, profile, held) if call.route == "arrays" else call.by_model(profile, start=held)
+        found.checked(problem)
+    weights = [Fraction(weight).denominator for weight in getattr(problem, "weights", ())]
+    certificate = proof_of(problem, proved, found, MICRO * lcm(*weights))
+    return call.answered(found.decision or held, (certificate,), found)
+
+
+def _by_arrays(call: Call[ScheduleProblem], profile: Profile, start: Schedule) -> Found:
+    """What HiGHS says of the compact program."""
+    program = ScheduleProgram(call.problem)
+    built = call.elapsed
+    solution = solve_arrays(program.program, profile.since(call.began), program.start(start), program.decode)
+    decision = None if solution.x is None else program.decode(solution.x)
+    return Found(solution.outcome, decision, units=MICRO // program.table.step, build_seconds=built)

@@ -1,0 +1,82 @@
+"""A schedule as early as the order of its tasks allows, and with no reduce that holds a slot for longer than it runs.
+
+Neither lets anything end later. `schedule_enumeration` says why no task starts later here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.arrays import Ints
+from optsched.instance import KINDS, MAP, REDUCE
+from optsched.placement import NONE
+from optsched.problems.schedules import NEVER, ScheduleProblem
+from optsched.schedule import Schedule
+
+__all__ = ["as_early", "slots_by_node"]
+
+
+def as_early(problem: ScheduleProblem, schedule: Schedule) -> Schedule:
+    """The same tasks on the same nodes in the order of their starts, each as early as it can be, maps first.
+
+    A reduce that would end before its job's last map starts later, so that it ends with that.
+
+    Parameters
+    ----------
+    problem
+        What the schedule is of.
+    schedule
+        Feasible, but tasks may be left out.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.problems.makespan import Makespan
+    >>> problem = Makespan(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[10, 20])))
+    >>> as_early(problem, problem.schedule([0, 0], [50_000_000, 1_000_000])).starts.tolist()
+    [20000000, 0]
+    """
+    nodes = schedule.nodes[problem.tasks]
+    starts = schedule.starts[problem.tasks].copy()
+    begin = last = np.full(len(problem.jobs), -NEVER, dtype=np.int64)
+    job = problem.jobs.of_task[problem.tasks]
+    for kind in (MAP, REDUCE):
+        slots = slots_by_node(problem, kind, last)
+        runs = np.flatnonzero((problem.kind == kind) & (nodes != NONE) & (begin[job] < NEVER))
+        times = problem.times.on(runs, nodes[runs])
+        for row in np.lexsort((runs, starts[runs])).tolist():
+            position, time = int(runs[row]), int(times[row])
+            until, node = int(last[job[position]]), int(nodes[position])
+            start = max(int(problem.release[position]), int(begin[job[position]]))
+            if not time:  # no slot is needed
+                starts[position] = max(start, until)
+                continue
+            start = max(start, slots[node][0], until - time)
+            starts[position] = start
+            slots[node] = sorted([*slots[node][1:], start + time])
+        ends = problem.ends(problem.schedule(nodes, starts))
+        begin, last = problem.reduces_from(ends), problem.last_maps(ends)
+    return problem.schedule(nodes, starts)
+
+
+def slots_by_node(problem: ScheduleProblem, kind: int, last: Ints) -> list[list[int]]:
+    """When the slots of each node become free, the first first; of running reduces not before their job's last map.
+
+    Parameters
+    ----------
+    problem
+        Has slots.
+    kind
+        `MAP` or `REDUCE`.
+    last
+        int64, shape (jobs,): microseconds at which the last map of each job ends; of no matter for maps.
+    """
+    slots = [[problem.now] * idle for idle in problem.offered[KINDS[kind]].tolist()]
+    runs = np.flatnonzero(problem.instance.workload.kind[problem.running] == kind)
+    rows = problem.running[runs]
+    until = problem.busy_until[runs]
+    if kind == REDUCE:
+        until = np.maximum(until, last[problem.jobs.of_task[rows]])
+    for node, end in zip(problem.instance.state.node[rows].tolist(), until.tolist(), strict=True):
+        slots[node].append(end)
+    return [sorted(held) for held in slots]

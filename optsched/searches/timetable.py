@@ -1,0 +1,371 @@
+"""What a program over time has to tell apart: groups of tasks, pools of slots, and the instants at which tasks start.
+
+Some best schedule starts every task at an instant that is a sum: of a release, or the end of what runs, and of times of
+other tasks (`schedule_enumeration` says why). A reduce is best begun so late that it ends with its job's last map or
+later, since that leaves its end as it is and its slot free for longer; so it takes its time and no more, and it may
+also start its time before such a sum. Nothing has to end after the instant by which it ends in every schedule that is
+no worse than the best of some lists (`list_schedules`).
+
+Which task of a job it is that starts does not matter, as long as each has a place. So tasks are counted by group: those
+of a job that take the same time on a node with their data, in a rack with it, or anywhere. One that lands nearer to its
+data than it is counted only ends sooner. Nodes that the same groups may use are a pool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from optsched.arrays import Ints
+from optsched.errors import TooLarge
+from optsched.instance import KINDS, MAP, REDUCE
+from optsched.problems.schedules import ScheduleProblem
+from optsched.schedule import MICRO, Schedule
+from optsched.searches.list_schedules import list_schedules
+
+__all__ = ["MOST_STARTS", "Group", "Maps", "Pool", "TaskClass", "Timetable", "latest_ends", "tick_of"]
+
+#: More ways to start a task are refused.
+MOST_STARTS = 2_000_000
+
+#: More instants are refused.
+MOST_INSTANTS = 100_000
+
+#: How near a place of a group is to the data, in names.
+_LEVELS = ("node", "rack", "off_rack")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Tasks of a job and kind that take the same time on the nodes of a place.
+
+    Attributes
+    ----------
+    job, kind, time
+        Row of `problem.jobs`; `MAP` or `REDUCE`; ticks.
+    level, place
+        "node" and its index, "rack" and its index, or "off_rack" and -1.
+    nodes
+        The open nodes of the place.
+    first
+        Position of the first task that may be counted in it.
+    """
+
+    job: int
+    kind: int
+    level: str
+    place: int
+    nodes: tuple[int, ...]
+    time: int
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskClass:
+    """Tasks of a job that nothing tells apart, by their positions, and the groups in which each may be counted."""
+
+    members: tuple[int, ...]
+    job: int
+    kind: int
+    groups: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Nodes whose slots of a kind the same groups may use.
+
+    Attributes
+    ----------
+    kind, nodes
+        `MAP` or `REDUCE`; their indices.
+    groups
+        Those that may start here.
+    idle
+        Slots that are free from the snapshot on.
+    held
+        Of each other slot the tick at which its task ends, and the job whose last map it waits for, or -1.
+    """
+
+    kind: int
+    nodes: tuple[int, ...]
+    groups: tuple[int, ...]
+    idle: int
+    held: tuple[tuple[int, int], ...]
+
+    @property
+    def room(self) -> int:
+        """How many slots there are."""
+        return self.idle + len(self.held)
+
+    def free(self, tick: int) -> int:
+        """Slots that are free at a tick, if no task waits for maps."""
+        return self.idle + sum(until <= tick for until, _ in self.held)
+
+
+class _Place(NamedTuple):
+    """Nodes on which a task takes so many microseconds, or fewer."""
+
+    level: str
+    place: int
+    time: int
+    nodes: tuple[int, ...]
+
+
+class Maps(NamedTuple):
+    """The maps of a job that have not ended.
+
+    Attributes
+    ----------
+    pending
+        How many wait.
+    needed
+        How many must end before its reduces start.
+    ends
+        Ticks at which those that run end, the first first.
+    """
+
+    pending: int
+    needed: int
+    ends: tuple[int, ...]
+
+    @property
+    def last(self) -> int:
+        """When the last of those that run ends; 0 where there is none."""
+        return self.ends[-1] if self.ends else 0
+
+    @property
+    def begin(self) -> int:
+        """When enough of those that run have ended for the reduces to start; where these are not enough, the last."""
+        return self.ends[min(self.needed, len(self.ends)) - 1] if self.needed and self.ends else 0
+
+    def still_needed(self, tick: int) -> int:
+        """How many of those that wait must have ended by a tick before reduces may start then."""
+        return max(0, self.needed - sum(end <= tick for end in self.ends))
+
+
+def tick_of(problem: ScheduleProblem) -> int:
+    """Microseconds of which a second, and all that sums of times are made of, are multiples.
+
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.problems.makespan import Makespan
+    >>> tick_of(Makespan(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[1.5, 2]))))
+    500000
+    """
+    since = np.concatenate([problem.release, problem.busy_until]) - problem.now
+    return int(np.gcd.reduce(np.append(since, problem.times.by_level.ravel()), initial=MICRO))
+
+
+def latest_ends(problem: ScheduleProblem) -> tuple[Schedule | None, Ints]:
+    """The best list schedule (None: nothing waits), and when each job ends at the latest in one that is as good.
+
+    Microseconds. Where a job's weight allows any end, it is that of all tasks one after another.
+    """
+    alone = problem.earliest_completions
+    if not len(problem.tasks):
+        return None, alone
+    best = min(list_schedules(problem), key=lambda schedule: problem.minimised(problem.evaluate(schedule)))
+    latest = problem.latest_completions(problem.completions(best))
+    serial = max(int(problem.release.max()), int(problem.busy_until.max(initial=problem.now)))
+    serial += int(problem.times.by_level.max(axis=1).sum())
+    return best, np.maximum(np.minimum(latest, serial), alone)
+
+
+class Timetable:
+    """Groups, pools and instants of a problem that is not plainly infeasible. Ticks are counted from the snapshot.
+
+    Attributes
+    ----------
+    step
+        Microseconds of a tick (`tick_of`).
+    classes, groups, pools
+        What is told apart.
+    earliest, latest
+        Of each job the ticks between which it ends in some best schedule.
+    best
+        The list schedule that the latest ends are from; None where there is nothing to run.
+
+    Raises
+    ------
+    TooLarge
+        If there are more than `MOST_INSTANTS` instants, or `MOST_STARTS` ways to start a task.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.problems.makespan import Makespan
+    >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]]), times=[[10, 12, 15]] * 2)
+    >>> table = Timetable(Makespan(Instance(Cluster(["a", "b"]), workload)))
+    >>> table.step, [(group.level, group.time) for group in table.groups][:2]
+    (1000000, [('off_rack', 15), ('node', 10)])
+    """
+
+    def __init__(self, problem: ScheduleProblem) -> None:
+        self.problem = problem
+        self.job: list[int] = problem.jobs.of_task[problem.tasks].tolist()
+        self.open = {kind: np.flatnonzero(problem.room[KINDS[kind]]).tolist() for kind in (MAP, REDUCE)}
+        members = self._alike()
+        places = {key: self._places(key[1], key[2:5], set(key[5:])) for key in members}
+        self.step = tick_of(problem)
+        self.groups: list[Group] = []
+        self.classes: list[TaskClass] = []
+        self._count(members, places)
+        self.earliest = self.ticks(problem.earliest_completions)
+        self.best, latest = latest_ends(problem)
+        self.latest = self.ticks(latest)
+        self.maps = self._maps()
+        self.pools = [pool for kind in (MAP, REDUCE) for pool in self._pools(kind)]
+        self.instants = self._instants()
+        self.starts = [self._starts(group) for group in self.groups]
+        self.pools_of: list[list[int]] = [[] for _ in self.groups]
+        for number, pool in enumerate(self.pools):
+            for group in pool.groups:
+                self.pools_of[group].append(number)
+        count = sum(len(ticks) * len(pools) for ticks, pools in zip(self.starts, self.pools_of, strict=True))
+        self._refuse(count, MOST_STARTS, "ways to start tasks")
+
+    def ticks(self, times: Ints) -> list[int]:
+        """Instants as ticks."""
+        found: list[int] = ((times - self.problem.now) // self.step).tolist()
+        return found
+
+    @property
+    def seconds(self) -> float:
+        """Of a tick."""
+        return self.step / MICRO
+
+    # What is told apart -------------------------------------------------------------------------------------------
+
+    def _alike(self) -> dict[tuple[int, ...], list[int]]:
+        """Positions of the tasks that nothing tells apart, by job, kind, three times, and replicas."""
+        found: dict[tuple[int, ...], list[int]] = {}
+        times, kinds = self.problem.times.by_level.tolist(), self.problem.kind.tolist()
+        for position, row in enumerate(self.problem.replicas):
+            key = (self.job[position], kinds[position], *times[position], *row.tolist())
+            found.setdefault(key, []).append(position)
+        return found
+
+    def _places(self, kind: int, times: tuple[int, ...], replicas: set[int]) -> list[_Place]:
+        """The places of a task: as few as say for every open node how long it takes there, or at most takes."""
+        rack, nodes = self.problem.instance.cluster.rack.tolist(), self.open[kind]
+        racks = {rack[node] for node in replicas} - {-1}
+        level = {node: 0 if node in replicas else 1 if rack[node] in racks else 2 for node in nodes}
+        there = [times[number] for number in sorted(set(level.values()))]
+        every: list[_Place] = []
+        if there != sorted(there):
+            every = [_Place("node", node, times[level[node]], (node,)) for node in nodes]
+        else:
+            if 2 in level.values():
+                every.append(_Place("off_rack", -1, times[2], tuple(nodes)))
+            for number in sorted(racks):
+                within = tuple(node for node in nodes if rack[node] == number)
+                if any(level[node] for node in within) and not (every and every[0].time == times[1]):
+                    every.append(_Place("rack", number, times[1], within))
+            for node in (node for node in nodes if not level[node]):
+                if all(place.time > times[0] for place in every if node in place.nodes):
+                    every.append(_Place("node", node, times[0], (node,)))
+        return [place for place in every if not place.time][:1] or every
+
+    def _count(self, members: dict[tuple[int, ...], list[int]], places: dict[tuple[int, ...], list[_Place]]) -> None:
+        """Make the groups and the classes."""
+        numbers: dict[tuple[int, int, _Place], int] = {}
+        for key, held in members.items():
+            job, kind = key[:2]
+            for place in places[key]:
+                if (job, kind, place) not in numbers:
+                    numbers[job, kind, place] = len(numbers)
+                    time = place.time // self.step
+                    self.groups.append(Group(job, kind, place.level, place.place, place.nodes, time, held[0]))
+            own = tuple(numbers[job, kind, place] for place in places[key])
+            self.classes.append(TaskClass(tuple(held), job, kind, own))
+
+    def _maps(self) -> list[Maps]:
+        """The maps of each job."""
+        problem = self.problem
+        waiting = np.bincount(np.array(self.job, dtype=np.int64)[problem.kind == MAP], minlength=len(problem.jobs))
+        ends: list[list[int]] = [[] for _ in problem.jobs.ids]
+        runs = np.flatnonzero(problem.instance.workload.kind[problem.running] == MAP)
+        jobs = problem.jobs.of_task[problem.running[runs]].tolist()
+        for job, tick in zip(jobs, self.ticks(problem.busy_until[runs]), strict=True):
+            ends[job].append(tick)
+        columns = zip(waiting.tolist(), problem.maps_before_reduces.tolist(), ends, strict=True)
+        return [Maps(pending, needed, tuple(sorted(held))) for pending, needed, held in columns]
+
+    def _pools(self, kind: int) -> Iterator[Pool]:
+        """Pools of the open nodes that some group may use."""
+        problem, state = self.problem, self.problem.instance.state
+        users: dict[int, list[int]] = {node: [] for node in self.open[kind]}
+        for number, group in enumerate(self.groups):
+            for node in group.nodes if group.kind == kind else ():
+                users[node].append(number)
+        alike: dict[tuple[int, ...], list[int]] = {}
+        for node, held in users.items():
+            if held:
+                alike.setdefault(tuple(held), []).append(node)
+        runs = np.flatnonzero(problem.instance.workload.kind[problem.running] == kind)
+        until, jobs = self.ticks(problem.busy_until[runs]), problem.jobs.of_task[problem.running[runs]].tolist()
+        waiting: dict[int, list[tuple[int, int]]] = {node: [] for node in self.open[kind]}
+        for node, tick, job in zip(state.node[problem.running[runs]].tolist(), until, jobs, strict=True):
+            maps = self.maps[job]
+            waits = kind == REDUCE and maps.pending > 0
+            waiting[node].append((max(tick, maps.last) if kind == REDUCE else tick, job if waits else -1))
+        idle = problem.offered[KINDS[kind]].tolist()
+        for groups, nodes in alike.items():
+            held_there = tuple(sorted(slot for node in nodes for slot in waiting[node]))
+            yield Pool(kind, tuple(nodes), groups, sum(idle[node] for node in nodes), held_there)
+
+    # By when, and when ----------------------------------------------------------------------------------------------
+
+    def _instants(self) -> dict[int, Ints]:
+        """The ticks at which tasks of a kind may start or end."""
+        found: dict[int, Ints] = {}
+        before = np.zeros(1, dtype=np.int64)
+        for kind in (MAP, REDUCE):
+            positions = np.flatnonzero(self.problem.kind == kind)
+            runs = np.flatnonzero(self.problem.instance.workload.kind[self.problem.running] == kind)
+            bases = self.ticks(np.append(self.problem.release[positions], self.problem.busy_until[runs]))
+            counts: dict[int, int] = {}
+            for each in self.classes:
+                for time in {self.groups[group].time for group in each.groups} if each.kind == kind else ():
+                    counts[time] = counts.get(time, 0) + len(each.members)
+            found[kind] = before = self._sums(np.append(before, bases), counts)
+        return found
+
+    def _sums(self, bases: Ints, counts: dict[int, int]) -> Ints:
+        """All sums of a base and of times, each no more often than it is counted, up to the last end."""
+        until = max(self.latest, default=0)
+        found = np.unique(bases[bases <= until])
+        for time, count in sorted(counts.items(), reverse=True):
+            for _ in range(count):
+                more = np.union1d(found, found[found <= until - time] + time)
+                if len(more) == len(found):
+                    break
+                found = more
+                self._refuse(len(found), MOST_INSTANTS, "instants at which tasks start or end")
+        return found
+
+    def _refuse(self, number: int, most: int, what: str) -> None:
+        """Raise TooLarge where there are more than `most`."""
+        if number > most:
+            last = max(self.latest) * self.seconds
+            raise TooLarge(
+                f"{self.problem.place}: a program over time would have more than {most:,} {what}, since all times are "
+                f"multiples of {self.seconds:g} s and jobs may end until {last:g} s from now; "
+                "give times in coarser units, or leave the route out and let optsched choose"
+            )
+
+    def _starts(self, group: Group) -> Ints:
+        """The ticks at which tasks of a group may start."""
+        maps, time = self.maps[group.job], group.time
+        release = self.ticks(self.problem.release[[group.first]])[0]
+        ticks = self.instants[group.kind]
+        if group.kind == MAP:
+            if not time:  # it takes no slot, and so nothing is gained by waiting
+                return np.array([release])
+            earliest = release
+        else:
+            ticks = np.union1d(ticks, self.instants[MAP] - time)
+            earliest = max(release, maps.last - time, 0 if maps.pending else maps.begin)
+        return ticks[(ticks >= earliest) & (ticks <= self.latest[group.job] - time)]
