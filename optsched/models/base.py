@@ -17,6 +17,7 @@ from optsched.instance import Ints
 from optsched.placement import NetworkFlow, Placement
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import AnyProblem, Problem, expect_problem, expect_recorded, stated
+from optsched.schedule import Schedule
 
 __all__ = [
     "MAX_VARIABLES",
@@ -136,7 +137,7 @@ class ModelModule(Protocol):
     def compact_size(self, problem: Any) -> ModelSize:
         """What `build_pyomo` would take at most, without building it."""
 
-    def decode(self, model: Any, problem: Any, /) -> Placement | NetworkFlow:
+    def decode(self, model: Any, problem: Any, /) -> Placement | NetworkFlow | Schedule:
         """What a solved model stands for, of either kind (see `decoder`)."""
 
     def start_values(self, model: Any, problem: Any, decision: Any, /) -> Mapping[Any, float]:
@@ -322,7 +323,7 @@ def priced(table: Iterable[Iterable[Any]], costs: Iterable[Iterable[float]]) -> 
 # Decoding ------------------------------------------------------------------------------------------------------------
 
 Posed = TypeVar("Posed", bound=AnyProblem)
-Decided = TypeVar("Decided", Placement, NetworkFlow)
+Decided = TypeVar("Decided", Placement, NetworkFlow, Schedule)
 
 
 def decoder(

@@ -43,9 +43,8 @@ def build_pyomo(problem: JobTimes) -> Any:
     model.every_task = pyo.Constraint(pyo.Any)
     ends: dict[str, Any] = {}
     for job, name in enumerate(compact.jobs):
-        end, pending = table.earliest[job], compact.pending(job)
-        if pending is not None:
-            kind, count = pending
+        end, (kind, count) = table.earliest[job], compact.pending(job)
+        if count:
             for tick, gap in steps(table.earliest[job], compact.ends[job, kind]):
                 model.every_task[name, tick] = count * model.job_over[name, tick] <= compact.ended(job, kind, tick)
                 end += gap * (1 - model.job_over[name, tick])

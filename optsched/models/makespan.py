@@ -44,10 +44,9 @@ def build_pyomo(problem: Makespan) -> Any:
     model.all_over = pyo.Var([tick for tick, _ in gaps], within=pyo.Binary)
     model.every_job = pyo.Constraint(pyo.Any)
     for job, name in enumerate(compact.jobs):
-        pending = compact.pending(job)
-        for tick, _ in gaps if pending else ():
-            kind, count = pending
-            if tick < table.latest[job]:
+        kind, count = compact.pending(job)
+        for tick, _ in gaps if count else ():
+            if tick < compact.ends[job, kind][-1]:
                 model.every_job[name, tick] = count * model.all_over[tick] <= compact.ended(job, kind, tick)
     over = earliest + pyo.quicksum(gap * (1 - model.all_over[tick]) for tick, gap in gaps)
     model.makespan = pyo.Expression(expr=over)

@@ -34,7 +34,7 @@ import numpy as np
 import pulp
 
 from optsched.instance import KINDS, MAP, REDUCE
-from optsched.models.base import MAX_VARIABLES, ModelSize, chosen, refuse_too_large
+from optsched.models.base import MAX_VARIABLES, ModelSize, refuse_too_large, whole
 from optsched.models.schedules import job_labels
 from optsched.models.starts import Entries
 from optsched.placement import NONE
@@ -72,7 +72,7 @@ class Grid:
         ]
         since = np.concatenate([problem.release, problem.busy_until]) - problem.now
         self.step = gcd(*since.tolist(), *(time for row in times for time in row)) or MICRO
-        self.last = self.steps(int(latest_ends(problem)[1].max(initial=problem.now)))
+        self.last = self.steps(int(latest_ends(problem).max(initial=problem.now)))
         release = [self.steps(begin) for begin in problem.release.tolist()]
         self.spans: list[dict[int, tuple[int, int, int]]] = []
         for begin, kind, row in zip(release, kinds, times, strict=True):
@@ -318,7 +318,7 @@ class Intervals:
 def decode_intervals(model: Any, problem: ScheduleProblem) -> Schedule:
     """The schedule of a solved literal model."""
     grid, index = Grid(problem), problem.instance.node_index
-    held = chosen(model.start)
+    held = {task: place for (task, place), start in model.start.items() if whole(start)}
     ids = problem.instance.workload.task_ids[problem.tasks].tolist()
     places = [held.get(task) for task in ids]
     nodes = [NONE if place is None else index[place[0]] for place in places]

@@ -107,9 +107,9 @@ class Compact:
         model, table, names = self.model, self.table, self.names
         most = [0] * len(table.groups)
         counted: list[list[Any]] = [[] for _ in table.groups]
-        for key, (number, group) in self.counted.items():
-            most[group] += len(table.classes[number].members)
-            counted[group].append(model.counted[key])
+        for index, (number, into) in self.counted.items():
+            most[into] += len(table.classes[number].members)
+            counted[into].append(model.counted[index])
 
         def bounds(model: Any, *key: Any) -> tuple[int, int]:
             number, pool, _ = self.starts[key]
@@ -127,8 +127,8 @@ class Compact:
             if group.time:
                 self.by_pool[pool].append((tick, group.time, start))
         model.as_many_start = pyo.Constraint(pyo.Any)
-        for number, name in enumerate(names.groups):
-            model.as_many_start[name] = pyo.quicksum(all_of[number]) == pyo.quicksum(counted[number])
+        for number, place in enumerate(names.groups):
+            model.as_many_start[place] = pyo.quicksum(all_of[number]) == pyo.quicksum(counted[number])
 
     def _add_ended(self) -> None:
         """How many tasks of each job and kind have ended by when."""
@@ -206,13 +206,13 @@ class Compact:
 
     # What is over when ----------------------------------------------------------------------------------------------
 
-    def pending(self, job: int) -> tuple[int, int] | None:
-        """The kind of the last pending tasks of a job, and how many they are; None where none is pending."""
+    def pending(self, job: int) -> tuple[int, int]:
+        """The kind of the last pending tasks of a job, and how many they are; 0 where none is pending."""
         for kind in (REDUCE, MAP):
             if (job, kind) in self.ends:
                 held = [len(each.members) for each in self.table.classes if (each.job, each.kind) == (job, kind)]
                 return kind, sum(held)
-        return None
+        return MAP, 0
 
 
 def steps(earliest: int, ticks: Sequence[int]) -> list[tuple[int, int]]:

@@ -10,7 +10,7 @@ from optsched.results import Certificate, Solution
 from optsched.routes.call import Call, Found, proof_of
 from optsched.schedule import MICRO, Schedule
 from optsched.searches.schedule_program import ScheduleProgram
-from optsched.searches.timetable import latest_ends
+from optsched.searches.timetable import best_list
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile
 
@@ -34,7 +34,7 @@ def by_program(call: Call[ScheduleProblem], profile: Profile, proved: Certificat
         return call.settled(problem.schedule([], []), proved)
     held, found = call.start, Found()
     with call.until_stopped():
-        held = held or latest_ends(problem)[0]
+        held = held or best_list(problem)
         call.hold(lambda: (held, (proved,)))
         found = _by_arrays(call, profile, held) if call.route == "arrays" else call.by_model(profile, start=held)
         found.checked(problem)

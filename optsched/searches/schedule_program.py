@@ -196,13 +196,13 @@ class ScheduleProgram:
 
     # Objectives -----------------------------------------------------------------------------------------------------
 
-    def _pending(self, job: int) -> tuple[int, int] | None:
-        """The kind of the last pending tasks of a job, and how many they are."""
+    def _pending(self, job: int) -> tuple[int, int]:
+        """The kind of the last pending tasks of a job, and how many they are; 0 where none is pending."""
         for kind in (REDUCE, MAP):
             if (job, kind) in self._ticks:
                 held = [len(each.members) for each in self.table.classes if (each.job, each.kind) == (job, kind)]
                 return kind, sum(held)
-        return None
+        return MAP, 0
 
     def _add_over(self, jobs: list[int], earliest: int, ticks: Ints, weight: float) -> None:
         """Count the ticks until some jobs have ended, by columns that are 1 from then on."""
@@ -214,7 +214,7 @@ class ScheduleProgram:
             self._offset += weight * (later - tick)
             self._over.append((column, jobs, tick))
             for job in jobs:
-                kind, count = self._pending(job) or (MAP, 0)
+                kind, count = self._pending(job)
                 if count and tick < self._ticks[job, kind][-1]:
                     self._row([column, *self._by(job, kind, tick)], [count, -1], -np.inf, 0)
 
@@ -223,8 +223,8 @@ class ScheduleProgram:
         since = ((problem.jobs.arrival - problem.now) / self.table.step).tolist()
         for job, (weight, arrival) in enumerate(zip(map(float, problem.weights), since, strict=True)):
             self._offset -= weight * arrival
-            pending = self._pending(job)
-            ticks = np.zeros(0, dtype=np.int64) if pending is None else self._ticks[job, pending[0]]
+            kind, count = self._pending(job)
+            ticks = self._ticks[job, kind] if count else np.zeros(0, dtype=np.int64)
             self._add_over([job], self.table.earliest[job], ticks, weight)
 
     def _add_makespan(self) -> None:
@@ -241,7 +241,8 @@ class ScheduleProgram:
 
     def _program(self) -> LinearProgram:
         """All of it."""
-        parts = [np.concatenate(column) for column in zip(*self._entries, strict=True)] if self._entries else [[]] * 3
+        nothing = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))
+        rows, columns, values = (np.concatenate(parts) for parts in zip(*self._entries, nothing, strict=True))
         shape = (len(self._limits), len(self._upper))
         cost = np.zeros(shape[1])
         cost[list(self._cost)] = list(self._cost.values())
@@ -253,7 +254,7 @@ class ScheduleProgram:
             integer=np.array(self._whole, dtype=bool),
             row_lower=lower,
             row_upper=upper,
-            matrix=sp.csr_array((parts[2], (parts[0], parts[1])), shape=shape, dtype=np.float64),
+            matrix=sp.coo_array((values, (rows, columns)), shape=shape).tocsr(),
             offset=self._offset,
         )
 
@@ -290,5 +291,5 @@ class ScheduleProgram:
 
     def _is_over(self, found: Floats, job: int, tick: int) -> bool:
         """Whether a job has ended by a tick in a solution."""
-        kind, count = self._pending(job) or (MAP, 0)
+        kind, count = self._pending(job)
         return not count or bool(found[self._by(job, kind, tick)].sum() >= count)

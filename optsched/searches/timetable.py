@@ -26,7 +26,7 @@ from optsched.problems.schedules import ScheduleProblem
 from optsched.schedule import MICRO, Schedule
 from optsched.searches.list_schedules import list_schedules
 
-__all__ = ["MOST_STARTS", "Group", "Maps", "Pool", "TaskClass", "Timetable", "latest_ends", "tick_of"]
+__all__ = ["MOST_STARTS", "Group", "Maps", "Pool", "TaskClass", "Timetable", "best_list", "latest_ends", "tick_of"]
 
 #: More ways to start a task are refused.
 MOST_STARTS = 2_000_000
@@ -158,19 +158,20 @@ def tick_of(problem: ScheduleProblem) -> int:
     return int(np.gcd.reduce(np.append(since, problem.times.by_level.ravel()), initial=MICRO))
 
 
-def latest_ends(problem: ScheduleProblem) -> tuple[Schedule | None, Ints]:
-    """The best list schedule (None: nothing waits), and when each job ends at the latest in one that is as good.
+def best_list(problem: ScheduleProblem) -> Schedule:
+    """The best list schedule of a problem that is not plainly infeasible."""
+    return min(list_schedules(problem), key=lambda schedule: problem.minimised(problem.evaluate(schedule)))
 
-    Microseconds. Where a job's weight allows any end, it is that of all tasks one after another.
+
+def latest_ends(problem: ScheduleProblem) -> Ints:
+    """When each job ends at the latest in a schedule that is as good as the best list schedule; microseconds.
+
+    Where a job has no weight, and so may end whenever, it is when all tasks would have run one after another.
     """
-    alone = problem.earliest_completions
-    if not len(problem.tasks):
-        return None, alone
-    best = min(list_schedules(problem), key=lambda schedule: problem.minimised(problem.evaluate(schedule)))
-    latest = problem.latest_completions(problem.completions(best))
-    serial = max(int(problem.release.max()), int(problem.busy_until.max(initial=problem.now)))
-    serial += int(problem.times.by_level.max(axis=1).sum())
-    return best, np.maximum(np.minimum(latest, serial), alone)
+    latest = problem.latest_completions(problem.completions(best_list(problem)))
+    serial = int(np.concatenate([problem.release, problem.busy_until, [problem.now]]).max())
+    serial += int(problem.times.by_level.max(axis=1, initial=0).sum())
+    return np.maximum(np.minimum(latest, serial), problem.earliest_completions)
 
 
 class Timetable:
@@ -184,8 +185,6 @@ class Timetable:
         What is told apart.
     earliest, latest
         Of each job the ticks between which it ends in some best schedule.
-    best
-        The list schedule that the latest ends are from; None where there is nothing to run.
 
     Raises
     ------
@@ -213,8 +212,7 @@ class Timetable:
         self.classes: list[TaskClass] = []
         self._count(members, places)
         self.earliest = self.ticks(problem.earliest_completions)
-        self.best, latest = latest_ends(problem)
-        self.latest = self.ticks(latest)
+        self.latest = self.ticks(latest_ends(problem))
         self.maps = self._maps()
         self.pools = [pool for kind in (MAP, REDUCE) for pool in self._pools(kind)]
         self.instants = self._instants()
