@@ -62,6 +62,23 @@ def document(seed: int, tasks: int = 4) -> Text:
     return text
 
 
+def whole(seed: int, tasks: int) -> Text:
+    """A drawn instance file with small whole numbers, so that every start that matters is one."""
+    text, chance = document(seed, tasks), random.Random(seed)
+    text["time"] = chance.choice([0, 1, -1])
+    for job in text["jobs"]:
+        if "arrival" in job:
+            job["arrival"] = chance.choice([-1, 0, 1, 2])
+    for task in text["tasks"]:
+        if "times" in task:
+            task["times"] = {level: chance.choice([0, 1, 2, 3]) for level in task["times"]}
+        else:
+            task["duration"] = chance.choice([0, 1, 2])
+        if "start" in task:
+            task["start"] = text["time"] - chance.choice([0, 1])
+    return text
+
+
 def exactly(number: float) -> Fraction:
     """A number as it is written, in whole microseconds."""
     return Fraction(round(Fraction(repr(number)) * 10**6), 10**6)

@@ -158,7 +158,8 @@ class ModelModule(Protocol):
         -------
         ComponentMap or dict
             Values of the variables that the decision decides: those of a Pyomo model, but for what is fixed there, or
-            names of those of a PuLP model. The others follow from them. A linear program takes them without gain.
+            names of those of a PuLP model. The others follow from them. A linear program takes them without gain. Empty
+            where the model leaves the decision out, since there is a better one.
 
         Raises
         ------

@@ -1,8 +1,8 @@
 """What the literal models of `makespan` and `job-times` share: a binary for each task, node and instant.
 
 This is the time-indexed program of Sousa and Wolsey (1992), with nodes of several slots, and with reduces, which hold
-their slots until the last map of their job has ended. Instants are multiples of the greatest common divisor of all
-times, up to the last end of schedules that are no worse than the best of some lists.
+their slots until the last map of their job has ended. Instants are the sums at which tasks may start or end
+(`optsched.searches.timetable`), in ticks after the snapshot.
 
 =========================== ===============================================================================
 variable or row             what it is
@@ -27,157 +27,172 @@ variable or row             what it is
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import gcd
 from typing import Any
 
 import numpy as np
 import pulp
 
+from optsched.arrays import Ints
 from optsched.instance import KINDS, MAP, REDUCE
 from optsched.models.base import MAX_VARIABLES, ModelSize, refuse_too_large, whole
 from optsched.models.schedules import job_labels
 from optsched.models.starts import Entries
 from optsched.placement import NONE
-from optsched.problems.schedules import ScheduleProblem
-from optsched.schedule import MICRO, Schedule
+from optsched.problems.schedules import NEVER, ScheduleProblem
+from optsched.schedule import Schedule
 from optsched.searches.left_shift import as_early
-from optsched.searches.timetable import latest_ends, tick_of
+from optsched.searches.timetable import Timetable
 from optsched.solvers.algebraic import injective_names
 
 __all__ = ["Intervals", "decode_intervals", "interval_size", "started_intervals"]
 
 
 class Grid:
-    """The instants of a problem, what may start when, and what is known of running tasks; in steps from the snapshot.
+    """The instants of a problem, what may start when, and what is known of running tasks; in ticks from the snapshot.
 
     Attributes
     ----------
     step
-        Microseconds of a step.
-    last
-        The step by which all has ended.
+        Microseconds of a tick.
+    open
+        Nodes with room for tasks of each kind.
     spans
-        For each task and open node: the first start, how many there are, and how long it takes.
+        For each task and open node: the instants at which it may start there, and how long it takes.
+    maps
+        Positions of the maps to run, by job.
+    running_maps
+        When maps end that run, by job.
+    run_until
+        When a running task ends, by its row in the instance: of those in `ends` at the earliest.
     ends
-        For each reduce that has variables for its end, by its row in the instance: the first end.
+        For each reduce that has variables for its end, by its row in the instance: when it may end.
     """
 
     def __init__(self, problem: ScheduleProblem) -> None:
-        self.problem = problem
-        kinds = problem.kind.tolist()
-        self.open = {kind: np.flatnonzero(problem.room[KINDS[kind]]) for kind in (MAP, REDUCE)}
-        times = [
-            problem.times.on(np.full(len(self.open[kind]), position), self.open[kind]).tolist()
-            for position, kind in enumerate(kinds)
-        ]
-        since = np.concatenate([problem.release, problem.busy_until]) - problem.now
-        self.step = gcd(*since.tolist(), *(time for row in times for time in row)) or MICRO
-        self.last = self.steps(int(latest_ends(problem).max(initial=problem.now)))
-        release = [self.steps(begin) for begin in problem.release.tolist()]
-        self.spans: list[dict[int, tuple[int, int, int]]] = []
-        for begin, kind, row in zip(release, kinds, times, strict=True):
-            long = {node: time // self.step for node, time in zip(self.open[kind].tolist(), row, strict=True)}
-            self.spans.append(
-                {
-                    node: (begin, self.last - time - begin + 1, time)
-                    for node, time in long.items()
-                    if self.last - time >= begin
-                }
-            )
-        job = problem.jobs.of_task.tolist()
-        rows = problem.tasks.tolist()
-        self.maps: dict[int, list[int]] = {}  # positions, by job
+        self.problem, table = problem, Timetable(problem)
+        self.step, self.open = table.step, table.open
+        kinds, jobs = problem.kind.tolist(), problem.jobs.of_task.tolist()
+        release = table.ticks(problem.release)
+        last = max(table.latest, default=0)
+        self.spans = [self._spans(table, position, kind, release[position]) for position, kind in enumerate(kinds)]
+        self.maps: dict[int, list[int]] = {}
         for position in np.flatnonzero(problem.kind == MAP).tolist():
-            self.maps.setdefault(job[rows[position]], []).append(position)
-        self.run_until = dict(zip(problem.running.tolist(), map(self.steps, problem.busy_until.tolist()), strict=True))
-        kind_of = problem.instance.workload.kind.tolist()
-        self.running_maps: dict[int, list[int]] = {}  # ends, by job
-        for row, until in self.run_until.items():
-            if kind_of[row] == MAP:
-                self.running_maps.setdefault(job[row], []).append(until)
-        self.ends: dict[int, int] = {}
-        for row, until in self.run_until.items():
-            if kind_of[row] == REDUCE:
-                self.run_until[row] = max(until, *self.running_maps.get(job[row], [0]))
-                if job[row] in self.maps:
-                    self.ends[row] = self.run_until[row]
+            self.maps.setdefault(table.job[position], []).append(position)
+        self.running_maps = {job: list(maps.ends) for job, maps in enumerate(table.maps)}
+        self.run_until = dict(zip(problem.running.tolist(), table.ticks(problem.busy_until), strict=True))
+        is_reduce = problem.instance.workload.kind == REDUCE
+        for row in problem.running[is_reduce[problem.running]].tolist():
+            self.run_until[row] = max(self.run_until[row], *self.running_maps[jobs[row]], 0)
+        waiting = [row for row in self.run_until if is_reduce[row] and jobs[row] in self.maps]
+        least = {row: self.run_until[row] for row in waiting}
         for position in np.flatnonzero(problem.kind == REDUCE).tolist():
-            row = rows[position]
-            first = min((begin + time for begin, _, time in self.spans[position].values()), default=0)
-            self.ends[row] = max(first, *self.running_maps.get(job[row], [0]))
+            first = [int(starts[0]) + time for starts, time in self.spans[position].values() if len(starts)]
+            row = int(problem.tasks[position])
+            least[row] = max(min(first, default=last), *self.running_maps[jobs[row]], 0)
+        instants = table.instants[REDUCE]
+        self.ends: dict[int, Ints] = {row: instants[instants >= begin] for row, begin in least.items()}
 
-    def steps(self, instant: int) -> int:
-        """An instant in steps."""
-        return (instant - self.problem.now) // self.step
+    def _spans(self, table: Timetable, position: int, kind: int, release: int) -> dict[int, tuple[Ints, int]]:
+        """When a task may start on each open node, and how long it takes there."""
+        nodes, instants = np.array(self.open[kind], dtype=np.int64), table.instants[kind]
+        times = self.problem.times.on(np.full(len(nodes), position), nodes) // self.step
+        last = max(table.latest)
+        return {
+            node: (instants[(instants >= release) & (instants <= last - time)], time)
+            for node, time in zip(nodes.tolist(), times.tolist(), strict=True)
+        }
 
-    def slot_rows(self, kind: int, node: int) -> range:
-        """The instants at which some task of a kind may hold a slot of a node."""
+    def slot_rows(self, kind: int, node: int) -> Ints:
+        """The instants at which some task of a kind may begin to hold a slot of a node."""
         own = np.flatnonzero(self.problem.kind == kind).tolist()
-        spans = [self.spans[position][node] for position in own if node in self.spans[position]]
-        return range(min((begin for begin, _, time in spans if time or kind == REDUCE), default=self.last), self.last)
+        spans = [self.spans[position][node] for position in own]
+        held = [starts for starts, time in spans if time or kind == REDUCE]
+        return np.unique(np.concatenate([*held, np.zeros(0, dtype=np.int64)]))
 
     def needed(self, position: int) -> Iterator[tuple[int, int]]:
         """The instants at which a reduce may start only if more maps have ended than run, and how many."""
-        job = self.problem.jobs.of_task[self.problem.tasks[position]]
+        job = int(self.problem.jobs.of_task[self.problem.tasks[position]])
         due = int(self.problem.maps_before_reduces[job])
-        spans = self.spans[position].values()
-        for instant in range(
-            min((span[0] for span in spans), default=0), max((sum(span[:2]) for span in spans), default=0)
-        ):
-            left = due - sum(end <= instant for end in self.running_maps.get(int(job), []))
+        starts = [starts for starts, _ in self.spans[position].values()]
+        for instant in np.unique(np.concatenate([*starts, np.zeros(0, dtype=np.int64)])).tolist():
+            left = due - sum(end <= instant for end in self.running_maps[job])
             if left > 0:
                 yield instant, left
 
 
 def interval_size(problem: ScheduleProblem, jobs: bool) -> ModelSize:
-    """What the literal model would take; `jobs`: without the makespan."""
+    """What the literal model would take; `jobs`: without the makespan.
+
+    Raises
+    ------
+    TooLarge
+        As `Timetable` says.
+    """
     if problem.plainly_infeasible is not None:
         return ModelSize(0, 0, 0)
-    grid, count = Grid(problem), len(problem.jobs)
-    reduces = np.flatnonzero(problem.kind == REDUCE).tolist()
-    starts = sum(number for spans in grid.spans for _, number, _ in spans.values())
-    ends = sum(grid.last - first + 1 for first in grid.ends.values())
-    rows = [grid.slot_rows(kind, int(node)) for kind in (MAP, REDUCE) for node in grid.open[kind]]
-    held, terms = 0, 0
-    for position, spans in enumerate(grid.spans):
-        for begin, number, time in spans.values():
-            if position in reduces:
-                first = grid.ends[int(problem.tasks[position])]
-                length = grid.last - begin
-                held += length
-                late = grid.last - max(first, begin)
-                terms += 2 * length + number * length - number * (number - 1) // 2 + late * (late + 1) // 2
-            else:
-                terms += number * time
-    job = problem.jobs.of_task
-    pairs = [len(grid.maps.get(int(job[row]), [])) for row in grid.ends]
-    slow = 0
-    for position in reduces:
-        own = grid.maps.get(int(job[problem.tasks[position]]), [])
-        for instant, _ in grid.needed(position):
-            slow += 1
-            terms += len(grid.spans[position])
-            terms += sum(
-                max(0, min(number, instant - begin - time + 1))
-                for each in own
-                for begin, number, time in grid.spans[each].values()
-            )
-    terms += (
-        starts * 3 + ends * 3 + sum(pairs) * (grid.last + 1) + len(grid.ends) * len(rows) * grid.last // 4 + 3 * count
-    )
-    terms += sum(
-        sum(number for _, number, _ in grid.spans[each].values()) + grid.last - first + 1
-        for row, first in grid.ends.items()
-        for each in grid.maps.get(int(job[row]), [])
-    )
-    whole_rows = sum(map(len, rows)) + held + sum(pairs) + slow
-    tasks = len(problem.tasks)
-    completed = len(set(problem.tasks.tolist()) | set(grid.ends))
+    grid, count, tasks = Grid(problem), len(problem.jobs), len(problem.tasks)
+    starts = sum(len(instants) for spans in grid.spans for instants, _ in spans.values())
+    ends = sum(map(len, grid.ends.values()))
+    rows = {(kind, node): grid.slot_rows(kind, node) for kind in (MAP, REDUCE) for node in grid.open[kind]}
+    held, slots = _slot_terms(grid, rows)
+    slow = [_slow_terms(grid, position) for position in np.flatnonzero(problem.kind == REDUCE).tolist()]
+    pairs, paired = _paired(grid)
+    reduces, completed = len(slow), len(set(problem.tasks.tolist()) | set(grid.ends))
     return ModelSize(
         starts + ends + held + count + (not jobs),
-        whole_rows + tasks + len(grid.ends) + len(reduces) + completed + (0 if jobs else count),
-        terms + tasks + 1,
+        sum(map(len, rows.values()))
+        + held
+        + sum(number for number, _ in slow)
+        + pairs
+        + tasks
+        + len(grid.ends)
+        + reduces
+        + completed
+        + (0 if jobs else count),
+        slots + sum(terms for _, terms in slow) + paired + 3 * starts + 3 * ends + completed + 3 * count + 1,
     )
+
+
+def _slot_terms(grid: Grid, rows: dict[tuple[int, int], Ints]) -> tuple[int, int]:
+    """How many variables say that a reduce holds a slot, and how many terms the rows of slots and these take."""
+    problem, held, terms = grid.problem, 0, 0
+    for position, spans in enumerate(grid.spans):
+        kind = int(problem.kind[position])
+        for node, (starts, time) in spans.items():
+            ticks = rows[kind, node]
+            if kind == MAP:
+                terms += int((np.searchsorted(ticks, starts + time) - np.searchsorted(ticks, starts)).sum())
+                continue
+            late = ticks[ticks >= (starts[0] if len(starts) else NEVER)]
+            held += len(late)
+            ends = grid.ends[int(problem.tasks[position])]
+            begun, ended = (np.searchsorted(known, late, side="right") for known in (starts, ends))
+            terms += 2 * len(late) + int(begun.sum() + ended.sum())
+    for row, ends in grid.ends.items():
+        if row in grid.run_until:
+            ticks = rows[REDUCE, int(problem.instance.state.node[row])]
+            terms += int(np.searchsorted(ends, ticks, side="right").sum())
+    return held, terms
+
+
+def _slow_terms(grid: Grid, position: int) -> tuple[int, int]:
+    """How many rows make a reduce wait until enough maps have ended, and how many terms these have."""
+    job = int(grid.problem.jobs.of_task[grid.problem.tasks[position]])
+    maps = [starts + time for other in grid.maps.get(job, []) for starts, time in grid.spans[other].values()]
+    ends = np.sort(np.concatenate([*maps, np.zeros(0, dtype=np.int64)]))
+    ticks = np.array([instant for instant, _ in grid.needed(position)], dtype=np.int64)
+    own = sum(int(np.isin(starts, ticks).sum()) for starts, _ in grid.spans[position].values())
+    return len(ticks), own + int(np.searchsorted(ends, ticks, side="right").sum())
+
+
+def _paired(grid: Grid) -> tuple[int, int]:
+    """How many rows make a reduce end after a map, and how many terms these have."""
+    rows = terms = 0
+    for row, ends in grid.ends.items():
+        for other in grid.maps.get(int(grid.problem.jobs.of_task[row]), []):
+            rows += 1
+            terms += len(ends) + sum(len(starts) for starts, _ in grid.spans[other].values())
+    return rows, terms
 
 
 class Intervals:
@@ -204,8 +219,8 @@ class Intervals:
         self.model.start = {}
         for row, spans in zip(self.problem.tasks.tolist(), self.grid.spans, strict=True):
             own = {}
-            for node, (begin, number, _) in spans.items():
-                for instant in range(begin, begin + number):
+            for node, (instants, _) in spans.items():
+                for instant in instants.tolist():
                     name = f"start.{self._task[row]}.{self._node[node]}.{instant}"
                     own[node, instant] = self.model.add_variable(name, cat=pulp.LpBinary)
                     self.model.start[ids[row], (nodes[node], instant)] = own[node, instant]
@@ -213,20 +228,20 @@ class Intervals:
             self.model.addConstraint(pulp.lpSum(own.values()) == 1, f"task.{self._task[row]}")
 
     def _end(self, position: int) -> list[tuple[Any, int]]:
-        """Terms of the end of a task as its start and its time say, in steps."""
+        """Terms of the end of a task as its start and its time say, in ticks."""
         spans = self.grid.spans[position]
-        return [(start, instant + spans[node][2]) for (node, instant), start in self.starts[position].items()]
+        return [(start, instant + spans[node][1]) for (node, instant), start in self.starts[position].items()]
 
     def _add_ends(self) -> None:
         """Each reduce ends once, no sooner than its time after its start, and than each map of its job."""
         model, grid, job = self.model, self.grid, self.problem.jobs.of_task
         position_of = {row: position for position, row in enumerate(self.problem.tasks.tolist())}
         self.ends: dict[int, list[tuple[Any, int]]] = {}
-        for row, first in grid.ends.items():
+        for row, instants in grid.ends.items():
             name = self._task[row]
             own = [
                 (model.add_variable(f"end.{name}.{instant}", cat=pulp.LpBinary), instant)
-                for instant in range(first, grid.last + 1)
+                for instant in instants.tolist()
             ]
             self.ends[row] = own
             model.addConstraint(pulp.lpSum(end for end, _ in own) == 1, f"ends.{name}")
@@ -243,37 +258,33 @@ class Intervals:
         """No more tasks of a kind hold slots of a node than there are."""
         for kind in (MAP, REDUCE):
             own = np.flatnonzero(self.problem.kind == kind).tolist()
-            for node in self.grid.open[kind].tolist():
-                rows = self.grid.slot_rows(kind, node)
+            for node in self.grid.open[kind]:
+                rows = self.grid.slot_rows(kind, node).tolist()
                 terms: dict[int, list[Any]] = {instant: [] for instant in rows}
                 for position in own:
-                    span = self.grid.spans[position].get(node)
-                    if span is not None:
-                        self._hold(kind, position, node, span, terms)
+                    self._hold(kind, position, node, terms)
                 for instant in rows:
                     free, kept = self._free(kind, node, instant)
                     name = f"slots.{KINDS[kind]}.{self._node[node]}.{instant}"
                     self.model.addConstraint(pulp.lpSum(terms[instant]) - pulp.lpSum(kept) <= free, name)
 
-    def _hold(
-        self, kind: int, position: int, node: int, span: tuple[int, int, int], terms: dict[int, list[Any]]
-    ) -> None:
+    def _hold(self, kind: int, position: int, node: int, terms: dict[int, list[Any]]) -> None:
         """Say at which instants a task on a node holds a slot: of a reduce by variables."""
-        begin, number, time = span
-        starts = [self.starts[position][node, begin + offset] for offset in range(number)]
+        instants, time = self.grid.spans[position][node]
+        starts = [(instant, self.starts[position][node, instant]) for instant in instants.tolist()]
         if kind == MAP:
-            for offset, start in enumerate(starts):
-                for instant in range(begin + offset, begin + offset + time):
-                    terms[instant].append(start)
+            for tick, held in terms.items():
+                held += [start for instant, start in starts if instant <= tick < instant + time]
             return
         row = int(self.problem.tasks[position])
-        for instant in range(begin, self.grid.last):
-            mark = f"{self._task[row]}.{self._node[node]}.{instant}"
-            holds = self.model.add_variable(f"holds.{mark}", 0)
-            started = pulp.lpSum(starts[: instant - begin + 1])
-            ended = pulp.lpSum(end for end, step in self.ends[row] if step <= instant)
-            self.model.addConstraint(holds - started + ended >= 0, f"held.{mark}")
-            terms[instant].append(holds)
+        for tick, held in terms.items():
+            begun = [start for instant, start in starts if instant <= tick]
+            if begun:
+                mark = f"{self._task[row]}.{self._node[node]}.{tick}"
+                holds = self.model.add_variable(f"holds.{mark}", 0)
+                ended = pulp.lpSum(end for end, instant in self.ends[row] if instant <= tick)
+                self.model.addConstraint(holds - pulp.lpSum(begun) + ended >= 0, f"held.{mark}")
+                held.append(holds)
 
     def _free(self, kind: int, node: int, instant: int) -> tuple[int, list[Any]]:
         """Slots of a node that no running task holds at an instant, and the ends of some that may hold one."""
@@ -304,14 +315,12 @@ class Intervals:
         least = [0] * len(self.problem.jobs)
         for row, until in grid.run_until.items():
             least[int(job[row])] = max(least[int(job[row])], until)
-        scale = grid.step / tick_of(self.problem)
         self.completion = [
-            self.model.add_variable(f"completion.{name}", scale * begin)
-            for name, begin in zip(self._job, least, strict=True)
+            self.model.add_variable(f"completion.{name}", begin) for name, begin in zip(self._job, least, strict=True)
         ]
         ends = {row: self._end(position) for position, row in enumerate(self.problem.tasks.tolist())} | self.ends
         for row, terms in ends.items():
-            end = pulp.LpAffineExpression([(variable, scale * step) for variable, step in terms])
+            end = pulp.LpAffineExpression(terms)
             self.model.addConstraint(self.completion[int(job[row])] - end >= 0, f"completed.{self._task[row]}")
 
 
@@ -333,8 +342,9 @@ def started_intervals(model: Any, problem: ScheduleProblem, schedule: Schedule) 
     names = problem.instance.cluster.node_ids.tolist()
     nodes, starts = early.nodes[problem.tasks].tolist(), early.starts[problem.tasks].tolist()
     place = {
-        task: (names[node], grid.steps(start))
+        task: (names[node], (start - problem.now) // grid.step)
         for task, node, start in zip(ids, nodes, starts, strict=True)
         if node != NONE
     }
-    yield from ((variable, int(place.get(task) == at)) for (task, at), variable in model.start.items())
+    if all(entry in model.start for entry in place.items()):
+        yield from ((variable, int(place.get(task) == at)) for (task, at), variable in model.start.items())

@@ -331,5 +331,7 @@ def started_counts(model: Any, problem: ScheduleProblem, schedule: Schedule) -> 
     table = Timetable(problem)
     counted, starts = _indices(table)
     held = counts_of(table, schedule)
+    if not held.starts:
+        return
     yield from ((variable, held.counted.get(counted[key], 0)) for key, variable in model.counted.items())
     yield from ((variable, held.starts.get(starts[key], 0)) for key, variable in model.start.items())

@@ -67,7 +67,7 @@ def dealt(table: Timetable, counts: Counts) -> Schedule:
 
 
 def counts_of(table: Timetable, schedule: Schedule) -> Counts:
-    """The counts of a schedule, as early as it can be; without tasks at instants or on nodes that are not counted."""
+    """The counts of a schedule, as early as it can be; none where it ends later than the timetable goes."""
     problem = table.problem
     early = as_early(problem, schedule)
     nodes = early.nodes[problem.tasks].tolist()
@@ -87,7 +87,8 @@ def counts_of(table: Timetable, schedule: Schedule) -> Counts:
             else:
                 near = (group for group in reversed(each.groups) if node in table.groups[group].nodes)
                 group = next(near)
-            if tick in allowed[group]:
-                counted[number, group] += 1
-                starts[group, pool_of[each.kind, node], tick] += 1
+            if tick not in allowed[group]:
+                return Counts({}, {})
+            counted[number, group] += 1
+            starts[group, pool_of[each.kind, node], tick] += 1
     return Counts(counted, starts)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import random
 from collections.abc import Sequence
 from fractions import Fraction
 from math import prod
 
 import pytest
-from schedule_drawn import Oracle, Starts, Text, document
+from schedule_drawn import Oracle, Starts, Text, document, whole
 
 import optsched
 from optsched.errors import TooLarge, UsageError
@@ -23,23 +22,6 @@ from optsched.searches.enumeration import best_decision
 from optsched.searches.schedule_enumeration import semi_active
 
 PROBLEMS = {"makespan": Oracle.makespan, "job-times": Oracle.job_times}
-
-
-def whole(seed: int, tasks: int) -> Text:
-    """A drawn instance file with small whole numbers, so that every start that matters is one."""
-    text, chance = document(seed, tasks), random.Random(seed)
-    text["time"] = chance.choice([0, 1, -1])
-    for job in text["jobs"]:
-        if "arrival" in job:
-            job["arrival"] = chance.choice([-1, 0, 1, 2])
-    for task in text["tasks"]:
-        if "times" in task:
-            task["times"] = {level: chance.choice([0, 1, 2, 3]) for level in task["times"]}
-        else:
-            task["duration"] = chance.choice([0, 1, 2])
-        if "start" in task:
-            task["start"] = text["time"] - chance.choice([0, 1])
-    return text
 
 
 def starts_on_the_grid(oracle: Oracle) -> list[list[tuple[str, Fraction]]]:

@@ -1,0 +1,56 @@
+"""The compact models of the problems over time: labels, and what they share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from over_time import both
+
+from optsched import models
+from optsched.errors import TooLarge
+from optsched.instances.files import from_document
+from optsched.models.schedules import job_labels
+from optsched.problems import JobTimes
+from optsched.searches.schedule_enumeration import semi_active
+from optsched.solvers.algebraic import solve_pulp, solve_pyomo
+from optsched.solvers.profiles import Profile
+
+
+def test_task_without_a_job_and_a_job_of_its_name() -> None:
+    """Tests that labels differ where a task that is its own job is called as a job is."""
+    tasks = [{"id": "x", "duration": 1}, {"id": "t", "job": "x", "duration": 1}]
+    instance: Any = from_document(
+        {"format": "optsched/1", "nodes": [{"id": "a"}], "jobs": [{"id": "x"}], "tasks": tasks}
+    )
+    assert job_labels(JobTimes(instance)) == ["x", "x_"]
+
+
+@pytest.mark.parametrize("seeds", [range(6), pytest.param(range(6, 80), marks=pytest.mark.thorough)])
+def test_both_models_have_the_optimum_of_enumeration(seeds: range) -> None:
+    """Tests values, decoded schedules, sizes and starts of the compact and the literal model on drawn instances."""
+    exact = Profile("exact", node_limit=10_000)
+    for problem, best in both(seeds):
+        module = models.module(problem.name)
+        nodes, starts = next(decided for value, decided in semi_active(problem) if value[0] == best)
+        for build, solver in ((module.build_pyomo, solve_pyomo), (module.build_pulp, solve_pulp)):
+            model = build(problem)
+            outcome = solver(model, exact, module.start_values(model, problem, problem.schedule(nodes, starts)))
+            assert outcome.objective == pytest.approx(float(best) * module.objective_units(problem), abs=1e-5)
+            assert problem.evaluate(module.decode(model, problem)) == (best,)
+
+
+def test_literal_model_is_refused_where_it_is_too_large() -> None:
+    """Tests that more variables than are allowed are refused before they are made."""
+    problem, _ = next(both(range(20, 40)))
+    with pytest.raises(TooLarge, match="literal makespan model would have"):
+        models.module("makespan").build_pulp(problem, max_variables=0)
+
+
+def test_models_without_slots_have_no_size() -> None:
+    """Tests that sizes can be asked of a problem for which there is no schedule."""
+    instance: Any = from_document(
+        {"format": "optsched/1", "nodes": [{"id": "a", "slots": 0}], "tasks": [{"id": "t", "duration": 1}]}
+    )
+    module, problem = models.module("job-times"), JobTimes(instance)
+    assert module.compact_size(problem).variables == module.literal_size(problem).variables == 0

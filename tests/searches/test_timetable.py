@@ -1,0 +1,114 @@
+"""Timetables: which tasks, nodes and instants are told apart, by hand, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from over_time import both
+
+from optsched.errors import TooLarge
+from optsched.instance import MAP, REDUCE
+from optsched.instances.files import from_document
+from optsched.problems import JobTimes, Makespan
+from optsched.searches import timetable
+from optsched.searches.timetable import Timetable
+
+
+def posed(tasks: list[dict[str, Any]], nodes: list[dict[str, Any]], **more: Any) -> Any:
+    """An instance file with the jobs that its tasks name."""
+    jobs = [{"id": job} for job in dict.fromkeys(task["job"] for task in tasks if "job" in task)]
+    return from_document({"format": "optsched/1", "nodes": nodes, "jobs": jobs, "tasks": tasks, **more})
+
+
+RACKS = [{"id": name, "rack": rack} for name, rack in zip("abcd", "rrss", strict=True)]
+
+
+def test_groups_of_a_task_with_three_times() -> None:
+    """Tests that a task is counted on its node, in its rack or anywhere, and that nodes without data are one pool."""
+    times = {"node": 10, "rack": 12, "off_rack": 15}
+    table = Timetable(Makespan(posed([{"id": "t", "replicas": ["a"], "times": times}], RACKS)))
+    places = [(group.level, group.place, group.nodes, group.time) for group in table.groups]
+    assert places == [("off_rack", -1, (0, 1, 2, 3), 15), ("rack", 0, (0, 1), 12), ("node", 0, (0,), 10)]
+    assert [pool.nodes for pool in table.pools] == [(0,), (1,), (2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("times", "levels"),
+    [
+        ((10, 12, 12), ["off_rack", "node"]),
+        ((10, 10, 12), ["off_rack", "rack"]),
+        ((7, 7, 7), ["off_rack"]),
+        ((12, 10, 15), ["node"] * 4),
+        ((0, 10, 15), ["node"]),
+    ],
+)
+def test_places_with_the_same_time_are_one(times: tuple[int, int, int], levels: list[str]) -> None:
+    """Tests levels with the same time, times that grow near the data, and a place where no time is taken."""
+    named = dict(zip(("node", "rack", "off_rack"), times, strict=True))
+    table = Timetable(Makespan(posed([{"id": "t", "replicas": ["a"], "times": named}], RACKS)))
+    assert [group.level for group in table.groups] == levels
+
+
+def test_instants_are_sums() -> None:
+    """Tests the instants of two tasks and a release: sums with each time no more often than there are tasks of it."""
+    tasks: list[dict[str, Any]] = [{"id": "s", "job": "j", "duration": 3}, {"id": "t", "duration": 5}]
+    table = Timetable(Makespan(posed(tasks, [{"id": "a"}])))
+    assert table.instants[MAP].tolist() == [0, 3, 5, 8]
+    assert [starts.tolist() for starts in table.starts] == [[0, 3, 5], [0, 3]]
+
+
+def test_reduces_may_start_their_time_before_maps_end() -> None:
+    """Tests that a reduce of 2 s may start so that it ends with the map of 5 s."""
+    tasks: list[dict[str, Any]] = [
+        {"id": "m", "job": "j", "duration": 5},
+        {"id": "r", "job": "j", "kind": "reduce", "duration": 2},
+    ]
+    table = Timetable(Makespan(posed(tasks, [{"id": "a", "reduce_slots": 1}]), slowstart=0))
+    reduces = [
+        starts.tolist() for group, starts in zip(table.groups, table.starts, strict=True) if group.kind == REDUCE
+    ]
+    assert reduces == [[0, 2, 3]]
+    assert (table.earliest, table.latest) == ([5], [5])
+
+
+def test_a_job_without_weight_may_end_when_all_have_run() -> None:
+    """Tests that the latest end is that of all tasks in turn where a weight of 0 sets no limit."""
+    tasks: list[dict[str, Any]] = [{"id": name, "job": name, "duration": 4} for name in "st"]
+    text = {
+        "format": "optsched/1",
+        "groups": [{"id": "g", "weight": 1}, {"id": "h", "weight": 0.5}],
+        "nodes": [{"id": "a"}],
+        "jobs": [{"id": "s", "group": "g"}, {"id": "t", "group": "h"}],
+        "tasks": tasks,
+    }
+    instance: Any = from_document(text)
+    problem = JobTimes(instance, weights="group")
+    assert Timetable(problem).latest == [6, 8]
+    problem.weights = (1, 0)
+    assert Timetable(problem).latest == [4, 8]
+
+
+def test_too_many_instants_and_starts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that times that are too fine are refused with their tick, and too many starts, too."""
+    tasks: list[dict[str, Any]] = [{"id": f"t{number}", "duration": 1 + 2.0**-number} for number in range(12)]
+    problem = Makespan(posed(tasks, [{"id": "a"}]))
+    monkeypatch.setattr(timetable, "MOST_INSTANTS", 500)
+    with pytest.raises(TooLarge, match=r"more than 500 instants .* multiples of 1e-06 s and jobs may end until 13.9"):
+        Timetable(problem)
+    monkeypatch.setattr(timetable, "MOST_INSTANTS", 10**6)
+    monkeypatch.setattr(timetable, "MOST_STARTS", 100)
+    with pytest.raises(TooLarge, match="more than 100 ways to start tasks"):
+        Timetable(problem)
+
+
+def test_earliest_and_latest_ends_hold_the_optimum() -> None:
+    """Tests that jobs may end between the two, and that starts are sorted and within them."""
+    for problem, _ in both(range(30)):
+        table = Timetable(problem)
+        assert all(early <= late for early, late in zip(table.earliest, table.latest, strict=True))
+        for group, starts in zip(table.groups, table.starts, strict=True):
+            assert len(starts)
+            assert (np.diff(starts) > 0).all()
+            assert starts[-1] + group.time <= table.latest[group.job]
