@@ -21,9 +21,11 @@ if TYPE_CHECKING:  # lists, so that mypy shows which module lacks what
         flow,
         flow_congestion,
         generalized_assignment,
+        job_times,
         latency,
         lsap,
         lsap_fairness,
+        makespan,
         min_cost_flow,
         traffic,
         transmission,
@@ -36,6 +38,7 @@ if TYPE_CHECKING:  # lists, so that mypy shows which module lacks what
 
     _OF_COSTS: list[ModelModule] = [fair_lsap, flow, flow_congestion, generalized_assignment, lsap, min_cost_flow]
     _OF_SHUFFLES: list[ModelModule] = [transmission, transmission_maps, transmission_reduces]
+    _OVER_TIME: list[ModelModule] = [job_times, makespan]
     _LIMITED: list[LimitedModelModule] = [latency, lsap_fairness, traffic, utility, worst_group]
 
 __all__ = ["module", "names"]

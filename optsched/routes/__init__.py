@@ -135,7 +135,7 @@ def solve(
         - `worst-group`: `thresholds` (limits on the mean: maximum flows, or HiGHS with three levels), `arrays`.
         - `min-cost-flow`: `arrays`, `cost-scaling`, `network-simplex`; the second first where there are many arcs and
           numba is installed.
-        - `latency` and `traffic`: `search`, `arrays`.
+        - `latency`, `traffic`, `makespan` and `job-times`: `search`, `arrays`.
         - `generalized-assignment`: `search` (assignment to slots where each node only counts its tasks, else a tree,
           with HiGHS where the tree is too large), `arrays`.
         - `transmission`: `search`; `utility`: `thresholds`; the others: `arrays`.
