@@ -36,10 +36,10 @@ __all__ = ["ScheduleSearch"]
 _STEPS, _EVERY = 300, 6
 
 #: For each job so many exchanges are tried at most, and so many in a row that gain nothing.
-_EXCHANGES, _PATIENCE = 200, 25
+_EXCHANGES, _PATIENCE = 400, 60
 
 #: So many placements of tasks in all: fewer exchanges are tried of large problems.
-_PLACEMENTS = 300_000
+_PLACEMENTS = 600_000
 
 #: Up to so many jobs times tasks there are list schedules, which look at all jobs for each task.
 _LISTED = 100_000
@@ -89,24 +89,24 @@ class ScheduleSearch:
 
     def run(self) -> None:
         """Search until bound and schedule meet, or all has been tried; OutOfTime at a deadline."""
-        for step in self._stages():
+        for _, step in self.stages():
             if self.closed:
                 return
             step()
 
-    def _stages(self) -> Iterator[Callable[[], None]]:
-        """What is done, in order."""
+    def stages(self) -> Iterator[tuple[str, Callable[[], None]]]:
+        """What is done in order, each by a name; a stage may be left out, but not what comes before it."""
         if len(self.problem.jobs) * len(self.problem.tasks) <= _LISTED:
-            yield self._by_lists
-        yield self._by_orders
-        yield self._by_windows
+            yield "lists", self._by_lists
+        yield "orders", self._by_orders
+        yield "windows", self._by_windows
         if isinstance(self.problem, JobTimes):
-            yield self._by_prices
+            yield "prices by time", self._by_prices
         else:
-            yield self._by_end_prices
-            yield self._by_node_prices
-            yield self._by_halving
-        yield self._by_exchanges
+            yield "prices by time", self._by_end_prices
+            yield "prices of nodes", self._by_node_prices
+            yield "halving", self._by_halving
+        yield "exchanges", self._by_exchanges
 
     # Schedules ----------------------------------------------------------------------------------------------------
 

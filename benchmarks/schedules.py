@@ -1,0 +1,136 @@
+"""What is proved of schedules: `makespan` and `job-times` at growing sizes, with the share that each bound closes.
+
+    python benchmarks/schedules.py [--seeds 3] [--seconds 60] [--size 20,2,240,12] [--reduces 0] [--hot 0] [--load 0.7]
+
+Jobs have sizes from a Pareto distribution and maps of one length each (6 to 30 s), which take a fifth longer in the
+rack of their data and half as long again beyond it; each block has three replicas in two racks. A table row is an
+instance: the value, the bound, the gap, processor seconds, and what each kind of bound proved in turn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+from collections.abc import Iterator, Sequence
+
+from optsched.deadline import deadline
+from optsched.errors import OutOfTime
+from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.problems import JobTimes, Makespan
+from optsched.problems.schedules import ScheduleProblem
+from optsched.searches.schedules import ScheduleSearch
+
+#: Nodes, slots of each, tasks, jobs.
+SIZES = ((20, 2, 240, 12), (60, 4, 1200, 40))
+
+LENGTHS = (6, 8, 10, 12, 15, 20, 24, 30)
+
+
+def shares(chance: random.Random, tasks: int, jobs: int) -> list[int]:
+    """So many tasks among jobs, each with one or more, by a Pareto distribution."""
+    weights = [chance.paretovariate(1.2) for _ in range(jobs)]
+    found = [max(1, round(tasks * weight / sum(weights))) for weight in weights]
+    while sum(found) != tasks:
+        over = sum(found) > tasks
+        job = max(range(jobs), key=found.__getitem__) if over else chance.randrange(jobs)
+        found[job] += -1 if over else 1
+    return found
+
+
+def drawn(seed: int, size: Sequence[int], reduces: int, hot: float, load: float) -> Instance:
+    """Jobs that arrive within `load` of the time that their maps take on all slots.
+
+    Parameters
+    ----------
+    hot
+        The share of blocks of which all replicas are on a quarter of the nodes.
+    """
+    nodes, slots, tasks, jobs = size
+    chance, racks = random.Random(seed), max(2, nodes // 10)
+    counts = shares(chance, tasks, jobs)
+    lengths = [chance.choice(LENGTHS) for _ in range(jobs)]
+    work = sum(count * length for count, length in zip(counts, lengths, strict=True))
+    arrival = sorted(round(chance.uniform(0, load * work / (nodes * slots))) for _ in range(jobs))
+    job = [of for of, count in enumerate(counts) for _ in range(count)]
+    replicas = [block(chance, nodes // 4 if chance.random() < hot else nodes, racks) for _ in job]
+    reduced = [of for of in range(jobs) for _ in range(reduces)]
+    workload = Workload(
+        [f"t{number}" for number in range(len(job) + len(reduced))],
+        job=job + reduced,
+        kind=[0] * len(job) + [1] * len(reduced),
+        replicas=Ragged.from_rows([*replicas, *([] for _ in reduced)]),
+        times=[[lengths[of], round(1.2 * lengths[of]), round(1.5 * lengths[of])] for of in job]
+        + [[2 * lengths[of]] * 3 for of in reduced],
+        job_ids=[f"j{number}" for number in range(jobs)],
+        arrival=[time - arrival[0] for time in arrival],
+    )
+    cluster = Cluster(
+        [f"n{number}" for number in range(nodes)],
+        slots=[slots] * nodes,
+        reduce_slots=[1] * nodes,
+        rack=[number % racks for number in range(nodes)],
+        rack_ids=[f"r{number}" for number in range(racks)],
+    )
+    return Instance(cluster, workload)
+
+
+def block(chance: random.Random, nodes: int, racks: int) -> list[int]:
+    """Three nodes, two of them in another rack than the first, where there are so many."""
+    first = chance.randrange(nodes)
+    others = [node for node in range(nodes) if node % racks != first % racks] or [first]
+    second = chance.choice(others)
+    third = chance.choice([node for node in range(nodes) if node % racks == second % racks])
+    return sorted({first, second, third})
+
+
+def rows(problem: ScheduleProblem, seconds: float) -> Iterator[str]:
+    """The cells of a row."""
+    search, began = ScheduleSearch(problem), time.process_time()
+    told = [f"counting {float(search.proof.claim):g}"]
+    try:
+        with deadline(seconds):
+            for name, step in search.stages():
+                if search.closed:
+                    break
+                before = search.proof.claim
+                step()
+                if search.proof.claim > before:
+                    told.append(f"{name} {float(search.proof.claim):g}")
+    except OutOfTime:
+        told.append("out of time")
+    bound = search.proof.claim
+    if search.value is None:
+        yield from (problem.name, "", f"{float(bound):g}", "", f"{time.process_time() - began:.1f}", ", ".join(told))
+        return
+    yield problem.name
+    yield f"{float(search.value):g}"
+    yield f"{float(bound):g}"
+    yield "proved" if search.closed else f"{100 * float((search.value - bound) / search.value):.1f} %"
+    yield f"{time.process_time() - began:.1f}"
+    yield ", ".join(told)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=3, help="instances of each size")
+    parser.add_argument("--seconds", type=float, default=60, help="time limit of each")
+    parser.add_argument("--size", action="append", help="nodes,slots,tasks,jobs; may be given more than once")
+    parser.add_argument("--reduces", type=int, default=0, help="reduces of each job")
+    parser.add_argument("--hot", type=float, default=0, help="share of blocks that are on a quarter of the nodes")
+    parser.add_argument("--load", type=float, default=0.7, help="arrivals are spread over so much of the work's time")
+    given = parser.parse_args(arguments)
+    sizes = [tuple(map(int, size.split(","))) for size in given.size] if given.size else SIZES
+    print("| nodes x slots x tasks, jobs | seed | problem | value | bound | gap | cpu s | bounds |")
+    print("|---|---|---|---|---|---|---|---|")
+    for size in sizes:
+        for seed in range(given.seeds):
+            instance = drawn(seed, size, given.reduces, given.hot, given.load)
+            for kind in (Makespan, JobTimes):
+                cells = [" x ".join(map(str, size[:3])) + f", {size[3]}", str(seed)]
+                print("| " + " | ".join([*cells, *rows(kind(instance), given.seconds)]) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
