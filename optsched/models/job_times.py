@@ -1,6 +1,6 @@
 """Models of `job-times`: every task on a slot over time, jobs soon over after they arrive.
 
-The compact model of `build_pyomo` has the components of `optsched.models.schedules`, and these.
+The compact model of `build_pyomo` has these components, and more: see the table in `optsched.models.schedules`.
 
 =================== ========================================================================================
 component           what it is

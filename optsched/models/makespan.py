@@ -1,6 +1,6 @@
 """Models of `makespan`: every task on a slot over time, the last end as early as possible.
 
-The compact model of `build_pyomo` has the components of `optsched.models.schedules`, and these.
+The compact model of `build_pyomo` has these components, and more: see the table in `optsched.models.schedules`.
 
 =================== ========================================================================================
 component           what it is

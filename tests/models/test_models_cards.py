@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from importlib import import_module
 
 import cards
 import pyomo.environ as pyo
@@ -33,7 +34,7 @@ def test_components(card: str) -> None:
     module = models.module(card)
     documented = module.__doc__ or ""
     for other in re.findall(r"see the table in `optsched\.models\.(\w+)`", documented.replace("\n", " ")):
-        documented += models.module(other).__doc__ or ""
+        documented += import_module(f"optsched.models.{other}").__doc__ or ""
     built = [module.build_pyomo(names["problem"])]
     if card == "latency":
         built.append(module.build_pyomo(names["loaded"], limit=8))

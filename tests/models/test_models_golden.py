@@ -36,6 +36,8 @@ EXAMPLES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "traffic-empty-datacenter-spread": ("traffic", "problem", {"limit": 2}),
     "generalized-assignment-knapsacks": ("generalized-assignment", "problem", {}),
     "min-cost-flow-negative-cycle": ("min-cost-flow", "problem", {}),
+    "makespan-two-nodes": ("makespan", "problem", {}),
+    "job-times-short-job": ("job-times", "problem", {}),
 }
 
 
