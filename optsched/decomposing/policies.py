@@ -33,7 +33,8 @@ class _Waiting:
     def __init__(self, problem: ScheduleProblem, view: View) -> None:
         instance = problem.instance
         times = problem.times.by_level
-        self._excess = dict(zip(problem.tasks.tolist(), (times - times.min(axis=1)[:, None]).tolist(), strict=True))
+        excess = (times - times.min(axis=1)[:, None]).tolist()
+        self._excess: dict[int, list[int]] = dict(zip(problem.tasks.tolist(), excess, strict=True))
         self._row = instance.task_index
         self._replicas, self._rack = instance.replicas, instance.cluster.rack.tolist()
         self._nodes = len(instance.cluster)
