@@ -151,8 +151,9 @@ def _solution_table(problem: AnyProblem, solution: Solution) -> Any:
     from optsched.placement import Placement
     from optsched.printing import Table, number, value
     from optsched.problems import Problem
-    from optsched.problems.base import stated
+    from optsched.problems.base import TaskProblem, stated
     from optsched.results import FEASIBLE, Termination
+    from optsched.schedule import Schedule
 
     proofs = {certificate.component: certificate for certificate in solution.certificates}
     rows = [
@@ -175,6 +176,9 @@ def _solution_table(problem: AnyProblem, solution: Solution) -> Any:
         rows.append((f"  {component.name} ({component.sense})", told))
     if isinstance(problem, Problem) and isinstance(solution.decision, Placement):
         rows.append(("placed", f"{solution.decision.placed} of {len(problem.tasks)} tasks"))
+    if isinstance(problem, TaskProblem) and isinstance(solution.decision, Schedule):
+        rows.append(("runs", f"{solution.decision.placed} of {len(problem.tasks)} tasks"))
+        rows += problem.told(solution.decision)
     rows.append(("route", f"{solution.route} in {solution.build_seconds + solution.solve_seconds:.3f} s"))
     rows.append(
         ("solver", " ".join(str(solution.solver[key]) for key in ("name", "version") if key in solution.solver))

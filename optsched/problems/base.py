@@ -600,6 +600,10 @@ class TaskProblem(BaseProblem[Instance, Decided]):
         """Idle slots of each node that a policy is offered, by kind of task, shape (nodes,); empty: it has no slots."""
         return MappingProxyType({})
 
+    def told(self, decision: Decided, /) -> list[tuple[str, str]]:
+        """What people are told of a feasible decision beside its value: names, and what they are."""
+        return []
+
     @property
     def due(self) -> int:
         """How many tasks the slots are to be filled with, where there are any."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from optsched.brief import counted
 from optsched.decimals import decimal
 from optsched.errors import Fault
 from optsched.instance import FINISHED, KINDS, Instance, Ints
@@ -74,6 +75,14 @@ class JobTimes(ScheduleProblem):
 
     def objective(self, schedule: Schedule, /) -> Value:
         return (self.total(self.completions(schedule)),)
+
+    def told(self, schedule: Schedule, /) -> list[tuple[str, str]]:
+        """The mean job time, and the longest, unweighted."""
+        times = (self.completions(schedule) - self.jobs.arrival).tolist()
+        if not times:
+            return []
+        mean, longest = sum(times) / len(times) / MICRO, max(times) / MICRO
+        return [("mean job time", f"{mean:.6g} s, of {counted(len(times), 'job')}; the longest {longest:.6g} s")]
 
     def total(self, completions: Any) -> Number:
         """The weighted sum of the times from arrival to these ends (microseconds, shape (jobs,)), in exact seconds."""

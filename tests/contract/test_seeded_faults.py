@@ -742,6 +742,7 @@ FAULTS: dict[str, Fault] = {
     ),
     "local tasks counted as remote": Fault(counts_swapped, "locality", has_data),
     "rivals that do not serve": Fault(rivals_that_do_not_serve, "rivals", has("rivals"), field="rivals"),
+    "no runner": Fault(said(runner=None), "heuristics", has("runner"), field="runner"),
     "known of another problem": Fault(
         part("known", instance="examples/negative-cycle"),
         "known",
