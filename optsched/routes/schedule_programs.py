@@ -14,7 +14,7 @@ from optsched.searches.timetable import best_list
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile
 
-__all__ = ["by_program"]
+__all__ = ["by_program", "by_small_program"]
 
 
 def by_program(call: Call[ScheduleProblem], profile: Profile, proved: Certificate) -> Solution:
@@ -38,9 +38,21 @@ def by_program(call: Call[ScheduleProblem], profile: Profile, proved: Certificat
         call.hold(lambda: (held, (proved,)))
         found = _by_arrays(call, profile, held) if call.route == "arrays" else call.by_model(profile, start=held)
         found.checked(problem)
+    return call.answered(found.decision or held, (_proof(problem, proved, found),), found)
+
+
+def by_small_program(
+    call: Call[ScheduleProblem], profile: Profile, held: Schedule, proved: Certificate
+) -> tuple[Found, Certificate]:
+    """What the compact program says, from a schedule on; and the better proof of the two, of which it gives a word."""
+    found = _by_arrays(call, profile, held).checked(call.problem)
+    return found, _proof(call.problem, proved, found)
+
+
+def _proof(problem: ScheduleProblem, proved: Certificate, found: Found) -> Certificate:
+    """The better of what is proved and what a program claims."""
     weights = [Fraction(weight).denominator for weight in getattr(problem, "weights", ())]
-    certificate = proof_of(problem, proved, found, MICRO * lcm(*weights))
-    return call.answered(found.decision or held, (certificate,), found)
+    return proof_of(problem, proved, found, MICRO * lcm(*weights))
 
 
 def _by_arrays(call: Call[ScheduleProblem], profile: Profile, start: Schedule) -> Found:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from optsched.errors import TooLarge
@@ -9,7 +11,7 @@ from optsched.problems.schedules import ScheduleProblem
 from optsched.results import Certificate, Proof, Solution
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Held
-from optsched.routes.schedule_programs import by_program
+from optsched.routes.schedule_programs import by_program, by_small_program
 from optsched.schedule import Schedule
 from optsched.searches.job_placing import JobPlacing
 from optsched.searches.schedule_enumeration import semi_active
@@ -24,13 +26,16 @@ ROUTES = ("search", "arrays", *MODELS, "brute-force")
 #: Where bound and schedule do not meet, so many orders of tasks on nodes are all tried.
 _ORDERS = 20_000
 
+#: Up to so many tasks the compact program has so many nodes where there are more orders.
+_PROGRAM, _NODES = 60, 500
+
 
 def by_route(call: Call[ScheduleProblem], profile: Profile) -> Solution:
     """By the call's route."""
-    return _by_search(call) if call.route == "search" else by_program(call, profile, cheap_proof(call.problem))
+    return _by_search(call, profile) if call.route == "search" else by_program(call, profile, cheap_proof(call.problem))
 
 
-def _by_search(call: Call[ScheduleProblem]) -> Solution:
+def _by_search(call: Call[ScheduleProblem], profile: Profile) -> Solution:
     """By bounds and schedules from the quickest on; what these leave open of a small problem is enumerated."""
     problem = call.problem
     if not len(problem.tasks):
@@ -46,6 +51,11 @@ def _by_search(call: Call[ScheduleProblem]) -> Solution:
             if optimum is not None:
                 held, proof = optimum
                 return call.solution(held, (proof,), None, "all schedules tried", solver, built)
+            if search.best is not None and len(problem.tasks) <= _PROGRAM:
+                most = _NODES if profile.node_limit is None else min(_NODES, profile.node_limit)
+                small = replace(profile, node_limit=most)
+                found, proof = by_small_program(call, small, search.best, search.proof)
+                return call.answered(found.decision or search.best, (proof,), found)
     if search.closed:
         told = "bound and schedule meet"
     return call.solution(search.best, (search.proof,), None, told, solver, built)

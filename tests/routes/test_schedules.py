@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from over_time import batch
 from schedule_drawn import document
 
 import optsched
 from optsched.instances.files import from_document
+from optsched.problems import JobTimes
 from optsched.results import Proof, Termination
 from optsched.routes import routes_of, solve
+from optsched.searches.schedules import ScheduleSearch
 
 
 @pytest.mark.parametrize("name", ["makespan", "job-times"])
@@ -22,3 +25,17 @@ def test_every_route_finds_the_optimum(name: str) -> None:
         for route in routes_of(problem):
             found = solve(problem, route=route)
             assert (found.termination, found.objective) == (tried.termination, tried.objective), (seed, route)
+
+
+@pytest.mark.thorough
+def test_what_bounds_leave_open_goes_to_the_program() -> None:
+    """Tests that the program closes an instance of too many orders, from the schedule of the search on, by its word."""
+    problem = JobTimes(batch(4))
+    search = ScheduleSearch(problem)
+    search.run()
+    assert not search.closed
+    assert search.value is not None
+    found = solve(problem)
+    assert (found.termination, found.certificates[0].kind) == (Termination.OPTIMAL, Proof.SOLVER)
+    assert found.objective is not None
+    assert search.proof.claim < found.objective[0] <= search.value
