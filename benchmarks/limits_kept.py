@@ -85,6 +85,8 @@ HARD: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
     ],
     "generalized-assignment": [("generalized-assignment", {"nodes": 40, "tasks": 800}, {})],
     "min-cost-flow": [("min-cost-flow", {"nodes": 20_000, "arcs": 200_000}, {})],
+    "makespan": [("makespan", {"nodes": 60, "tasks": 1200, "reduces": 60, "slots": 4}, {})],
+    "job-times": [("job-times", {"nodes": 60, "tasks": 1200, "reduces": 60, "slots": 4, "jobs": 20}, {})],
 }
 
 #: Seconds after its limit at which a run is killed, and the time that a run with a limit on memory has.

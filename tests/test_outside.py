@@ -108,7 +108,7 @@ def test_problem_from_outside(installed: CommandLine, drawn: str, tmp_path: Path
     """Tests that a package's problem is listed, described, solved by enumeration, certified, bounded and measured."""
     names = [entry["name"] for entry in installed.json("list", "problems")]
     assert names == list(PROBLEMS)
-    assert names[-2:] == ["min-cost-flow", "consolidation"]
+    assert names[-2:] == ["job-times", "consolidation"]
     described = installed.json("describe", drawn)["problems"]
     assert {"name": "consolidation", "applies": True, "missing_count": 0, "missing": []} in described
     solution = str(tmp_path / "solution.json")

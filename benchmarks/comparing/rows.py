@@ -287,6 +287,24 @@ _SERIES: dict[str, list[_Series]] = {
             "anchors": [(100_000, {"nodes": 10_000, "arcs": 100_000})],
         }),
     ],
+    "makespan": [
+        ("", "makespan", {}, {
+            "small": [
+                (count, {"nodes": count // 12, "tasks": count, "reduces": count // 10, "jobs": 8, "slots": 2})
+                for count in (60, 240)
+            ],
+            "anchors": [(1200, {"nodes": 60, "tasks": 1200, "reduces": 60, "jobs": 20, "slots": 4})],
+        }),
+    ],
+    "job-times": [
+        ("", "job-times", {}, {
+            "small": [
+                (count, {"nodes": count // 12, "tasks": count, "reduces": count // 10, "jobs": 8, "slots": 2})
+                for count in (60, 240)
+            ],
+            "anchors": [(1200, {"nodes": 60, "tasks": 1200, "reduces": 60, "jobs": 20, "slots": 4})],
+        }),
+    ],
 }  # fmt: skip
 
 

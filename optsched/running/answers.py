@@ -91,7 +91,7 @@ def schedule_from(answer: Any, problem: TaskProblem[Schedule]) -> Schedule:
     >>> from optsched.problems import Makespan
     >>> problem = Makespan(Instance(Cluster(["a"]), Workload(["t"], duration=[2])))
     >>> schedule_from(problem.schedule([0], [0]), problem)
-    Schedule: 1 of 1 task runs
+    <Schedule: 1 of 1 task run>
     >>> schedule_from(["a"], problem)
     Traceback (most recent call last):
     optsched.errors.HeuristicFailed: answered a list; give a Schedule: problem.schedule(nodes, starts)

@@ -94,7 +94,7 @@ def best_decision(problem: AnyProblem, most: int = MOST_PLACEMENTS) -> tuple[Val
     >>> from optsched.instance import Cluster, Instance, Workload
     >>> from optsched.problems.makespan import Makespan
     >>> best_decision(Makespan(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[20, 10]))))
-    ((30,), Schedule: 2 of 2 tasks run)
+    ((30,), <Schedule: 2 of 2 tasks run>)
     """
     if isinstance(problem, Problem):
         placed = best_placement(problem, most)

@@ -51,7 +51,7 @@ def run_posed(
     >>> from optsched.instance import Cluster, Instance, Workload
     >>> from optsched.problems import Makespan
     >>> problem = Makespan(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[2, 3])))
-    >>> problem.evaluate(run_posed(problem, heuristic("fifo"), {}, heartbeat=0).schedule)
+    >>> problem.evaluate(run_posed(problem, heuristic("dl"), {}, heartbeat=0).schedule)
     (5,)
     """
     clocked = on_the_clock(problem.instance)

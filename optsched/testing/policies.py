@@ -24,7 +24,7 @@ from optsched.heuristics import AnyHeuristic, heuristic
 from optsched.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, Ints, State, Workload
 from optsched.instances.generate import FAMILIES, generate
 from optsched.placement import NONE
-from optsched.problems import Problem
+from optsched.problems.base import TaskProblem
 from optsched.running.answers import tasks_from
 from optsched.running.base import HELD, Event, Offer, View
 from optsched.running.known import Known
@@ -152,7 +152,7 @@ class History:
 
     hearing: Event | None = None
 
-    def __init__(self, problem: Problem, policy: Any, seed: int, told: Callable[[Event], None]) -> None:
+    def __init__(self, problem: TaskProblem[Any], policy: Any, seed: int, told: Callable[[Event], None]) -> None:
         self._rng, self._told = np.random.default_rng([seed, 1]), told
         self.known, self.policy, self.dice = Known(problem, self._held(problem)), policy, Dice(seed)
         self._reads = np.random.default_rng([seed, 2])
@@ -160,7 +160,7 @@ class History:
         self._slots = np.stack([cluster.slots, cluster.reduce_slots], axis=1)
         _of(policy, "start")(self.known.view, self.dice)
 
-    def _held(self, problem: Problem) -> Ints:
+    def _held(self, problem: TaskProblem[Any]) -> Ints:
         """Of the jobs that wait with reduces, those of every second or so may not start them yet."""
         workload = problem.instance.workload
         jobs = self._rng.random(len(workload.job_ids) + 1) < 0.5
@@ -373,23 +373,23 @@ def _expect_numbers(seeds: Any, problems: Any, steps: Any) -> None:
         )
 
 
-def _posed(name: str, seed: int) -> Problem | None:
+def _posed(name: str, seed: int) -> TaskProblem[Any] | None:
     """The problem on a snapshot of ours, or where that lacks its fields on an instance of its own family."""
     record = registry.record(name)
     kind: Any = record.problem_class
-    if not issubclass(kind, Problem):
+    if not issubclass(kind, TaskProblem):
         return None
     instance = drawn_snapshot(seed)
     if kind.applies(instance):
         family = record.family if record.family in FAMILIES else None
         drawn = generate(family, seed=seed, **record.sizes) if family else None
         return kind(drawn) if isinstance(drawn, Instance) else None
-    posed: Problem = kind(instance)
+    posed: TaskProblem[Any] = kind(instance)
     return posed
 
 
 def _live(
-    make: Callable[..., Any], problem: Problem, seed: int, steps: int, place: str, parameters: dict[str, Any]
+    make: Callable[..., Any], problem: TaskProblem[Any], seed: int, steps: int, place: str, parameters: dict[str, Any]
 ) -> None:
     """One history, and a comparison after each event."""
     number, last = 0, "start"

@@ -39,6 +39,8 @@ PINNED = {
     "utility": "a4c77c690559969f7aef97000b16f6dbb428d635c3d33a7d5f063de6fdd3474c",
     "traffic": "f76ac33dd812e2e15f93e13e561a744ede10c2888398964ab3e4e09be350eaa6",
     "mixed": "b8458008f582a0b458427809d0520838c7c77df65ccfafba801146de2c8c8893",
+    "makespan": "dfb7a0c754105cd32f7d7cbb72f5ea7c2ca59b3b6e6acd88c96cabd0b8740e3a",
+    "job-times": "6d2dc1a3a07f5a1ca125dd411d3996529c1b93c7ad1a9bd17bb2c97efd8cad20",
     "planted-lsap": "f8ba3f1910e4754a77d05e10dd0732062213c1af181f70cd744b7a4f3c25e793",
     "planted-fair-lsap": "f80607d892cbff8be2f70b5a9e75f83da8cdfaf9bcbf1edef60535183214643f",
     "planted-latency": "64014e3a108be4437c94487819f908b4903ed119e3e1ec9e5c27ec13b4901cce",

@@ -42,7 +42,8 @@ def test_problems_by_name() -> None:
     """Tests that a name gives its problem, and an unknown one the nearest."""
     placed = ["lsap", "fair-lsap", "lsap-fairness", "worst-group", "flow", "flow-congestion", "latency"]
     both_stages = ["transmission-maps", "transmission-reduces", "transmission", "utility", "traffic"]
-    assert list(PROBLEMS) == [*placed, *both_stages, "generalized-assignment", "min-cost-flow"]
+    over_time = ["makespan", "job-times"]
+    assert list(PROBLEMS) == [*placed, *both_stages, "generalized-assignment", "min-cost-flow", *over_time]
     assert isinstance(problem("latency", simple(), w_rem=5), Latency)
     assert problem_class("flow") is Flow
     with pytest.raises(UsageError, match='there is no problem "lsapp"; did you mean "lsap"'):
