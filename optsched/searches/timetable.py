@@ -259,7 +259,7 @@ class Timetable:
                 every.append(_Place("off_rack", -1, times[2], tuple(nodes)))
             for number in sorted(racks):
                 within = tuple(node for node in nodes if rack[node] == number)
-                if any(level[node] for node in within) and not (every and every[0].time == times[1]):
+                if any(level[node] for node in within) and not (2 in level.values() and times[2] == times[1]):
                     every.append(_Place("rack", number, times[1], within))
             for node in (node for node in nodes if not level[node]):
                 if all(place.time > times[0] for place in every if node in place.nodes):

@@ -34,6 +34,14 @@ def test_groups_of_a_task_with_three_times() -> None:
     assert [pool.nodes for pool in table.pools] == [(0,), (1,), (2, 3)]
 
 
+def test_each_rack_with_data_is_a_place() -> None:
+    """Tests that a task with data in both racks there are has a place in each, and so on every node."""
+    times = {"node": 10, "rack": 12, "off_rack": 15}
+    table = Timetable(Makespan(posed([{"id": "t", "replicas": ["a", "c"], "times": times}], RACKS)))
+    assert {node for group in table.groups for node in group.nodes} == {0, 1, 2, 3}
+    assert sorted(group.level for group in table.groups) == ["node", "node", "rack", "rack"]
+
+
 @pytest.mark.parametrize(
     ("times", "levels"),
     [
