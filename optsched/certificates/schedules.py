@@ -10,7 +10,7 @@ import numpy as np
 from optsched.certificates.reading import as_mapping, denominator, integer, items, mapping, prices_of, shown
 from optsched.deadline import check
 from optsched.errors import CertificateInvalid
-from optsched.instance import KINDS, Ints
+from optsched.instance import KINDS, MAP, Ints
 from optsched.problems.completion_counts import cheap_limits, least_total, most_ended
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
@@ -168,6 +168,8 @@ def _window(problem: ScheduleProblem, entry: Mapping[str, Any]) -> Window:
         raise CertificateInvalid(f"to: must be after the beginning, and that 0 or more, not {begin} to {end}")
     if not 0 <= function <= _FUNCTIONS or tail < 0:
         raise CertificateInvalid(f"function: must be from 0 to {_FUNCTIONS}, and the tail 0 or more")
+    if tail and slots != KINDS[MAP]:
+        raise CertificateInvalid(f"tail: {slots}s have none, only maps that reduces wait for")
     prices = None
     if "node_prices" in entry:
         prices = np.maximum(prices_of(entry, "node_prices", problem.instance.node_index), 0)

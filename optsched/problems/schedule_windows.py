@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.instance import KINDS, REDUCE, Bools, Ints
+from optsched.instance import KINDS, MAP, REDUCE, Bools, Ints
 from optsched.problems.base import exact_product
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.service_times import NEVER
@@ -31,7 +31,7 @@ class Window(NamedTuple):
         Microseconds; tasks count that may not start before `begin`, and must end by `end`, which is later.
     tail
         0: all tasks of a job count. More: of the jobs whose reduces take as long after the maps that they wait for,
-        just so many maps count, those that take least.
+        just so many maps count, those that take least. Reduces have no tail: with one none of them counts.
     function
         0: tasks count as long as they are. k of 1 or more: by `lengths`.
     prices
@@ -84,11 +84,11 @@ def lengths(times: Ints, window: int, function: int) -> Ints:
 
 
 def too_short(problem: ScheduleProblem, window: Window) -> str | None:
-    """Why a window cannot be measured in 64 bits, or None: no count of one task may be past 2^60."""
+    """Why a window cannot be measured in 64 bits, or None: the count of a task that fits must be below 2^60."""
     price = 1 if window.prices is None else max(1, int(window.prices.max(initial=0)))
-    if (window.function + 1) * (window.end - window.begin) * price <= NEVER:
+    if (window.function + 1) * (window.end - window.begin) * price < NEVER:
         return None
-    return "prices, function and length of the window multiply to more than 2^60"
+    return "prices, function and length of the window multiply to 2^60 or more"
 
 
 def tails(problem: ScheduleProblem) -> Ints:
@@ -104,7 +104,7 @@ def counted(problem: ScheduleProblem, window: Window) -> Bools:
     """Which of `tasks` a window is about, but for its tail; shape (tasks,)."""
     found: Bools = (problem.kind == window.kind) & (problem.earliest_starts >= window.begin)
     if window.tail:
-        found &= tails(problem)[problem.jobs.of_task[problem.tasks]] >= window.tail
+        found &= (problem.kind == MAP) & (tails(problem)[problem.jobs.of_task[problem.tasks]] >= window.tail)
     return found
 
 

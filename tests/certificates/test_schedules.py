@@ -80,6 +80,8 @@ def test_windows_prove_the_next_instant() -> None:
         {"window": makespan_window(function=True)},
         {"window": makespan_window(function=10**7)},
         {"window": makespan_window(tail=-1)},
+        {"window": makespan_window(slots="reduce", tail=SECOND)},
+        {"window": makespan_window(to=2**20, node_prices={"n0": 2**40})},
         {"window": makespan_window(node_prices={"nowhere": 1})},
         {"window": makespan_window(node_prices=[1])},
         {"window": makespan_window(**{"from": -1})},

@@ -81,6 +81,25 @@ def test_tails_count_the_least_maps_that_reduces_wait_for() -> None:
     assert tails(Makespan(problem.instance, slowstart=0)).tolist() == [0]
 
 
+def test_reduces_have_no_tail() -> None:
+    """Tests that a window of reduces with a tail rules nothing out: they need not end before what comes after maps."""
+    workload = Workload(["m", "r"], job=[0, 0], kind=[0, 1], job_ids=["j"], duration=[1, 10])
+    problem = Makespan(Instance(Cluster(["a"], reduce_slots=[1]), workload))
+    second = 10**6
+    assert not ruled_out(problem, Window(REDUCE, 0, 2 * second, 10 * second))
+    assert ruled_out(problem, Window(REDUCE, 0, 2 * second))
+
+
+def test_what_fills_a_window_at_the_highest_price() -> None:
+    """Tests that a task that just fits is not taken for one that does not, where its price times length is 2^60."""
+    problem = Makespan(Instance(Cluster(["a"]), Workload(["t"], duration=[2**20 / 10**6])))
+    dearest = Window(MAP, 0, 2**20, prices=np.array([2**40]))
+    assert too_short(problem, dearest) is not None
+    dear = dearest._replace(prices=np.array([2**40 - 1]))
+    assert too_short(problem, dear) is None
+    assert not ruled_out(problem, dear)
+
+
 def test_windows_that_are_too_long() -> None:
     """Tests that what 64 bits cannot hold is told before it is computed."""
     problem = Makespan(batch(0))
