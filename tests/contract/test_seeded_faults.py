@@ -935,6 +935,9 @@ UNNEEDED: dict[str, set[str]] = {
     "fair-lsap, build_pulp": {"overflow"},
     "utility, build_pulp": {"table_reduces"},
     "flow, build_pulp": {"sink", "source", "unscheduled_node"},
+    "makespan, build_pyomo": {"ends_after_maps", "every_map"},
+    "makespan, build_pulp": {"ends_after_map"},
+    "job-times, build_pulp": {"ends_after_map"},
 }
 
 #: Halves of equations that the other rows imply: as many tasks as slots on both sides, supplies that add up to 0, a
@@ -981,6 +984,9 @@ IMPLIED: dict[str, set[str]] = {
     "traffic, build_pulp": {"hosted: above", "placed: above"},
     "min-cost-flow, build_pyomo": {"conservation: above", "conservation: below"},
     "min-cost-flow, build_pulp": {"node: above", "node: below"},
+    "makespan, build_pyomo": {"ended_by: below"},
+    "makespan, build_pulp": {"ends: below"},
+    "job-times, build_pulp": {"ends: below"},
 }
 
 
