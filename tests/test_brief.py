@@ -38,6 +38,7 @@ def nouns() -> dict[str, Any]:
     lsap = optsched.problem("lsap", generate("lsap", nodes=3, tasks=4))
     matrix = gap_matrix([lsap], {"rand" * 99: ("rand", {})})
     frontier = optsched.frontier(latency)
+    jobs = optsched.problem("job-times", "examples/order-of-jobs")
     seen: list[View] = []
 
     class Looks:
@@ -57,7 +58,8 @@ def nouns() -> dict[str, Any]:
         HEURISTICS["labl"], next(iter(waves("lsap", lsap.instance, "dl"))),
         Shuffle([0] * 999, [1] * 999, np.ones(999)), Pairs(cost=np.ones((99, 99))),
         Topology("links", links=tuple((str(end), "s", 1.0) for end in range(999))),
-        optsched.Schedule.of([(0, 5)] * 9000),
+        optsched.Schedule.of([(0, 5)] * 9000), optsched.simulate(jobs.instance, "dl"),
+        optsched.decompose(jobs, "dl", [0]),
         optsched.Sweep("gaps.sqlite" * 99, [{"record": None}] * 9000),
     ]  # fmt: skip
     return {type(noun).__name__: noun for noun in made}

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from optsched.drawing import draw
 from optsched.errors import InputError, MissingField, UsageError
+from optsched.explaining import explain
 from optsched.gaps import gap
 from optsched.heuristics import HEURISTICS
 from optsched.instance import Cluster, Instance, Ragged, Topology, Workload
@@ -154,3 +156,23 @@ def test_page() -> None:
     assert "<td>25 %</td>" in page
     named = replace(gap_matrix(posable(INSTANCE, ["lsap"]), {"dl": ("dl", {})}), instance="<i>")
     assert named._repr_html_().startswith("<p>&lt;i&gt;</p>")
+
+
+def test_schedules_and_placements_are_not_judged_by_each_other() -> None:
+    """Tests that a problem over time is a column where it is named, and says of whose runs it knows no schedule."""
+    problems = posable(load("examples/order-of-jobs"), ["lsap", "makespan"])
+    matrix = gap_matrix(problems, {"dl": ("dl", {}), "lsap-sched": ("lsap-sched", {})})
+    assert matrix["dl", "makespan"].reason is None
+    assert matrix["dl", "makespan"].ran_in == "makespan"
+    assert matrix["lsap-sched", "makespan"].reason == "no-schedule"
+    assert matrix["dl", "lsap"].ran_in == "lsap"
+    assert {posed.name for posed in posable(load("examples/order-of-jobs"))} == {"lsap", "latency"}
+
+
+def test_pictures_and_explanations_are_of_placements() -> None:
+    """Tests that what tells of placements alone says so of a problem over time, in one line."""
+    posed = problem("job-times", load("examples/order-of-jobs"))
+    with pytest.raises(UsageError, match="job-times decides when tasks run: explain is of gaps"):
+        explain(posed, "dl")
+    with pytest.raises(UsageError, match="job-times decides when tasks run: a picture of a snapshot"):
+        draw(posed, "dl")

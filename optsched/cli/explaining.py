@@ -103,8 +103,11 @@ def explain(
     arguments.check_plot(target, "--to")
     if heuristic is not None and solution is not None:
         raise UsageError("explain takes the placement of a --heuristic, or that of a --solution: give one of them")
-    if not issubclass(problem_class(problem_name), Problem):
-        raise UsageError(f"{problem_name} has no heuristics: its decision is a flow, and there is nothing to explain")
+    kind = problem_class(problem_name)
+    if not issubclass(kind, Problem):
+        raise UsageError(
+            f"{problem_name} decides a {kind.decided.noun}: explain is of moves of tasks from node to node"
+        )
     limits, seconds = arguments.limited(profile, time_limit)
     choice = None if heuristic is None else choice_of(heuristic)
     posed, notes = pose(instance, problem_name, params)

@@ -84,8 +84,10 @@ def show(
     from optsched.cli.notes import Notes
     from optsched.cli.streams import replacing
     from optsched.drawing.figures import check_kind, picture, require
+    from optsched.drawing.scenes import placing
     from optsched.instance import Instance
     from optsched.problems import Problem
+    from optsched.problems.base import TaskProblem
     from optsched.studies.choices import chosen as choice_of
 
     kind = check_kind(target, "--to ")
@@ -95,6 +97,8 @@ def show(
     loaded = arguments.load_any(instance)
     held = [(path, _held(loaded, path)) for path in dict.fromkeys(solutions)]
     posed = _posed(loaded, problem_name, params, choices, held)
+    if isinstance(posed, TaskProblem):
+        placing(posed)
     if isinstance(posed, Problem):
         notes = Notes()
         notes.of(posed)

@@ -18,7 +18,7 @@ from optsched.network import FlowNetwork
 from optsched.placement import NetworkFlow, Placement
 from optsched.printing import value
 from optsched.problems import Problem
-from optsched.problems.base import BaseProblem
+from optsched.problems.base import BaseProblem, TaskProblem
 from optsched.results import Solution
 from optsched.running.answers import placement_from
 from optsched.solvers.profiles import Profile
@@ -82,6 +82,8 @@ def draw(
         return drawn([_on_instance(of, given) for given in placements] or [of_snapshot(of)])
     if isinstance(of, GapReport):
         return drawn(_scenes([of, *placements], placing(of.problem), of.reference))
+    if isinstance(of, TaskProblem):
+        placing(of)
     if isinstance(of, FlowNetwork | BaseProblem):
         return _network(of, placements, profile, time_limit)
     if placements:

@@ -227,7 +227,7 @@ def placing(problem: TaskProblem[Any]) -> Problem:
     """The problem, whose placements can be drawn on the cluster; UsageError for one that decides when tasks run."""
     if isinstance(problem, Problem):
         return problem
-    raise UsageError(f"{problem.name} decides when tasks run: draw its schedules by optsched.drawing.gantt")
+    raise UsageError(f"{problem.name} decides when tasks run: a picture of a snapshot does not show that")
 
 
 def of_report(report: GapReport, name: str = "") -> Scene:

@@ -91,7 +91,7 @@ def test_a_flow_is_refused() -> None:
     """Tests that a problem without placements is refused before anything is read."""
     result = run("explain", "no-such-file", "--problem", "min-cost-flow", "--heuristic", "dl")
     assert result.exit_code == 2
-    assert "min-cost-flow has no heuristics: its decision is a flow" in result.stderr
+    assert "min-cost-flow decides a flow: explain is of moves of tasks" in result.stderr
 
 
 def test_solution_without_a_placement(tmp_path: Path) -> None:
