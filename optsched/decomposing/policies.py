@@ -128,6 +128,11 @@ class Nearest(Policy):
     def __init__(self, problem: ScheduleProblem, other: Policy) -> None:
         self._problem, self._other = problem, other
         self.fills_nodes = bool(getattr(self._other, "fills_nodes", False))
+        self.waits_seconds = float(getattr(self._other, "waits_seconds", 0))
+
+    @property
+    def waits_rounds(self) -> int:  # type: ignore[override]  # the other policy may come to know it as it goes
+        return int(getattr(self._other, "waits_rounds", 0))
 
     def start(self, view: View, rng: np.random.Generator) -> None:
         self._waiting = _Waiting(self._problem, view)

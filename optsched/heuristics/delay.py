@@ -126,6 +126,13 @@ class DelayPolicy(JobPolicy):
         self._hadoop = hadoop_delay(len(view.cluster))
         super().start(view, rng)
 
+    @property
+    def waits_rounds(self) -> int:  # type: ignore[override]  # computed, since it depends on the nodes
+        """Skips that a job takes at most until it takes any slot; each round skips it once or more."""
+        auto = max(self._auto.values(), default=0)
+        known = {HADOOP: self._hadoop, AUTO: auto}
+        return sum(known[delay] if isinstance(delay, str) else int(delay) for delay in self.delays)
+
     def learn(self, tasks: Ints, view: View) -> None:
         maps = tasks[view.workload.kind[tasks] == MAP]
         self._maps.add(maps, view, view.workload.job[maps])

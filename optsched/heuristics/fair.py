@@ -176,6 +176,11 @@ class CapacityPolicy(JobPolicy):
             self._maps.give_back(task, view, int(view.workload.job[task]))
             self._in_rack.clear()
 
+    @property
+    def waits_rounds(self) -> int:  # type: ignore[override]  # computed, since it depends on the nodes
+        """Offers that a job lets pass at most for its reduces."""
+        return max(self._auto.values(), default=0) if self.reduce_delay == AUTO else int(self.reduce_delay)
+
     def memory(self) -> Any:
         """Of each job how many offers it let pass for its reduces, and how many it may."""
         return dict(self._skips), dict(self._auto)

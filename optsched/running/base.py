@@ -159,9 +159,14 @@ class Policy(Protocol):
     fills_nodes
         Whether a heartbeat of a node offers all its free slots, one after another; else each slot has its own
         heartbeat.
+    waits_seconds, waits_rounds
+        For how many seconds, and for how many rounds of offers, it may start nothing on purpose while nothing runs;
+        over time (`optsched.simulate`) it counts as starved only after that. They are looked at when that comes up.
     """
 
     fills_nodes: bool = False
+    waits_seconds: float = 0.0
+    waits_rounds: int = 0
 
     def start(self, view: View, rng: np.random.Generator) -> None:
         """Begin anew. A policy may be started more than once."""

@@ -31,6 +31,9 @@ __all__ = ["ARRIVED", "ENDED", "NEVER", "RELEASED", "STARTED", "Engine", "Rules"
 #: When ends what has not ended.
 NEVER = 2**60
 
+#: The most rounds of offers that a policy may let pass on purpose.
+_MOST_VAIN = 20_000
+
 #: What happens at an instant, in this order; then come heartbeats.
 _END, _WOKEN, _ARRIVAL, _CALL = range(4)
 
@@ -72,8 +75,7 @@ class Engine(Asked):
         What is driven: a `Stage`, or a problem that places maps and reduces.
     policy
         It is started anew. `appointments(instance)`, where it has one, gives pairs of a microsecond and a node at which
-        the node is offered, whether or not it has a free slot, and instead of heartbeats. `patience`, where it has one,
-        is for how many seconds it may let everything stand still on purpose.
+        the node is offered, whether or not it has a free slot, and instead of heartbeats.
     service
         Says how long tasks take.
     rules, seed, observers
@@ -124,7 +126,6 @@ class Engine(Asked):
         self._beats = Beats(nodes, rules.heartbeat, self.now, order) if beating else None
         #: Of the kinds of which it is known which nodes refuse slots, at which heartbeat they were asked for.
         self._refusals: dict[int, int] = {}
-        self._patience = round(float(getattr(policy, "patience", 0)) * MICRO)
         #: The heartbeat at which slots are offered next, unless something happens before.
         self._coming = 0
         #: In how many rounds, since when, and from which heartbeat on slots were offered and nothing has happened.
@@ -359,7 +360,7 @@ class Engine(Asked):
         if self._idle_from is None:
             self._idle_from = number
         rounds = (number - self._idle_from) // beats.nodes
-        if rounds >= MAX_IDLE_ROUNDS and self._stands_still and time >= self._idle_since + self._patience:
+        if rounds >= MAX_IDLE_ROUNDS and self._stands_still and rounds >= self._most_vain and time >= self._until:
             return None
         self._coming = number  # unless something happens before
         return time
@@ -372,9 +373,19 @@ class Engine(Asked):
             return self.now
         if not self._stands_still:
             return None
-        if self._patience and self.now < self._idle_since + self._patience:
-            return self._idle_since + self._patience
-        return self.now if self._vain < MAX_IDLE_ROUNDS else None
+        if self.now < self._until:
+            return self._until
+        return self.now if self._vain < MAX_IDLE_ROUNDS or self._vain < self._most_vain else None
+
+    @property
+    def _most_vain(self) -> int:
+        """Rounds of offers in which the policy may start nothing."""
+        return min(max(MAX_IDLE_ROUNDS, int(getattr(self._policy, "waits_rounds", 0)) + 1), _MOST_VAIN)
+
+    @property
+    def _until(self) -> int:
+        """Until when the policy may let everything stand still."""
+        return self._idle_since + round(float(getattr(self._policy, "waits_seconds", 0)) * MICRO)
 
     @property
     def _stands_still(self) -> bool:
@@ -448,4 +459,4 @@ class Engine(Asked):
     def _why(self) -> str:
         if self._calls is not None:
             return "the policy has no time and node for them"
-        return f"the policy started nothing in {MAX_IDLE_ROUNDS} rounds of offers while nothing ran"
+        return f"the policy started nothing in {self._most_vain} rounds of offers while nothing ran"

@@ -102,8 +102,8 @@ class EveryRound(Policy):
         self.period, self.on_free = _value("period", period, 0), _value("on_free", on_free, 1, integer=True)
         expect(problem_parameters, (Mapping, type(None)), "problem_parameters are a mapping")
         self._given, self._limit, self.parameters = dict(problem_parameters or {}), time_limit, parameters
-        #: Seconds for which it may let everything stand still: until the next round.
-        self.patience = float(self.period)
+        #: Until the next round it may let everything stand still.
+        self.waits_seconds = float(self.period)
 
     def check(self, instance: Instance) -> None:
         """Raise where the problem cannot be posed on an instance, or the heuristic lacks a field of it."""

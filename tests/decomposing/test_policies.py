@@ -18,6 +18,7 @@ from optsched.problems.makespan import Makespan
 from optsched.running.base import Policy
 from optsched.running.run import values_in_force
 from optsched.simulating import Levels, simulate
+from optsched.simulating.every_round import EveryRound
 
 
 def crossed(count: int = 4) -> Makespan:
@@ -33,6 +34,23 @@ class First(Policy):
 
     def offer(self, offer: Any, view: Any) -> tuple[int, ...]:
         return tuple(view.pending_of(offer.kind)[:1].tolist())
+
+
+def test_nearest_waits_as_long_as_the_other() -> None:
+    """Tests that whoever follows a policy that waits on purpose is given the time, and the offers, that it is."""
+    problem = crossed()
+    rounds = EveryRound("lsap-sched", problem="lsap", period=1000.0)
+    assert Nearest(problem, rounds).waits_seconds == 1000
+
+    class Waits(First):
+        waits_rounds = 250
+        passed = 0
+
+        def offer(self, offer: Any, view: Any) -> tuple[int, ...]:
+            self.passed += 1
+            return super().offer(offer, view) if self.passed > self.waits_rounds * 4 else ()
+
+    assert not simulate(problem.instance, Nearest(problem, Waits()), heartbeat=0).unfinished
 
 
 def test_nearest_of_the_same_job() -> None:

@@ -13,10 +13,11 @@ from timed_workloads import arriving
 
 from optsched.errors import HeuristicFailed, MissingField
 from optsched.heuristics import HEURISTICS
-from optsched.instance import FINISHED, Cluster, Instance, Ragged, Shuffle, State, Workload
+from optsched.instance import FINISHED, MAP, Cluster, Instance, Ragged, Shuffle, State, Workload
 from optsched.problems.makespan import Makespan
 from optsched.running.base import Event, Offer, Policy, View
 from optsched.schedule import MICRO
+from optsched.simulating import simulate
 from optsched.simulating.engine import ENDED, NEVER, RELEASED, STARTED, Engine, Rules
 from optsched.simulating.services import WAKE, Levels, Progress, Recorded, Service
 from optsched.simulating.stage import Stage
@@ -269,7 +270,7 @@ def test_patience() -> None:
     """Tests that a policy that says how long it may let everything stand still is given that time."""
 
     class Late(First):
-        patience = 1000.0
+        waits_seconds = 1000.0
 
         def offer(self, offer: Offer, view: View) -> Sequence[int]:
             return super().offer(offer, view) if offer.time >= 900 else ()
@@ -277,8 +278,59 @@ def test_patience() -> None:
     instance = on(lasting(1), slots=[1])
     assert run(instance, Late()).start == [900 * MICRO]
     assert run(instance, Late(), heartbeat=0).start == [1000 * MICRO]
-    Late.patience = 0.0
+    Late.waits_seconds = 0.0
     assert "started nothing" in said(instance, Late())
+
+
+@pytest.mark.parametrize("heartbeat", [0, 3 * MICRO])
+def test_offers_that_are_let_pass_on_purpose(heartbeat: int) -> None:
+    """Tests that a policy that says how many rounds of offers it may let pass is offered slots in all of them."""
+
+    class Waits(First):
+        waits_rounds = 250
+
+        def start(self, view: View, rng: np.random.Generator) -> None:
+            self.passed = 0
+
+        def offer(self, offer: Offer, view: View) -> Sequence[int]:
+            self.passed += 1
+            return super().offer(offer, view) if self.passed > self.waits_rounds else ()
+
+    instance = on(lasting(1), slots=[1])
+    engine = run(instance, Waits(), heartbeat=heartbeat)
+    assert (engine.end[0] < NEVER, engine.starved) == (True, False)
+    Waits.waits_rounds = 99
+    assert run(instance, Waits(), heartbeat=heartbeat).end[0] < NEVER
+
+    class Never(First):
+        waits_rounds = 2**60
+
+        def offer(self, offer: Offer, view: View) -> Sequence[int]:
+            return ()
+
+    assert "started nothing in 20000 rounds" in said(instance, Never(), Levels(), heartbeat=heartbeat)
+
+
+def test_what_a_policy_of_ones_own_calls_patience() -> None:
+    """Tests that an attribute with an everyday name is a policy's own."""
+
+    class Own(First):
+        patience = None
+
+    assert run(on(lasting(1), slots=[1]), Own()).end[0] < NEVER
+
+
+@pytest.mark.parametrize(("name", "heartbeat"), [("fair", 0), ("fair", 3), ("delay", 0)])
+def test_delays_that_take_many_rounds(name: str, heartbeat: float) -> None:
+    """Tests that a job waits out its delay where few of many nodes have slots, and starts on one of them then."""
+    nodes = 60
+    slots = [0, 1, *[0] * (nodes - 2)]
+    workload = Workload(["t"], job=[0], job_ids=["j"], replicas=Ragged.from_rows([[0]]), times=[[1, 2, 3]], kind=[MAP])
+    instance = Instance(Cluster([f"n{number}" for number in range(nodes)], slots=slots), workload)
+    values = {"D": 400} if name == "delay" else {}
+    found = simulate(instance, name, heartbeat=heartbeat, **values)
+    assert not found.unfinished
+    assert found.schedule.nodes.tolist() == [1]
 
 
 def test_arrivals_between_microseconds() -> None:
