@@ -400,6 +400,15 @@ def _difference(gap: float) -> str:
     return f"{gap:+.4g}" if gap else "0"
 
 
+def _unstarted(report: GapReport) -> str:
+    """How many tasks a run over time left waiting for ever; empty of a run in one snapshot."""
+    if report.run.schedule is None:
+        return ""
+    from optsched.brief import counted
+
+    return f": {report.waiting} of {counted(len(report.problem.tasks), 'task')} never started"
+
+
 def _note(group: Sequence[GapReport]) -> str:
     """What is odd about a row: errors, starvation, violations, what was out of time, and in how many of its runs."""
     notes: dict[str, int] = {}
@@ -409,7 +418,7 @@ def _note(group: Sequence[GapReport]) -> str:
         elif report.error is not None:
             note = "error: " + _shortened(report.error.splitlines()[0])
         elif report.run.starved:
-            note = "starved"
+            note = "starved" + _unstarted(report)
         elif not report.feasible:
             all_are = "" if report.reference.infeasible is None else ", as all placements are"
             note = f"infeasible{all_are}: " + _shortened("; ".join(map(str, report.violations[:2])))

@@ -37,7 +37,7 @@ JOBS = (".csv", ".parquet")
 @click.option(
     "--service",
     metavar="S[,K=V...]",
-    help="How long tasks take: levels (their times by locality), or recorded. By default levels.",
+    help="How long tasks take: levels (their times by locality; the default), transfer, rates or recorded.",
 )
 @click.option("--heartbeat", type=float, default=3, show_default=True, help="Seconds between a node's; 0: none.")
 @click.option(
@@ -63,7 +63,7 @@ JOBS = (".csv", ".parquet")
 @click.option(
     "--schedule",
     metavar="FILE.json",
-    help="Write what the one run did, too: node and start of each task.",
+    help="Write what the one run did as a schedule file, too: node and start of each task; FILE.npz is smaller.",
     shell_complete=completing.files,
 )
 @arguments.record_options
@@ -93,6 +93,7 @@ def simulate(
     Exit code 4 if a policy failed, or left tasks waiting for ever.
     """
     from optsched.cli.streams import collected, replacing
+    from optsched.instances.schedule_files import schedule_content
     from optsched.studies.choices import groups_of
 
     _check_jobs(jobs)
@@ -123,13 +124,15 @@ def simulate(
     def sink(write: Write) -> Sink[Simulation]:
         return _sink(str(form), write, output, given, repeats)
 
-    with nullcontext() if jobs is None else replacing(jobs) as file:
+    with (
+        nullcontext() if jobs is None else replacing(jobs) as file,
+        nullcontext() if schedule is None else replacing(schedule) as kept,
+    ):
         done = collected(found, sink, output, f"of {runs} runs", runs)
         if file is not None and jobs is not None:
             file.write(_jobs(done, jobs))
-    if schedule is not None:
-        (run,) = done
-        arguments.emit_json({"instance": run.instance.name, "schedule": run.schedule.to_dict(run.instance)}, schedule)
+        if kept is not None and schedule is not None:
+            kept.write(schedule_content(done[0].schedule, done[0].instance, schedule))
     for run in done:
         if run.unfinished and not run.starved:
             arguments.note(f"{run.instance.name}, {run.policy}: {run.unfinished}")

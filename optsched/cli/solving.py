@@ -207,9 +207,13 @@ def bounds(instance: str, problem_name: str, params: tuple[str, ...], form: str)
     """Every bound that is cheap to prove, with what it bounds."""
     from optsched.cli.notes import pose
     from optsched.printing import Table, number
+    from optsched.problems.base import stated
     from optsched.routes import bounds
 
-    found = bounds(pose(instance, problem_name, params)[0])
+    posed = pose(instance, problem_name, params)[0]
+    found = bounds(posed)
+    if (plain := stated(posed, "plainly_infeasible", None)) is not None:
+        arguments.note(f"{posed.name}: nothing is feasible: {plain}", "warning")
     if form == "json":
         names = ("name", "component", "value", "bounds", "source")
         arguments.emit_json([{name: getattr(bound, name) for name in names} for bound in found])

@@ -341,6 +341,8 @@ def custom(given: Any, name: str | None = None) -> Heuristic:
         owner = given if hasattr(given, "__qualname__") else type(given)
         name = f"{owner.__module__}:{owner.__qualname__}"
     offers = callable(getattr(given, "offer", None))
+    if not offers and isinstance(given, type):
+        raise UsageError(f"{name} is a class without offer(offer, view), which makes a policy; give it that method")
     if not offers and not callable(given):
         raise UsageError(
             f"{given!r} is no heuristic: give a name, a callable (problem, rng) -> placement, or a class with offer()"

@@ -13,6 +13,7 @@ from timed_workloads import arriving
 
 from optsched.cli.simulating import FIELDS
 from optsched.instances.files import load, save
+from optsched.instances.schedule_files import read_schedule
 from optsched.simulating import simulate
 
 
@@ -75,14 +76,25 @@ def test_files_of_jobs(day: Path, tmp_path: Path, suffix: str) -> None:
 
 
 def test_the_schedule_of_a_run(day: Path, tmp_path: Path) -> None:
-    """Tests that node and start of each task are written by their ids, of one run alone."""
-    path = tmp_path / "schedule.json"
-    assert run("simulate", str(day), "--policy", "dl", "--schedule", str(path)).exit_code == 0
+    """Tests that a schedule file is written, text or archive by its name, which solve takes, and of one run alone."""
     instance = load(day)
-    assert json.loads(path.read_text())["schedule"] == simulate(instance, "dl").schedule.to_dict(instance)
+    due = simulate(instance, "dl").schedule
+    for name in ("schedule.json", "schedule.npz"):
+        path = tmp_path / name
+        assert run("simulate", str(day), "--policy", "dl", "--schedule", str(path)).exit_code == 0
+        assert read_schedule(path, instance) == due
+    assert json.loads((tmp_path / "schedule.json").read_text())["format"] == "optsched-schedule/1"
     several = run("simulate", str(day), "--policy", "dl", "--repeats", "2", "--schedule", str(path))
     assert (several.exit_code, several.stderr.count("\n")) == (2, 1)
     assert "--schedule is of one run, and these are 2" in several.stderr
+
+
+def test_a_schedule_that_cannot_be_written_is_refused_first(day: Path, tmp_path: Path) -> None:
+    """Tests that a file in no folder is told before anything runs."""
+    path = tmp_path / "none" / "schedule.json"
+    done = run("simulate", str(day), "--policy", "dl", "--schedule", str(path))
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (3, "", 1)
+    assert f"{path}: cannot be written: No such file or directory" in done.stderr
 
 
 def test_runs_that_do_not_end(day: Path) -> None:

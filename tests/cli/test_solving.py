@@ -15,6 +15,7 @@ from command_line import PROGRAM, answer, run, solved
 from traffic_instances import posed
 
 import optsched
+from optsched.instance import Cluster, Instance, Workload
 from optsched.processes import memory
 from optsched.results import Limit, Solution, Termination
 
@@ -137,6 +138,16 @@ def test_bounds() -> None:
     assert [bound["name"] for bound in found] == ["l*", "l**", "l_flow", "least-work"]
     assert {bound["component"] for bound in found} == {"makespan", "work"}
     assert "l_flow" in run("bounds", "papers/labl-theorem1-a", "--problem", "latency").stdout
+
+
+def test_bounds_where_nothing_is_feasible(tmp_path: Path) -> None:
+    """Tests that a warning says why no value attains the bounds, and that the numbers stay data."""
+    path = tmp_path / "none.json"
+    workload = Workload(["t1"], duration=[5])
+    optsched.save(Instance(Cluster(["n1"], slots=[0]), workload), path)
+    done = run("bounds", str(path), "--problem", "makespan")
+    assert done.exit_code == 0
+    assert 'warning: makespan: nothing is feasible: no slot for a map ever becomes free, and task "t1"' in done.stderr
 
 
 def test_frontier() -> None:

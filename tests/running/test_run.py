@@ -132,6 +132,7 @@ def test_infeasible_answer_is_a_result(posed: Lsap) -> None:
         ("no.such:thing", 'there is no module "no.such"; install it, or put the folder'),
         ("math:hypott", 'there is no "hypott" in it; did you mean "hypot"?'),
         ("math:pi", "3.14.* is no heuristic"),
+        ("fractions:Fraction", r"fractions:Fraction is a class without offer\(offer, view\), which makes a policy"),
     ],
 )
 def test_what_is_no_heuristic(posed: Lsap, given: Any, complaint: str) -> None:

@@ -15,6 +15,7 @@ from optsched.heuristics import applicable, heuristic, run
 from optsched.instance import Cluster, Instance, Workload
 from optsched.instances.files import from_document
 from optsched.instances.generate import generate
+from optsched.printing import gap_table
 from optsched.problems import JobTimes, Lsap, Makespan
 from optsched.running.base import Offer, Policy, View
 from optsched.schedule import MICRO, Schedule
@@ -128,6 +129,7 @@ def test_policies_of_ones_own() -> None:
     lazy = gap(problem, Lazy, reference=reference)
     assert (lazy.status, lazy.waiting) == ("starved", 1)
     assert [entry.constraint for entry in lazy.violations] == ["every-task-runs"]
+    assert gap_table([("lazy", lazy)]).rows[0][-1] == "starved: 1 of 2 tasks never started"
     twice = gap(problem, Twice, reference=reference)
     assert twice.status == "failed"
     assert "which is no map that waits" in str(twice.error)
