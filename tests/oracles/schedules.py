@@ -68,9 +68,14 @@ class Makespan(Oracle):
         return micro(task["duration"] * factor)
 
     def arrival(self, task: Mapping[str, Any]) -> int:
-        """When a task's job arrives."""
+        """When a task's job arrives: at the snapshot at the latest, where a task of it has begun."""
         given = self.jobs[task["job"]].get("arrival") if "job" in task else None
-        return self.now if given is None else micro(given)
+        if given is None:
+            return self.now
+        begun = any(
+            other.get("state", "pending") != "pending" and self.job(other) == self.job(task) for other in self.tasks
+        )
+        return min(self.now, micro(given)) if begun else micro(given)
 
     def needed(self, task: Mapping[str, Any]) -> int:
         """How many maps of a reduce's job have to end, beside those that have, before it starts."""

@@ -88,11 +88,10 @@ def test_each_assertion_fails() -> None:
     assert "infeasible" in next(outcome.lines())
     assert outcome.cause is None
     assert not Check.of(nowhere, "papers/guo-fig2", "lsap", feasible=False, certify=True).planned().run().failed
-    by_maps = {"reduces": "fixed", "phase": "by-maps"}
-    table: Any = ("ras", "papers/ras-utility-table", "utility")
-    (breach,) = Check.of(*table, parameters=by_maps, certify=[]).planned().run().breaches
+    tried = Family("job-times", [0], {"nodes": 2, "tasks": 5, "jobs": 3, "replicas": 1, "reduces": 0, "slots": 1})
+    (breach,) = Check.of("dl", tried, "job-times", certify=[]).planned().run().breaches
     assert breach.told.startswith("the reference is not proved: ")
-    assert not Check.of(*table, parameters=by_maps, certify="solver").planned().run().failed
+    assert not Check.of("dl", tried, "job-times", certify="enumeration").planned().run().failed
 
 
 def test_what_it_raised() -> None:
