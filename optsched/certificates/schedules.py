@@ -64,8 +64,10 @@ def makespan_proof(problem: Makespan, certificate: Certificate, objective: Value
 
 def _after(problem: Makespan, priced: PricedTime, prices: TimePrices, by: int) -> Number:
     """The first value after so many steps, if tasks cannot all end within them; else what the longest job takes."""
-    paid = priced.paid_by(prices, by)
     latest = int(problem.earliest_completions.max(initial=problem.now))
+    if by >= priced.steps(prices.prices):
+        return seconds(latest - problem.now)
+    paid = priced.paid_by(prices, by)
     if paid is None or paid.units > 0:
         latest = max(latest, problem.next_end(problem.now + (by + 1) * prices.step))
     return seconds(latest - problem.now)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from optsched.deadline import check
 from optsched.instance import KINDS, MAP, Ints
 from optsched.problems.base import exact
 from optsched.problems.completion_counts import common_unit
@@ -35,7 +36,7 @@ _MOST = 2**57
 _STEPS = 10**6
 
 #: Costs that are compared: tasks one after another, of each class, times steps.
-_COUNTS = 10**9
+_COUNTS = 10**8
 
 
 @dataclass(frozen=True)
@@ -202,7 +203,8 @@ class PricedTime:
     def paid_by(self, given: TimePrices, by: int, traced: bool = False) -> Paid | None:
         """The same where all jobs end within `by` steps and pay for slots alone; None where one cannot.
 
-        If they pay more than all slots cost no schedule ends so soon.
+        If they pay more than all slots cost no schedule ends so soon. They never do within all `steps`, since all can
+        then run when slots cost nothing.
         """
         within = np.full(by + 1, _NEVER, dtype=np.int64)
         within[by] = 0
@@ -223,7 +225,7 @@ class PricedTime:
                 np.subtract.at(taken[kind], np.minimum(self._held[kind], steps), 1)
         for job, classes in enumerate(self._classes):
             cost = own(job)
-            chains = [self._chain(each, sums[each.kind]) for each in classes]
+            chains = [self._chain(each, sums[each.kind], traced) for each in classes]
             for each, chain in zip(classes, chains, strict=True):
                 cost = np.minimum(cost + self._priced(each, chain), _NEVER)
             end = int(np.argmin(cost))
@@ -234,13 +236,19 @@ class PricedTime:
                     self._trace(each, chain, end, sums[each.kind], taken[each.kind])
         return Paid(total, ends, [np.cumsum(column)[:-1] for column in taken])
 
-    def _chain(self, each: _Class, sums: Ints) -> list[Ints]:
-        """What 0, 1, ... tasks one after another on a slot cost at least, by the step at which all have ended."""
-        found = [np.zeros(len(sums), dtype=np.int64)]
-        for _ in range(self._waves(each)):
-            found.append(np.full(len(sums), _NEVER, dtype=np.int64))
+    def _chain(self, each: _Class, sums: Ints, traced: bool) -> dict[int, Ints]:
+        """What so many tasks one after another on a slot cost at least, by the step at which all have ended.
+
+        For as many as the fullest slot has, and one less; for all numbers from 0 on only if they are to be `traced`.
+        """
+        found = {0: np.zeros(len(sums), dtype=np.int64)}
+        for number in range(1, self._waves(each) + 1):
+            check()
+            found[number] = np.full(len(sums), _NEVER, dtype=np.int64)
             if each.length < len(sums):
-                found[-1][each.length :] = np.minimum.accumulate(_by_start(found[-2], each, sums))
+                found[number][each.length :] = np.minimum.accumulate(_by_start(found[number - 1], each, sums))
+            if not traced:
+                found.pop(number - 2, None)
         return found
 
     def _waves(self, each: _Class) -> int:
@@ -259,17 +267,17 @@ class PricedTime:
         spread = [(full, self.slots[each.kind] - more), (full + 1, more)]
         return [(number, slots) for number, slots in spread if number and slots]
 
-    def _priced(self, each: _Class, chain: list[Ints]) -> Ints:
+    def _priced(self, each: _Class, chain: dict[int, Ints]) -> Ints:
         """What the tasks of a class cost at least, by the step at which all have ended, and their tail."""
-        cost = np.zeros(len(chain[0]), dtype=np.int64)
-        barred = chain[-1] >= _NEVER
+        fullest = chain[self._waves(each)]
+        cost, barred = np.zeros(len(fullest), dtype=np.int64), fullest >= _NEVER
         for number, slots in self._spread(each):
             cost += slots * np.where(barred, 0, chain[number])
         cost[barred] = _NEVER
         tail = min(each.tail, len(cost))
         return np.concatenate([np.full(tail, _NEVER), cost[: len(cost) - tail]])
 
-    def _trace(self, each: _Class, chain: list[Ints], end: int, sums: Ints, taken: Ints) -> None:
+    def _trace(self, each: _Class, chain: dict[int, Ints], end: int, sums: Ints, taken: Ints) -> None:
         """Add where the tasks of a class run: so many where some start, and less where they end."""
         for number, slots in self._spread(each):
             clock = end - each.tail

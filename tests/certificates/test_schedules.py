@@ -108,6 +108,8 @@ def test_hostile_ends(by: Any) -> None:
         proved_bound(problem, Certificate("makespan", Proof.DUAL, 99, slot_prices(by=by)))
     late = Certificate("makespan", Proof.DUAL, 99, slot_prices(by=400))
     assert proved_bound(problem, late) == makespan_certificate(problem).claim
+    latest = Certificate("makespan", Proof.DUAL, 99, slot_prices(by=10**6))
+    assert proved_bound(problem, latest) == makespan_certificate(problem).claim
     early = Certificate("makespan", Proof.DUAL, 99, slot_prices(by=1))
     assert proved_bound(problem, early) == makespan_certificate(problem).claim > 2
 

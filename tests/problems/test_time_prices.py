@@ -10,6 +10,7 @@ from over_time import batch, proved
 
 from optsched.instance import Cluster, Instance, Workload
 from optsched.problems.job_times import JobTimes
+from optsched.problems.makespan import Makespan
 from optsched.problems.time_prices import PricedTime, TimePrices
 
 
@@ -67,6 +68,29 @@ def test_what_is_taken_is_what_is_paid_for() -> None:
     assert priced.units_of(priced.told(0, 1)) == 0
 
 
+def test_only_what_is_traced_is_kept_of_each_number_of_tasks() -> None:
+    """Tests that what many tasks on a slot cost takes no memory for every number of them, and is the same."""
+    many = Workload([f"t{n}" for n in range(40)], job=[0] * 40, duration=[3] * 40, job_ids=["j"])
+    priced = PricedTime(JobTimes(Instance(Cluster(["a"], slots=[1]), many)), 10**6)
+    given = TimePrices(10**6, 1, (np.arange(30, 0, -1), np.zeros(0, dtype=np.int64)))
+    (job,) = priced._classes
+    sums = np.arange(200)
+    assert sorted(priced._chain(job[0], sums, traced=False)) == [39, 40]
+    assert sorted(priced._chain(job[0], sums, traced=True)) == list(range(41))
+    assert priced.paid(given).units == priced.paid(given, traced=True).units
+
+
+def test_all_tasks_end_within_all_steps() -> None:
+    """Tests that prices never tell that tasks cannot end within as many steps as are looked at, whatever they are."""
+    chance = np.random.default_rng(3)
+    for problem, _ in proved(Makespan, range(20)):
+        priced = PricedTime(problem, 10**6)
+        given = TimePrices(10**6, 1, (chance.integers(0, 9, 7), chance.integers(0, 9, 7)))
+        paid = priced.paid_by(given, priced.steps(given.prices))
+        assert paid is not None
+        assert paid.units <= 0
+
+
 def test_prices_that_are_too_large() -> None:
     """Tests that what 64 bits, or time, do not allow is told before it is computed."""
     problem = JobTimes(batch(8))
@@ -76,6 +100,6 @@ def test_prices_that_are_too_large() -> None:
     assert "2^57" in str(priced.too_large(TimePrices(10**6, 2**56, (np.zeros(9, np.int64), none))))
     assert "2^57" in str(priced.too_large(TimePrices(10**6, 1, (np.full(60, 2**52), none))))
     assert "steps" in str(PricedTime(problem, 1).too_large(TimePrices(1, 1, (none, none))))
-    many = Workload([f"t{n}" for n in range(2000)], job=[0] * 2000, duration=[1e-6 * 400] * 2000, job_ids=["j"])
+    many = Workload([f"t{n}" for n in range(1000)], job=[0] * 1000, duration=[1e-6 * 400] * 1000, job_ids=["j"])
     long = PricedTime(JobTimes(Instance(Cluster(["a"]), many)), 1)
     assert "compared" in str(long.too_large(TimePrices(1, 1, (none, none))))
