@@ -18,10 +18,13 @@ from optsched.searches.schedule_enumeration import semi_active
 from optsched.searches.schedules import ScheduleSearch, cheap_proof
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ROUTES", "by_route", "plain"]
+__all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
 
 #: The default first.
 ROUTES = ("search", "arrays", *MODELS, "brute-force")
+
+#: From so many pairs of task and node on, building the program, or a program for prices, may overrun a deadline.
+OVERRUNS = {"arrays": 2_000, "search": 20_000}
 
 #: Where bound and schedule do not meet, so many orders of tasks on nodes are all tried.
 _ORDERS = 20_000
