@@ -8,6 +8,8 @@ from schedule_drawn import exactly
 
 from optsched.instance import Cluster, Instance, Workload
 from optsched.problems.job_times import JobTimes
+from optsched.problems.schedules import NEVER
+from optsched.schedule import Schedule
 
 
 def test_weights_of_groups() -> None:
@@ -27,3 +29,24 @@ def test_exact_times() -> None:
     problem = JobTimes(Instance(Cluster(["a"]), Workload(["t1", "t2", "t3"], duration=[0.1, 0.2, 1e8])))
     schedule = problem.schedule([0, 0, 0], [0, 100_000, 300_000])
     assert problem.evaluate(schedule) == (Fraction(1, 10) + Fraction(3, 10) + 10**8 + Fraction(3, 10),)
+
+
+def test_what_is_told_beside_the_sum() -> None:
+    """Tests the mean and the longest job time, and that nothing is told of no job."""
+    problem = JobTimes(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[1, 2])))
+    assert problem.due == 2
+    told = [("mean job time", "2 s, of 2 jobs; the longest 3 s")]
+    assert problem.told(problem.schedule([0, 0], [0, 1_000_000])) == told
+    nothing = JobTimes(Instance(Cluster(["a"]), Workload([])))
+    assert nothing.told(Schedule.empty(0)) == []
+
+
+def test_how_late_a_job_may_be() -> None:
+    """Tests that a job may lose what all of them lose, by its weight, and that one without weight may end whenever."""
+    workload = Workload(
+        ["t1", "t2", "t3"], job=[0, 1, 2], job_ids=["j1", "j2", "j3"], job_group=[0, 1, 2], duration=[1, 2, 3],
+        group_ids=["g1", "g2", "g3"], group_weight=[1, 2, 0],
+    )  # fmt: skip
+    problem = JobTimes(Instance(Cluster(["a"]), workload), weights="group")
+    ends = problem.completions(problem.schedule([0, 0, 0], [0, 1_000_000, 3_000_000]))
+    assert problem.latest_completions(ends).tolist() == [1_000_000 + 2_000_000, 2_000_000 + 1_000_000, NEVER]
