@@ -65,13 +65,12 @@ def semi_active(problem: ScheduleProblem, most: int = MOST_ORDERS) -> Iterator[T
     """
     if problem.plainly_infeasible is not None:
         return
+    if len(problem.tasks) > MOST_TASKS:  # of more tasks the number of orders alone may have more digits than fit a page
+        raise _too_large(problem, f"{len(problem.tasks):,} tasks", most)
     kinds = [_Kind(problem, kind) for kind in (MAP, REDUCE)]
     orders = prod(kind.orders for kind in kinds)
-    if len(problem.tasks) > MOST_TASKS or orders > most:
-        raise TooLarge(
-            f'{problem.name}: route "brute-force" would try up to {orders:,} orders of tasks on nodes; it takes up to '
-            f"{most:,}, of up to {MOST_TASKS} tasks; leave the route out and let optsched choose"
-        )
+    if orders > most:
+        raise _too_large(problem, f"up to {orders:,} orders of tasks on nodes", most)
     maps, reduces = kinds
     worth: dict[tuple[int, ...], Value] = {}
     for after, chosen in _undominated(problem, maps):
@@ -82,6 +81,14 @@ def semi_active(problem: ScheduleProblem, most: int = MOST_ORDERS) -> Iterator[T
             if ends not in worth:
                 worth[ends] = problem.minimised(problem.objective(problem.schedule(nodes, starts)))
             yield worth[ends], (nodes, starts)
+
+
+def _too_large(problem: ScheduleProblem, told: str, most: int) -> TooLarge:
+    """The refusal of so many orders or tasks."""
+    return TooLarge(
+        f'{problem.name}: route "brute-force" would try {told}; it takes up to {most:,} orders, of up to {MOST_TASKS} '
+        "tasks; leave the route out and let optsched choose"
+    )
 
 
 #: Node, start and end of tasks, by their positions.

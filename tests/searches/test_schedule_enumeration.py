@@ -12,7 +12,7 @@ from schedule_drawn import Oracle, Starts, Text, document, whole
 
 import optsched
 from optsched.errors import TooLarge, UsageError
-from optsched.instance import Instance
+from optsched.instance import Cluster, Instance, Workload
 from optsched.instances.files import from_document
 from optsched.problems import JobTimes, Makespan
 from optsched.problems.schedules import ScheduleProblem
@@ -155,3 +155,11 @@ def test_without_slots_there_is_no_schedule() -> None:
     """Tests that nothing is found where a kind has tasks and no slot ever."""
     problem = Makespan(posed(alike(1), slots=0))
     assert best_decision(problem) is None
+
+
+def test_thousands_of_tasks_are_refused_in_a_line() -> None:
+    """Tests that so many tasks are refused, of which the number of orders has more digits than Python writes."""
+    workload = Workload([f"t{task}" for task in range(3000)], duration=[1] * 3000)
+    problem = Makespan(Instance(Cluster(["a", "b"]), workload))
+    with pytest.raises(TooLarge, match=r'route "brute-force" would try 3,000 tasks; it takes up to 20,000 orders'):
+        next(semi_active(problem, 20_000))
