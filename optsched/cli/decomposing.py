@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched import __version__
+from optsched.brief import counted
 from optsched.cli import arguments, completing
 from optsched.errors import UsageError
 
@@ -148,7 +149,7 @@ def parts_table(found: Decomposition) -> Table:
 
     gap = None if found.bound is None else found.means[0] - found.bound
     proved = "nothing is proved" if found.bound is None else f"proof: {found.proof}"
-    rows = [("as it is (A)", _seconds(found.means[0]), "", f"mean of {len(found.runs)} seeds")]
+    rows = [("as it is (A)", _seconds(found.means[0]), "", f"mean of {counted(len(found.runs), 'seed')}")]
     for part, value in found.parts.items():
         share = "-" if not gap or value is None else f"{float(100 * value / gap):.1f} %"
         rows.append((part, "-" if value is None else _seconds(value), share, PARTS[part]))
