@@ -76,17 +76,17 @@ def decompose(
     best when it is taken need not belong to a best run.
     """
     from optsched.cli.notes import pose
+    from optsched.cli.simulating import policy_named
     from optsched.cli.streams import replacing
     from optsched.decomposing import decompose as decomposition_of
     from optsched.printing import progress
     from optsched.problems import problem_class
     from optsched.problems.schedules import ScheduleProblem
-    from optsched.studies.choices import chosen
 
     arguments.check_plot(target, "--to")
     if not issubclass(problem_class(problem_name), ScheduleProblem):
         raise UsageError(f"decompose is for problems over time (makespan, job-times), not for {problem_name}")
-    choice = chosen(heuristic)
+    policy, values = policy_named(heuristic, "--heuristic")
     posed, notes = pose(instance, problem_name, params)
     limit = arguments.DEFAULT_LIMIT if time_limit is None else time_limit
     with nullcontext() if target is None else replacing(target) as file:
@@ -94,13 +94,13 @@ def decompose(
             step(f"{posed.instance.name} {posed.name}")
             found = decomposition_of(
                 posed,  # type: ignore[arg-type]
-                choice.entry,
+                policy,
                 range(seed, seed + repeats),
                 heartbeat=heartbeat,
                 assign=assign,
                 time_limit=limit,
                 profile=profile,
-                **dict(choice.parameters),
+                **values,
             )
         if file is not None and target is not None:
             file.write(_picture(found, target))
@@ -144,6 +144,7 @@ def content(found: Decomposition) -> dict[str, Any]:
 
 def parts_table(found: Decomposition) -> Table:
     """A row for each part, with its seconds and its share of the gap, between the policy and the bound."""
+    from optsched.brief import counted
     from optsched.decomposing import PARTS
     from optsched.printing import Table
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from optsched.instance import Instance
     from optsched.simulating import Simulation
 
-__all__ = ["simulate"]
+__all__ = ["policy_named", "simulate"]
 
 #: How tables of jobs may be written.
 JOBS = (".csv", ".parquet")
@@ -99,7 +99,7 @@ def simulate(
     _check_jobs(jobs)
     form = arguments.format_of(form, output)
     made = _service(service)
-    chosen = {text: _policy(text) for text in dict.fromkeys(policies)}
+    chosen = {text: policy_named(text) for text in dict.fromkeys(policies)}
     given = [instance for group in groups_of(instances) for instance in group.instances]
     runs = len(given) * len(chosen) * repeats
     if schedule is not None and runs != 1:
@@ -141,12 +141,12 @@ def simulate(
         raise HeuristicFailed(*left)
 
 
-def _policy(text: str) -> tuple[Any, dict[str, Any]]:
-    """A policy and its parameters."""
+def policy_named(text: str, option: str = "--policy") -> tuple[Any, dict[str, Any]]:
+    """A policy over time and its parameters: also a batch heuristic or `solve`, with what rounds take."""
     from optsched.simulating import SOLVE
     from optsched.studies.choices import chosen, literal, parted
 
-    name, texts = parted(text, "--policy")
+    name, texts = parted(text, option)
     values = {key: literal(value) for key, value in texts.items()}
     if name == SOLVE:
         return name, values

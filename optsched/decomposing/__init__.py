@@ -126,6 +126,7 @@ class Decomposition:
 def decompose(
     problem: ScheduleProblem,
     policy: AnyHeuristic,
+    /,
     seeds: Iterable[int] = range(5),
     *,
     heartbeat: float | None = 3,

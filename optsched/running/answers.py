@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from optsched.brief import counted
 from optsched.errors import HeuristicFailed, OutOfTime, ProblemFailed
 from optsched.instance import Ints
 from optsched.outside import raised
@@ -187,7 +188,7 @@ def tasks_from(
             mend = f'take one of view.pending_of("{kind}")'
             raise HeuristicFailed(f"answered {label(int(task))}, which is no {kind} that waits; {mend}")
     if len(tasks) > free:
-        raise HeuristicFailed(f"answered {len(tasks)} tasks, more than the {free} free slots")
+        raise HeuristicFailed(f"answered {len(tasks)} tasks, more than the {counted(free, 'free slot')}")
     if len(set(tasks)) < len(tasks):
         twice = next(_repeated(tasks))
         raise HeuristicFailed(f"answered {label(int(twice))} twice; start each task once")

@@ -42,11 +42,20 @@ def test_picture(morning: str, tmp_path: Path) -> None:
     assert "not proved" in target.read_text(encoding="utf-8")
 
 
+def test_rounds(morning: str) -> None:
+    """Tests that a batch heuristic takes what rounds take, that `solve` is one, and that one seed is no plural."""
+    for policy in ("lsap-sched,period=5", "solve,problem=lsap"):
+        result = run("decompose", morning, "--problem", "makespan", "--heuristic", policy, "--repeats", "1")
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert "mean of 1 seed\n" in result.stdout
+
+
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
         (["--problem", "lsap", "--heuristic", "dl"], 2, "problems over time"),
         (["--problem", "job-times", "--heuristic", "nobody"], 2, "nobody"),
+        (["--problem", "job-times", "--heuristic", "solve"], 2, "name the problem that is posed"),
         (["--problem", "job-times", "--heuristic", "dl", "--param", "slowstart=2"], 2, "1 or less"),
         (["--problem", "job-times", "--heuristic", "dl", "--heartbeat", "-1"], 2, "-1"),
         (["--problem", "job-times", "--heuristic", "dl", "--to", "parts.doc"], 2, "parts.doc"),

@@ -413,7 +413,7 @@ def test_a_policy_that_starts_what_it_cannot() -> None:
     assert failed(Twice(), instance).startswith(
         'on an offer of node "n0" answered task "t0", which is no map that waits'
     )
-    assert failed(Many(), on(lasting(1, 1), slots=[1])).endswith("answered 2 tasks, more than the 1 free slots")
+    assert failed(Many(), on(lasting(1, 1), slots=[1])).endswith("answered 2 tasks, more than the 1 free slot")
     held = lasting(9, 1, 1, kind=[0, 1, 1], job=[0, 0, -1], job_ids=["a"])
     early = failed(Early(), on(held, slots=[1], reduce_slots=[1]))
     assert early.startswith('on an offer of node "n0" answered task "t1", which is no reduce that waits')
