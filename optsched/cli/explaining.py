@@ -152,9 +152,10 @@ def _picture(found: Explanation, most: int, path: str) -> bytes:
 def _placement(problem: Problem, path: str) -> Any:
     """The placement of a solution file."""
     from optsched.instances.solution_files import read_solution
+    from optsched.placement import Placement
 
     held = read_solution(path, problem.instance)
-    if held.decision is None:
+    if not isinstance(held.decision, Placement):
         raise UsageError(f"{path}: holds no placement on this instance to explain")
     return held.decision
 

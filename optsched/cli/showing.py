@@ -118,10 +118,13 @@ def show(
 def _held(loaded: Instance | FlowNetwork, path: str) -> Solution:
     """A solution file that holds a decision on this instance."""
     from optsched.instances.solution_files import read_solution
+    from optsched.schedule import Schedule
 
     solution = read_solution(path, loaded)
     if solution.decision is None:
         raise UsageError(f"{path}: holds no decision on this instance to draw")
+    if isinstance(solution.decision, Schedule):
+        raise UsageError(f"{path}: holds a schedule: show draws placements; give a solution of a problem that places")
     return solution
 
 

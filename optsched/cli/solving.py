@@ -87,6 +87,9 @@ def solve(
         begin = read_decision(start, posed.instance)
         if begin is None:
             raise UsageError(f"{start}: holds no decision on this instance to start from")
+        if not isinstance(begin, posed.decided):
+            told = f"holds a {begin.noun}, and {posed.name} decides a {posed.decided.noun}"
+            raise UsageError(f"{start}: {told}; give a solution of such a problem")
     with nullcontext() if output is None else replacing(output) as file:
         with progress(sys.stderr) as step:
             step(f"{posed.instance.name} {posed.name}")

@@ -45,6 +45,26 @@ def test_the_instance_alone(tmp_path: Path) -> None:
     assert ">optimum (proved: combinatorial)<" in target.read_text()
 
 
+def test_a_schedule_is_not_drawn_as_a_placement(tmp_path: Path) -> None:
+    """Tests that `show` and `explain` refuse a solution file that holds a schedule, whatever problem is named."""
+    held, given, target = tmp_path / "s.json", tmp_path / "day.json", tmp_path / "a.svg"
+    optsched.save(optsched.generate("job-times", seed=1, nodes=3, tasks=3, jobs=1, reduces=0), given)
+    assert run("solve", str(given), "--problem", "makespan", "--output", str(held)).exit_code == 0
+    for words, told in (
+        (("show", "--to", str(target)), "holds a schedule: show draws placements"),
+        (("explain",), "holds no placement on this instance to explain"),
+    ):
+        done = run(words[0], str(given), *words[1:], "--problem", "latency", "--solution", str(held))
+        assert done.exit_code == 2
+        assert f"{held}: {told}" in done.stderr
+        assert not target.exists()
+    done = run("solve", str(given), "--problem", "latency", "--start", str(held))
+    assert done.exit_code == 2
+    assert (
+        f"{held}: holds a schedule, and latency decides a placement; give a solution of such a problem" in done.stderr
+    )
+
+
 @pytest.mark.thorough
 def test_problem_by_default(tmp_path: Path) -> None:
     """Tests that the first problem that all heuristics serve judges, with the given parameters, which is told."""

@@ -67,7 +67,10 @@ START = "expected a whole number of microseconds, at most 2^53, got"
     ("changes", "told"),
     [
         ({"schedule": ...}, ["schedule: is missing"]),
-        ({"format": "optsched-schedule/2"}, ["format: is no schedule file: it must begin"]),
+        (
+            {"format": "optsched-schedule/2"},
+            ['format: is no schedule file: it must begin {"format": "optsched-schedule/1", ...}, and it says "opt'],
+        ),
         ({"problem": "makespan"}, ["problem: there is no such field"]),
         ({"instance_sha256": "0" * 64}, ["instance_sha256: is of 000000000000, and the instance is "]),
         ({"schedule": None}, ["schedule: expected an object {task: {node, start} or null}"]),

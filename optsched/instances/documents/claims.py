@@ -149,7 +149,10 @@ def read_document(
     """
     value = opened(value, source) if isinstance(value, bytes) else value
     if not isinstance(value, Mapping) or value.get("format") != form:
-        raise InputError([Fault("format", f'is no {noun} file: it must begin {{"format": "{form}", ...}}')], source)
+        own = value.get("format") if isinstance(value, Mapping) else None
+        said = f', and it says "{own[:40]}"' if isinstance(own, str) else ""
+        told = f'is no {noun} file: it must begin {{"format": "{form}", ...}}{said}'
+        raise InputError([Fault("format", told)], source)
     diagnosis = Diagnosis(_DEEPEST)
     document, faults = diagnosis.record(value, kind), diagnosis.faults
     if not faults:
