@@ -466,6 +466,8 @@ def nothing_feasible(problem: AnyProblem, certificate: Certificate | None, what:
     plain = stated(problem, "plainly_infeasible", None)
     if plain is not None:
         return Finding(what, True, f"{told}: {plain}", proof=True)
+    if stated(problem, "always_plain", False):
+        return Finding(what, False, f"{told}, but nothing makes that so: a {noun} is feasible")
     kind = Proof.SOLVER if certificate is None else certificate.kind
     return Claim(str(kind), f"that there is no feasible {noun} rests on: {kind}")
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from over_time import batch, both, proved
 
-from optsched.certificates import proved_bound
+from optsched.certificates import certify, proved_bound
 from optsched.certificates.schedules import (
     makespan_certificate,
     prices_certificate,
@@ -23,7 +23,8 @@ from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_windows import Window, ruled_out
 from optsched.problems.time_prices import TimePrices
-from optsched.results import Certificate, Proof
+from optsched.results import Certificate, Proof, Termination
+from optsched.routes import solve
 from optsched.searches.schedules import ScheduleSearch
 
 SECOND = 10**6
@@ -131,6 +132,23 @@ def test_hostile_prices(data: dict[str, Any]) -> None:
     """Tests that data that is no prices of slots is refused."""
     with pytest.raises(CertificateInvalid):
         proved_bound(JobTimes(batch(1)), Certificate("job time", Proof.DUAL, 99, data))
+
+
+@pytest.mark.parametrize("problem_class", [Makespan, JobTimes])
+def test_a_word_that_nothing_is_feasible(problem_class: type[Makespan | JobTimes]) -> None:
+    """Tests that it is contradicted where slots tell that a schedule is feasible, and no certificate is given."""
+    problem = problem_class(Instance(Cluster(["a"]), Workload(["t"], duration=[1])))
+    solution = replace(
+        solve(problem, route="search"),
+        decision=None,
+        objective=None,
+        bound=(None,),
+        termination=Termination.INFEASIBLE,
+        certificates=(),
+    )
+    verdict = certify(problem, solution)
+    assert not verdict.valid
+    assert "nothing makes" in " ".join(verdict.contradicted)
 
 
 def test_prices_without_slots() -> None:
