@@ -14,7 +14,7 @@ import optsched
 def _morning(tmp_path: Path) -> str:
     """A small instance of jobs that arrive one after another."""
     path = tmp_path / "morning.json"
-    optsched.save(optsched.generate("job-times", seed=3, nodes=3, tasks=8, jobs=3, reduces=1, slots=1), path)
+    optsched.save(optsched.generate("job-times", seed=3, nodes=3, tasks=4, jobs=2, reduces=1, slots=1), path)
     return str(path)
 
 
