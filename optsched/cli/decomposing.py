@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched import __version__
-from optsched.brief import counted
 from optsched.cli import arguments, completing
 from optsched.errors import UsageError
 
