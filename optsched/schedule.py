@@ -49,6 +49,9 @@ def seconds(units: int) -> int | Fraction:
 class Schedule:
     """For each task of an instance, in file order, the index of the node it runs on, or `NONE` (-1), and its start.
 
+    Both columns are copied and made read-only. Whether nodes exist and slots are free is for a problem to say
+    (`ScheduleProblem.violations`), not for this class.
+
     Parameters
     ----------
     nodes
@@ -56,9 +59,6 @@ class Schedule:
     starts
         int64, shape (tasks,): microseconds on the clock of the instance (of its `time`, and of arrivals). What is
         given for a task that does not run is not kept: it is 0.
-
-    Both are copied and made read-only. Whether nodes exist and slots are free is for a problem to say
-    (`ScheduleProblem.violations`), not for this class.
 
     Raises
     ------
