@@ -30,10 +30,10 @@ __all__ = ["PARTS", "Decomposition", "Replays", "decompose"]
 
 #: The parts of a gap, in order, each with what it is the difference of.
 PARTS = {
-    "placement": "as it is, less with the nearest tasks of the same jobs",
-    "order of jobs": "that, less the best order of jobs that needs no knowledge",
-    "knowledge": "that, less the best schedule found with everything known",
-    "not proved": "that, less the proved bound",
+    "placement": "A - B, the nearest tasks of each job",
+    "order of jobs": "B - C, the best order without knowledge",
+    "knowledge": "C - D, the best found with all known",
+    "not proved": "D - E, the proved bound",
 }
 
 
