@@ -185,7 +185,7 @@ def test_what_breaks_is_told() -> None:
         check_policy(Unprepared, problems=["lsap"])
     with pytest.raises(ContractBroken, match=r"which is no map that waits; take one of view\.pending_of"):
         check_policy(Again, problems=["lsap"])
-    with pytest.raises(ContractBroken, match=r"more than the [12] free slots"):
+    with pytest.raises(ContractBroken, match=r"more than the (1 free slot|2 free slots)"):
         check_policy(Greedy, problems=["lsap"], seeds=range(9))
     with pytest.raises(
         ContractBroken, match=r"it refuses map slots of the nodes \[0, 1, 2, 3\], one that .* then \[\]"
