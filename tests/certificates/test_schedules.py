@@ -115,6 +115,17 @@ def test_hostile_ends(by: Any) -> None:
     assert proved_bound(problem, early) == makespan_certificate(problem).claim > 2
 
 
+def test_prices_that_tasks_can_pay() -> None:
+    """Tests that an end at which the slots earn no more than all tasks pay is ruled out by nothing."""
+    problem = Makespan(batch(1))
+    equal = {"map": [1] * 60, "reduce": []}
+    proved_by = [
+        proved_bound(problem, Certificate("makespan", Proof.DUAL, 99, slot_prices(slot_prices=equal, by=by)))
+        for by in (21, 24)
+    ]
+    assert proved_by[0] > proved_by[1] == makespan_certificate(problem).claim
+
+
 @pytest.mark.parametrize(
     "data",
     [
