@@ -252,7 +252,11 @@ def check_starts(record: Record, seeds: Sequence[int]) -> None:
                 program = Program(where, kind, model, limit, component, case.best_of(component, within))
                 if limit is None:
                     _from_unfinished(record, case, program, decision)
-                left_out = limit is None and not module.start_values(model, case.problem, decision)
+                left_out = (
+                    isinstance(decision, Schedule)
+                    and limit is None
+                    and not module.start_values(model, case.problem, decision)
+                )
                 _at_start(record, case, program, held[0] if left_out else decision)
 
 

@@ -535,6 +535,16 @@ def has(field: str) -> Callable[[Record], bool]:
     return lambda record: bool(getattr(record, field))
 
 
+def starts_of_placements(record: Record) -> bool:
+    """Whether a start is worth what its decision is: a schedule may start earlier than it says, and be worth more."""
+    return CHECKS["starts"].applies(record) and record.runner is None
+
+
+def has_rivals_of_its_own(record: Record) -> bool:
+    """Whether rivals place or send something: those of schedules are policies, of which every one serves."""
+    return bool(record.rivals) and record.runner is None
+
+
 def has_data(record: Record) -> bool:
     """Whether tasks of its generated instances have data somewhere."""
     posed = (case.problem for case in cases(record, range(1)))
@@ -702,8 +712,8 @@ FAULTS: dict[str, Fault] = {
     "proofs of another kind": Fault(proofs_of_another_kind, "certificates", lacks_a_prover),
     "worth nothing": Fault(worth_nothing, "record"),
     "waves end early": Fault(waves_end_early, "waves", CHECKS["waves"].applies),
-    "start of another decision": Fault(start_of_another, "starts", CHECKS["starts"].applies),
-    "start says nothing": Fault(start_says_nothing, "starts", CHECKS["starts"].applies),
+    "start of another decision": Fault(start_of_another, "starts", starts_of_placements),
+    "start says nothing": Fault(start_says_nothing, "starts", starts_of_placements),
     "no starts": Fault(no_starts, "starts", CHECKS["starts"].applies),
     # Faults of each field of the record.
     "another name": Fault(said(name=lambda record: f"not-{record.name}"), "record", field="name"),
@@ -741,7 +751,7 @@ FAULTS: dict[str, Fault] = {
         field="leximin",
     ),
     "local tasks counted as remote": Fault(counts_swapped, "locality", has_data),
-    "rivals that do not serve": Fault(rivals_that_do_not_serve, "rivals", has("rivals"), field="rivals"),
+    "rivals that do not serve": Fault(rivals_that_do_not_serve, "rivals", has_rivals_of_its_own, field="rivals"),
     "no runner": Fault(said(runner=None), "heuristics", has("runner"), field="runner"),
     "known of another problem": Fault(
         part("known", instance="examples/negative-cycle"),
