@@ -231,20 +231,9 @@ def test_leximin_against_the_oracle() -> None:
         compare_leximin(number)
 
 
-#: Blocks with instances over time on which something is open: the program of `arrays` stops without a proof (224, 512,
-#: 960), and the oracle does not start a reduce that takes no time on a slot that is taken (452).
-_OPEN = {("makespan", 2), ("job-times", 4), ("job-times", 5), ("job-times", 9)}
-
-
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("name", "block"),
-    [
-        pytest.param(name, block, marks=[pytest.mark.xfail(strict=True)] if (name, block) in _OPEN else [])
-        for name in PROBLEMS
-        for block in range(10)
-    ],
-)
+@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("name", PROBLEMS)
 def test_against_the_oracle(name: str, block: int) -> None:
     """Tests that value, feasibility, optimum and frontier are the oracle's, on 1,000 instances with decimal numbers."""
     compare_all(name, range(100 * block, 100 * (block + 1)))

@@ -149,11 +149,13 @@ class ScheduleProgram:
                 if self.table.groups[group].time
             ]
             ticks = np.unique(np.concatenate([starts for _, starts, _ in held] or [np.zeros(0, dtype=np.int64)]))
+            over = [
+                [self._over_by(job, tick) for until, job in pool.held if until <= tick and job >= 0]
+                for tick in ticks.tolist()  # first, since these columns have rows of their own
+            ]
             base = len(self._limits)
-            for tick in ticks.tolist():
-                waiting = [job for until, job in pool.held if until <= tick and job >= 0]
-                over = [self._over_by(job, tick) for job in waiting]
-                self._row(over, [-1], -np.inf, pool.free(tick) - len(waiting))
+            for tick, waiting in zip(ticks.tolist(), over, strict=True):
+                self._row(waiting, [-1], -np.inf, pool.free(tick) - len(waiting))
             for columns, starts, time in held:
                 begin, end = np.searchsorted(ticks, starts), np.searchsorted(ticks, starts + time)
                 length = end - begin

@@ -147,7 +147,7 @@ class Makespan(Oracle):
     def followed(
         self, placed: Placed, waiting: list[dict[str, Any]], last: tuple[int, int] | None = None
     ) -> Iterator[Placed]:
-        """Every way to start the tasks that wait, one after another: at once when it may be, or as another ends."""
+        """Every way to start the tasks that wait, one after another: when it may be, or as another or a map ends."""
         if not waiting:
             yield placed
         for task in waiting:
@@ -159,7 +159,7 @@ class Makespan(Oracle):
                 here = [
                     end for name, (at, _, end) in placed.items() if at == node and self.kind(self.task_of[name]) == kind
                 ]
-                for start in sorted({early, *here, *self.held(kind, node, placed)}):
+                for start in sorted({early, *here, *maps, *self.held(kind, node, placed)}):
                     if start < early or (last is not None and (start, row) < last):
                         continue
                     end, room = self.ending(task, node, start, placed), self.room[kind][node]

@@ -13,11 +13,8 @@ from optsched.searches.schedule_program import ScheduleProgram
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile
 
-#: One drawn instance, with times of a microsecond beside seconds, is infeasible to HiGHS.
-OPEN = pytest.mark.xfail(strict=True)
 
-
-@pytest.mark.parametrize("seeds", [range(12), pytest.param(range(12, 120), marks=[pytest.mark.thorough, OPEN])])
+@pytest.mark.parametrize("seeds", [range(12), pytest.param(range(12, 120), marks=pytest.mark.thorough)])
 def test_program_has_the_optimum_of_enumeration(seeds: range) -> None:
     """Tests value and schedule of the program on drawn instances of both problems, with node limits and no seconds."""
     for problem, best in both(seeds):
