@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from inspect import isabstract
 from typing import Any
 
 import numpy as np
@@ -176,6 +177,8 @@ def _service(given: Any) -> Service:
     if isinstance(given, str):
         return service_named(_choice("service", given, tuple(SERVICES)))()
     if isinstance(given, type) and issubclass(given, Service):
+        if isabstract(given):
+            raise UsageError(f"service: {given.__name__} does not say when a task ends; define `started`")
         return given()
     if not callable(getattr(given, "started", None)):
         raise UsageError(f"service: give one of {', '.join(SERVICES)}, or a Service, not {described(given)}")

@@ -5,6 +5,7 @@ All times are whole microseconds on the clock of the instance; tasks and nodes a
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -47,7 +48,7 @@ class Progress:
     emitted: Floats
 
 
-class Service:
+class Service(ABC):
     """Says when tasks end.
 
     Every answer is a row of pairs (task, end): each of these running tasks ends at its `end`, now or later, unless a
@@ -66,7 +67,7 @@ class Service:
 
     waits_for_maps: bool = True
 
-    def prepare(self, instance: Instance) -> None:
+    def prepare(self, instance: Instance) -> None:  # noqa: B027  # what needs nothing of the instance need not say so
         """Begin anew with an instance; called once a run, before all else.
 
         Raises
@@ -75,9 +76,9 @@ class Service:
             If the instance does not tell what it needs.
         """
 
+    @abstractmethod
     def started(self, task: int, node: int, now: int) -> Ends:
         """A task starts. Those that run at the snapshot are told first, with the time at which each started."""
-        raise NotImplementedError
 
     def ended(self, task: int, now: int) -> Ends:
         """A task has ended when the service said so."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from optsched.errors import HeuristicFailed, MissingField
 from optsched.instance import Cluster, Instance, Workload
 from optsched.instances.files import load
 from optsched.instances.importers.rumen import import_rumen
+from optsched.instances.importers.sls import import_sls
 from optsched.schedule import microseconds
 from optsched.simulating import Following, observed_schedule, simulate
 
@@ -44,20 +46,31 @@ def test_a_schedule_that_does_not_fit() -> None:
         simulate(arriving(0), "observed")
 
 
-def test_recorded_traces_come_out_as_recorded(real_data: Path) -> None:
-    """Tests on every Rumen trace that starts and ends are those of the trace, to the microsecond."""
+def recorded(real_data: Path) -> Iterator[Instance]:
+    """What of each trace with starts is known whole."""
     traces = sorted((real_data / "hadoop").glob("*trace*.json*")) + sorted((real_data / "hadoop").glob("gridmix_w*"))
+    traces += sorted((real_data / "sls").glob("*rumen*"))
     assert traces
-    for trace in traces:
-        for slots in ("observed", "inferred"):
-            for document in import_rumen(trace, slots=slots).documents:
-                instance = load(document)
-                known = ~np.isnan(instance.state.start) & ~np.isnan(instance.workload.duration)
-                known &= instance.workload.observed >= 0
-                instance = instance.taken(np.flatnonzero(known), np.arange(len(instance.workload.job_ids)))
-                run = simulate(instance, "observed")
-                begin = microseconds(instance.state.start)
-                assert (run.schedule.starts == begin).all()
-                assert (run.schedule.nodes == instance.workload.observed).all()
-                assert (run.end == begin + microseconds(instance.workload.duration)).all()
-                assert run.unfinished == ""
+    documents = [
+        document
+        for trace in traces
+        for slots in ("observed", "inferred")
+        for document in import_rumen(trace, slots=slots).documents
+    ]
+    documents += import_sls(real_data / "sls" / "inputsls.json").documents
+    for instance in map(load, documents):
+        known = ~np.isnan(instance.state.start) & ~np.isnan(instance.workload.duration)
+        known &= instance.workload.observed >= 0
+        assert known.any()
+        yield instance.taken(np.flatnonzero(known), np.arange(len(instance.workload.job_ids)))
+
+
+def test_recorded_traces_come_out_as_recorded(real_data: Path) -> None:
+    """Tests on every trace of Rumen and SLS that starts and ends are those of the trace, to the microsecond."""
+    for instance in recorded(real_data):
+        run = simulate(instance, "observed")
+        begin = microseconds(instance.state.start)
+        assert (run.schedule.starts == begin).all()
+        assert (run.schedule.nodes == instance.workload.observed).all()
+        assert (run.end == begin + microseconds(instance.workload.duration)).all()
+        assert run.unfinished == ""

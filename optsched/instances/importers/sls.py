@@ -1,8 +1,9 @@
 """Importer of the files of Hadoop's Scheduler Load Simulator (SLS): jobs, nodes, and queue weights.
 
 Job and node files are JSON objects one after the other, queue weights a Fair Scheduler allocation file. A job names for
-each container the host that SLS asks the scheduler for; that host is taken to hold the container's data, and labelled
-so. No sizes are recorded.
+each container a host and when it began and ended. SLS makes such files of Hadoop's logs, so that is where and when it
+ran. SLS asks the scheduler for that host, which is therefore also taken to hold the container's data, and labelled so.
+No sizes are recorded.
 """
 
 from __future__ import annotations
@@ -112,7 +113,8 @@ def import_sls(
     ...     document = import_sls(file).documents[0]
     >>> document["nodes"], document["tasks"]  # doctest: +NORMALIZE_WHITESPACE
     ([{'id': 'h1', 'rack': 'r1', 'slots': 1, 'reduce_slots': 1}],
-     [{'id': 'job_1_c1', 'job': 'job_1', 'kind': 'map', 'replicas': ['h1'], 'duration': 1.5}])
+     [{'id': 'job_1_c1', 'job': 'job_1', 'kind': 'map', 'replicas': ['h1'], 'observed': 'h1', 'start': 0.5,
+       'duration': 1.5}])
     """
     slots = slots_given(slots, "inferred")
     notes: list[str] = []
@@ -121,7 +123,7 @@ def import_sls(
     hosts = _hosts(log, jobs) if nodes is None else _read_nodes(nodes)
     per_node = slots if isinstance(slots, int) else max(1, most_at_once(_intervals(log)))
     groups = _groups(log, weights, notes)
-    origin = min((job.start for job in log if job.start is not None), default=0)
+    origin = min((job.start for job in log if job.start is not None), default=None)
     records, tasks = _records(log, hosts, origin, notes)
     files = [f"job file {Path(jobs).name}"]
     files += [
@@ -166,44 +168,61 @@ def _labels(slots: str | int, weighed: bool) -> dict[str, str]:
         "replicas": "assumed: SLS asks the scheduler for a container on this host, which is taken to hold its data",
         "slots": inferred if slots == "inferred" else f"given: {slots} on every node, for maps and for reduces",
         "arrival": "the job's start, in s since the first job's",
+        "observed": "recorded: the host that a container names, which is where it ran in the log of which SLS made it",
+        "start": "recorded, in s since the first job's start",
         "duration": "recorded, wherever it ran",
         "weight": "recorded" if weighed else "assumed: no allocation file was given, so 1 each",
     }
 
 
 def _records(
-    log: list[_Job], hosts: dict[str, _Node], origin: int, notes: list[str]
+    log: list[_Job], hosts: dict[str, _Node], origin: int | None, notes: list[str]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Records of jobs and of their containers."""
+    """Records of jobs and of their containers; `origin` is the ms at which the first job starts."""
     records: list[dict[str, Any]] = []
     tasks: list[dict[str, Any]] = []
     for job in log:
         record: dict[str, Any] = {"id": job.id}
         if job.queue is not None:
             record["group"] = job.queue
-        if job.start is not None:
+        if job.start is not None and origin is not None:
             record["arrival"] = (job.start - origin) / 1000
         records.append(record)
         odd: Counter[str] = Counter()
         for number, container in enumerate(job.containers, start=1):
             task: dict[str, Any] = {"id": f"{job.id}_c{number}", "job": job.id, "kind": container.kind}
-            where = container.location
-            if container.kind == "map" and where is not None:
-                if where.host in hosts:
-                    task["replicas"] = [where.host]
-                else:
-                    odd["on hosts that the node file does not have; off-rack everywhere"] += 1
-                    where = None
-            if where is not None and where.host in hosts and where.rack not in (None, hosts[where.host].rack):
-                odd["name another rack than the node file, whose rack is kept"] += 1
-            if container.start is not None and container.end is not None:
-                if container.end >= container.start:
-                    task["duration"] = (container.end - container.start) / 1000
-                else:
-                    odd["ended before they started; duration left out"] += 1
-            tasks.append(task)
+            tasks.append(task | _where(container, hosts, odd) | _when(container, job, origin, odd))
         notes.extend(f"{job.id}: {times} of {len(job.containers)} containers {what}" for what, times in odd.items())
     return records, tasks
+
+
+def _where(container: _Container, hosts: dict[str, _Node], odd: Counter[str]) -> dict[str, Any]:
+    """What a container's host says of it."""
+    where = container.location
+    if where is None:
+        return {}
+    if where.host not in hosts:
+        odd[f"on hosts that the node file does not have{'; off-rack everywhere' * (container.kind == 'map')}"] += 1
+        return {}
+    if where.rack not in (None, hosts[where.host].rack):
+        odd["name another rack than the node file, whose rack is kept"] += 1
+    return ({"replicas": [where.host]} if container.kind == "map" else {}) | {"observed": where.host}
+
+
+def _when(container: _Container, job: _Job, origin: int | None, odd: Counter[str]) -> dict[str, Any]:
+    """When a container began, and how long it took."""
+    start, end, when = container.start, container.end, dict[str, Any]()
+    if start is not None and origin is not None:
+        if start < (origin if job.start is None else job.start):
+            odd["started before their job; start left out"] += 1
+        else:
+            when["start"] = (start - origin) / 1000
+    if start is not None and end is not None:
+        if end >= start:
+            when["duration"] = (end - start) / 1000
+        else:
+            odd["ended before they started; duration left out"] += 1
+    return when
 
 
 def _intervals(log: list[_Job]) -> Iterator[tuple[tuple[str, str], int, int]]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from foreign_files import NODES, QUEUES, SLS, faults, noun
 
@@ -31,7 +33,9 @@ def test_sls(file: Callable[..., Path]) -> None:
     assert instance.workload.duration.tolist() == [2.5, 2.5, 1.5, 2.0]
     assert instance.workload.group_ids.tolist() == ["q1", "q2"]
     assert instance.workload.group_weight.tolist() == [0.25, 1]
-    assert set(instance.labels) == {"state", "replicas", "slots", "arrival", "duration", "weight"}
+    assert set(instance.labels) == {"state", "replicas", "slots", "arrival", "observed", "start", "duration", "weight"}
+    assert instance.workload.observed.tolist() == [0, 1, 0, 0]
+    assert instance.state.start.tolist() == [0.5, 0.5, 2.5, 3.0]
     assert solve(problem("lsap", instance)).objective == (0,)
     plain = noun(import_sls(file(SLS), slots="3", name="plain"))
     assert (plain.name, plain.cluster.slots.tolist(), plain.cluster.rack_ids.tolist()) == ("plain", [3, 3], ["r1"])
@@ -52,6 +56,21 @@ def test_sls_oddities(file: Callable[..., Path]) -> None:
     bare = '{"job.id": "j", "job.tasks": [{"container.type": "map", "container.host": "h"}, {"container.type": "map"}]}'
     assert "groups" not in import_sls(file(bare)).documents[0]
     assert import_sls(file(bare + '{"job.id": "cut", "job', "cut")).notes
+
+
+def test_when_and_where_an_sls_container_ran(file: Callable[..., Path]) -> None:
+    """Tests that a start before its job, one without any job's start, and a host that there is not are left out."""
+    instance = noun(import_sls(file(SLS.replace('"job.start.ms": 3000', '"job.start.ms": 3500'), "late")))
+    assert np.isnan(instance.state.start).tolist() == [False, False, False, False]
+    imported = import_sls(file(SLS.replace('"job.start.ms": 3000', '"job.start.ms": 3501'), "later"))
+    assert np.isnan(noun(imported).state.start).tolist() == [False, False, True, False]
+    assert imported.notes == ("j2: 1 of 2 containers started before their job; start left out",)
+    none = noun(import_sls(file(re.sub('"job.start.ms": [0-9]+, ', "", SLS), "none")))
+    assert np.isnan(none.state.start).all()
+    assert np.isnan(none.workload.arrival).all()
+    assert none.workload.duration.tolist() == [2.5, 2.5, 1.5, 2.0]
+    nodes = NODES.replace('"h2"', '"h3"')
+    assert noun(import_sls(file(SLS, "jobs"), file(nodes, "nodes"))).workload.observed.tolist() == [0, -1, 0, 0]
 
 
 @pytest.mark.parametrize("slots", ["many", 0, True])
