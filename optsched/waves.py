@@ -1,6 +1,8 @@
 """Waves: where the idle slots do not hold all tasks, one round of scheduling after another until all tasks ran.
 
-Each wave is a snapshot of its own, posed and judged like any other. `optsched.gaps` judges the waves as a whole.
+Over time that is a run in which every task takes a unit of time, and nothing starts before all that runs has ended: a
+barrier. Each wave is a snapshot of its own, posed and judged like any other. `optsched.gaps` judges the waves as a
+whole.
 """
 
 from __future__ import annotations
@@ -18,6 +20,9 @@ from optsched.instance import FINISHED, MAP, REDUCE, Instance, Ints
 from optsched.placement import NONE
 from optsched.problems import Problem, problem
 from optsched.problems.base import HOW_TO_LOAD
+from optsched.running.course import Course
+from optsched.running.service import Ends, Service
+from optsched.schedule import MICRO
 
 __all__ = ["IDLE", "Wave", "waves"]
 
@@ -104,8 +109,9 @@ def waves(
     if idle not in IDLE:
         raise UsageError(f"idle={idle!r}; {nearest(str(idle), IDLE)}")
     drawn = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2,)))  # 0 and 1 are a run's own streams
-    snapshot, index = instance, 0
+    snapshot, clock = instance, _UnitTimes(len(instance.workload))
     while True:
+        index = clock.now // MICRO
         posed = problem(name, snapshot, **(problem_parameters or {}))
         if not len(posed.tasks):
             return
@@ -116,8 +122,29 @@ def waves(
             return
         if any(violation.constraint != "cardinality" for violation in posed.violations(placement)):
             return
+        clock.pass_wave(placement.nodes)
         snapshot = _after(snapshot, placement.nodes, posed.kinds, drawn if idle == "fresh" else None)
-        index += 1
+
+
+class _Unit(Service):
+    """Each task takes a second, of nobody's clock but this one."""
+
+    def started(self, task: int, node: int, now: int) -> Ends:
+        return ((task, now + MICRO),)
+
+
+class _UnitTimes(Course):
+    """A run over time with a barrier: each wave starts once all tasks of the one before have ended."""
+
+    def __init__(self, tasks: int) -> None:
+        super().__init__(tasks, _Unit())
+
+    def pass_wave(self, nodes: Ints) -> None:
+        """Start what a wave has placed, and let it end."""
+        for task in np.flatnonzero(nodes != NONE).tolist():
+            self.starts(task, int(nodes[task]))
+        while self.running:
+            self.step()
 
 
 def _after(snapshot: Instance, nodes: Ints, kinds: tuple[int, ...], rng: np.random.Generator | None) -> Instance:

@@ -16,6 +16,9 @@ from optsched.instance import FINISHED, MAP, PENDING, REDUCE, Cluster, Instance,
 from optsched.placement import Placement
 from optsched.problems import Lsap, Problem, TransmissionReduces
 from optsched.routes import solve
+from optsched.running.service import Ends, Service
+from optsched.schedule import MICRO
+from optsched.simulating import EveryRound, simulate
 from optsched.waves import Wave, waves
 
 
@@ -68,6 +71,25 @@ def test_first_wave_is_the_round_and_seeds_repeat() -> None:
 
     assert answers(3)[0] == run(Lsap(instance), "dl", 3).placement
     assert answers(3) == answers(3) != answers(4)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_waves_are_a_simulation_of_unit_times(seed: int) -> None:
+    """Tests that rounds of a batch heuristic over time, where each task takes 1 s, are the waves, one each second."""
+
+    class Unit(Service):
+        """Each task takes a second."""
+
+        def started(self, task: int, node: int, now: int) -> Ends:
+            return ((task, now + MICRO),)
+
+    instance = guo_snapshot(seed, 10, 3, 7, 30, 2)
+    run = simulate(instance, EveryRound("lsap-sched"), Unit(), heartbeat=0)
+    done = list(waves("lsap", instance, "lsap-sched"))
+    assert run.schedule.starts.max() == (len(done) - 1) * MICRO
+    for wave in done:
+        of_wave = run.schedule.starts == wave.index * MICRO
+        assert np.where(of_wave, run.schedule.nodes, -1).tolist() == wave.run.raise_if_failed().nodes.tolist()
 
 
 def test_latency_is_one_wave() -> None:

@@ -6,7 +6,7 @@ It simulates over time the tasks that end and start. The placements themselves c
 
 from __future__ import annotations
 
-import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,11 +19,17 @@ from optsched.instance import MAP, REDUCE, Floats, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.utility import Utility
 from optsched.problems.utility_rooms import Rooms
+from optsched.running.course import WOKEN, Course
+from optsched.running.service import Ends, Service
+from optsched.schedule import MICRO, microseconds
 
 __all__ = ["BUFFER", "Move", "Step", "availability", "enforce"]
 
 #: Seconds for which free slots are gathered before they are advertised in a block (Sharmilarani et al., section III.1).
 BUFFER = 2.0
+
+#: What happens when free slots have been gathered: they are advertised.
+_BLOCK = WOKEN + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +110,7 @@ def enforce(
         For each of `problem.tasks` how long it runs from now on where it runs already, else from its start.
     buffer
         Seconds for which free slots are gathered, counted from the first task that ends, before they are advertised in
-        a block; 0: at once.
+        a block; 0: at once. It and `seconds` count in whole microseconds.
 
     Returns
     -------
@@ -143,22 +149,31 @@ def enforce(
         wrong = problem.violations(placement)
         if wrong:
             raise UsageError(f"the {name} placement is infeasible: {wrong[0]}")
-    trackers = _Running(problem, current, target, lasts)
-    everywhere = np.arange(len(problem.free))
-    trackers.advertise(0.0, everywhere)
-    now = 0.0
+    trackers = _Trackers(problem, current, target, lasts, int(microseconds(buffer)))
+    trackers.advertise(range(len(problem.free)))
     while not trackers.reached:
         check()
-        now = trackers.next_end + buffer
-        ended = trackers.end_by(now)
-        trackers.advertise(now, everywhere if problem.coupled else ended)
-    return Move(tuple(trackers.steps), now, problem.placement(trackers.node))
+        trackers.pass_block()
+    return Move(tuple(trackers.steps), trackers.now / MICRO, problem.placement(trackers.placed))
 
 
-class _Running:
-    """What runs on the trackers, while the clock goes on.
+class _Lasting(Service):
+    """Each task takes as long as it is said to, wherever it runs; by microseconds."""
 
-    Jobs' maps and reduces are rows: those of `problem.jobs` twice, the maps' first.
+    waits_for_maps = False
+
+    def __init__(self, takes: Ints) -> None:
+        self._takes = takes.tolist()
+
+    def started(self, task: int, node: int, now: int) -> Ends:
+        return ((task, now + self._takes[task]),)
+
+
+class _Trackers(Course):
+    """The policy that follows a target: what runs on the trackers, and what starts where slots are advertised.
+
+    Jobs' maps and reduces are rows: those of `problem.jobs` twice, the maps' first. Tasks are positions in
+    `problem.tasks`.
 
     Attributes
     ----------
@@ -166,55 +181,65 @@ class _Running:
         What happened so far.
     rooms
         What is free on each tracker, and how many tasks of each job and kind it runs.
-    node
+    placed
         Of each of `problem.tasks` where it runs now, or -1.
     """
 
-    def __init__(self, problem: Utility, current: Placement, target: Placement, lasts: Floats) -> None:
-        self._problem, self._lasts = problem, lasts
+    def __init__(self, problem: Utility, current: Placement, target: Placement, lasts: Floats, buffer: int) -> None:
+        super().__init__(len(problem.tasks), _Lasting(microseconds(lasts)))
+        self._problem, self._buffer = problem, buffer
         self._target = np.vstack(problem.allocated(target))
         self.rooms = Rooms(problem, problem.allocated(current))
         self.steps: list[Step] = []
-        self.node: Ints = problem.nodes_of(current).copy()
+        self.placed: Ints = problem.nodes_of(current).copy()
         positions = [*problem.map_positions, *problem.reduce_positions]
         self._row = np.zeros(len(problem.tasks), dtype=np.int64)
         for row, tasks in enumerate(positions):
             self._row[tasks] = row
         #: Tasks of each row that wait, the first one last.
-        self._waiting = [tasks[self.node[tasks] == NONE][::-1].tolist() for tasks in positions]
-        runs = np.flatnonzero(self.node != NONE)
-        self._ends = [(float(lasts[task]), task) for task in runs.tolist()]
-        heapq.heapify(self._ends)
-
-    @property
-    def next_end(self) -> float:
-        """When the next task ends."""
-        return self._ends[0][0]
+        self._waiting = [tasks[self.placed[tasks] == NONE][::-1].tolist() for tasks in positions]
+        #: Trackers on which tasks have ended since the last block.
+        self._gathered: set[int] = set()
+        self._gathers = False
+        for task in np.flatnonzero(self.placed != NONE).tolist():
+            self.starts(task, int(self.placed[task]))
 
     @property
     def reached(self) -> bool:
         """Whether no tracker runs more of anything than it is to."""
         return not (np.vstack(self.rooms.counts) > self._target).any()
 
-    def end_by(self, now: float) -> Ints:
-        """End all tasks that end by `now`; the trackers on which they ran."""
-        nodes = set()
-        while self._ends and self.next_end <= now:
-            time, task = heapq.heappop(self._ends)
-            nodes.add(int(self.node[task]))
-            self._change(time, "ended", task, -1)
-            self.node[task] = NONE
-        return np.array(sorted(nodes), dtype=np.int64)
+    def pass_block(self) -> None:
+        """Let time pass until the slots of the next block have been advertised."""
+        self._gathers = True
+        while self._gathers:
+            self.step()
 
-    def advertise(self, now: float, nodes: Ints) -> None:
+    def ends(self, task: int) -> None:
+        super().ends(task)
+        node = int(self.placed[task])
+        self._change("ended", task, -1)
+        self.placed[task] = NONE
+        if not self._gathered:
+            self.plan(self.now + self._buffer, _BLOCK, 0)
+        self._gathered.add(node)
+
+    def happens(self, what: int, index: int) -> None:
+        self._gathers = False
+        freed = sorted(self._gathered)
+        self._gathered = set()
+        self.advertise(range(len(self._problem.free)) if self._problem.coupled else freed)
+
+    def advertise(self, among: Sequence[int]) -> None:
         """Start what fits on the given trackers, the most available one first."""
+        nodes = np.array(among, dtype=np.int64)
         order = np.argsort(-availability(self.rooms.free[nodes], self._problem.capacity[nodes]), kind="stable")
         for node in nodes[order].tolist():
             while (row := self._row_for(node)) is not None:
                 task = self._waiting[row].pop()
-                self.node[task] = node
-                self._change(now, "started", task, 1)
-                heapq.heappush(self._ends, (now + float(self._lasts[task]), task))
+                self.placed[task] = node
+                self._change("started", task, 1)
+                self.starts(task, node)
 
     def _row_for(self, node: int) -> int | None:
         """What to start on a tracker: of the jobs that may, the one of lowest utility, its reduces first."""
@@ -231,8 +256,8 @@ class _Running:
         order = able[np.lexsort((able < jobs, utility[able % jobs]))].tolist()
         return next((row for row in order if self.rooms.fits(row // jobs, row % jobs, node)), None)
 
-    def _change(self, time: float, what: Literal["ended", "started"], task: int, count: int) -> None:
+    def _change(self, what: Literal["ended", "started"], task: int, count: int) -> None:
         """`count` (1 or -1) tasks more run, of the row and on the node of `task`."""
-        node, (kind, job) = int(self.node[task]), divmod(int(self._row[task]), len(self._problem.jobs))
+        node, (kind, job) = int(self.placed[task]), divmod(int(self._row[task]), len(self._problem.jobs))
         self.rooms.put(kind, job, node, count)
-        self.steps.append(Step(time, what, int(self._problem.tasks[task]), node))
+        self.steps.append(Step(self.now / MICRO, what, int(self._problem.tasks[task]), node))

@@ -7,35 +7,32 @@ same run. How long tasks take is a service's business (`services`); what a polic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from heapq import heappop, heappush
 from math import ceil
 from typing import Any
 
 import numpy as np
 
 from optsched.brief import counted
-from optsched.errors import Fault, HeuristicFailed, MissingField
-from optsched.instance import FINISHED, KINDS, LARGEST, MAP, REDUCE, RUNNING, Instance, Ints
+from optsched.errors import Fault, MissingField
+from optsched.instance import FINISHED, KINDS, MAP, REDUCE, RUNNING, Instance, Ints
 from optsched.running.base import Event, Offer, Policy
+from optsched.running.course import NEVER, WOKEN, Course
 from optsched.running.driver import MAX_IDLE_ROUNDS, Asked, Observer, streams
 from optsched.running.known import Known
+from optsched.running.service import Service
 from optsched.schedule import MICRO, microseconds
 from optsched.simulating.beats import Beats
-from optsched.simulating.services import WAKE, Service
 
-__all__ = ["ARRIVED", "ENDED", "NEVER", "RELEASED", "STARTED", "Engine", "Rules"]
-
-#: When ends what has not ended.
-NEVER = 2**60
+__all__ = ["ARRIVED", "ENDED", "RELEASED", "STARTED", "Engine", "Rules"]
 
 #: The most rounds of offers that a policy may let pass on purpose.
 _MOST_VAIN = 20_000
 
-#: What happens at an instant, in this order; then come heartbeats.
-_END, _WOKEN, _ARRIVAL, _CALL = range(4)
+#: What else happens at an instant, in this order, once tasks have ended; then come heartbeats.
+_ARRIVAL, _CALL = range(WOKEN + 1, WOKEN + 3)
 
 #: The kinds of which tasks wait: none, maps, reduces, both.
 _WAITING: tuple[tuple[int, ...], ...] = ((), (MAP,), (REDUCE,), (MAP, REDUCE))
@@ -66,7 +63,7 @@ class Rules:
     until: int | None = None
 
 
-class Engine(Asked):
+class Engine(Asked, Course):
     """A run of a policy over time.
 
     Parameters
@@ -99,27 +96,19 @@ class Engine(Asked):
         observers: Sequence[Observer] = (),
     ) -> None:
         order, own = streams(seed)
-        self.rules, self.service = rules, service
+        self.rules = rules
         #: Whether it ended with tasks that nobody will ever start or end.
         self.starved = False
         instance: Instance = stage.instance
         workload = instance.workload
         held = self._count_maps(instance, stage.tasks)
-        super().__init__(policy, Known(stage, held), order, observers)
+        Asked.__init__(self, policy, Known(stage, held), order, observers)
+        Course.__init__(self, len(workload), service, int(microseconds(instance.time)))
         known = self.known
         self._task_of: list[int] = known.order.tolist()
         self._number_of: list[int] = np.argsort(known.order).tolist()
         self._kind: list[int] = workload.kind.tolist()
-        self.now = int(microseconds(instance.time))
-        count = len(workload)
-        self.node, self.start, self.end = [-1] * count, [NEVER] * count, [NEVER] * count
-        self._due: list[int] = [NEVER] * count
-        self._runs = bytearray(count)
-        self._running = 0
         self.record: list[tuple[int, int, int, int]] = []
-        self._heap: list[tuple[int, int, int]] = []
-        self._wakes = NEVER
-        self._arrives = False
         nodes = len(instance.cluster)
         self._calls = getattr(policy, "appointments", None)
         beating = rules.heartbeat and nodes and self._calls is None
@@ -161,23 +150,19 @@ class Engine(Asked):
     def run(self) -> str:
         """Let everything happen; why it ended: "" where nothing is left to do, else in words."""
         self._begin()
-        heap, until = self._heap, self.rules.until
-        until = NEVER if until is None else until
+        until = NEVER if self.rules.until is None else self.rules.until
         while True:
+            coming = self.coming
             # What happens now comes before any offer.
-            at = None if heap and heap[0][0] <= self.now else self._next_offer()
-            if heap and (at is None or heap[0][0] <= at):
-                time, what, index = heappop(heap)
-                if time > until:
-                    return self._stop(until)
-                self._at(time)
-                self._happens(what, index)
-            elif at is None:
+            at = NEVER if coming <= self.now else self._next_offer()
+            if coming == at == NEVER:
                 return self._what_is_left()
-            elif at > until:
+            if min(at, coming) > until:
                 return self._stop(until)
+            if coming <= at:
+                self.step()
             else:
-                self._at(at)
+                self.moves_to(at)
                 self._offers()
 
     def _begin(self) -> None:
@@ -192,10 +177,7 @@ class Engine(Asked):
             raise MissingField([Fault(f"tasks[{task}].start", told) for task in unknown], instance.name)
         begun = microseconds(np.nan_to_num(state.start)).tolist()
         for task in running:
-            self.node[task], self.start[task] = int(state.node[task]), begun[task]
-            self._runs[task] = 1
-            self._running += 1
-            self._end_at(self.service.started(task, self.node[task], begun[task]), by=self.now)
+            self.goes_on(task, int(state.node[task]), begun[task])
         self._await_arrival()
         self.begin(self._own)
         for kind, free in self.known.free.items() if self._beats else ():
@@ -203,29 +185,24 @@ class Engine(Asked):
                 self._open(KINDS.index(kind), node)
         if self._calls is not None:
             for time, node in self._calls(instance):
-                heappush(self._heap, (max(time, self.now), _CALL, node))
+                self.plan(max(time, self.now), _CALL, node)
 
-    def _at(self, time: int) -> None:
-        """Let time pass."""
-        if time != self.now:
-            self.now = time
-            self.known.time = time / MICRO
+    def moves_to(self, time: int) -> None:
+        self.now = time
+        self.known.time = time / MICRO
 
     def _stop(self, until: int) -> str:
-        self._at(until)
+        self.moves_to(until)
         return f"stopped at {until / MICRO:g} s, as asked"
 
-    def _happens(self, what: int, index: int) -> None:
-        if what == _END:
-            if self._runs[index] and self._due[index] == self.now:
-                self._ends(index)
-        elif what == _ARRIVAL:
+    def happens(self, what: int, index: int) -> None:
+        if what == _ARRIVAL:
             self._arrive()
-        elif what == _CALL:
+        else:
             self._offer_node(index, (MAP, REDUCE), called=True)
-        elif self._wakes == self.now:
-            self._wakes = NEVER
-            self._end_at(self.service.woken(self.now))
+
+    def label(self, task: int) -> str:
+        return str(self.known.problem.instance.workload.task_ids[task])
 
     def _changed(self) -> None:
         """Something happened that is no start: what was refused may be welcome now."""
@@ -241,72 +218,36 @@ class Engine(Asked):
 
     def begun(self, task: int, node: int) -> None:
         index = self._task_of[task]
-        now = self.now
-        self.node[index], self.start[index] = node, now
-        self._runs[index] = 1
-        self._running += 1
-        self.record.append((now, STARTED, index, node))
+        self.record.append((self.now, STARTED, index, node))
         self._moved()
-        beats = self._beats
-        if beats is not None:
+        if self._beats is not None:
             kind = self._kind[index]
             if not self.known.room[KINDS[kind]][node]:
-                beats.open(kind, node, False)
-        self._end_at(self.service.started(index, node, now))
+                self._beats.open(kind, node, False)
+        self.starts(index, node)
 
-    def _end_at(self, ends: Iterable[tuple[int, int]], by: int | None = None) -> None:
-        """Take an answer of the service; what would have ended before `by` ends then."""
-        for task, end in ends:
-            if type(end) is not int or not self.now <= end <= LARGEST:
-                end = self._checked(task, end, by)
-            if task == WAKE:
-                self._wakes = end
-                heappush(self._heap, (end, _WOKEN, 0))
-            elif self._due[task] != end:
-                self._due[task] = end
-                heappush(self._heap, (end, _END, task))
-
-    def _checked(self, task: int, end: Any, by: int | None) -> int:
-        """The end that a service means; HeuristicFailed where it is none."""
-        if isinstance(end, int | np.integer) and not isinstance(end, bool):
-            units = int(end) if by is None else max(int(end), by)
-            if self.now <= units <= LARGEST:
-                return units
-        name = self.known.problem.instance.workload.task_ids[task] if task != WAKE else "the service itself"
-        raise HeuristicFailed(
-            f'the service {type(self.service).__name__} answers {end!r} for "{name}" at {self.now}; give whole '
-            "microseconds, now or later"
-        )
-
-    def _ends(self, task: int) -> None:
-        """The time of a task is up."""
+    def ends(self, task: int) -> None:
         job, kind = self._job[task], self._kind[task]
         if kind == REDUCE and job >= 0 and self._maps_left[job] > 0 and self.service.waits_for_maps:
-            self._due[task] = NEVER
             self._late.setdefault(job, []).append(task)
             return
-        node, now = self.node[task], self.now
+        node = self.node[task]
         event = self.known.finish(self._number_of[task])
-        self.end[task] = now
-        self._runs[task] = 0
-        self._running -= 1
-        self.record.append((now, ENDED, task, node))
+        self.record.append((self.now, ENDED, task, node))
         self._changed()
         if self._beats:
             self._open(kind, node)
         self.tell(event)
         if kind == MAP and job >= 0:
             self._map_ended(job)
-        self._end_at(self.service.ended(task, now))
+        super().ends(task)
 
     def _map_ended(self, job: int) -> None:
         """A map less of a job is left: its reduces may be released, or end."""
         self._maps_left[job] -= 1
         self._needed[job] -= 1
         if not self._maps_left[job] and job in self._late:
-            for task in self._late.pop(job):
-                self._due[task] = self.now
-                heappush(self._heap, (self.now, _END, task))
+            self._take((task, self.now) for task in self._late.pop(job))
         if self._needed[job] <= 0 and job in self._held:
             for task in self._held.pop(job):
                 self.record.append((self.now, RELEASED, task, -1))
@@ -314,7 +255,6 @@ class Engine(Asked):
 
     def _arrive(self) -> None:
         """The next jobs arrive."""
-        self._arrives = False
         known = self.known
         # Never before it is there, also where it is not at a whole microsecond.
         events: list[Event] = known.move_to(max(self.now / MICRO, known.next_arrival))
@@ -326,8 +266,7 @@ class Engine(Asked):
 
     def _await_arrival(self) -> None:
         if not self.known.complete:
-            self._arrives = True
-            heappush(self._heap, (int(microseconds(self.known.next_arrival)), _ARRIVAL, 0))
+            self.plan(int(microseconds(self.known.next_arrival)), _ARRIVAL, 0)
 
     # Offers ---------------------------------------------------------------------------------------------------------
 
@@ -337,15 +276,15 @@ class Engine(Asked):
         if self.known.room[KINDS[kind]][node]:
             self._beats.open(kind, node, True)
 
-    def _next_offer(self) -> int | None:
-        """When slots are offered next; None: not before something happens."""
+    def _next_offer(self) -> int:
+        """When slots are offered next; `NEVER`: not before something happens."""
         waiting = self.known.waiting
         kinds = _WAITING[bool(waiting["map"]) + 2 * bool(waiting["reduce"])]
         if not kinds or self._calls is not None:
-            return None
+            return NEVER
         return self._next_round(kinds) if self._beats is None else self._next_beat(kinds, self._beats)
 
-    def _next_beat(self, kinds: tuple[int, ...], beats: Beats) -> int | None:
+    def _next_beat(self, kinds: tuple[int, ...], beats: Beats) -> int:
         """The next heartbeat of a node that has slots to offer. One interval is a round."""
         if self.may_refuse:
             for kind in kinds:
@@ -355,27 +294,27 @@ class Engine(Asked):
                     self._refusals[kind] = beats.at
         number = beats.next(kinds, self.now)
         if number is None:
-            return None
+            return NEVER
         time = beats.time(number)
         if self._idle_from is None:
             self._idle_from = number
         rounds = (number - self._idle_from) // beats.nodes
         if rounds >= MAX_IDLE_ROUNDS and self._stands_still and rounds >= self._most_vain and time >= self._until:
-            return None
+            return NEVER
         self._coming = number  # unless something happens before
         return time
 
-    def _next_round(self, kinds: tuple[int, ...]) -> int | None:
+    def _next_round(self, kinds: tuple[int, ...]) -> int:
         """Without heartbeats slots are offered at once; again while tasks start, or where nothing else will happen."""
         if not any(self.known.free[KINDS[kind]].any() for kind in kinds):
-            return None
+            return NEVER
         if not self._vain:
             return self.now
         if not self._stands_still:
-            return None
+            return NEVER
         if self.now < self._until:
             return self._until
-        return self.now if self._vain < MAX_IDLE_ROUNDS or self._vain < self._most_vain else None
+        return self.now if self._vain < MAX_IDLE_ROUNDS or self._vain < self._most_vain else NEVER
 
     @property
     def _most_vain(self) -> int:
@@ -391,7 +330,7 @@ class Engine(Asked):
     def _stands_still(self) -> bool:
         """Whether nothing runs that could end."""
         late = sum(map(len, self._late.values()))  # they end with their job's last map, which may not have started
-        return self._running == late and self._wakes == NEVER
+        return self.running == late and self._wakes == NEVER
 
     def _offers(self) -> None:
         """Offer the slots of the node whose heartbeat it is; without heartbeats, those of all."""
@@ -433,9 +372,9 @@ class Engine(Asked):
     def _what_is_left(self) -> str:
         """Why nothing happens any more, where something is left to do."""
         known, told = self.known, []
-        if self._running:
-            running = [index for index, runs in enumerate(self._runs) if runs]
-            name = known.problem.instance.workload.task_ids[running[0]]
+        if self.running:
+            running = [task for task, end in enumerate(self.end) if end == NEVER and self.start[task] < NEVER]
+            name = self.label(running[0])
             runs = f"{counted(len(running), 'task')} run{'s' * (len(running) == 1)}"
             told.append(f'{runs} for ever: the service {type(self.service).__name__} never says when "{name}" ends')
         for kind, view in ((MAP, known.view.map_slots), (REDUCE, known.view.reduce_slots)):

@@ -16,8 +16,9 @@ from optsched.instance import FINISHED, MAP, PENDING, RUNNING, Bools, Instance, 
 from optsched.placement import NONE
 from optsched.problems.locality_counts import CLASSES, locality
 from optsched.problems.schedules import Jobs
+from optsched.running.course import NEVER
 from optsched.schedule import MICRO, Schedule, microseconds
-from optsched.simulating.engine import ENDED, NEVER, STARTED, Engine, Rules
+from optsched.simulating.engine import ENDED, STARTED, Engine, Rules
 
 if TYPE_CHECKING:
     import pandas as pd

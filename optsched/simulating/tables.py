@@ -10,8 +10,9 @@ import numpy.typing as npt
 from optsched.instance import KINDS, MAP, REDUCE, Bools, Floats, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.locality_counts import CLASSES, locality
+from optsched.running.course import NEVER
 from optsched.schedule import MICRO
-from optsched.simulating.engine import ARRIVED, ENDED, NEVER, RELEASED, STARTED
+from optsched.simulating.engine import ARRIVED, ENDED, RELEASED, STARTED
 
 if TYPE_CHECKING:
     import pandas as pd

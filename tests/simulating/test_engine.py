@@ -16,9 +16,10 @@ from optsched.heuristics import HEURISTICS
 from optsched.instance import FINISHED, MAP, Cluster, Instance, Ragged, Shuffle, State, Workload
 from optsched.problems.makespan import Makespan
 from optsched.running.base import Event, Offer, Policy, View
+from optsched.running.course import NEVER
 from optsched.schedule import MICRO
 from optsched.simulating import simulate
-from optsched.simulating.engine import ENDED, NEVER, RELEASED, STARTED, Engine, Rules
+from optsched.simulating.engine import ENDED, RELEASED, STARTED, Engine, Rules
 from optsched.simulating.services import WAKE, Levels, Progress, Recorded, Service
 from optsched.simulating.stage import Stage
 

@@ -9,8 +9,7 @@ from timed_workloads import arriving
 from optsched.errors import MissingField, UsageError
 from optsched.instance import Cluster, Instance, Workload
 from optsched.problems.service_times import ServiceTimes
-from optsched.simulating import simulate
-from optsched.simulating.services import SERVICES, Ends, Levels, Recorded, Service, service_named
+from optsched.simulating.services import SERVICES, Levels, Recorded, service_named
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -40,31 +39,7 @@ def test_what_an_instance_does_not_tell() -> None:
         Levels((1, 2))
 
 
-def test_a_service_of_nobody() -> None:
-    """Tests what a service does that says when tasks end and leaves out everything else: it changes nothing."""
-
-    class Endless(Service):
-        """No task ends."""
-
-        def started(self, task: int, node: int, now: int) -> Ends:
-            return ()
-
-    service = Endless()
-    service.prepare(arriving(0))
-    assert list(service.ended(0, 0)) == list(service.stopped(0, 0)) == list(service.woken(0)) == []
-    assert service.progress(np.zeros(1, dtype=np.int64), 0) is None
-    assert repr(service) == "<Service Endless>"
+def test_who_waits_for_maps() -> None:
+    """Tests that of the services that have a name only times by locality let reduces wait for the engine's word."""
     made = {name: service_named(name)() for name in SERVICES}
     assert [name for name, service in made.items() if service.waits_for_maps] == ["levels"]
-
-
-def test_a_service_says_when_tasks_end() -> None:
-    """Tests that a class of services without `started` is none, and is told what to define."""
-
-    class Silent(Service):
-        """Says nothing."""
-
-    with pytest.raises(TypeError, match="abstract"):
-        Silent()  # type: ignore[abstract]
-    with pytest.raises(UsageError, match="service: Silent does not say when a task ends; define `started`"):
-        simulate(arriving(0), "dl", Silent)

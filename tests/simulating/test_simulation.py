@@ -13,9 +13,10 @@ from timed_workloads import arriving
 from optsched.errors import UsageError
 from optsched.instance import FINISHED, PENDING, RUNNING, Cluster, Instance, State, Workload
 from optsched.problems import Lsap
+from optsched.running.course import NEVER
 from optsched.schedule import MICRO
 from optsched.simulating import simulate
-from optsched.simulating.engine import NEVER, STARTED
+from optsched.simulating.engine import STARTED
 
 
 def same(one: Instance, other: Instance) -> bool:

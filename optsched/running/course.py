@@ -1,0 +1,156 @@
+"""What runs, from event to event: tasks start, take the time that a service says, and end.
+
+Whoever decides what starts derives from `Course`: the engine of simulations (`optsched.simulating.engine`), waves
+(`optsched.waves`), and the move from one placement to the next (`optsched.heuristics.ras_enforcement`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import HeuristicFailed
+from optsched.instance import LARGEST
+from optsched.running.service import WAKE, Service
+
+__all__ = ["END", "NEVER", "WOKEN", "Course"]
+
+#: When ends what has not ended.
+NEVER = 2**60
+
+#: What happens at an instant: tasks end, the service is woken; then what others have asked for, by their numbers.
+END, WOKEN = range(2)
+
+
+class Course:
+    """Tasks that run, and what is to happen, in order of (time in whole microseconds, kind of event, index).
+
+    Parameters
+    ----------
+    tasks
+        How many there are.
+    service
+        Says how long they take; it is prepared already.
+    now
+        When it begins.
+
+    Attributes
+    ----------
+    now
+        The time.
+    node, start, end
+        Of each task: where it ran, and from when to when; -1 and `NEVER` for what did not happen.
+    running
+        How many tasks run.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.simulating import Recorded
+    >>> service = Recorded()
+    >>> service.prepare(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[2, 3])))
+    >>> course = Course(2, service)
+    >>> course.starts(0, 0)
+    >>> course.starts(1, 0)
+    >>> while course.coming < NEVER:
+    ...     course.step()
+    >>> course.end
+    [2000000, 3000000]
+    """
+
+    def __init__(self, tasks: int, service: Service, now: int = 0) -> None:
+        self.service, self.now = service, now
+        self.node, self.start, self.end = [-1] * tasks, [NEVER] * tasks, [NEVER] * tasks
+        self.running = 0
+        #: When each task ends as things are now, and what is to happen; an end that has moved since is passed over.
+        self._due = [NEVER] * tasks
+        self._heap: list[tuple[int, int, int]] = []
+        self._wakes = NEVER
+
+    @property
+    def coming(self) -> int:
+        """When something happens next; `NEVER` where nothing does."""
+        return self._heap[0][0] if self._heap else NEVER
+
+    def plan(self, time: int, what: int, index: int) -> None:
+        """Let `happens` be called at a time."""
+        heappush(self._heap, (time, what, index))
+
+    def step(self) -> None:
+        """Let the next thing happen."""
+        time, what, index = heappop(self._heap)
+        if time != self.now:
+            self.moves_to(time)
+        if what == END:
+            if self._due[index] == time:
+                self._due[index] = NEVER
+                self.ends(index)
+        elif what != WOKEN:
+            self.happens(what, index)
+        elif self._wakes == time:
+            self._wakes = NEVER
+            self._take(self.service.woken(time))
+
+    def starts(self, task: int, node: int) -> None:
+        """A task starts."""
+        now = self.now
+        self.node[task], self.start[task] = node, now
+        self.running += 1
+        self._take(self.service.started(task, node, now))
+
+    def goes_on(self, task: int, node: int, start: int) -> None:
+        """A task runs already; what would have ended before now ends now."""
+        self.node[task], self.start[task] = node, start
+        self.running += 1
+        self._take(self.service.started(task, node, start), by=self.now)
+
+    def stops(self, task: int) -> None:
+        """A running task is taken off its node, and may start anew."""
+        self.node[task], self.start[task], self._due[task] = -1, NEVER, NEVER
+        self.running -= 1
+        self._take(self.service.stopped(task, self.now))
+
+    def moves_to(self, time: int) -> None:
+        """Time passes."""
+        self.now = time
+
+    def ends(self, task: int) -> None:
+        """The time of a task is up."""
+        self.end[task] = self.now
+        self.running -= 1
+        self._take(self.service.ended(task, self.now))
+
+    def happens(self, what: int, index: int) -> None:
+        """Something happens that was planned."""
+        raise AssertionError(f"nothing of kind {what} is planned")
+
+    def label(self, task: int) -> str:
+        """How messages call a task."""
+        return str(task)
+
+    def _take(self, ends: Iterable[tuple[int, int]], by: int | None = None) -> None:
+        """Take an answer of the service; what would have ended before `by` ends then."""
+        for task, end in ends:
+            if type(end) is not int or not self.now <= end <= LARGEST:
+                end = self._checked(task, end, by)
+            if task == WAKE:
+                self._wakes = end
+                heappush(self._heap, (end, WOKEN, 0))
+            elif self._due[task] != end:
+                self._due[task] = end
+                heappush(self._heap, (end, END, task))
+
+    def _checked(self, task: int, end: Any, by: int | None) -> int:
+        """The end that a service means; HeuristicFailed where it is none."""
+        if isinstance(end, int | np.integer) and not isinstance(end, bool):
+            units = int(end) if by is None else max(int(end), by)
+            if self.now <= units <= LARGEST:
+                return units
+        name = self.label(task) if task != WAKE else "the service itself"
+        raise HeuristicFailed(
+            f'the service {type(self.service).__name__} answers {end!r} for "{name}" at {self.now}; give whole '
+            "microseconds, now or later"
+        )
