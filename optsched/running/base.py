@@ -29,9 +29,9 @@ HELD = 3
 BatchHeuristic = Callable[..., Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen: that would be a fifth of what an event over time costs
 class Offer:
-    """A heartbeat: at `time` node `node` (index) has `free` slots of `kind` ("map" or "reduce")."""
+    """A heartbeat: at `time` node `node` (index) has `free` slots of `kind` ("map" or "reduce"). It is not changed."""
 
     time: float
     node: int
@@ -39,9 +39,9 @@ class Offer:
     free: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Event:
-    """Something that happened; the view shows it, and nothing of what is told later, but for arrivals.
+    """Something that happened; the view shows it, and nothing of what is told later, but for arrivals. It is not changed.
 
     Attributes
     ----------

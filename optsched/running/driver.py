@@ -300,11 +300,11 @@ class Asked:
         """The tasks that the policy starts on an offer; it and the observers are told."""
         check()
         self.offers += 1
-        known = self.known
+        known, node = self.known, offer.node
         tasks = self._answered(offer)
         for task in tasks:
-            event = known.start(task, offer.node)
-            self.begun(task, offer.node)
+            event = known.start(task, node)
+            self.begun(task, node)
             if self._notify is not None:
                 attempt(self._notify, event, known.view)
         if self._observers:
@@ -314,9 +314,9 @@ class Asked:
         return tasks
 
     def _answered(self, offer: Offer) -> Sequence[int]:
-        known = self.known
-        answer = attempt(self._policy.offer, offer, known.view)
+        known, node, free = self.known, offer.node, offer.free  # whatever the policy makes of the offer
         kind = KINDS.index(offer.kind)
+        answer = attempt(self._policy.offer, offer, known.view)
         if type(answer) in (tuple, list):
             if not answer:
                 return ()
@@ -324,10 +324,10 @@ class Asked:
                 return (answer[0],)
         try:
             waits = partial(known.waits, kind=kind)
-            tasks: list[int] = attempt(tasks_from, answer, offer.free, offer.kind, waits, known.label)
+            tasks: list[int] = attempt(tasks_from, answer, free, KINDS[kind], waits, known.label)
         except HeuristicFailed as failed:
-            node = known.problem.instance.cluster.node_ids[offer.node]
-            raise HeuristicFailed(f'on an offer of node "{node}" {failed}') from failed.__cause__
+            name = known.problem.instance.cluster.node_ids[node]
+            raise HeuristicFailed(f'on an offer of node "{name}" {failed}') from failed.__cause__
         return tasks
 
 

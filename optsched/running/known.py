@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optsched.arrays import contains, grouped
-from optsched.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Floats, Instance, Ints
+from optsched.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Floats, Instance, Ints, Shuffle
 from optsched.placement import NONE, Placement
 from optsched.problems.base import TaskProblem
 from optsched.running.base import HELD, Event, View
@@ -150,7 +150,8 @@ class Known:
         """A running task has ended, and its slot is free. What a map sends to reduces is known then."""
         self._leave(task)
         self._status[task] = FINISHED
-        self._tell_sizes(task, self._true_sizes)
+        if task in self._sent:
+            self._tell_sizes(task, self.view.true_shuffle)
         return Event(self.time, "task-finished", task)
 
     def return_task(self, task: int) -> Event:
@@ -162,7 +163,7 @@ class Known:
         self._progress += 1
         if task in self._sent:
             self._emit(self._entries[self._sent[task]], np.nan)
-        self._tell_sizes(task, None)
+            self._tell_sizes(task, None)
         if self._kinds[task] in self.problem.kinds:
             self._waits[task] = 1
             self.waiting[KINDS[self._kinds[task]]] += 1
@@ -349,14 +350,10 @@ class Known:
         shuffle = self.view.true_shuffle
         return {} if shuffle is None else dict(grouped(shuffle.map))
 
-    @property
-    def _true_sizes(self) -> Floats | None:
-        return None if self.view.true_shuffle is None else self.view.true_shuffle.size
-
-    def _tell_sizes(self, task: int, sizes: Floats | None) -> None:
+    def _tell_sizes(self, task: int, shuffle: Shuffle | None) -> None:
         """Show what a map sends, or for None no more."""
-        if task in self._sent:
-            self._seen_sizes[self._sent[task]] = np.nan if sizes is None else sizes[self._sent[task]]
+        entries = self._sent[task]
+        self._seen_sizes[entries] = np.nan if shuffle is None else shuffle.size[entries]
 
 
 def _by_arrival(arrival: Floats) -> tuple[Ints, Floats]:

@@ -112,8 +112,9 @@ class Beats:
         if now != self._now:
             self._now = now
             self.at = max(self.at, self.first_from(now))
-        interval, place = divmod(self.at, self.nodes)
-        found = None
+        at, nodes = self.at, self.nodes
+        place = at % nodes
+        found = -1
         for kind in kinds:
             asked = self._asked[kind]
             there = asked.find(1, place)
@@ -121,7 +122,7 @@ class Beats:
                 there = asked.find(1, 0, place)
                 if there < 0:
                     continue
-                there += self.nodes
-            if found is None or there < found:
+                there += nodes
+            if found < 0 or there < found:
                 found = there
-        return None if found is None else interval * self.nodes + found
+        return None if found < 0 else at - place + found

@@ -295,13 +295,13 @@ class Engine(Asked, Course):
         number = beats.next(kinds, self.now)
         if number is None:
             return NEVER
+        self._coming = number  # unless something happens before
         time = beats.time(number)
         if self._idle_from is None:
             self._idle_from = number
-        rounds = (number - self._idle_from) // beats.nodes
-        if rounds >= MAX_IDLE_ROUNDS and self._stands_still and rounds >= self._most_vain and time >= self._until:
-            return NEVER
-        self._coming = number  # unless something happens before
+        elif (rounds := (number - self._idle_from) // beats.nodes) >= MAX_IDLE_ROUNDS:
+            if self._stands_still and rounds >= self._most_vain and time >= self._until:
+                return NEVER
         return time
 
     def _next_round(self, kinds: tuple[int, ...]) -> int:

@@ -68,10 +68,11 @@ class Levels(Service):
         holders = self._replicas[self._starts[task] : self._starts[task + 1]]
         if node in holders:
             return ((task, now + self._node[task]),)
-        racks = self._racks
-        rack = racks[node]
-        if rack >= 0 and any(racks[holder] == rack for holder in holders):
-            return ((task, now + self._rack[task]),)
+        rack = self._racks[node]
+        if rack >= 0:
+            for holder in holders:
+                if self._racks[holder] == rack:
+                    return ((task, now + self._rack[task]),)
         return ((task, now + self._off_rack[task]),)
 
 
