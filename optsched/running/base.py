@@ -41,7 +41,7 @@ class Offer:
 
 @dataclass(slots=True, unsafe_hash=True)
 class Event:
-    """Something that happened; the view shows it, and nothing of what is told later, but for arrivals. It is not changed.
+    """Something that happened; the view shows it, and nothing of what is told later, but for arrivals.
 
     Attributes
     ----------

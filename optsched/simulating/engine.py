@@ -299,10 +299,9 @@ class Engine(Asked, Course):
         time = beats.time(number)
         if self._idle_from is None:
             self._idle_from = number
-        elif (rounds := (number - self._idle_from) // beats.nodes) >= MAX_IDLE_ROUNDS:
-            if self._stands_still and rounds >= self._most_vain and time >= self._until:
-                return NEVER
-        return time
+        rounds = (number - self._idle_from) // beats.nodes
+        gives_up = rounds >= MAX_IDLE_ROUNDS and self._stands_still and rounds >= self._most_vain
+        return NEVER if gives_up and time >= self._until else time
 
     def _next_round(self, kinds: tuple[int, ...]) -> int:
         """Without heartbeats slots are offered at once; again while tasks start, or where nothing else will happen."""
