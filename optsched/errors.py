@@ -8,6 +8,7 @@ exception: each such result is a `Solution`.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -36,6 +37,9 @@ _SHOWN = 60
 
 #: How many faults a message prints before it counts the rest; `InputError.faults` always holds all of them.
 FAULTS_SHOWN = 100
+
+#: More faults than this that differ in the number of their record alone are one line, which names the first few.
+_ALIKE, _NAMED = 20, 3
 
 
 def printable(text: str) -> str:
@@ -108,14 +112,39 @@ class InputError(OptschedError):
 
     def __str__(self) -> str:
         before = printable(f"{self.source}: ") if self.source else ""
-        lines = [f"{before}{fault}" for fault in self.faults[:FAULTS_SHOWN]]
-        if len(self.faults) > FAULTS_SHOWN:
-            lines.append(f"{before}and {len(self.faults) - FAULTS_SHOWN} more faults")
+        told = _alike(self.faults)
+        lines = [f"{before}{_line(group)}" for group in told[:FAULTS_SHOWN]]
+        if len(told) > FAULTS_SHOWN:
+            lines.append(f"{before}and {sum(map(len, told[FAULTS_SHOWN:]))} more faults")
         return "\n".join(lines)
 
     def with_source(self, source: str) -> InputError:
         """The same error, with the name of the file it came from."""
         return type(self)(self.faults, source)
+
+
+def _alike(faults: Sequence[Fault]) -> list[list[Fault]]:
+    """The faults line by line; many that differ in the number of their record alone are a line where the first is."""
+    groups: dict[tuple[str, str], list[Fault]] = {}
+    keys = [(re.sub(r"\[\d+\]", "[]", fault.place), fault.message) for fault in faults]
+    for key, fault in zip(keys, faults, strict=True):
+        groups.setdefault(key, []).append(fault)
+    lines = []
+    for key, fault in zip(keys, faults, strict=True):
+        group = groups[key]
+        if len(group) <= _ALIKE or "[]" not in key[0]:
+            lines.append([fault])
+        elif group[0] is fault:
+            lines.append(group)
+    return lines
+
+
+def _line(faults: Sequence[Fault]) -> str:
+    """One fault, or how many there are of a sort, and the first of them."""
+    if len(faults) == 1:
+        return str(faults[0])
+    places = ", ".join(fault.place for fault in faults[:_NAMED])
+    return printable(f"{places} and {len(faults) - _NAMED} more: {faults[0].message}")
 
 
 class MissingField(InputError):

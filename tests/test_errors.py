@@ -31,11 +31,25 @@ def test_lines_of_a_message_stay_lines() -> None:
 @pytest.mark.parametrize(("count", "told"), [(0, 0), (1, 1), (100, 100), (101, 101), (250, 101)])
 def test_a_message_counts_what_it_does_not_show(count: int, told: int) -> None:
     """Tests that a hundred faults are shown and the rest counted, while the error holds all of them."""
-    error = InputError(Fault(f"tasks[{row}]", "is wrong") for row in range(count))
+    error = InputError(Fault(f"tasks[{row}]", f'no node "{row}"') for row in range(count))
     assert len(error.faults) == count
     assert len([line for line in str(error).split("\n") if line]) == told
     if count > 100:
         assert str(error).endswith(f"and {count - 100} more faults")
+
+
+def test_many_faults_of_a_sort_are_one_line() -> None:
+    """Tests that thousands of records without a field are told in a line with the first of them, and few one by one."""
+    many = [Fault(f"tasks[{row}].times", "say how long") for row in range(7000)]
+    few = [Fault(f"jobs[{row}].id", "is empty") for row in range(20)]
+    error = InputError([few[0], *many, *few[1:], *[Fault("", "is wrong")] * 30], "a.json")
+    lines = str(error).split("\n")
+    assert lines[:3] == [
+        "a.json: jobs[0].id: is empty",
+        "a.json: tasks[0].times, tasks[1].times, tasks[2].times and 6997 more: say how long",
+        "a.json: jobs[1].id: is empty",
+    ]
+    assert (len(error.faults), len(lines)) == (7050, 51)
 
 
 def test_a_source_is_put_before_each_fault() -> None:

@@ -222,6 +222,8 @@ def bounds(instance: str, problem_name: str, params: tuple[str, ...], form: str)
         arguments.emit_json([{name: getattr(bound, name) for name in names} for bound in found])
         return
     rows = [(bound.name, number(bound.value), bound.component or "-", bound.bounds, bound.source) for bound in found]
+    if plain is not None:
+        rows.append(("-", "-", "-", f"nothing is feasible: {plain}", ""))
     arguments.emit_table(Table(("name", "value", "component", "bounds", "source"), rows, frozenset({"value"})))
 
 

@@ -100,10 +100,15 @@ class JobTimes(ScheduleProblem):
         return np.minimum(alone + np.array(each, dtype=np.int64), NEVER)
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
-        """Each job alone on all slots, and all jobs on one machine as quick as all slots of a kind."""
+        """Each job alone on all slots, and all jobs on one machine as quick as all slots of a kind.
+
+        None where nothing is feasible.
+        """
+        if self.plainly_infeasible is not None:
+            return ()
         alone = self.earliest_completions
         found = [Bound("alone", "job time", self.total(alone), "sum of job times, were all slots each job's own")]
-        if self.parameters["weights"] == "equal" and self.plainly_infeasible is None:
+        if self.parameters["weights"] == "equal":
             fluid = max(self._fluid(kind) for kind in range(len(KINDS)))
             told = "sum of job times, were jobs divisible among all slots, the shortest remaining first"
             found.append(Bound("fluid", "job time", fluid, told))

@@ -44,7 +44,9 @@ class Makespan(ScheduleProblem):
         return np.full(len(self.jobs), completions.max(initial=self.now))
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
-        """The longest job were all slots its own, and the area of all slots of a kind."""
+        """The longest job were all slots its own, and the area of all slots; none where nothing is feasible."""
+        if self.plainly_infeasible is not None:
+            return ()
         alone = int(self.earliest_completions.max(initial=self.now))
         area = max(area_makespan(self, kind) for kind in range(len(KINDS)))
         return (

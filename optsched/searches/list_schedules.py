@@ -7,6 +7,8 @@ models of the problems over time go on with, and gives them an instant by which 
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_left, bisect_right, insort
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
@@ -95,6 +97,76 @@ def list_schedule(problem: ScheduleProblem, order: Ints, waits: bool = True) -> 
     return Schedule(nodes, starts)
 
 
+#: Where a task may start: at a level (on a node with its data, in a rack of one, anywhere), which node or rack.
+_Place = tuple[int, int]
+_ANYWHERE: _Place = (2, 0)
+
+
+class _Wanting:
+    """The ranks of jobs that may want a slot, by place, less those of which it is known for which node they wait.
+
+    A job that passes by a place where a node ends its task sooner does so until that node has no slot left, or until
+    another of its tasks is the first there.
+    """
+
+    def __init__(self) -> None:
+        self._ranks: defaultdict[_Place, list[int]] = defaultdict(list)
+        self._waits: defaultdict[int, set[_Place]] = defaultdict(set)
+        self._waits_for: defaultdict[int, list[tuple[int, _Place]]] = defaultdict(list)
+
+    def add(self, rank: int, place: _Place) -> None:
+        """A job may want slots of a place."""
+        ranks = self._ranks[place]
+        at = bisect_left(ranks, rank)
+        if at == len(ranks) or ranks[at] != rank:
+            ranks.insert(at, rank)
+
+    def remove(self, rank: int, place: _Place) -> None:
+        """A job wants no slot of a place."""
+        ranks = self._ranks[place]
+        at = bisect_left(ranks, rank)
+        if at < len(ranks) and ranks[at] == rank:
+            del ranks[at]
+
+    def each(self, places: tuple[_Place, ...]) -> Iterator[int]:
+        """The jobs that may want a slot of one of these places, by rank, which may stop wanting it in between."""
+        here = [self._ranks[place] for place in places]
+        rank = -1
+        while True:
+            found = [ranks[at] for ranks in here if (at := bisect_right(ranks, rank)) < len(ranks)]
+            if not found:
+                return
+            rank = min(found)
+            yield rank
+
+    def wait(self, rank: int, place: _Place, node: int) -> None:
+        """A job passes by slots of a place, since this node ends its task sooner."""
+        self.remove(rank, place)
+        self._waits[rank].add(place)
+        self._waits_for[node].append((rank, place))
+
+    def waits(self, rank: int, place: _Place) -> bool:
+        """Whether a job is known to pass by slots of a place."""
+        return place in self._waits[rank]
+
+    def ask_again(self, rank: int) -> None:
+        """A job has other first tasks than before."""
+        for place in self._waits.pop(rank, ()):
+            self.add(rank, place)
+
+    def ask_who_waited(self, node: int) -> None:
+        """A node has no slot left at present."""
+        for rank, place in self._waits_for.pop(node, ()):
+            if place in self._waits[rank]:
+                self._waits[rank].remove(place)
+                self.add(rank, place)
+
+    def ask_all(self) -> None:
+        """Nobody waits any more."""
+        for rank in list(self._waits):
+            self.ask_again(rank)
+
+
 class _Line:
     """The tasks of one kind, and the slots that take them one after another.
 
@@ -108,7 +180,9 @@ class _Line:
         positions = np.flatnonzero(problem.kind == kind)
         self._waits, (self._last, begin) = waits, maps
         self._rack = problem.instance.cluster.rack.tolist()
-        self._replicas = {position: problem.replicas[position].tolist() for position in positions.tolist()}
+        self._replicas: dict[int, list[int]] = {
+            position: problem.replicas[position].tolist() for position in positions.tolist()
+        }
         self._job = dict(zip(positions.tolist(), problem.jobs.of_task[problem.tasks[positions]].tolist(), strict=True))
         times: list[list[int]] = problem.times.by_level[positions].tolist()
         self._time = dict(zip(positions.tolist(), times, strict=True))
@@ -119,72 +193,102 @@ class _Line:
         ]
         self._later = sorted(ready, reverse=True)
         self._rank = {job: rank for rank, job in enumerate(order.tolist())}
-        self._left = [0] * len(order)  # by rank: tasks that may start and have not
-        self._heaps: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
+        self._wanting = _Wanting()
+        self._heaps: defaultdict[tuple[int, _Place], list[tuple[int, int]]] = defaultdict(list)
         self._started: set[int] = set()
         slots = slots_by_node(problem, kind, np.array(self._last))
         self._free = {node: held for node, held in enumerate(slots) if held}
 
     def run(self, nodes: Ints, starts: Ints, tasks: Ints) -> None:
         """Start every task, and write where and when at its row of `tasks`."""
-        slots = [(free, node) for node, held in self._free.items() for free in held]
-        heapq.heapify(slots)
-        idle: list[int] = []  # nodes of slots that nothing wants yet
+        busy = [(free, node) for node, held in self._free.items() for free in held]
+        heapq.heapify(busy)
+        idle: list[int] = []  # nodes of free slots, as a heap
+        passed: list[int] = []  # those that nothing wants yet
         clock = -NEVER
         while len(self._started) < len(self._job):
             check()
-            if idle and (not slots or slots[0][0] > clock):
-                events = [instant for instant, _ in (*slots[:1], *self._later[-1:])]
-                self._waits &= bool(events)  # nothing else will happen: there is nothing to wait for
-                clock = max(clock, min(events, default=clock))
-                for node in idle:
-                    heapq.heappush(slots, (clock, node))
-                idle = []
-            clock, node = heapq.heappop(slots)
-            self._release(clock)
+            if not idle:
+                clock = self._next_instant(clock, busy, bool(passed))
+                idle, passed = passed, []
+                while busy and busy[0][0] <= clock:
+                    idle.append(heapq.heappop(busy)[1])
+                heapq.heapify(idle)
+                self._release(clock)
+            node = heapq.heappop(idle)
             position = self._next(clock, node)
             if position is None:
-                idle.append(node)
+                passed.append(node)
                 continue
             nodes[tasks[position]], starts[tasks[position]] = node, clock
             end = max(clock + self._takes(position, node), self._last[self._job[position]])
-            self._free[node] = sorted([*self._free[node][1:], end])
-            heapq.heappush(slots, (end, node))
+            self._hold(node, clock, end)
+            if end > clock:
+                heapq.heappush(busy, (end, node))
+            else:
+                heapq.heappush(idle, node)
+
+    def _next_instant(self, clock: int, busy: list[tuple[int, int]], passed: bool) -> int:
+        """When a slot becomes free, or, where there are free ones, a task may start."""
+        instants = [instant for instant, _ in (*busy[:1], *(self._later[-1:] if passed else ()))]
+        if not instants:  # nothing else will happen: there is nothing to wait for
+            self._waits = False
+            self._wanting.ask_all()
+        return max(clock, min(instants, default=clock))
+
+    def _hold(self, node: int, clock: int, end: int) -> None:
+        """The first free slot of a node is taken until an instant."""
+        self._free[node].pop(0)
+        insort(self._free[node], end)
+        if self._free[node][0] > clock:
+            self._wanting.ask_who_waited(node)
 
     def _release(self, clock: int) -> None:
         """Put what may start by now on the heaps."""
         while self._later and self._later[-1][0] <= clock:
             _, position = self._later.pop()
             rank = self._rank[self._job[position]]
-            self._left[rank] += 1
+            self._wanting.ask_again(rank)
             times, replicas = self._time[position], self._replicas[position]
             racks = {self._rack[node] for node in replicas} - {-1}
-            places = [[(0, node) for node in replicas], [(1, rack) for rack in racks], [(2, 0)]]
+            places = [[(0, node) for node in replicas], [(1, rack) for rack in racks], [_ANYWHERE]]
             for level, where in enumerate(places):
                 for place in where:
-                    heapq.heappush(self._heaps.setdefault((rank, *place), []), (-times[level], position))
+                    heapq.heappush(self._heaps[rank, place], (-times[level], position))
+                    self._wanting.add(rank, place)
 
     def _next(self, clock: int, node: int) -> int | None:
         """The task that a free slot takes, which is started; None: none wants it yet."""
-        for rank, left in enumerate(self._left):
-            if not left:
+        places = ((0, node), (1, self._rack[node]), _ANYWHERE)
+        for rank in self._wanting.each(places):
+            held = {place: head for place in places if (head := self._head(rank, place)) is not None}
+            if not held or self._wanting.waits(rank, nearest := next(iter(held))):
                 continue
-            held = [self._head((rank, *place)) for place in ((0, node), (1, self._rack[node]), (2, 0))]
-            offers = [position for position in held if position is not None]
-            position = min(offers, key=lambda offer: (self._excess(offer, node), -self._takes(offer, node), offer))
-            if self._waits and self._excess(position, node) and self._sooner_elsewhere(position, node, clock):
-                continue
-            self._left[rank] -= 1
+            position = min(
+                held.values(), key=lambda offer: (self._excess(offer, node), -self._takes(offer, node), offer)
+            )
+            if self._waits and self._excess(position, node):
+                sooner = self._sooner_elsewhere(position, node, clock)
+                if sooner is not None:
+                    self._wanting.wait(rank, nearest, sooner)
+                    continue
             self._started.add(position)
+            self._wanting.ask_again(rank)
             return position
         return None
 
-    def _head(self, where: tuple[int, int, int]) -> int | None:
-        """The longest task on a heap that has not started."""
-        heap = self._heaps.get(where, [])
+    def _head(self, rank: int, place: _Place) -> int | None:
+        """The longest task of a job that may start in a place and has not started."""
+        heap = self._heaps.get((rank, place))
+        if heap is None:
+            return None
         while heap and heap[0][1] in self._started:
             heapq.heappop(heap)
-        return heap[0][1] if heap else None
+        if heap:
+            return heap[0][1]
+        del self._heaps[rank, place]
+        self._wanting.remove(rank, place)
+        return None
 
     def _takes(self, position: int, node: int) -> int:
         """How long a task takes on a node."""
@@ -196,9 +300,10 @@ class _Line:
         """How much longer a task takes on a node than where it is quickest."""
         return self._takes(position, node) - min(self._time[position])
 
-    def _sooner_elsewhere(self, position: int, node: int, clock: int) -> bool:
-        """Whether a node with the data would end a task before this one, which would begin it at once."""
+    def _sooner_elsewhere(self, position: int, node: int, clock: int) -> int | None:
+        """A node with the data that would end a task before this one, which would begin it at once."""
         end, least = clock + self._takes(position, node), self._time[position][0]
-        return any(
-            max(self._free[other][0], clock) + least < end for other in self._replicas[position] if other in self._free
-        )
+        for other in self._replicas[position]:
+            if other in self._free and max(self._free[other][0], clock) + least < end:
+                return other
+        return None

@@ -141,13 +141,17 @@ def test_bounds() -> None:
 
 
 def test_bounds_where_nothing_is_feasible(tmp_path: Path) -> None:
-    """Tests that a warning says why no value attains the bounds, and that the numbers stay data."""
+    """Tests that a warning and the table say why, and that no number stands for the time that nothing takes."""
     path = tmp_path / "none.json"
-    workload = Workload(["t1"], duration=[5])
+    workload = Workload(["t1", "t2"], kind=[0, 1], duration=[5, 5])
     optsched.save(Instance(Cluster(["n1"], slots=[0]), workload), path)
-    done = run("bounds", str(path), "--problem", "makespan")
-    assert done.exit_code == 0
-    assert 'warning: makespan: nothing is feasible: no slot for a map ever becomes free, and task "t1"' in done.stderr
+    for problem in ("makespan", "job-times"):
+        done = run("bounds", str(path), "--problem", problem)
+        assert done.exit_code == 0
+        told = 'nothing is feasible: no slot for a map ever becomes free, and task "t1" is one'
+        assert f"warning: {problem}: {told}" in done.stderr
+        assert [" ".join(row.split()) for row in done.stdout.splitlines()[2:]] == [f"- - - {told}"]
+        assert json.loads(run("bounds", str(path), "--problem", problem, "--format", "json").stdout) == []
 
 
 def test_frontier() -> None:

@@ -11,6 +11,7 @@ from optsched.instance import Instance
 from optsched.instances.files import from_document
 from optsched.problems.schedules import ScheduleProblem
 from optsched.schedule import MICRO
+from optsched.searches import list_schedules as list_schedules_module
 from optsched.searches.enumeration import best_decision
 from optsched.searches.list_schedules import ORDERS, list_schedule, list_schedules
 
@@ -84,3 +85,41 @@ def test_tasks_wait_for_their_data_or_do_not() -> None:
     waiting, taking = (list_schedule(problem, np.array([0]), waits) for waits in (True, False))
     assert (problem.evaluate(waiting), waiting.nodes.tolist()) == ((30,), [0, 0, 0])
     assert (problem.evaluate(taking), taking.nodes.tolist()) == ((25,), [0, 1, 0])
+
+
+def many_jobs(jobs: int, tasks: int) -> ScheduleProblem:
+    """Jobs that arrive one after another, with their data on two of six nodes each."""
+    nodes = [{"id": f"n{number}", "rack": f"r{number % 3}", "slots": 2} for number in range(6)]
+    text = document_of(
+        [
+            {
+                "id": f"t{number}",
+                "job": f"j{number % jobs}",
+                "replicas": [f"n{number % 6}", f"n{(number + 1 + number % 4) % 6}"][: 1 + number % 2],
+                "times": {"node": 10 + number % 4, "rack": 12 + number % 5, "off_rack": 25},
+            }
+            for number in range(tasks)
+        ],
+        nodes,  # type: ignore[arg-type]
+    )
+    for number, job in enumerate(text["jobs"]):  # type: ignore[arg-type,var-annotated]
+        job["arrival"] = number / 4
+    return posed("job-times", text)
+
+
+@pytest.mark.parametrize("jobs", [3, 40])
+def test_what_is_remembered_of_jobs_that_wait_changes_nothing(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests the same schedules where every job is asked at every slot, and that most of the asking is left out."""
+    problem, asked = many_jobs(jobs, 120), [0]
+    elsewhere = list_schedules_module._Line._sooner_elsewhere
+
+    def counting(*given: object) -> int | None:
+        asked[0] += 1
+        return elsewhere(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(list_schedules_module._Line, "_sooner_elsewhere", counting)
+    found = list(list_schedules(problem))
+    few, asked[0] = asked[0], 0
+    monkeypatch.setattr(list_schedules_module._Wanting, "wait", lambda *_: None)
+    assert list(list_schedules(problem)) == found
+    assert 0 < few < asked[0]
