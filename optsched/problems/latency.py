@@ -192,6 +192,8 @@ class Latency(Problem):
         all.
         """
         room, mixes = self.room(limit), self.w_loc // gcd(self.w_loc, self.w_rem)
+        if mixes == 1:  # whole remote tasks leave over what local ones do
+            return exact_sum(room - room % self.w_loc)
         if mixes * self.w_loc > _MOST_MIXES:
             return exact_sum(self.fillable(limit))
         left, number = room % self.w_loc, np.minimum(room // self.w_rem, mixes - 1)

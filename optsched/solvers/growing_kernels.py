@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["CLOSED", "STAMP", "STATE", "WANTED", "grow"]
+__all__ = ["CLOSED", "STATE", "WANTED", "grow"]
 
 Ints = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 

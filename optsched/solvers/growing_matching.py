@@ -6,10 +6,8 @@ No search is ever repeated: a node from which no unmatched task is reached stays
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,19 +15,22 @@ import numpy.typing as npt
 from optsched.deadline import check
 from optsched.solvers.compiled import compiled, compiles
 from optsched.solvers.compiling import ready
-from optsched.solvers.growing_kernels import CLOSED, STAMP, STATE, WANTED, grow
+from optsched.solvers.growing_kernels import CLOSED, STATE, WANTED, grow
+from optsched.solvers.growing_lists import grow_lists
 
 __all__ = ["COMPILED_PAIRS", "GrowingMatching"]
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
+Lists = tuple[list[int], list[int], list[int], list[int], list[int]]
+
 #: The loop is compiled, where numba is installed, from so many pairs of task and node on: this takes some 0.3 s. Once
 #: it is compiled in a process, it is taken for fewer too.
 COMPILED_PAIRS = 20_000
 
-#: Steps of the loop between two looks at the deadline.
-_STEPS, _STEPS_IN_PYTHON = 10**7, 10**5
+#: Steps of the compiled loop between two looks at the deadline.
+_STEPS = 10**7
 
 _compiled = cache(lambda: compiled(grow))
 
@@ -54,17 +55,22 @@ class GrowingMatching:
         int64, shape (tasks,): node of each task, or -1.
     used
         int64, shape (nodes,): tasks on each node.
+    look
+        Where in `tasks` each node's next unmatched one may be: int64, shape (nodes,), or a list.
+    cover
+        bool, shape (nodes,): with the tasks that the other nodes accept, a cover that weighs what is matched.
     pairs
-        `starts` and `tasks` as the loop reads them: lists, whose entries Python reads three times as fast, or short
-        integers, of which more are in a cache.
+        `starts` and `tasks` as the compiled loop reads them, as short integers if they may be: more are in a cache.
+    lists
+        As the loop on lists reads them: `starts`, `tasks`, `node`, `used` and `look`.
 
     Notes
     -----
     Augmenting paths backwards, each a shortest one: from a node with room to an unmatched task. Where there is none,
     the nodes that are reached are closed. All tasks that they accept are matched to them, and remain so, since
     unmatched tasks become fewer only. Once no open node has room, the matching is maximum and the open nodes are its
-    cover (König). All searches together, over any number of growths, look once at each pair of a closed node. The same
-    steps are taken whether the loop is compiled or not.
+    cover (König). All searches together, over any number of growths, look once at each pair of a closed node. The loop
+    on lists takes the same steps as the compiled one.
 
     Examples
     --------
@@ -84,26 +90,22 @@ class GrowingMatching:
     chunk: int
     node: Ints
     used: Ints
-    look: Ints
-    mark: Ints
-    pairs: tuple[Any, Any] | None = field(default=None, repr=False)
+    look: Ints | list[int]
+    cover: Bools
+    pairs: tuple[Ints, Ints] | None = field(default=None, repr=False)
+    lists: Lists | None = field(default=None, repr=False)
 
     @classmethod
     def empty(cls, starts: Ints, tasks: Ints, count: int, unit: int, chunk: int) -> GrowingMatching:
         """The matching of none of `count` tasks."""
         nodes = len(starts) - 1
         none, zero = np.full(count, -1, dtype=np.int64), np.zeros(nodes, dtype=np.int64)
-        return cls(starts, tasks, unit, chunk, none, zero, starts[:-1].copy(), zero)
+        return cls(starts, tasks, unit, chunk, none, zero, starts[:-1], np.ones(nodes, dtype=bool))
 
     @property
     def size(self) -> int:
         """Number of matched tasks."""
         return int(self.used.sum())
-
-    @property
-    def cover(self) -> Bools:
-        """bool, shape (nodes,): with the tasks that the other nodes accept, a cover that weighs what is matched."""
-        return np.asarray(self.mark != CLOSED)
 
     def grown(self, room: Ints, wanted: int = 0) -> GrowingMatching:
         """A maximum matching where nodes have so much room: not less than before, and at least what they gave.
@@ -121,41 +123,37 @@ class GrowingMatching:
         OutOfTime
             If a deadline passes.
         """
-        held = [self.node, self.used, self.look, self.mark]
-        fast = (len(self.tasks) >= COMPILED_PAIRS or _compiled.cache_info().currsize > 0) and compiles()
-        chunks = (room - self.unit * self.used) // self.chunk
-        queue, parent, via = np.zeros((3, len(room)), dtype=np.int64)
-        open_marks = self.mark[self.mark != CLOSED]
-        state = np.zeros(STATE, dtype=np.int64)
-        state[STAMP], state[WANTED] = open_marks.max(initial=0), -1
-        columns = [room, chunks, *held, queue, parent, via, state]
-        if fast:
-            largest = max(len(self.tasks), len(self.node) + len(room), self.chunk, int(room.max(initial=0)))
-            kind = np.dtype(np.int32 if largest < 2**30 else np.int64)
-            pairs, columns = self._pairs_as(kind), [column.astype(kind) for column in columns]
-            self._until_done(_compiled(), wanted, pairs, columns, _STEPS)
-            held = [column.astype(np.int64) for column in columns[2:6]]
-        else:
-            pairs, lists = self._pairs_as(None), [column.tolist() for column in columns]
-            self._until_done(grow, wanted, pairs, lists, _STEPS_IN_PYTHON)
-            held = [np.array(array("q", column)) for column in lists[2:6]]
-        node, used, look, mark = held
-        return replace(self, node=node, used=used, look=look, mark=mark, pairs=pairs)
-
-    def _pairs_as(self, kind: np.dtype[Any] | None) -> tuple[Any, Any]:
-        """`starts` and `tasks` as arrays of a kind, or as lists."""
-        if self.pairs is not None and getattr(self.pairs[0], "dtype", None) == kind:
-            return self.pairs
-        if kind is None:
-            return self.starts.tolist(), self.tasks.tolist()
-        return self.starts.astype(kind), self.tasks.astype(kind)
-
-    def _until_done(
-        self, loop: Callable[..., bool], wanted: int, pairs: Sequence[Any], columns: Sequence[Any], most: int
-    ) -> None:
-        """Run the loop, so many steps at a time, on arrays, or on lists of the same."""
-        asked = *pairs, self.unit, self.chunk, wanted, *columns, most
         check()
+        chunks = (room - self.unit * self.used) // self.chunk
+        if (len(self.tasks) >= COMPILED_PAIRS or _compiled.cache_info().currsize > 0) and compiles():
+            return self._by_kernel(room, chunks, wanted)
+        return self._by_lists(room, chunks, wanted)
+
+    def _by_lists(self, room: Ints, chunks: Ints, wanted: int) -> GrowingMatching:
+        """The same by the loop on lists."""
+        columns = self.starts, self.tasks, self.node, self.used, np.asarray(self.look)
+        starts, tasks, *before = self.lists or [column.tolist() for column in columns]
+        node, used, look = changed = [column.copy() for column in before]
+        cover = grow_lists(starts, tasks, self.unit, self.chunk, wanted, room, chunks, self.cover, *changed)
+        placed, numbers = np.array(array("q", node)), np.array(array("q", used))
+        lists = starts, tasks, node, used, look
+        return replace(self, node=placed, used=numbers, look=look, cover=cover, lists=lists)
+
+    def _by_kernel(self, room: Ints, chunks: Ints, wanted: int) -> GrowingMatching:
+        """The same by the compiled loop."""
+        largest = max(len(self.tasks), len(self.node) + len(room), self.chunk, int(room.max(initial=0)))
+        kind = np.dtype(np.int32 if largest < 2**30 else np.int64)
+        pairs = self.pairs
+        if pairs is None or pairs[0].dtype != kind:
+            pairs = self.starts.astype(kind), self.tasks.astype(kind)
+        state = np.zeros(STATE, dtype=kind)
+        state[WANTED] = -1
+        held = [room, chunks, self.node, self.used, self.look, np.where(self.cover, 0, CLOSED)]
+        columns = [*(np.array(column, dtype=kind) for column in held), *np.zeros((3, len(room)), dtype=kind), state]
+        loop, asked = _compiled(), (*pairs, self.unit, self.chunk, wanted, *columns, _STEPS)
         ready(loop, *asked)
         while not loop(*asked):
             check()
+        node, used, look = (column.astype(np.int64) for column in columns[2:5])
+        cover = columns[5] != CLOSED
+        return replace(self, node=node, used=used, look=look, cover=cover, pairs=pairs, lists=None)

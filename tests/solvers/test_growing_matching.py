@@ -9,6 +9,7 @@ from optsched.arrays import Ragged
 from optsched.deadline import deadline
 from optsched.errors import OutOfTime
 from optsched.solvers import growing_matching
+from optsched.solvers.growing_kernels import grow
 from optsched.solvers.growing_matching import GrowingMatching
 from optsched.solvers.networks import maximum_b_matching
 
@@ -90,14 +91,16 @@ def test_deadline_holds_within() -> None:
 
 
 def test_steps_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that the loop comes back after a few steps, and gives the same however often it does."""
+    """Tests that the loop to compile comes back after a few steps, and gives the same however often it does."""
     accepted = drawn(np.random.default_rng(1), 20, 60, 3)
     on = accepted.transposed(20)
     empty, room = GrowingMatching.empty(on.starts, on.values, 60, 1, 3), np.full(20, 4)
     whole = empty.grown(room, 3)
     looks: list[None] = []
     monkeypatch.setattr(growing_matching, "check", lambda: looks.append(None))
-    monkeypatch.setattr(growing_matching, "_STEPS_IN_PYTHON", 1)
-    monkeypatch.setattr(growing_matching, "compiles", lambda: False)
+    monkeypatch.setattr(growing_matching, "_STEPS", 1)
+    monkeypatch.setattr(growing_matching, "COMPILED_PAIRS", 0)
+    monkeypatch.setattr(growing_matching, "compiles", lambda: True)
+    monkeypatch.setattr(growing_matching, "_compiled", lambda: grow)
     assert empty.grown(room, 3).node.tolist() == whole.node.tolist()
     assert len(looks) > 20
