@@ -82,6 +82,10 @@ class Engine(Asked, Course):
     ----------
     node, start, end
         Of each task of the instance: where it ran, and from when to when; -1 and `NEVER` for what did not happen.
+    beats
+        The heartbeats; None without.
+    reports
+        Whether the service tells how far tasks are.
     record
         What happened, in order: (microsecond, `ARRIVED`, `STARTED`, `ENDED` or `RELEASED`, job or task, node or -1).
     """
@@ -112,7 +116,7 @@ class Engine(Asked, Course):
         nodes = len(instance.cluster)
         self._calls = getattr(policy, "appointments", None)
         beating = rules.heartbeat and nodes and self._calls is None
-        self._beats = Beats(nodes, rules.heartbeat, self.now, order) if beating else None
+        self.beats = Beats(nodes, rules.heartbeat, self.now, order) if beating else None
         #: Of the kinds of which it is known which nodes refuse slots, at which heartbeat they were asked for.
         self._refusals: dict[int, int] = {}
         #: The heartbeat at which slots are offered next, unless something happens before.
@@ -120,7 +124,7 @@ class Engine(Asked, Course):
         #: In how many rounds, since when, and from which heartbeat on slots were offered and nothing has happened.
         self._vain, self._idle_since = 0, self.now
         self._idle_from: int | None = None
-        self._reports = type(service).progress is not Service.progress
+        self.reports = type(service).progress is not Service.progress
         self._reported = -NEVER
         self._own = own
 
@@ -180,7 +184,7 @@ class Engine(Asked, Course):
             self.goes_on(task, int(state.node[task]), begun[task])
         self._await_arrival()
         self.begin(self._own)
-        for kind, free in self.known.free.items() if self._beats else ():
+        for kind, free in self.known.free.items() if self.beats else ():
             for node in np.flatnonzero(free).tolist():
                 self._open(KINDS.index(kind), node)
         if self._calls is not None:
@@ -220,10 +224,10 @@ class Engine(Asked, Course):
         index = self._task_of[task]
         self.record.append((self.now, STARTED, index, node))
         self._moved()
-        if self._beats is not None:
+        if self.beats is not None:
             kind = self._kind[index]
             if not self.known.room[KINDS[kind]][node]:
-                self._beats.open(kind, node, False)
+                self.beats.open(kind, node, False)
         self.starts(index, node)
 
     def ends(self, task: int) -> None:
@@ -235,7 +239,7 @@ class Engine(Asked, Course):
         event = self.known.finish(self._number_of[task])
         self.record.append((self.now, ENDED, task, node))
         self._changed()
-        if self._beats:
+        if self.beats:
             self._open(kind, node)
         self.tell(event)
         if kind == MAP and job >= 0:
@@ -272,9 +276,9 @@ class Engine(Asked, Course):
 
     def _open(self, kind: int, node: int) -> None:
         """A node may have a free slot by now."""
-        assert self._beats is not None
+        assert self.beats is not None
         if self.known.room[KINDS[kind]][node]:
-            self._beats.open(kind, node, True)
+            self.beats.open(kind, node, True)
 
     def _next_offer(self) -> int:
         """When slots are offered next; `NEVER`: not before something happens."""
@@ -282,7 +286,7 @@ class Engine(Asked, Course):
         kinds = _WAITING[bool(waiting["map"]) + 2 * bool(waiting["reduce"])]
         if not kinds or self._calls is not None:
             return NEVER
-        return self._next_round(kinds) if self._beats is None else self._next_beat(kinds, self._beats)
+        return self._next_round(kinds) if self.beats is None else self._next_beat(kinds, self.beats)
 
     def _next_beat(self, kinds: tuple[int, ...], beats: Beats) -> int:
         """The next heartbeat of a node that has slots to offer. One interval is a round."""
@@ -333,10 +337,10 @@ class Engine(Asked, Course):
 
     def _offers(self) -> None:
         """Offer the slots of the node whose heartbeat it is; without heartbeats, those of all."""
-        if self._beats is not None:
-            node = self._beats.node(self._coming)
-            self._beats.at = self._coming + 1
-            self._offer_node(node, self._beats.kinds(node))
+        if self.beats is not None:
+            node = self.beats.node(self._coming)
+            self.beats.at = self._coming + 1
+            self._offer_node(node, self.beats.kinds(node))
             return
         self._report()
         if not sum(self.go_round(kind)[0] for kind in self.known.free if self.known.waiting[kind]):
@@ -358,11 +362,11 @@ class Engine(Asked, Course):
 
     def _report(self) -> None:
         """Let policies know how far running tasks are, by the last heartbeat of each node."""
-        if self._reports and self._reported != self.now:
+        if self.reports and self._reported != self.now:
             self._reported = self.now
             beats = np.full(len(self.known.free[KINDS[MAP]]), self.now)
-            if self._beats is not None:
-                beats = self._beats.last_by(self.now)
+            if self.beats is not None:
+                beats = self.beats.last_by(self.now)
             if (found := self.service.progress(beats, self.now)) is not None:
                 self.known.progress(found.tasks, found.bytes_read, found.entries, found.emitted)
 

@@ -12,13 +12,16 @@ import numpy as np
 
 from optsched.brief import brief, counted
 from optsched.errors import HeuristicFailed, UsageError
-from optsched.instance import FINISHED, MAP, PENDING, RUNNING, Bools, Instance, Ints
+from optsched.instance import FINISHED, MAP, PENDING, RUNNING, Bools, Instance, Ints, State
 from optsched.placement import NONE
 from optsched.problems.locality_counts import CLASSES, locality
 from optsched.problems.schedules import Jobs
 from optsched.running.course import NEVER
+from optsched.running.service import Service
 from optsched.schedule import MICRO, Schedule, microseconds
+from optsched.simulating.beats import Beats
 from optsched.simulating.engine import ENDED, STARTED, Engine, Rules
+from optsched.simulating.reporting import Reports
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,6 +61,9 @@ class Simulation:
         int64, shape (things that happened, 4): microsecond, what, job or task, node or -1; `events` has it in words.
     offers
         How many offers the policy got.
+    reported_by
+        The service, and the heartbeats at which policies learnt how far running tasks were (None: at once); None where
+        the service tells nobody.
     """
 
     instance: Instance
@@ -72,6 +78,7 @@ class Simulation:
     starved: bool
     record: Ints = field(repr=False)
     offers: int
+    reported_by: tuple[Service, Beats | None] | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, engine: Engine, name: str, parameters: Mapping[str, Any], seed: Any, unfinished: str) -> Simulation:
@@ -93,6 +100,7 @@ class Simulation:
             starved=engine.starved,
             record=np.array(engine.record, dtype=np.int64).reshape(-1, 4),
             offers=engine.offers,
+            reported_by=(engine.service, engine.beats) if engine.reports else None,
         )
 
     def __repr__(self) -> str:
@@ -224,7 +232,9 @@ class Simulation:
     def snapshots(self, at: float | Iterable[float]) -> list[Instance]:
         """The instance as it was at some times, after all that happened at each; every problem can be posed on them.
 
-        Jobs that had not arrived are not in it. All that does not change is shared.
+        Jobs that had not arrived are not in it. All that does not change is shared. How far running tasks were is what
+        policies knew of it: what had been read and given out by the last heartbeat of the node, where the service says
+        (`Service.progress`).
 
         Parameters
         ----------
@@ -258,13 +268,24 @@ class Simulation:
             room = getattr(state, name) - np.bincount(at[started & of_kind], minlength=len(instance.cluster))
             room += np.bincount(at[ended & of_kind], minlength=len(instance.cluster))
             idle[name] = np.minimum(room, getattr(instance.cluster, slots))
-        present = instance.with_state(replace(state, status=status, node=node, start=start, time=time / MICRO, **idle))
+        state = replace(state, status=status, node=node, start=start, time=time / MICRO, **idle)
+        present = instance.with_state(self._with_reports(state, position, time))
         arrival, job = instance.workload.arrival, instance.workload.job
         there = ~(arrival > present.time)
         there[job[(status != PENDING) & (job >= 0)]] = True
         if there.all():
             return present
         return present.taken(np.flatnonzero(np.append(there, True)[job]), np.flatnonzero(there))
+
+    def _with_reports(self, state: State, position: int, time: int) -> State:
+        """The state with what nodes had reported of running tasks, where the service tells how far these are."""
+        if self.reported_by is None:
+            return state
+        reports: Reports | None = self.__dict__.get("_reports")
+        if reports is None or reports.is_past(position, time):
+            reports = Reports(self.instance, self.record, *self.reported_by, self.begin)
+            self.__dict__["_reports"] = reports
+        return reports.seen(state, position, time)
 
     def decisions(self) -> Iterator[tuple[int, int, int, Ints]]:
         """What was started together: position in the record, microsecond, node, and the tasks.

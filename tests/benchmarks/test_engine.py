@@ -28,5 +28,14 @@ def test_its_workload_runs_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_runs() -> None:
     """Tests its table on few tasks."""
     ran = subprocess.run([sys.executable, str(PROGRAM), "--tasks", "300"], capture_output=True, text=True, check=True)
-    rows = ["bare heap", "in order ", "in order, no heartbeats", "dl", "fair", "delay", "probabilistic"]
+    rows = [
+        "its bare heap",
+        "a bare heap of 100,000",
+        "in order ",
+        "in order, no heartbeats",
+        "dl",
+        "fair",
+        "delay",
+        "probabilistic",
+    ]
     assert all(line.startswith(row) for line, row in zip(ran.stdout.splitlines()[1:], rows, strict=True))
