@@ -331,9 +331,11 @@ class Engine(Asked, Course):
 
     @property
     def _stands_still(self) -> bool:
-        """Whether nothing runs that could end."""
-        late = sum(map(len, self._late.values()))  # they end with their job's last map, which may not have started
-        return self.running == late and self._wakes == NEVER
+        """Whether no task is to end by itself, and no service to be woken.
+
+        A reduce that waits for a map that has not started has no end by then, whoever says when it ends.
+        """
+        return not any(what <= WOKEN for _, what, _ in self._heap)
 
     def _offers(self) -> None:
         """Offer the slots of the node whose heartbeat it is; without heartbeats, those of all."""

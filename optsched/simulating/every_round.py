@@ -182,9 +182,12 @@ class EveryRound(Policy):
             time=time,
         )
         present = self._instance.with_state(state).with_slots(view.map_slots, view.reduce_slots)
-        if len(rows) == len(view.status):
+        if len(rows) < len(view.status):
+            present = present.taken(rows, np.arange(len(view.workload.job_ids)))
+        if view.true_shuffle is None or present.workload.shuffle is not None:
             return present
-        return present.taken(rows, np.arange(len(view.workload.job_ids)))
+        # What maps send to reduces is known: of those that may start by now, nothing.
+        return Instance(present.cluster, present.workload.sending_nothing(), present.state)
 
     def _placed(self, posed: Problem) -> Placement:
         """What the heuristic, or the optimum, makes of a snapshot."""

@@ -482,8 +482,16 @@ def test_replicas_decide_how_long() -> None:
         assert run(Instance(cluster, workload), First(), heartbeat=0).end == [takes * MICRO]
 
 
+class EndsLate(Levels):
+    """Says when a reduce ends once its maps have ended, and nothing before, as services by transfer do."""
+
+    def started(self, task: int, node: int, now: int) -> Any:
+        return super().started(task, node, now) if task == 0 else ()
+
+
+@pytest.mark.parametrize("service", [Levels, EndsLate])
 @pytest.mark.parametrize("heartbeat", [0, 3 * MICRO])
-def test_reduces_that_wait_for_maps_that_nobody_starts(heartbeat: int) -> None:
+def test_reduces_that_wait_for_maps_that_nobody_starts(heartbeat: int, service: type[Levels]) -> None:
     """Tests that a run ends where a reduce waits for its job's last map, and the policy never starts that map."""
 
     class ReducesOnly(First):
@@ -492,6 +500,6 @@ def test_reduces_that_wait_for_maps_that_nobody_starts(heartbeat: int) -> None:
 
     workload = lasting(1, 1, job=[0, 0], job_ids=["j"], kind=[0, 1])
     rules = Rules(heartbeat=heartbeat, slowstart=Fraction(0))
-    engine = Engine(Stage(on(workload, slots=[1])), ReducesOnly(), Levels(), rules)
+    engine = Engine(Stage(on(workload, slots=[1])), ReducesOnly(), service(), rules)
     assert "1 map waits: the policy started nothing" in engine.run()
     assert engine.starved

@@ -10,7 +10,7 @@ from timed_workloads import arriving
 
 from optsched.errors import HeuristicFailed, MissingField, UsageError
 from optsched.heuristics import HEURISTICS
-from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.instance import Cluster, Instance, Ragged, Shuffle, Topology, Workload
 from optsched.problems import Problem
 from optsched.problems.makespan import Makespan
 from optsched.simulating import EveryRound, simulate
@@ -121,3 +121,24 @@ def test_parameters_that_are_none() -> None:
     bare = Instance(Cluster(["a"]), Workload(["t"], duration=[1]), name="bare")
     with pytest.raises(MissingField, match="bare: "):
         simulate(bare, "lsap-fair-sched")
+
+
+def test_rounds_in_which_nothing_is_sent() -> None:
+    """Tests a problem that needs a shuffle before any job with reduces has arrived, and while reduces are held."""
+    held = Shuffle([1, 2], [3, 3], [4.0, 4.0])
+    workload = Workload(
+        ["a", "b", "c", "r"],
+        kind=[0, 0, 0, 1],
+        job=[0, 1, 1, 1],
+        job_ids=["alone", "late"],
+        arrival=[0, 5],
+        size=[64, 64, 64, np.nan],
+        replicas=Ragged.from_rows([[0], [1], [1], []]),
+        duration=[2, 2, 2, 2],
+        shuffle=held,
+    )
+    instance = Instance(Cluster(["n", "m"], topology=Topology("distance", np.array([[0.0, 1], [1, 0]]))), workload)
+    for name in ("quincy", "sequential", "larts"):
+        for slowstart in (0.0, 1.0):
+            run = simulate(instance, EveryRound(name, problem="transmission"), heartbeat=0, slowstart=slowstart)
+            assert (run.unfinished, run.schedule.placed) == ("", 4)
