@@ -48,6 +48,7 @@ FAMILIES = {
     "joss": ("traffic",),
     "mixed": ("mixed",),
     "over_time": ("makespan", "job-times"),
+    "day": ("day",),
     "beasley": ("generalized-assignment",),
     "min_cost_flow": ("min-cost-flow",),
     "planted": ("planted-lsap", "planted-fair-lsap", "planted-latency", "planted-flow"),

@@ -11,12 +11,12 @@ import numpy as np
 from optsched.instance import FINISHED, MAP, PENDING, REDUCE, RUNNING, Bools, Cluster, Floats, Ints, State, Workload
 from optsched.instances.families.base import LOST, Drawn, Family, Setting, require, require_distinct, share
 from optsched.instances.families.sampling import (
+    dealt,
     distinct_nodes,
     in_blocks,
     numbered,
     replica_counts,
     some,
-    zipf_weights,
 )
 
 __all__ = ["FAMILIES"]
@@ -52,7 +52,7 @@ def _over_time(
         slots=np.full(nodes, slots),
         reduce_slots=np.full(nodes, reduce_slots),
     )
-    job = np.concatenate((_dealt(rng, tasks, jobs), _dealt(rng, reduces, jobs)))
+    job = np.concatenate((dealt(rng, tasks, jobs), dealt(rng, reduces, jobs)))
     kind = np.repeat([MAP, REDUCE], [tasks, reduces])
     rows = distinct_nodes(rng, replica_counts(rng, tasks, replicas, lost), nodes)
     times, duration = _times(rng, jobs, longest)
@@ -74,14 +74,6 @@ def _over_time(
     )
     labels = {"times": "assumed: whole seconds, uniform, alike in a job; no experiment of a paper"}
     return Drawn(cluster, workload, _state(rng, cluster, workload, ended, runs, busy), labels)
-
-
-def _dealt(rng: np.random.Generator, count: int, jobs: int) -> Ints:
-    """The job of each of so many tasks: one each as far as they go, and of the rest the more, the bigger a job is."""
-    weights = zipf_weights(rng, jobs, 1.0)
-    rest = max(0, count - jobs)
-    drawn = np.searchsorted(np.cumsum(weights), rng.integers(0, weights.sum(), size=rest), side="right")
-    return np.sort(np.concatenate((np.arange(min(count, jobs)), drawn)))
 
 
 def _times(rng: np.random.Generator, jobs: int, longest: int) -> tuple[Floats, Floats]:

@@ -11,6 +11,7 @@ from optsched.instance import PENDING, Bools, Ints, Ragged, Strings
 
 __all__ = [
     "PRECISION",
+    "dealt",
     "distinct_nodes",
     "idle_slots",
     "in_blocks",
@@ -76,6 +77,14 @@ def zipf_weights(rng: np.random.Generator, nodes: int, exponent: float) -> Ints:
     rank = rng.permutation(nodes) + 1.0
     weights: Ints = np.maximum(1, np.floor(PRECISION * rank**-exponent)).astype(np.int64)
     return weights
+
+
+def dealt(rng: np.random.Generator, count: int, jobs: int) -> Ints:
+    """The job of each of so many tasks: one each as far as they go, and of the rest the more, the bigger a job is."""
+    weights = zipf_weights(rng, jobs, 1.0)
+    rest = max(0, count - jobs)
+    drawn = np.searchsorted(np.cumsum(weights), rng.integers(0, weights.sum(), size=rest), side="right")
+    return np.sort(np.concatenate((np.arange(min(count, jobs)), drawn)))
 
 
 def distinct_nodes(
