@@ -5,7 +5,7 @@ Problems judge by the true sizes, in exact units. These costs are doubles, which
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from optsched.instance import (
     Floats,
     Instance,
     Ints,
+    Ragged,
     Shuffle,
     Workload,
 )
@@ -58,31 +59,29 @@ def missing_sizes(problem: TaskProblem[Any]) -> Sequence[Fault]:
     return ()
 
 
-def held(shuffle: Shuffle, sizes: Floats, node: Ints, reduces: Ints, nodes: int) -> Floats:
-    """W_pf of (2): MB that each node holds for each of `reduces`, shape (reduces, nodes).
+def held(row: Ints, node: Ints, sizes: Floats, rows: int, nodes: int) -> Floats:
+    """W_pf of (2): MB that each node holds for each reduce, shape (rows, nodes).
 
     Parameters
     ----------
-    shuffle, sizes
-        The entries and their MB.
-    node
-        Of each task the node it runs or ran on, or -1; maps without one hold nothing.
-    reduces
-        Tasks.
+    row, node, sizes
+        Of each entry of the shuffle: the row of its reduce (-1: none is wanted), the node that its map runs or ran on
+        (-1: there is nothing of it yet), and MB.
+    rows, nodes
+        How many there are.
     """
-    row = np.full(len(node), NONE)
-    row[reduces] = np.arange(len(reduces))
-    counted = (row[shuffle.reduce] != NONE) & (node[shuffle.map] != NONE)
-    amounts: Floats = np.zeros((len(reduces), nodes))
-    np.add.at(amounts, (row[shuffle.reduce[counted]], node[shuffle.map[counted]]), sizes[counted])
-    return amounts
+    counted = np.flatnonzero((row != NONE) & (node != NONE))
+    cell = row[counted] * nodes + node[counted]
+    amounts: Floats = np.bincount(cell, sizes[counted], rows * nodes).astype(np.float64, copy=False)
+    return amounts.reshape(rows, nodes)
 
 
 class SeenCosts:
     """Costs of waiting tasks on nodes. They live as long as a view, and follow maps as they start, finish and return.
 
     Of maps no table is kept where distances are nested areas, and they and sizes are whole (`AreaCosts`). Else there is
-    an entry for each map and node, for doubles sum in one order only.
+    an entry for each map and node, for doubles sum in one order only. What a reduce costs is found when it is asked
+    for, from what maps send to it, and again only once a map has started, ended, returned or read on.
 
     Parameters
     ----------
@@ -98,8 +97,7 @@ class SeenCosts:
     def of(self, tasks: Ints, kind: str, view: View) -> Floats:
         """C_ij of each task (row) on each node (column). The tasks are of one kind and wait."""
         self._read(view, tasks)
-        costs = self._of_maps(view) if kind == KINDS[MAP] else self._of_reduces(view)
-        rows: Floats = costs[self._row[tasks]]
+        rows: Floats = self._of_maps(view)[self._row[tasks]] if kind == KINDS[MAP] else self._of_reduces(tasks, view)
         return rows
 
     def here(self, tasks: Ints, kind: str, node: int, view: View) -> Floats:
@@ -124,8 +122,7 @@ class SeenCosts:
         """MB that each node (column) holds for each reduce (row)."""
         self._read(view, tasks)
         self._follow_maps(view)
-        rows: Floats = self._held[self._row[tasks]]
-        return rows
+        return self._held.at(self._row[tasks], lambda rows: self._find_held(rows, view))
 
     def _read(self, view: View, tasks: Ints) -> None:
         """Start afresh where the view is new, or a task waits again that did not when it was."""
@@ -133,7 +130,6 @@ class SeenCosts:
             return
         self._workload = view.workload
         self._map_costs: Floats | None = None
-        self._reduce_costs: Floats | None = None
         self._row = np.full(len(view.workload), NONE)
         self._maps, self._reduces = view.pending_of("map"), view.pending_of("reduce")
         for tasks in (self._maps, self._reduces):
@@ -141,9 +137,13 @@ class SeenCosts:
         self._areas: AreaCosts | None = None
         self._asked = False
         self._shuffle = view.true_shuffle if self._sizes == "actual" else view.shuffle
-        self._senders = np.unique(self._shuffle.map) if self._shuffle is not None else np.zeros(0, dtype=np.int64)
-        self._ran: Ints | None = None
-        self._finished: Bools | None = None
+        #: By reduce what nodes hold for it, and what it costs there.
+        self._held, self._reduce_costs = (_Rows(len(self._reduces), len(view.cluster)) for _ in range(2))
+        self._entries: _Entries | None = None
+        sends = np.zeros(0, dtype=np.int64) if self._shuffle is None else self._shuffle.map
+        self._senders = np.flatnonzero(np.bincount(sends))
+        #: Where maps that send something were and in which state, and how far they had read, when rows were found.
+        self._seen: tuple[Ints, ...] = ()
         self._progress = -1
 
     def _of_maps(self, view: View) -> Floats:
@@ -161,32 +161,127 @@ class SeenCosts:
                 self._areas = AreaCosts(nested, sizes, view.workload.replicas.take(self._maps))
         return self._areas
 
-    def _of_reduces(self, view: View) -> Floats:
+    def _of_reduces(self, tasks: Ints, view: View) -> Floats:
         self._follow_maps(view)
-        if self._reduce_costs is None:
-            self._reduce_costs = self._held @ cluster_distances(view.cluster)
-        return self._reduce_costs
+        return self._reduce_costs.at(self._row[tasks], lambda rows: self._find_costs(rows, view))
+
+    def _find_costs(self, rows: Ints, view: View) -> Floats:
+        """What the reduces of some rows cost on each node."""
+        amounts = self.held(self._reduces[rows], view)
+        holds = np.flatnonzero(amounts.any(axis=0))
+        # Unlike a product by BLAS it adds up each row in the same order, so that reduces that are alike cost alike.
+        costs: Floats = np.einsum(
+            "fp,pi->fi", np.ascontiguousarray(amounts[:, holds]), cluster_distances(view.cluster)[holds]
+        )
+        return costs
 
     def _follow_maps(self, view: View) -> None:
-        """Compute what nodes hold again where maps that send something are elsewhere, read on or finished since."""
-        ran, finished = view.node[self._senders], view.status[self._senders] == FINISHED
+        """Forget what nodes hold and reduces cost where maps are elsewhere, read on or finished since."""
+        now = view.node[self._senders], view.status[self._senders]
         progress = int(view.progress)
-        known = self._finished is not None and np.array_equal(finished, self._finished)
-        known = known and progress == self._progress
-        if known and self._ran is not None and np.array_equal(ran, self._ran):
+        if progress == self._progress and all(map(np.array_equal, now, self._seen)):
             return
-        self._ran, self._finished, self._progress, self._reduce_costs = ran, finished, progress, None
+        self._seen, self._progress = now, progress
+        self._held.forget()
+        self._reduce_costs.forget()
+
+    def _find_held(self, rows: Ints, view: View) -> Floats:
+        """MB that each node holds for the reduces of some rows."""
+        nodes = len(view.cluster)
         if self._shuffle is None:
-            self._held = np.zeros((len(self._reduces), len(view.cluster)))
-            return
-        if not known:
-            told = view.emitted, view.status, view.bytes_read
-            self._entries = seen_sizes(view.workload, self._shuffle, *told, self._sizes)
-        self._held = held(self._shuffle, self._entries, view.node, self._reduces, len(view.cluster))
+            return np.zeros((len(rows), nodes))
+        if self._entries is None:
+            self._entries = _Entries(self._shuffle, self._reduces, len(view.workload))
+        return self._entries.held(rows, self._sizes, view)
+
+
+class _Rows:
+    """Rows of numbers that are found when they are asked for, and kept until they are forgotten.
+
+    >>> rows = _Rows(3, 2)
+    >>> rows.at(np.array([2, 0]), lambda rows: np.stack((rows, 10 * rows), axis=1)).tolist()
+    [[2.0, 20.0], [0.0, 0.0]]
+    """
+
+    def __init__(self, rows: int, columns: int) -> None:
+        self._values, self._known = np.zeros((rows, columns)), np.zeros(rows, dtype=np.bool_)
+
+    def at(self, rows: Ints, find: Callable[[Ints], Floats]) -> Floats:
+        """Some rows, of which `find` gives those that are not known."""
+        unknown = rows[~self._known[rows]]
+        if len(unknown):
+            self._values[unknown] = find(unknown)
+            self._known[unknown] = True
+        found: Floats = self._values[rows]
+        return found
+
+    def forget(self) -> None:
+        """Know nothing."""
+        self._known[:] = False
+
+
+class _Entries:
+    """The entries of a shuffle by the reduces of a view that wait, and what else it takes to tell their sizes.
+
+    Parameters
+    ----------
+    shuffle
+        As it is seen.
+    reduces
+        Tasks.
+    tasks
+        How many there are.
+    """
+
+    def __init__(self, shuffle: Shuffle, reduces: Ints, tasks: int) -> None:
+        self._shuffle, self._reduces = shuffle, reduces
+        self._of_reduce = Ragged.of_lengths(
+            np.bincount(shuffle.reduce, minlength=tasks), np.argsort(shuffle.reduce, kind="stable")
+        ).take(reduces)
+        self._fan_out: Ints = np.bincount(shuffle.map, minlength=tasks)
+        self._of_map: Ragged | None = None
+
+    def held(self, rows: Ints, sizes: str, view: View) -> Floats:
+        """MB that each node holds for the reduces of some rows."""
+        received = self._of_reduce.take(rows)
+        entries, sender = received.values, self._shuffle.map[received.values]
+        # Of a map that is nowhere and has read nothing there is nothing, and nothing is learnt from it.
+        there = np.flatnonzero(((view.node != NONE) | (view.bytes_read > 0))[sender])
+        entries, sender, row = entries[there], sender[there], received.row_of[there]
+        ends = sender, self._reduces[rows][row], self._shuffle.size[entries]
+        emitted = view.emitted[entries]
+        told = self._told(sender, emitted, ends[2], view) if sizes == "extrapolated" else None
+        seen = view.workload, *ends, emitted, view.status, view.bytes_read, sizes
+        return held(row, view.node[sender], seen_sizes(*seen, self._fan_out, told), len(rows), len(view.cluster))
+
+    def _told(self, sender: Ints, emitted: Floats, size: Floats, view: View) -> Bools:
+        """Of each task whether it is known of any reduce how much it sends there, where that matters."""
+        told: Bools = np.zeros(len(view.status), dtype=np.bool_)
+        told[sender[~np.isnan(np.where((view.status == FINISHED)[sender], size, emitted))]] = True
+        reads = (view.bytes_read > 0) | (view.status == FINISHED)
+        open_ones = np.flatnonzero(reads & ~told & (self._fan_out > 0) & (view.workload.job >= 0))
+        jobs = np.zeros(len(view.workload.job_ids), dtype=np.bool_)
+        jobs[view.workload.job[sender[view.workload.job[sender] >= 0]]] = True
+        open_ones = open_ones[jobs[view.workload.job[open_ones]]]
+        if len(open_ones):
+            if self._of_map is None:
+                lengths, order = self._fan_out, np.argsort(self._shuffle.map, kind="stable")
+                self._of_map = Ragged.of_lengths(lengths, order)
+            sent = self._of_map.take(open_ones)
+            finished = (view.status[open_ones] == FINISHED)[sent.row_of]
+            known = ~np.isnan(np.where(finished, self._shuffle.size[sent.values], view.emitted[sent.values]))
+            told[open_ones] = sent.any_in_row(known)
+        return told
 
 
 def instance_held(instance: Instance, node: Ints, reduces: Ints, sizes: str) -> Floats:
-    """As `held`, for a whole instance with a shuffle, with sizes estimated in one of the ways."""
+    """MB that each node holds for each of `reduces` where tasks are on these nodes; sizes estimated in one of the ways.
+
+    The instance has a shuffle.
+    """
     shuffle = instance.workload.shuffle
     assert shuffle is not None
-    return held(shuffle, estimated_sizes(instance, sizes), node, reduces, len(instance.cluster))
+    row = np.full(len(node), NONE)
+    row[reduces] = np.arange(len(reduces))
+    amounts = estimated_sizes(instance, sizes)
+    return held(row[shuffle.reduce], node[shuffle.map], amounts, len(reduces), len(instance.cluster))

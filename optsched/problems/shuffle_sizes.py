@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.errors import Fault, MissingField, UsageError, nearest
-from optsched.instance import FINISHED, LARGEST, Bools, Floats, Instance, Ints, Shuffle, Workload
+from optsched.instance import FINISHED, LARGEST, Bools, Floats, Instance, Ints, Workload
 
 __all__ = ["SIZES", "estimated_sizes", "extrapolated", "seen_sizes"]
 
@@ -63,26 +63,47 @@ def estimated_sizes(instance: Instance, sizes: str = "extrapolated") -> Floats:
             told = "extrapolation needs the size of the block that the map reads, in MB"
             raise MissingField([Fault(f"tasks[{task}].size", told) for task in unknown], instance.name)
     state = instance.state
-    return seen_sizes(workload, shuffle, state.emitted, state.status, state.bytes_read, sizes)
+    ends = shuffle.map, shuffle.reduce, shuffle.size
+    return seen_sizes(workload, *ends, state.emitted, state.status, state.bytes_read, sizes)
 
 
 def seen_sizes(
-    workload: Workload, shuffle: Shuffle, emitted: Floats, status: Ints, bytes_read: Floats, sizes: str
+    workload: Workload,
+    sender: Ints,
+    receiver: Ints,
+    size: Floats,
+    emitted: Floats,
+    status: Ints,
+    bytes_read: Floats,
+    sizes: str,
+    fan_out: Ints | None = None,
+    told: Bools | None = None,
 ) -> Floats:
-    """As `estimated_sizes`, but from what a scheduler sees: for a running map the entry's `size` need not be known."""
+    """As `estimated_sizes`, but from what a scheduler sees: for a running map the entry's `size` need not be known.
+
+    `sender`, `receiver`, `size` and `emitted` are of entries; for `fan_out` and `told` see `extrapolated`.
+    """
     if sizes == "actual":
-        return shuffle.size
-    finished = status[shuffle.map] == FINISHED
+        return size
+    finished = (status == FINISHED)[sender]
     if sizes == "emitted":
-        estimate = np.nan_to_num(emitted, nan=0.0)
-    else:
-        read = np.where(status == FINISHED, workload.size, bytes_read)
-        sent = np.where(finished, shuffle.size, emitted)
-        estimate = extrapolated(sent, shuffle.map, shuffle.reduce, workload.size, read, workload.job)
-    return np.where(finished, shuffle.size, estimate)
+        return np.where(finished, size, np.where(np.isnan(emitted), 0.0, emitted))
+    read = np.where(status == FINISHED, workload.size, bytes_read)
+    sent = np.where(finished, size, emitted)
+    estimate = extrapolated(sent, sender, receiver, workload.size, read, workload.job, fan_out, told)
+    return np.where(finished, size, estimate)
 
 
-def extrapolated(emitted: Floats, sender: Ints, receiver: Ints, size: Floats, bytes_read: Floats, job: Ints) -> Floats:
+def extrapolated(
+    emitted: Floats,
+    sender: Ints,
+    receiver: Ints,
+    size: Floats,
+    bytes_read: Floats,
+    job: Ints,
+    fan_out: Ints | None = None,
+    told: Bools | None = None,
+) -> Floats:
     """I_jf = A_jf B_j / d_j of equation (3); what it leaves open is settled as below (Shen et al. 2016, note 11).
 
     In this order, for map j and reduce f:
@@ -99,6 +120,9 @@ def extrapolated(emitted: Floats, sender: Ints, receiver: Ints, size: Floats, by
         Of each shuffle entry: A_jf in MB (NaN where unknown), index of the map, index of the reduce.
     size, bytes_read, job
         Of each task: B_j and d_j in MB (NaN where unknown), and the index of its job or -1.
+    fan_out, told
+        Of each task: how many reduces it sends to, and whether it is known of any how much. To be given where the
+        entries are those of some reduces only, and all of each of them; else both are seen in the entries.
 
     Returns
     -------
@@ -114,25 +138,72 @@ def extrapolated(emitted: Floats, sender: Ints, receiver: Ints, size: Floats, by
     >>> extrapolated(*entries, sizes, read, np.zeros(4, dtype=np.int64)).tolist()
     [20.0, 60.0, 20.0, 60.0]
     """
-    if not len(emitted):
-        return np.zeros(0)
-    block, read, owner = size[sender], bytes_read[sender], job[sender]
-    progressed: Bools = (read > 0) & ~np.isnan(emitted)
-    estimate = block / np.bincount(sender)[sender]
-    # For each job the maps that have progressed, without those whose output for the reduce is not known.
-    maps = np.unique(sender[progressed])
-    maps = maps[job[maps] >= 0]
-    pairs, pair = np.unique(owner * len(size) + receiver, return_inverse=True)
-    silent = np.isin(sender, maps) & np.isnan(emitted)
+    known = ~np.isnan(emitted)
+    tasks = len(size)
+    if fan_out is None:
+        fan_out = np.bincount(sender, minlength=tasks)
+    if told is None:
+        told = np.zeros(tasks, dtype=bool)
+        told[sender[known]] = True
+    reads = bytes_read > 0
+    progressed = known & reads[sender]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # next to nothing may have been read
+        growth = np.clip(size / bytes_read, 1.0, LARGEST)
+        estimate: Floats = emitted * growth[sender]
+    if not progressed.all():
+        rest = np.flatnonzero(~progressed)
+        estimate[rest] = size[sender[rest]] / fan_out[sender[rest]]
+        _take_as_job(
+            estimate, rest, emitted, sender, _pairs(job[sender], receiver), size, bytes_read, job, told & reads
+        )
+    return np.minimum(estimate, LARGEST)
+
+
+def _take_as_job(
+    estimate: Floats,
+    rest: Ints,
+    emitted: Floats,
+    sender: Ints,
+    pair: Ints,
+    size: Floats,
+    bytes_read: Floats,
+    job: Ints,
+    progressed: Bools,
+) -> None:
+    """Estimate the `rest` of the entries as what the maps of the job have emitted that have progressed (of each task).
+
+    Maps whose output for a reduce is not known do not count for it.
+    """
+    progressed = progressed & (job >= 0)
+    maps = np.flatnonzero(progressed)
     jobs = int(job.max(initial=-1)) + 2  # job -1 picks the last place, which stays 0
-    count = np.bincount(job[maps], minlength=jobs)[owner] - np.bincount(pair[silent], minlength=len(pairs))[pair]
+    pairs = int(pair.max(initial=-1)) + 1
+    silent = rest[progressed[sender[rest]]]  # of a map that has progressed only what is not known is left
+    owner, ours = job[sender[rest]], pair[rest]
+    count = np.bincount(job[maps], minlength=jobs)[owner] - np.bincount(pair[silent], minlength=pairs)[ours]
     total = np.bincount(job[maps], bytes_read[maps], jobs)[owner]
-    total -= np.bincount(pair[silent], read[silent], len(pairs))[pair]
-    emitted_for = np.bincount(pair[progressed], emitted[progressed], len(pairs))[pair]
+    total -= np.bincount(pair[silent], bytes_read[sender[silent]], pairs)[ours]
+    counted = np.ones(len(emitted), dtype=bool)
+    counted[rest] = False
+    emitted_for = np.bincount(pair[counted], emitted[counted], pairs)[ours]
     typical = (count > 0) & (total > 0)
-    with np.errstate(over="ignore"):  # next to nothing may have been read
-        estimate[typical] = block[typical] * emitted_for[typical] / total[typical]
-        growth = np.clip(block[progressed] / read[progressed], 1.0, LARGEST)
-    estimate[progressed] = emitted[progressed] * growth
-    capped: Floats = np.minimum(estimate, LARGEST)
-    return capped
+    block = size[sender[rest[typical]]]
+    with np.errstate(over="ignore"):
+        estimate[rest[typical]] = block * emitted_for[typical] / total[typical]
+
+
+def _pairs(owner: Ints, receiver: Ints) -> Ints:
+    """A number for each pair of the job of the map and the reduce, the same wherever both are.
+
+    >>> _pairs(np.array([7, 7, 8, 8]), np.array([5, 6, 5, 6])).tolist()
+    [2, 3, 0, 1]
+    """
+    tasks = int(receiver.max(initial=-1)) + 1
+    number, one_of = np.zeros(tasks, dtype=np.int64), np.zeros(tasks, dtype=np.int64)
+    number[receiver], one_of[receiver] = 1, owner  # most reduces get from maps of a single job
+    receivers = int(number.sum())
+    pair = (np.cumsum(number) - 1)[receiver]
+    others = np.flatnonzero(owner != one_of[receiver])
+    if len(others):
+        pair[others] = receivers + np.unique(owner[others] * tasks + receiver[others], return_inverse=True)[1]
+    return pair

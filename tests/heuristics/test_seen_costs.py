@@ -11,7 +11,8 @@ from policy_cases import first_view
 from transmission_instances import DISTANCES, SENT, example
 
 from optsched.heuristics.seen_costs import SeenCosts, held, instance_held, missing_sizes, sizes_parameter
-from optsched.instance import FINISHED, PENDING, RUNNING, Instance, Ragged, Shuffle
+from optsched.instance import FINISHED, PENDING, RUNNING, Cluster, Instance, Ragged, Shuffle, Topology, Workload
+from optsched.problems.distances import cluster_distances
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.running.base import View
@@ -98,11 +99,11 @@ def test_nothing_known_of_the_shuffle() -> None:
 
 def test_what_nodes_hold() -> None:
     """Tests that entries add up by node, for the asked reduces alone, and that maps without a node hold nothing."""
-    shuffle = Shuffle([0, 1, 0, 1], [2, 2, 3, 3], np.zeros(4))
     sizes = np.array([1.0, 2.0, 4.0, 8.0])
-    assert held(shuffle, sizes, np.array([1, 1, -1, -1]), np.array([3, 2]), 3).tolist() == [[0, 12, 0], [0, 3, 0]]
-    assert held(shuffle, sizes, np.array([1, -1, -1, -1]), np.array([3]), 2).tolist() == [[0, 4]]
-    assert held(shuffle, sizes, np.array([0, 0, -1, -1]), np.zeros(0, dtype=int), 2).shape == (0, 2)
+    assert held(np.array([1, 1, 0, 0]), np.array([1, 1, 1, 1]), sizes, 2, 3).tolist() == [[0, 12, 0], [0, 3, 0]]
+    assert held(np.array([1, 1, 0, 0]), np.array([1, -1, 1, -1]), sizes, 2, 3).tolist() == [[0, 4, 0], [0, 1, 0]]
+    assert held(np.array([-1, -1, 0, 0]), np.array([1, -1, 1, -1]), sizes, 1, 2).tolist() == [[0, 4]]
+    assert held(np.full(4, -1), np.zeros(4, dtype=int), sizes, 0, 2).shape == (0, 2)
 
 
 def test_held_of_a_whole_instance() -> None:
@@ -148,3 +149,69 @@ def test_maps_that_read_on() -> None:
     view.emitted[:] *= 3
     view.progress[...] = 2
     assert costs.held(reduces, view) == pytest.approx(3 * now)
+
+
+def drawn(seed: int) -> Instance:
+    """Maps of two jobs and of none in all states, of which is known what they sent to some reduces, to all, or none."""
+    rng = np.random.default_rng(seed)
+    maps, reduces, nodes = 9, 5, 3
+    status = np.append(rng.integers(0, 3, maps), np.full(reduces, PENDING))
+    node = np.where(status == PENDING, -1, rng.integers(0, nodes, maps + reduces))
+    pairs = np.argwhere(rng.random((maps, reduces)) < rng.choice([0.3, 1.0]))
+    pairs[:, 1] += maps
+    shuffle = Shuffle(*pairs.T, rng.random(len(pairs)).round(2))
+    nothing = np.full(reduces, np.nan)
+    workload = Workload(
+        [f"t{task}" for task in range(maps + reduces)],
+        kind=np.repeat([0, 1], [maps, reduces]),
+        job=rng.integers(-1, 2, maps + reduces),
+        job_ids=["j1", "j2"],
+        size=np.append(rng.choice([64.0, 100.0], maps), nothing),
+        replicas=Ragged.of_lengths([1] * maps + [0] * reduces, rng.integers(0, nodes, maps)),
+        shuffle=shuffle,
+    )
+    cluster = Cluster([f"n{number}" for number in range(nodes)], topology=Topology("rate", rng.random((nodes, nodes))))
+    read = np.append(rng.choice([np.nan, 0.0, 20.0, 70.0], maps), nothing)
+    emitted = np.where(rng.random(len(pairs)) < 0.5, np.nan, rng.random(len(pairs)).round(2))
+    silent = rng.random(maps + reduces) < 0.3
+    emitted[silent[shuffle.map]] = np.nan
+    return Instance.initial(cluster, workload, status=status, node=node, bytes_read=read, emitted=emitted)
+
+
+@pytest.mark.parametrize("sizes", ["actual", "emitted", "extrapolated"])
+def test_some_reduces_alone(sizes: str) -> None:
+    """Tests that what is held for some reduces is what a look at the whole shuffle finds, and what these cost."""
+    rng = np.random.default_rng(0)
+    for seed in range(40):
+        instance = drawn(seed)
+        view, costs = first_view(TransmissionReduces(instance)), SeenCosts(sizes)
+        among = np.sort(rng.choice(view.pending_of("reduce"), rng.integers(1, 6), replace=False))
+        found = instance_held(instance, instance.state.node, among, sizes)
+        for asked in (among, among[::-1][:2]):
+            assert costs.held(asked, view).tolist() == found[np.searchsorted(among, asked)].tolist()
+        distance = cluster_distances(instance.cluster)
+        assert costs.of(among, "reduce", view) == pytest.approx(found @ distance)
+
+
+def test_reduces_that_are_alike_cost_alike() -> None:
+    """Tests that equal reduces have equal costs wherever they stand; a product by BLAS rounds by place."""
+    rng, maps, reduces = np.random.default_rng(0), 40, 101
+    pairs = np.array([(sender, maps + reduce) for sender in range(maps) for reduce in range(reduces)])
+    sent = np.repeat(rng.random(maps), reduces)
+    nothing = np.full(reduces, np.nan)
+    workload = Workload(
+        [f"t{task}" for task in range(maps + reduces)],
+        kind=np.repeat([0, 1], [maps, reduces]),
+        job=[0] * (maps + reduces),
+        job_ids=["j"],
+        size=np.append(np.ones(maps), nothing),
+        replicas=Ragged.of_lengths([1] * maps + [0] * reduces, np.zeros(maps, dtype=int)),
+        shuffle=Shuffle(*pairs.T, sent),
+    )
+    cluster = Cluster([f"n{number}" for number in range(maps)], topology=Topology("rate", rng.random((maps, maps))))
+    ran = [FINISHED] * maps + [PENDING] * reduces
+    instance = Instance.initial(cluster, workload, status=ran, node=[*range(maps), *[-1] * reduces])
+    view = first_view(TransmissionReduces(instance))
+    costs = SeenCosts().of(view.pending_of("reduce"), "reduce", view)
+    assert (costs == costs[0]).all()
+    assert len(np.unique(costs[0])) > 1
