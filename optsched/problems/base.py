@@ -113,8 +113,11 @@ def on_grid(costs: npt.ArrayLike) -> Ints:
     True
     """
     with np.errstate(over="ignore"):
-        units = np.rint(np.asarray(costs, dtype=np.float64) * GRID)
-    return np.where(np.abs(units) <= LARGEST, units, 2.0**60).astype(np.int64)
+        units = np.asarray(np.asarray(costs, dtype=np.float64) * GRID)
+    np.rint(units, out=units)
+    if not (units.size and units.min() >= -LARGEST and units.max() <= LARGEST):
+        units = np.where(np.abs(units) <= LARGEST, units, 2.0**60)
+    return units.astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)

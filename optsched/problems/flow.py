@@ -129,8 +129,15 @@ class Flow(TabledProblem):
 
     def effective_loads(self, added: float | None = None) -> Floats:
         """e_m of each of `idle_nodes`, in MB/s, with one more task of rate `added` where given."""
-        more = [] if added is None else [added]
-        return np.array([effective_load(np.append(rates, more)) for rates in self.running_rates], dtype=np.float64)
+        more = np.array([] if added is None else [added], dtype=np.float64)
+        known: dict[bytes, float] = {}  # many nodes run the same, or nothing
+        loads = []
+        for rates in self.running_rates:
+            held = rates.tobytes()
+            if held not in known:
+                known[held] = effective_load(np.append(rates, more))
+            loads.append(known[held])
+        return np.array(loads, dtype=np.float64)
 
     @cached_property
     def _frozen_loads(self) -> Floats:
@@ -146,13 +153,18 @@ class Flow(TabledProblem):
     def _penalties(self, positions: Ints) -> Floats:
         """Hsu and Freeh's cost of each task at `positions` on each of `idle_nodes`, in MB/s."""
         cluster = self.instance.cluster
-        rate = self.rates[positions][:, cluster.type[self.idle_nodes]]
-        return rate * (1 + self._read_terms(positions)) + rate * (1 + self._load_terms(rate))
+        rate = self.rates[positions].take(cluster.type[self.idle_nodes], axis=1)
+        paid, waited = self._read_terms(positions), 1 + self._load_terms(rate)
+        paid += 1
+        paid *= rate
+        rate *= waited
+        paid += rate  # in place: tables may be large
+        return paid
 
     def _load_terms(self, rate: Floats) -> Floats:
-        """e_m/scale for each task (row) and idle node (column)."""
+        """e_m/scale for each task (row) and idle node (column); one row where it is the same for all tasks."""
         if not self.parameters["include_task"]:
-            return np.broadcast_to(self._frozen_loads, rate.shape)
+            return self._frozen_loads
         distinct, inverse = np.unique(rate, return_inverse=True)
         loads = np.array([self.effective_loads(added) for added in distinct.tolist()]).reshape(
             len(distinct), rate.shape[1]
@@ -168,7 +180,10 @@ class Flow(TabledProblem):
             rows = np.flatnonzero(sources.lengths > choice)
             nodes, place = np.unique(sources.values[sources.starts[rows] + choice], return_inverse=True)
             found = source_terms(self.instance, nodes, self.idle_nodes, f_c)[place.ravel()]
-            terms[rows] = np.minimum(terms[rows], found) if choice else found
+            if len(rows) == len(terms):
+                terms = np.minimum(terms, found, out=found) if choice else found
+            else:
+                terms[rows] = np.minimum(terms[rows], found) if choice else found
         return terms
 
 

@@ -132,8 +132,9 @@ def _alike(table: Ints) -> Ints:
     first, inverse = np.unique(table @ weights, return_index=True, return_inverse=True)[1:]
     of_row: Ints = inverse.ravel().astype(np.int64)
     step = max(1, _BLOCK // table.shape[1])
-    for begin in range(0, len(table), step):
-        part = slice(begin, begin + step)
+    later = np.flatnonzero(first[of_row] != np.arange(len(table)))
+    for begin in range(0, len(later), step):
+        part = later[begin : begin + step]
         if not np.array_equal(table[part], table[first[of_row[part]]]):
             return np.arange(len(table))
     return of_row
