@@ -438,6 +438,8 @@ class GapReport:
         if self.run.rounds is not None:
             record["rounds"] = self.run.rounds
             record["idle_slot_time"] = self.run.idle_slot_time
+        if self.problem.decided is Schedule:
+            record["assumed"] = self.run.assumed
         if self.in_waves:
             record["wave"] = self.wave
         if placements:
@@ -519,11 +521,13 @@ def record_fields(
 
     `policies`: whether a policy runs. `waves`: whether there are waves. `placements`: whether they have placements.
     """
+    problems = list(problems)
     found = dict.fromkeys(_FIELDS)
     found |= dict.fromkeys(name for problem in problems for name in fields_beside(problem))
     further = {
         "rounds": policies,
         "idle_slot_time": policies,
+        "assumed": any(problem.decided is Schedule for problem in problems),
         "wave": waves,
         "placement": placements,
         "reference_placement": placements,
@@ -560,6 +564,7 @@ def _entries(values: tuple[Any, ...] | None, single: bool) -> Any:
 def gap(
     problem: TaskProblem[Any],
     heuristic: Any,
+    /,
     seed: int = 0,
     reference: Reference | Solution | None = None,
     profile: str | Path | Profile = "exact",

@@ -410,7 +410,10 @@ def _unstarted(report: GapReport) -> str:
 
 
 def _note(group: Sequence[GapReport]) -> str:
-    """What is odd about a row: errors, starvation, violations, what was out of time, and in how many of its runs."""
+    """What is odd about a row: errors, starvation, violations, what was out of time, and in how many of its runs.
+
+    Of a policy over time, also how long tasks were assumed to take, and when slots to be offered.
+    """
     notes: dict[str, int] = {}
     for report in group:
         if report.run.out_of_time is not None:
@@ -438,7 +441,8 @@ def _note(group: Sequence[GapReport]) -> str:
 
         limit = late[0].profile.time_limit if told_end(late[0].solution) is None else None
         told.append("reference out of time" + (f" after {limit:g} s" if limit is not None else ""))
-    return "; ".join(told)
+    assumed = dict.fromkeys(report.run.assumed for report in group if report.run.assumed)
+    return "; ".join([*told, *assumed])
 
 
 def _nearer(report: GapReport) -> str:

@@ -107,6 +107,7 @@ def applicable(problem: TaskProblem[Any], *, by_default: bool = False) -> list[H
 def run(
     problem: TaskProblem[Any],
     heuristic: AnyHeuristic,
+    /,
     seed: int | Sequence[int] = 0,
     *,
     max_idle_rounds: int | None = None,
@@ -134,7 +135,9 @@ def run(
         Python code; elsewhere it may call `optsched.deadline.check` itself.
     **parameters
         The heuristic's own. Of a policy in a problem that decides when tasks run also `heartbeat` (seconds, default 3)
-        and `assign` (`all` or `one`), as in `optsched.simulate`, unless it has its own of that name.
+        and `assign` (`all` or `one`), as in `optsched.simulate`, unless it has its own of that name. There a batch
+        heuristic of the list decides in rounds, and takes `problem`, `period` and `on_free` of
+        `optsched.simulating.EveryRound`, too.
 
     Returns
     -------

@@ -1,21 +1,42 @@
-"""`observed`: where a trace says that each task ran. No heuristic of ours, but what a real scheduler did."""
+"""`observed`: where, and when, a trace says that each task ran. No heuristic of ours, but what a real scheduler did."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from optsched.errors import Fault
-from optsched.instance import Ints
-from optsched.problems import Problem
-from optsched.running.base import Heuristic
+from optsched.errors import Fault, MissingField
+from optsched.instance import PENDING, Instance, Ints
+from optsched.placement import NONE
+from optsched.problems.base import TaskProblem
+from optsched.running.base import Heuristic, over_time
+from optsched.schedule import Schedule, microseconds
 
-__all__ = ["HEURISTICS", "observed"]
+__all__ = ["HEURISTICS", "observed", "observed_schedule"]
 
 
-def observed(problem: Problem, rng: np.random.Generator) -> Ints:
-    """Node on which each task ran (`tasks[].observed`).
+def observed_schedule(instance: Instance) -> Schedule:
+    """The schedule that a trace recorded: `observed` and `start` of each task that waits; others do not run.
+
+    Raises
+    ------
+    MissingField
+        If there is a record of no task.
+    """
+    workload, state = instance.workload, instance.state
+    waits = state.status == PENDING
+    known = waits & (workload.observed != NONE) & ~np.isnan(state.start)
+    if waits.any() and not known.any():
+        told = "no task that waits says where and when it started (observed, start), as a Rumen trace does"
+        raise MissingField([Fault("tasks[].start", told)], f"{instance.name}: observed")
+    tasks = np.flatnonzero(known)
+    return Schedule.empty(len(workload)).with_tasks(tasks, workload.observed[tasks], microseconds(state.start[tasks]))
+
+
+def observed(problem: TaskProblem[Any], rng: np.random.Generator) -> Ints | Schedule:
+    """Node on which each task ran (`tasks[].observed`), and when it started where the problem decides that.
 
     A task without a record is left out, which the problem's violations name. They also name each node on which more
     tasks ran than it has idle slots.
@@ -28,12 +49,19 @@ def observed(problem: Problem, rng: np.random.Generator) -> Ints:
     >>> observed(problem, np.random.default_rng(0)).tolist()
     [1, -1]
     """
+    if problem.decided is Schedule:
+        return observed_schedule(problem.instance)
     return problem.instance.workload.observed[problem.tasks]
 
 
-def _no_record(problem: Problem) -> Sequence[Fault]:
+def _no_record(problem: TaskProblem[Any]) -> Sequence[Fault]:
     """A fault if not one of the tasks has a record."""
     nodes = problem.instance.workload.observed[problem.tasks]
+    if problem.decided is Schedule and len(nodes):
+        try:
+            observed_schedule(problem.instance)
+        except MissingField as error:
+            return error.faults
     if not len(nodes) or (nodes >= 0).any():
         return []
     return [Fault("tasks[].observed", "not one task to place says where it ran; import a trace, or name a heuristic")]
@@ -57,6 +85,7 @@ HEURISTICS = (
             "transmission",
             "utility",
             "traffic",
+            *over_time(),
         ),
         doc="where the trace says that each task ran",
         batch=observed,

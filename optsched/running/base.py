@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
 
 from optsched.brief import brief, counted
-from optsched.errors import Fault, UsageError
+from optsched.errors import Fault, MissingField, UsageError
 from optsched.instance import KINDS, MAP, PENDING, Bools, Cluster, Floats, Ints, Ragged, Shuffle, Workload
+from optsched.problems import problem_class
 from optsched.problems.base import Parameter, TaskProblem
 from optsched.registry import SHIPPED
 
@@ -258,13 +260,36 @@ class Heuristic:
         code = getattr(self.policy or self.batch, "__module__", None) or ""
         return self.parameters is not None and code.startswith("optsched.")
 
+    @property
+    def in_rounds(self) -> tuple[str, ...]:
+        """Names of the problems over time in which it can decide round after round, each time about a snapshot.
+
+        These are all of them for a batch heuristic of the list that answers no schedules itself.
+        """
+        if self.online or self.parameters is None:
+            return ()
+        return tuple(name for name in over_time() if name not in self.problems)
+
+    def runs_in(self, name: str) -> bool:
+        """Whether it can be run in the problem of a name, in rounds if need be."""
+        return name in self.problems or name in self.in_rounds
+
     def serves(self, problem: TaskProblem[Any]) -> bool:
         """Whether it can be asked for a placement in `problem`; a user's own may serve a class that no record names."""
         return (self.parameters is None or problem.name in self.problems) and not self.faults(problem)
 
-    def faults(self, problem: TaskProblem[Any]) -> Sequence[Fault]:
-        """The fields that it needs and the problem's instance lacks."""
-        return self.missing(problem) if self.missing else ()
+    def faults(self, problem: TaskProblem[Any], given: Mapping[str, Any] = MappingProxyType({})) -> Sequence[Fault]:
+        """The fields that it needs and the problem's instance lacks; in rounds, those of the problem that it poses.
+
+        `given`: the parameters of a run, of which `problem` says what is posed in rounds.
+        """
+        posed: Any = problem
+        if problem.name in self.in_rounds:
+            try:
+                posed = problem_class(given.get("problem", self.problems[0]))(problem.instance)
+            except MissingField as error:
+                return error.faults
+        return self.missing(posed) if self.missing else ()
 
     @property
     def online(self) -> bool:

@@ -35,6 +35,7 @@ _Asked = tuple[TaskProblem[Any], Heuristic, int | Sequence[int], Any, float | No
 def run_contained(
     problem: TaskProblem[Any],
     heuristic: Heuristic,
+    /,
     seed: int | Sequence[int] = 0,
     *,
     max_idle_rounds: Any = None,

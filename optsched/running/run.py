@@ -50,6 +50,7 @@ __all__ = [
     "checked",
     "custom",
     "imported",
+    "of_run",
     "run_heuristic",
     "shown_parameters",
     "users_own",
@@ -59,6 +60,9 @@ __all__ = [
 
 #: How slots are offered to a policy over time: parameters of its run beside its own (`optsched.simulate`).
 TIMING = ("heartbeat", "assign")
+
+#: What a batch heuristic takes besides, to decide in rounds (`optsched.simulating.EveryRound`).
+ROUNDS = ("problem", "period", "on_free", "problem_parameters")
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,8 @@ class HeuristicRun:
         Where it placed the tasks, feasible or not; None where it raised or answered nonsense.
     schedule
         Where and when, where the problem decides that; its `placement` is where.
+    assumed
+        Of a policy over time, in words: how long tasks take, and when slots are offered.
     seconds
         Wall-clock time, for a policy with its driver.
     rounds, idle_slot_time
@@ -102,6 +108,7 @@ class HeuristicRun:
     cause: BaseException | None = field(default=None, repr=False, compare=False)
     ended: str | None = None
     schedule: Schedule | None = None
+    assumed: str = ""
 
     @property
     def decision(self) -> Placement | Schedule | None:
@@ -124,6 +131,7 @@ class HeuristicRun:
 def run_heuristic(
     problem: TaskProblem[Any],
     heuristic: Heuristic,
+    /,
     seed: int | Sequence[int] = 0,
     *,
     max_idle_rounds: Any = None,
@@ -134,6 +142,7 @@ def run_heuristic(
     """Run an entry of the list, or what `custom` made; see `optsched.heuristics.run`."""
     values = checked(problem, heuristic, seed, max_idle_rounds, observers, time_limit, parameters)
     timing, _ = _timing(problem, heuristic, parameters)
+    assumed = ""
     rounds = MAX_IDLE_ROUNDS if max_idle_rounds is None else _rounds(heuristic, max_idle_rounds)
     given = problem if heuristic.shipped else _again(problem)
     began = time.perf_counter()
@@ -141,8 +150,10 @@ def run_heuristic(
     error = exceeded = cause = None
     try:
         with deadline(time_limit), nullcontext() if heuristic.shipped else alarm():
-            if heuristic.policy is not None and problem.decided is Schedule:
-                result = _over_time(given, heuristic, values, seed, observers, timing)
+            if problem.decided is Schedule and (heuristic.online or problem.name in heuristic.in_rounds):
+                ran = _over_time(given, heuristic, values, seed, observers, timing)
+                result, assumed = ran.schedule, ran.assumed
+                timing |= {name: value for name, value in ran.timing.items() if name in of_run(heuristic)}
             elif heuristic.policy is not None:
                 policy = attempt(heuristic.policy, **values)
                 result = drive(given, policy, seed, max_idle_rounds=rounds, observers=observers)
@@ -159,9 +170,11 @@ def run_heuristic(
         error = f'heuristic "{heuristic.name}" was out of time after {time_limit:g} s'
     seconds = time.perf_counter() - began
     shown = shown_parameters(heuristic, {**values, **timing}, max_idle_rounds)
-    run = HeuristicRun(heuristic.name, shown, None, seconds, error=error, out_of_time=exceeded, cause=cause)
+    run = HeuristicRun(
+        heuristic.name, shown, None, seconds, error=error, out_of_time=exceeded, cause=cause, assumed=assumed
+    )
     if isinstance(result, Schedule):  # what a policy leaves waiting over time it would never have started
-        unserved = heuristic.online and bool((result.nodes[problem.tasks] == NONE).any())
+        unserved = bool(assumed) and bool((result.nodes[problem.tasks] == NONE).any())
         return replace(run, placement=result.placement, schedule=result, starved=unserved)
     if not isinstance(result, Drive):
         return replace(run, placement=result)
@@ -176,30 +189,34 @@ def _over_time(
     seed: int | Sequence[int],
     observers: Sequence[Observer],
     timing: Mapping[str, Any],
-) -> Schedule:
-    """What a policy does over time, by the runner that the problem's record names."""
+) -> Any:
+    """The run of a policy over time (`optsched.Simulation`), by the runner that the problem's record names."""
     runner = record_of(type(problem)).runner
     if runner is None:
         told = f"no record names what runs policies over time in {type(problem).__name__}"
         raise UsageError(f"{problem.name}: {told}; name a runner in its record (optsched.registry)")
-    found: Schedule = registered(runner)(problem, heuristic, values, seed, observers, **timing).schedule
-    return found
+    return registered(runner)(problem, heuristic, values, seed, observers, **timing)
 
 
 def _timing(
     problem: TaskProblem[Any], heuristic: Heuristic, given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Of what was given: how slots are offered to a policy over time, where it has no parameter so called; the rest."""
-    if problem.decided is not Schedule or not heuristic.online:
-        return {}, dict(given)
-    names = set(TIMING) - _own_names(heuristic)
+    names = of_run(heuristic) if problem.decided is Schedule else set()
     return {name: given[name] for name in given if name in names}, {
         name: given[name] for name in given if name not in names
     }
 
 
+def of_run(heuristic: Heuristic) -> set[str]:
+    """The names of what a run over time takes beside the heuristic's own parameters."""
+    if heuristic.online:
+        return set(TIMING) - _own_names(heuristic)
+    return {*TIMING, *ROUNDS} - _own_names(heuristic) if heuristic.in_rounds else set()
+
+
 def _own_names(heuristic: Heuristic) -> set[str]:
-    """Names of parameters that a policy takes itself."""
+    """Names of parameters that a policy, or a heuristic of the list, takes itself."""
     if heuristic.parameters is not None:
         return {parameter.name for parameter in heuristic.parameters}
     assert heuristic.policy is not None
@@ -229,7 +246,7 @@ def checked(
         _rounds(heuristic, max_idle_rounds)
         if problem.decided is Schedule:
             raise UsageError(f"{problem.name} runs over time, in which there are no rounds: leave max_idle_rounds out")
-    _check_served(heuristic, problem)
+    _check_served(heuristic, problem, parameters)
     return values
 
 
@@ -298,14 +315,14 @@ def check_observers(observers: Sequence[Observer]) -> None:
             raise UsageError(f"an observer is a callable (time, problem, decision), not {described(observer)}")
 
 
-def _check_served(heuristic: Heuristic, problem: TaskProblem[Any]) -> None:
+def _check_served(heuristic: Heuristic, problem: TaskProblem[Any], given: Mapping[str, Any]) -> None:
     own = heuristic.parameters is None  # a user's, which may serve a class that no record names
-    if not own and problem.name not in heuristic.problems:
+    if not own and not heuristic.runs_in(problem.name):
         raise UsageError(
             f"{heuristic.name} does not serve {problem.name}, only {', '.join(heuristic.problems)}; "
             "name another heuristic or problem"
         )
-    if faults := heuristic.faults(problem):
+    if faults := heuristic.faults(problem, given):
         raise MissingField(faults, f"{problem.instance.name}: {heuristic.name}")
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from optsched.decimals import decimal
 from optsched.errors import HeuristicFailed, MissingField, UsageError, described, expect, nearest
 from optsched.heuristics import AnyHeuristic, heuristic
+from optsched.heuristics.observed import observed_schedule
 from optsched.instance import Instance
 from optsched.problems.base import HOW_TO_LOAD, number
 from optsched.running.answers import attempt
@@ -25,7 +26,7 @@ from optsched.running.run import check_observers, check_seed, values_in_force
 from optsched.schedule import MICRO, microseconds
 from optsched.simulating.engine import Engine, Rules
 from optsched.simulating.every_round import SOLVE, EveryRound
-from optsched.simulating.following import Following, observed_schedule
+from optsched.simulating.following import Following
 from optsched.simulating.services import SERVICES, Levels, Progress, Recorded, Service, service_named
 from optsched.simulating.simulation import Simulation
 from optsched.simulating.stage import Stage

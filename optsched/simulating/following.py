@@ -6,31 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from optsched.errors import Fault, HeuristicFailed, MissingField
+from optsched.errors import HeuristicFailed
 from optsched.instance import KINDS, PENDING, Instance
 from optsched.placement import NONE
 from optsched.running.base import Event, Offer, Policy, View
-from optsched.schedule import MICRO, Schedule, microseconds
+from optsched.schedule import MICRO, Schedule
 
-__all__ = ["Following", "observed_schedule"]
-
-
-def observed_schedule(instance: Instance) -> Schedule:
-    """The schedule that a trace recorded: `observed` and `start` of each task that waits; others do not run.
-
-    Raises
-    ------
-    MissingField
-        If there is a record of no task.
-    """
-    workload, state = instance.workload, instance.state
-    waits = state.status == PENDING
-    known = waits & (workload.observed != NONE) & ~np.isnan(state.start)
-    if waits.any() and not known.any():
-        told = "no task that waits says where and when it started (observed, start), as a Rumen trace does"
-        raise MissingField([Fault("tasks[].start", told)], f"{instance.name}: observed")
-    tasks = np.flatnonzero(known)
-    return Schedule.empty(len(workload)).with_tasks(tasks, workload.observed[tasks], microseconds(state.start[tasks]))
+__all__ = ["Following"]
 
 
 class Following(Policy):

@@ -1,4 +1,7 @@
-"""Policies over time in a problem that decides when tasks run: what the problem says holds in the run, too."""
+"""Policies over time in a problem that decides when tasks run: what the problem says holds in the run, too.
+
+Batch heuristics decide in rounds there, each on a snapshot.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from optsched.running.driver import Observer
 from optsched.running.known import posed_on
 from optsched.simulating import on_the_clock, rules_of
 from optsched.simulating.engine import Engine
+from optsched.simulating.every_round import EveryRound
 from optsched.simulating.services import Levels
 from optsched.simulating.simulation import Simulation
 
@@ -22,10 +26,12 @@ def run_posed(
     problem: ScheduleProblem,
     heuristic: Heuristic,
     values: Mapping[str, Any],
+    /,
     seed: int | Sequence[int] = 0,
     observers: Sequence[Observer] = (),
     heartbeat: Any = 3,
     assign: str = "all",
+    **rounds: Any,
 ) -> Simulation:
     """Run a policy over time, with the service times and the slowstart of a problem.
 
@@ -34,9 +40,11 @@ def run_posed(
     problem
         What is to run, and how long it takes.
     heuristic, values
-        A policy of the list, with the values of its parameters.
+        A policy, or a batch heuristic of the list, with the values of its parameters.
     seed, observers, heartbeat, assign
         As in `optsched.simulate`. Observers get the problem posed on the present snapshot.
+    **rounds
+        Of a batch heuristic: what `EveryRound` takes.
 
     Raises
     ------
@@ -57,7 +65,11 @@ def run_posed(
     clocked = on_the_clock(problem.instance)
     posed: Any = problem if clocked is problem.instance else posed_on(problem, clocked)
     rules = rules_of(heartbeat, assign, problem.parameters["slowstart"])
-    policy = attempt(heuristic.policy, **values)  # type: ignore[arg-type]
+    if heuristic.policy is None:
+        policy: Any = EveryRound(heuristic, **rounds, **values)
+        policy.check(posed.instance)
+    else:
+        policy = attempt(heuristic.policy, **values)
     engine = Engine(posed, policy, Levels(problem.parameters["factors"]), rules, seed, observers)
     unfinished = engine.run()
     return Simulation.of(engine, heuristic.name, values, seed, unfinished)

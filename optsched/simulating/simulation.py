@@ -187,6 +187,19 @@ class Simulation:
         return times
 
     @property
+    def timing(self) -> dict[str, Any]:
+        """When slots were offered: `heartbeat` in seconds, and `assign`, as `optsched.simulate` takes them."""
+        beat = self.rules.heartbeat / MICRO
+        return {"heartbeat": int(beat) if beat.is_integer() else beat, "assign": "one" if self.rules.one else "all"}
+
+    @property
+    def assumed(self) -> str:
+        """How long tasks took, and when slots were offered, in words."""
+        beat = self.timing["heartbeat"]
+        offered = f"heartbeat {beat:g} s" if beat else "no heartbeats"
+        return f"{self.service}, {offered}{', one task each' * self.rules.one}"
+
+    @property
     def makespan(self) -> float:
         """Seconds from the beginning to the last end of a task."""
         ended = self.end[self.left & (self.end < NEVER)]

@@ -18,7 +18,7 @@ from optsched.instance import Instance
 from optsched.instances.files import SUFFIXES, load
 from optsched.instances.library import NETWORK, fitting
 from optsched.problems.base import resolve
-from optsched.running.run import TIMING, users_own
+from optsched.running.run import of_run, users_own
 
 __all__ = [
     "Choice",
@@ -78,8 +78,8 @@ def chosen(given: AnyHeuristic | Choice) -> Choice:
     entry = heuristic(name)
     values = {key: value if entry.parameters is not None else literal(value) for key, value in texts.items()}
     if entry.parameters is not None:
-        of_run = {"max_idle_rounds", *(TIMING if entry.online else ())} - {known.name for known in entry.parameters}
-        resolve(entry.name, entry.parameters, {key: value for key, value in values.items() if key not in of_run})
+        others = ({"max_idle_rounds"} | of_run(entry)) - {known.name for known in entry.parameters}
+        resolve(entry.name, entry.parameters, {key: value for key, value in values.items() if key not in others})
     return Choice(entry, values, given)
 
 

@@ -70,7 +70,7 @@ def check_served(choices: Sequence[Choice], names: Sequence[str], listed: bool =
     lines = [
         f"heuristic {choice.entry.name} serves {', '.join(choice.entry.problems)}; not {', '.join(names)}"
         for choice in choices
-        if not set(choice.entry.problems) & set(names)
+        if not any(map(choice.entry.runs_in, names))
     ]
     if lines:
         raise UsageError(*lines)
@@ -140,9 +140,9 @@ def work_on(
     for group, problem in problems:
         serving = []
         for choice in choices:
-            if problem.name not in choice.entry.problems:
+            if not choice.entry.runs_in(problem.name):
                 continue
-            if faults := choice.entry.faults(problem):
+            if faults := choice.entry.faults(problem, choice.parameters):
                 errors.append(MissingField(faults, f"{problem.instance.name}: {choice.entry.name}"))
                 continue
             serving.append(choice)

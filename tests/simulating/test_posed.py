@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from schedule_drawn import document
 
-from optsched.errors import UsageError
-from optsched.gaps import Reference, gap
+from optsched.errors import MissingField, UsageError
+from optsched.gaps import Reference, gap, record_fields
 from optsched.heuristics import applicable, heuristic, run
 from optsched.instance import Cluster, Instance, Workload
 from optsched.instances.files import from_document
@@ -19,6 +19,7 @@ from optsched.printing import gap_table
 from optsched.problems import JobTimes, Lsap, Makespan
 from optsched.running.base import Offer, Policy, View
 from optsched.schedule import MICRO, Schedule
+from optsched.simulating import EveryRound, simulate
 from optsched.simulating.posed import run_posed
 
 TWO = Workload(["t1", "t2"], duration=[2, 3])
@@ -73,7 +74,8 @@ def test_heartbeats_and_slots() -> None:
     problem = Makespan(Instance(Cluster(["a"], slots=[2]), TWO))
     at_once = run(problem, "dl", heartbeat=0)
     assert problem.evaluate(at_once.schedule) == (3,)
-    assert dict(at_once.parameters) == {"reading": "sweep", "heartbeat": 0}
+    assert dict(at_once.parameters) == {"reading": "sweep", "heartbeat": 0, "assign": "all"}
+    assert at_once.assumed == "levels, no heartbeats"
     assert problem.evaluate(run(problem, "dl", heartbeat=0, assign="all").schedule) == (3,)
     one = run(problem, "dl", heartbeat=4, assign="one").schedule
     assert one is not None
@@ -104,8 +106,39 @@ def test_no_times_where_nothing_runs() -> None:
         run(Lsap(Instance(Cluster(["a"]), TWO)), "dl", heartbeat=3)
     problem = Makespan(Instance(Cluster(["a"]), TWO))
     assert dict(run(problem, "fair", assign="single").parameters)["assign"] == "single"
+    assert dict(run(problem, "fair", heartbeat="1.5").parameters)["heartbeat"] == 1.5
     with pytest.raises(UsageError, match="multiple, single"):
         run(problem, "fair", assign="one")
+
+
+def test_batch_heuristics_in_rounds() -> None:
+    """Tests that they run over time as they are simulated, and a gap says what was assumed, in record and table."""
+    problem = JobTimes(batch(2, gap=4), slowstart=0.5)
+    reference = Reference(problem)
+    for name, rounds in (("lsap-sched", {}), ("fifo", {"problem": "fair-lsap", "period": 5, "on_free": 2})):
+        report = gap(problem, name, 3, reference, heartbeat=2, assign="one", **rounds)
+        made = EveryRound(name, **rounds)
+        same = simulate(problem.instance, made, heartbeat=2, assign="one", slowstart=0.5, seed=3)
+        assert report.run.schedule == same.schedule
+        assert (report.feasible, report.status) == (True, "done")
+        assert dict(report.run.parameters).items() >= {"heartbeat": 2, "assign": "one", **rounds}.items()
+        assert report.record()["assumed"] == "levels, heartbeat 2 s, one task each"
+        assert gap_table([(name, report)]).rows[0][-1].endswith("levels, heartbeat 2 s, one task each")
+    assert "assumed" in record_fields([problem], policies=True, waves=False)
+    assert "lsap-sched" not in [entry.name for entry in applicable(problem)]
+
+
+def test_batch_heuristics_that_cannot_run() -> None:
+    """Tests fields that a round would miss, problems that it does not serve, and rounds where nothing runs."""
+    problem = Makespan(Instance(Cluster(["a"]), TWO))
+    with pytest.raises(MissingField, match="quincy: topology: transmission-maps needs it"):
+        run(problem, "quincy")
+    with pytest.raises(UsageError, match="lsap-sched does not serve latency, only lsap"):
+        run(problem, "lsap-sched", problem="latency")
+    with pytest.raises(UsageError, match='lsap-sched has no parameter "period"'):
+        run(Lsap(problem.instance), "lsap-sched", period=3)
+    with pytest.raises(UsageError, match="period='often'"):
+        run(problem, "lsap-sched", period="often")
 
 
 class Lazy(Policy):
@@ -129,7 +162,7 @@ def test_policies_of_ones_own() -> None:
     lazy = gap(problem, Lazy, reference=reference)
     assert (lazy.status, lazy.waiting) == ("starved", 1)
     assert [entry.constraint for entry in lazy.violations] == ["every-task-runs"]
-    assert gap_table([("lazy", lazy)]).rows[0][-1] == "starved: 1 of 2 tasks never started"
+    assert gap_table([("lazy", lazy)]).rows[0][-1] == "starved: 1 of 2 tasks never started; levels, heartbeat 3 s"
     twice = gap(problem, Twice, reference=reference)
     assert twice.status == "failed"
     assert "which is no map that waits" in str(twice.error)
