@@ -3,6 +3,9 @@
 N nodes with S slots each, of which `idle` are idle at random; T tasks whose one replica (C = 1) is on a random node.
 Guo et al. give the case S = 1 as a sum that they find too expensive; the expectation has a closed form, and extends to
 any S (Guo et al. 2012, note 2). It holds for the optimum, and for `dl` with reading=sweep, which is optimal for C = 1.
+
+In runs over time it holds at each instant at which no task was left waiting from before, whichever slots are idle then.
+Where tasks were left waiting it is too low: their data was on busy nodes, as a rule, which are idle by now.
 """
 
 from __future__ import annotations

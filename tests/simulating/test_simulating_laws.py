@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 from timed_workloads import arriving
 
 from optsched.heuristics import HEURISTICS
-from optsched.instance import Cluster, Instance, Workload
+from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.problems.job_times import JobTimes
+from optsched.problems.locality_theory import expected_local_tasks
 from optsched.problems.makespan import Makespan
 from optsched.running.base import Event, Offer, View
-from optsched.simulating import simulate
+from optsched.schedule import MICRO
+from optsched.simulating import EveryRound, simulate
 
 POLICIES = [name for name, entry in HEURISTICS.items() if entry.online]
 
@@ -90,6 +92,67 @@ def waiting_times(servers: int, load: float, jobs: int, seed: int, exponential: 
     workload = Workload(names, job=np.arange(jobs), job_ids=names, arrival=arrival, duration=takes)
     run = simulate(Instance(Cluster(["n"], slots=[servers]), workload), InOrder, heartbeat=0)
     return np.asarray((run.schedule.starts / 10**6 - arrival)[jobs // 10 :])
+
+
+def rounds_of_guo(sizes: Sequence[int], takes: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rounds of the optimal placement on 20 nodes of one slot, as so many tasks of one replica each arrive a second.
+
+    Each takes so many seconds anywhere. Of each second: the tasks that started on their data, the idle slots, and the
+    tasks that waited.
+    """
+    nodes, seconds = 20, len(sizes)
+    job = np.repeat(np.arange(seconds), sizes)
+    data = np.random.default_rng(seed).integers(nodes, size=len(job))
+    workload = Workload(
+        [f"t{task}" for task in range(len(job))],
+        job=job,
+        job_ids=[f"j{second}" for second in range(seconds)],
+        arrival=np.arange(seconds),
+        duration=np.full(len(job), float(takes)),
+        replicas=Ragged.from_rows(data[:, None].tolist()),
+    )
+    instance = Instance(Cluster([f"n{node}" for node in range(nodes)]), workload)
+    schedule = simulate(instance, EveryRound("lsap-sched"), heartbeat=0, seed=seed).schedule
+    starts = schedule.starts // MICRO
+    local = np.bincount(starts[schedule.nodes == data], minlength=seconds)[:seconds]
+    times = range(seconds)
+    idle = np.array([nodes - np.count_nonzero((starts < time) & (starts + takes > time)) for time in times])
+    waiting = np.array([np.count_nonzero((job <= time) & (starts >= time)) for time in times])
+    return local, idle, waiting
+
+
+@pytest.mark.thorough
+def test_the_theory_of_guo_in_the_steady_state() -> None:
+    """Tests the mean number of local tasks against Guo et al. 2012, equation 3, where as many arrive every second.
+
+    Then nobody is left waiting, and as many slots are idle every second once it is steady: the tasks are new, so that
+    their data is independent of which slots these are. That is all that the equation needs.
+    """
+    local, idle, waiting = (values[3:] for values in rounds_of_guo([4] * 600, 3, 1))
+    assert (set(idle.tolist()), set(waiting.tolist())) == ({12}, {4})
+    mean, half = interval(local)
+    assert abs(mean - float(expected_local_tasks(20, 12, 4))) <= half
+    assert half < 0.2
+
+
+@pytest.mark.thorough
+def test_the_theory_of_guo_beside_a_queue() -> None:
+    """Tests that equation 3 holds where all tasks are new, and is too low where some were left waiting.
+
+    Numbers of tasks that arrive are those of a Poisson process, at a load of 0.96. A task that was left waiting had its
+    data on a busy node, as a rule; these are idle now. So it is no random task beside random slots any more.
+    """
+    sizes = np.random.default_rng(0).poisson(9.6, 800)
+    local, idle, waiting = rounds_of_guo(sizes.tolist(), 2, 1)
+    known = {
+        pair: float(expected_local_tasks(20, *pair)) for pair in set(zip(idle.tolist(), waiting.tolist(), strict=True))
+    }
+    beyond = local - np.array([known[pair] for pair in zip(idle.tolist(), waiting.tolist(), strict=True)])
+    left = np.append(False, (waiting > idle)[:-1])
+    mean, half = interval(beyond[~left])
+    assert abs(mean) <= half
+    mean, half = interval(beyond[left])
+    assert mean > half
 
 
 def interval(times: np.ndarray, batches: int = 30) -> tuple[float, float]:
