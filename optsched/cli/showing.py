@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,11 +15,14 @@ from optsched.errors import HeuristicFailed, UsageError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from optsched.gaps import GapReport
+    from optsched.gaps import GapReport, Reference
     from optsched.instance import Instance
     from optsched.network import FlowNetwork
     from optsched.problems import AnyProblem, Problem
+    from optsched.problems.base import TaskProblem
+    from optsched.problems.schedules import ScheduleProblem
     from optsched.results import Solution
+    from optsched.schedule import Schedule
     from optsched.solvers.profiles import Profile
     from optsched.studies.choices import Choice
 
@@ -80,14 +83,17 @@ def show(
     Without --problem, placements are judged by that of the solution, or by the first one that all the heuristics serve;
     without placements too, the instance is drawn as it is. More than 40 nodes are drawn without ids, and thousands as
     counts. A flow network is drawn with its arcs; --problem adds the optimal flow.
+
+    Of a problem over time, and of a file that holds a schedule, Gantt charts are drawn side by side. A schedule file
+    names no problem: without --problem the first one over time judges it.
     """
     from optsched.cli.notes import Notes
     from optsched.cli.streams import replacing
     from optsched.drawing.figures import check_kind, picture, require
-    from optsched.drawing.scenes import placing
     from optsched.instance import Instance
     from optsched.problems import Problem
     from optsched.problems.base import TaskProblem
+    from optsched.problems.schedules import ScheduleProblem
     from optsched.studies.choices import chosen as choice_of
 
     kind = check_kind(target, "--to ")
@@ -97,15 +103,16 @@ def show(
     loaded = arguments.load_any(instance)
     held = [(path, _held(loaded, path)) for path in dict.fromkeys(solutions)]
     posed = _posed(loaded, problem_name, params, choices, held)
+    _check_same_noun(posed, held)
     if isinstance(posed, TaskProblem):
-        placing(posed)
-    if isinstance(posed, Problem):
         notes = Notes()
         notes.of(posed)
         notes.tell()
     failures: list[GapReport] = []
     with replacing(target) as file:
-        if isinstance(loaded, Instance):
+        if isinstance(posed, ScheduleProblem):
+            figure = _charts(posed, choices, held, seed, limits, seconds, failures)
+        elif isinstance(loaded, Instance):
             assert posed is None or isinstance(posed, Problem)
             figure = _cluster(loaded, posed, choices, held, seed, limits, seconds, failures)
         else:
@@ -115,17 +122,28 @@ def show(
         raise HeuristicFailed(*(line for report in failures for line in str(report.error).split("\n")))
 
 
-def _held(loaded: Instance | FlowNetwork, path: str) -> Solution:
-    """A solution file that holds a decision on this instance."""
-    from optsched.instances.solution_files import read_solution
+def _held(loaded: Instance | FlowNetwork, path: str) -> Solution | Schedule:
+    """A solution file that holds a decision on this instance, or a schedule file."""
+    from optsched.instances.claim_files import read_held
     from optsched.schedule import Schedule
 
-    solution = read_solution(path, loaded)
-    if solution.decision is None:
+    held = read_held(path, loaded)
+    if not isinstance(held, Schedule) and held.decision is None:
         raise UsageError(f"{path}: holds no decision on this instance to draw")
-    if isinstance(solution.decision, Schedule):
-        raise UsageError(f"{path}: holds a schedule: show draws placements; give a solution of a problem that places")
-    return solution
+    return held
+
+
+def _check_same_noun(posed: AnyProblem | None, held: Sequence[tuple[str, Solution | Schedule]]) -> None:
+    """Raise UsageError where a file holds another noun than the problem decides."""
+    from optsched.schedule import Schedule
+
+    for path, given in held:
+        decision = given if isinstance(given, Schedule) else given.decision
+        assert decision is not None
+        noun = decision.noun
+        if posed is not None and noun != posed.decided.noun:
+            told = f"holds a {noun}, and {posed.name} decides a {posed.decided.noun}"
+            raise UsageError(f"{path}: {told}; give a solution of such a problem, or name another --problem")
 
 
 def _posed(
@@ -133,17 +151,23 @@ def _posed(
     name: str | None,
     params: tuple[str, ...],
     choices: Sequence[Choice],
-    held: Sequence[tuple[str, Solution]],
+    held: Sequence[tuple[str, Solution | Schedule]],
 ) -> AnyProblem | None:
     """What judges the placements; None where nothing is to be judged."""
     from optsched.instance import Instance
     from optsched.matrix import posable
-    from optsched.problems import problem
+    from optsched.problems import PROBLEMS, problem
+    from optsched.problems.schedules import ScheduleProblem
+    from optsched.schedule import Schedule
 
     if not isinstance(loaded, Instance) and choices:
         raise UsageError("a flow network has no heuristics: --problem and --solution have flows to draw")
+    if name is None and held and isinstance(held[0][1], Schedule):
+        name = next(name for name, kind in PROBLEMS.items() if issubclass(kind, ScheduleProblem))
+        arguments.note(f"judged by {name}; --problem names another")
     if name is None and held:
         solution = held[0][1]
+        assert not isinstance(solution, Schedule)
         given = {**solution.parameters, **arguments.parameters_of([solution.problem], params)[solution.problem]}
         return problem(solution.problem, loaded, **given)
     if name is not None:
@@ -168,7 +192,7 @@ def _cluster(
     loaded: Instance,
     posed: Problem | None,
     choices: Sequence[Choice],
-    held: Sequence[tuple[str, Solution]],
+    held: Sequence[tuple[str, Solution | Schedule]],
     seed: int,
     profile: Profile,
     seconds: float | None,
@@ -177,40 +201,82 @@ def _cluster(
     """The instance, or the placements on it; `failures` gets the heuristics that failed."""
     from optsched.drawing.clusters import drawn
     from optsched.drawing.scenes import of_placement, of_report, of_snapshot, of_solution
-    from optsched.gaps import Reference, gap
     from optsched.placement import Placement
-    from optsched.printing import progress
-    from optsched.results import Limit
+    from optsched.results import Solution
 
     if posed is None:
         return drawn([of_snapshot(loaded)])
-    scenes = []
-    # What a user's heuristic prints must not come between the data.
-    with progress(sys.stderr) as step, redirect_stdout(sys.stderr):
-        step(f"{loaded.name} {posed.name}")
-        reference = Reference.solved(posed, profile)
-        if reference.solution.limit is Limit.INTERRUPTED:
-            raise KeyboardInterrupt
-        reports = []
-        for choice in choices:
-            step(f"{loaded.name} {posed.name} {choice.label}")
-            reports.append(gap(posed, choice.entry, seed, reference, time_limit=seconds, **choice.parameters))
-            scenes.append(of_report(reports[-1], choice.label))
-    for path, solution in held:
-        assert isinstance(solution.decision, Placement)
-        scenes.append(of_placement(posed, solution.decision, path))
+    reference, reports = _measured(posed, choices, seed, profile, seconds, failures)
+    scenes = [of_report(report, choice.label) for report, choice in zip(reports, choices, strict=True)]
+    for path, given in held:
+        assert isinstance(given, Solution)
+        assert isinstance(given.decision, Placement)
+        scenes.append(of_placement(posed, given.decision, path))
     best = of_solution(posed, reference.solution)
     if best is not None:
         scenes.append(best)
-    arguments.note_limits(reports, seconds)
-    if best is None:
-        arguments.note(f"no optimum is drawn: {reference.solution.termination}", "warning")
-    failures += [report for report in reports if report.error is not None and report.run.out_of_time is None]
     return drawn(scenes or [of_snapshot(loaded)])
 
 
+def _charts(
+    posed: ScheduleProblem,
+    choices: Sequence[Choice],
+    held: Sequence[tuple[str, Solution | Schedule]],
+    seed: int,
+    profile: Profile,
+    seconds: float | None,
+    failures: list[GapReport],
+) -> Figure:
+    """Gantt charts of schedules; `failures` gets the heuristics that failed."""
+    from optsched.drawing.gantt import gantt_picture
+    from optsched.drawing.schedules import chart_of, chart_of_report, chart_of_solution
+
+    reference, reports = _measured(posed, choices, seed, profile, seconds, failures)
+    shown = [chart_of_report(report, choice.label) for report, choice in zip(reports, choices, strict=True)]
+    shown += [chart_of(posed, given, path) for path, given in held]
+    best = chart_of_solution(posed, reference.solution)
+    if best is not None:
+        shown.append(best)
+    if not shown:
+        raise UsageError(f"{posed.place}: no schedule is known to draw: {reference.solution.termination}")
+    return gantt_picture(shown)
+
+
+def _measured(
+    posed: TaskProblem[Any],
+    choices: Sequence[Choice],
+    seed: int,
+    profile: Profile,
+    seconds: float | None,
+    failures: list[GapReport],
+) -> tuple[Reference, list[GapReport]]:
+    """The reference, and a report of each heuristic; `failures` gets those that failed."""
+    from optsched.gaps import Reference, gap
+    from optsched.printing import progress
+    from optsched.results import Limit
+
+    reports = []
+    # What a user's heuristic prints must not come between the data.
+    with progress(sys.stderr) as step, redirect_stdout(sys.stderr):
+        step(f"{posed.instance.name} {posed.name}")
+        reference = Reference.solved(posed, profile)
+        if reference.solution.limit is Limit.INTERRUPTED:
+            raise KeyboardInterrupt
+        for choice in choices:
+            step(f"{posed.instance.name} {posed.name} {choice.label}")
+            reports.append(gap(posed, choice.entry, seed, reference, time_limit=seconds, **choice.parameters))
+    arguments.note_limits(reports, seconds)
+    if reference.solution.decision is None:
+        arguments.note(f"no optimum is drawn: {reference.solution.termination}", "warning")
+    failures += [report for report in reports if report.error is not None and report.run.out_of_time is None]
+    return reference, reports
+
+
 def _flows(
-    network: FlowNetwork, posed: AnyProblem | None, held: Sequence[tuple[str, Solution]], profile: Profile
+    network: FlowNetwork,
+    posed: AnyProblem | None,
+    held: Sequence[tuple[str, Solution | Schedule]],
+    profile: Profile,
 ) -> Figure:
     """The network with the flows of solution files, and the optimal one where a problem is posed."""
     from optsched.drawing.choosing import draw

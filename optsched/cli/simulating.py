@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,6 +21,12 @@ __all__ = ["policy_named", "simulate"]
 
 #: How tables of jobs may be written.
 JOBS = (".csv", ".parquet")
+
+#: Gantt charts side by side at most.
+MOST_CHARTS = 4
+
+#: What may be drawn of runs: names of `optsched.drawing.runs.PICTURES`.
+PLOTS = ("gantt", "times", "reductions", "running", "locality")
 
 
 @click.command()
@@ -66,6 +72,14 @@ JOBS = (".csv", ".parquet")
     help="Write what the one run did as a schedule file, too: node and start of each task; FILE.npz is smaller.",
     shell_complete=completing.files,
 )
+@click.option(
+    "--plot",
+    "plots",
+    multiple=True,
+    metavar="WHAT=FILE",
+    help=f"Draw it, too (repeatable): {', '.join(PLOTS)}; .svg, .png or .pdf. Needs matplotlib.",
+    shell_complete=completing.files,
+)
 @arguments.record_options
 def simulate(
     instances: tuple[str, ...],
@@ -79,6 +93,7 @@ def simulate(
     seed: int,
     jobs: str | None,
     schedule: str | None,
+    plots: tuple[str, ...],
     form: str | None,
     output: str | None,
 ) -> None:
@@ -97,6 +112,7 @@ def simulate(
     from optsched.studies.choices import groups_of
 
     _check_jobs(jobs)
+    drawn = _pictures_of(plots)
     form = arguments.format_of(form, output)
     made = _service(service)
     chosen = {text: policy_named(text) for text in dict.fromkeys(policies)}
@@ -104,6 +120,7 @@ def simulate(
     runs = len(given) * len(chosen) * repeats
     if schedule is not None and runs != 1:
         raise UsageError(f"--schedule is of one run, and these are {runs}: name one instance and one policy")
+    _check_pictures(drawn, len(given), len(chosen), repeats)
     rules: dict[str, Any] = {
         "service": made,
         "heartbeat": heartbeat,
@@ -124,15 +141,17 @@ def simulate(
     def sink(write: Write) -> Sink[Simulation]:
         return _sink(str(form), write, output, given, repeats)
 
-    with (
-        nullcontext() if jobs is None else replacing(jobs) as file,
-        nullcontext() if schedule is None else replacing(schedule) as kept,
-    ):
+    with ExitStack() as files:
+        file = None if jobs is None else files.enter_context(replacing(jobs))
+        kept = None if schedule is None else files.enter_context(replacing(schedule))
+        pictures = [(plot, files.enter_context(replacing(plot[1]))) for plot in drawn]
         done = collected(found, sink, output, f"of {runs} runs", runs)
         if file is not None and jobs is not None:
             file.write(_jobs(done, jobs))
         if kept is not None and schedule is not None:
             kept.write(schedule_content(done[0].schedule, done[0].instance, schedule))
+        for (what, path), into in pictures:
+            into.write(_picture(what, path, done, list(chosen), repeats))
     for run in done:
         if run.unfinished and not run.starved:
             arguments.note(f"{run.instance.name}, {run.policy}: {run.unfinished}")
@@ -185,6 +204,49 @@ def _check_jobs(path: str | None) -> None:
 
         if not (find_spec("pyarrow") or find_spec("fastparquet")):
             raise UsageError(f"--jobs {path}: parquet needs pyarrow; install it, or write .csv")
+
+
+def _pictures_of(texts: Sequence[str]) -> list[tuple[str, str]]:
+    """What is to be drawn where; UsageError for what cannot be, before anything is run."""
+    from optsched.errors import nearest
+
+    found: list[tuple[str, str]] = []
+    for text in texts:
+        what, equals, path = text.partition("=")
+        if not equals or not path:
+            raise UsageError(f'--plot "{text}": give what is drawn and a file, as gantt=day.svg')
+        if what not in PLOTS:
+            raise UsageError(f'--plot "{text}": there is no picture "{what}"; {nearest(what, PLOTS)}')
+        arguments.check_plot(path)
+        if path in (other for _, other in found):
+            raise UsageError(f'--plot "{text}": {path} is drawn to already; name another file')
+        found.append((what, path))
+    return found
+
+
+def _check_pictures(plots: Sequence[tuple[str, str]], instances: int, policies: int, repeats: int) -> None:
+    """Raise UsageError where a picture is of other runs than these."""
+    for what, path in plots:
+        if what == "gantt" and (instances > 1 or policies * repeats > MOST_CHARTS):
+            raise UsageError(
+                f"--plot gantt={path}: is of one instance and {MOST_CHARTS} runs at most, and these are "
+                f"{policies * repeats} on {instances}: name fewer"
+            )
+        if what == "reductions" and policies == 1:
+            raise UsageError(f"--plot reductions={path}: compares the last policy with others: name two or more")
+
+
+def _picture(what: str, path: str, done: Sequence[Simulation], policies: Sequence[str], repeats: int) -> bytes:
+    """A picture of the runs, which are called as their policies were."""
+    from optsched.drawing.figures import check_kind, picture
+    from optsched.drawing.runs import PICTURES
+    from optsched.timelines import timeline
+
+    names = [policies[number // repeats % len(policies)] for number in range(len(done))]
+    if what == "gantt" and repeats > 1:
+        names = [f"{name}, seed {run.seed}" for name, run in zip(names, done, strict=True)]
+    held = [timeline(run, name=name) for name, run in zip(names, done, strict=True)]
+    return picture(PICTURES[what](held), check_kind(path))
 
 
 def _jobs(done: Sequence[Simulation], path: str) -> bytes:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from optsched.drawing.clusters import drawn
+from optsched.drawing.gantt import gantt_picture
 from optsched.drawing.scenes import Scene, of_placement, of_report, of_snapshot, of_solution, placing
+from optsched.drawing.schedules import charts
 from optsched.errors import HeuristicFailed, UsageError, described
 from optsched.gaps import GapReport, Reference, gap
 from optsched.instance import Instance
@@ -18,10 +20,13 @@ from optsched.network import FlowNetwork
 from optsched.placement import NetworkFlow, Placement
 from optsched.printing import value
 from optsched.problems import Problem
-from optsched.problems.base import BaseProblem, TaskProblem
+from optsched.problems.base import BaseProblem
+from optsched.problems.schedules import ScheduleProblem
 from optsched.results import Solution
 from optsched.running.answers import placement_from
+from optsched.simulating import Simulation
 from optsched.solvers.profiles import Profile
+from optsched.timelines import Timeline
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,10 +49,12 @@ def draw(
         - an instance, or what `optsched.load` takes: its nodes by rack, slots, running and waiting tasks;
         - a problem: the placements with their values and gaps, and the optimum last;
         - a `GapReport`: the heuristic's placement beside the optimum;
+        - a problem over time: schedules as Gantt charts, with their values and gaps, and the optimum last;
+        - a `Simulation` (and further ones on the same nodes): a Gantt chart of each;
         - a flow network, or a problem on one: with the flows;
         - a frontier, a gap matrix, an explanation, the gaps of a study: their own pictures.
     *placements
-        Placements, solutions, reports, or heuristics (as `optsched.gap` takes them), which are run.
+        Placements, schedules, solutions, reports, or heuristics (as `optsched.gap` takes them), which are run.
     seed, profile, time_limit
         For the heuristics and for the optimum, as of `optsched.gap`.
 
@@ -80,10 +87,14 @@ def draw(
         return drawn(side_by_side(of, placements, seed, profile, time_limit))
     if isinstance(of, Instance):
         return drawn([_on_instance(of, given) for given in placements] or [of_snapshot(of)])
+    if isinstance(of, GapReport) and isinstance(of.problem, ScheduleProblem):
+        return gantt_picture(charts(of.problem, [of, *placements], seed, profile, time_limit, of.reference))
     if isinstance(of, GapReport):
         return drawn(_scenes([of, *placements], placing(of.problem), of.reference))
-    if isinstance(of, TaskProblem):
-        placing(of)
+    if isinstance(of, ScheduleProblem):
+        return gantt_picture(charts(of, placements, seed, profile, time_limit))
+    if isinstance(of, Simulation | Timeline):
+        return gantt_picture([of, *placements])
     if isinstance(of, FlowNetwork | BaseProblem):
         return _network(of, placements, profile, time_limit)
     if placements:
@@ -197,5 +208,5 @@ def _result(of: Any) -> Figure:
         return chains_picture(of)
     if isinstance(of, GapReports):
         return box_plot(of)
-    kinds = "an instance, a problem, a report, a network, a frontier, a matrix, an explanation or a study"
+    kinds = "an instance, a problem, a report, a simulation, a network, a frontier, a matrix, an explanation or a study"
     raise UsageError(f"draw takes {kinds}, not {described(of)}")

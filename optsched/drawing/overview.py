@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.patches import PathPatch
 
-__all__ = ["Blocks", "overview"]
+__all__ = ["Blocks", "overview", "together"]
 
 #: Inches: a square with the room around it, between nodes and between racks, a rack's name, the bar of
 #: counts, the line of a load.
@@ -179,7 +179,7 @@ def _frames(axes: Axes, blocks: Blocks) -> None:
     """The racks and their names."""
     sides = np.array(blocks.frames).reshape(-1, 4)
     sides[:, 1] += _BAR
-    axes.add_patch(_together(sides, facecolor="none", edgecolor="#888888", linewidth=0.6, clip_on=False))
+    axes.add_patch(together(sides, facecolor="none", edgecolor="#888888", linewidth=0.6, clip_on=False))
     for name, x, y in blocks.names:
         plain(axes.text(x, y + _BAR, name, fontsize=_NAME_SIZE, ha="left", va="baseline"))
 
@@ -193,7 +193,7 @@ def _squares(axes: Axes, scene: Scene, blocks: Blocks) -> None:
     sides[:, 1] = blocks.node[node, 1] + rank // _LINE * _SQUARE + _BAR
     sides[:, 2:] = _SQUARE - 0.012
     for sort in np.unique(cell).tolist():
-        shape = _together(sides[cell == sort], linewidth=0.5, **LOOKS[sort])
+        shape = together(sides[cell == sort], linewidth=0.5, **LOOKS[sort])
         shape.set_label(WORDS[sort])
         axes.add_patch(shape)
 
@@ -209,12 +209,12 @@ def _loads(axes: Axes, load: Floats, blocks: Blocks) -> None:
     sides[:, 1] += _BAR + blocks.lines[loaded] * _SQUARE
     sides[:, 2] = (longest - 0.012) * load[loaded] / float(load.max())
     sides[:, 3] = 0.6 * _LOAD
-    shape = _together(sides, facecolor="#777777", edgecolor="none")
+    shape = together(sides, facecolor="#777777", edgecolor="none")
     shape.set_label("load")
     axes.add_patch(shape)
 
 
-def _together(sides: np.ndarray, **look: Any) -> PathPatch:
+def together(sides: np.ndarray, **look: Any) -> PathPatch:
     """Rectangles (x, y, width, height) as one shape, which takes less room in a file than each by itself."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path

@@ -37,11 +37,14 @@ __all__ = [
     "WORDS",
     "Scene",
     "check_same",
+    "gap_told",
     "grouped",
     "of_placement",
     "of_report",
     "of_snapshot",
     "of_solution",
+    "placing",
+    "value_told",
 ]
 
 #: What a cell is, in the order in which they stand on a node: a task that runs, a slot that is taken by what is not
@@ -217,7 +220,7 @@ def of_placement(posed: Problem | Instance, placement: Placement, name: str = "p
         )
         return _with_counts(scene)
     wrong = posed.violations(placement)
-    told = _value(posed, None if wrong else posed.objective(placement))
+    told = value_told(posed, None if wrong else posed.objective(placement))
     if wrong:
         told = f"infeasible: {'; '.join(map(str, wrong[:2]))}{'; ...' if len(wrong) > 2 else ''}"
     return _judged(posed, placement, name, (told,))
@@ -227,7 +230,7 @@ def placing(problem: TaskProblem[Any]) -> Problem:
     """The problem, whose placements can be drawn on the cluster; UsageError for one that decides when tasks run."""
     if isinstance(problem, Problem):
         return problem
-    raise UsageError(f"{problem.name} decides when tasks run: a picture of a snapshot does not show that")
+    raise UsageError(f"{problem.name} decides when tasks run: a picture of a snapshot does not show that; draw does")
 
 
 def of_report(report: GapReport, name: str = "") -> Scene:
@@ -242,7 +245,7 @@ def of_report(report: GapReport, name: str = "") -> Scene:
     if report.objective is None:
         return scene
     value, *others = scene.told
-    return _with(scene, name, (f"{value}, {_gap(report)}", *others))
+    return _with(scene, name, (f"{value}, {gap_told(report)}", *others))
 
 
 def of_solution(problem: Problem, solution: Solution) -> Scene | None:
@@ -273,14 +276,15 @@ def _with(scene: Scene, name: str, told: Sequence[str]) -> Scene:
     return Scene(scene.instance, name, tuple(told), scene.tasks, scene.placement, scene.kinds, scene.slotted)
 
 
-def _value(problem: Problem, value: Value | None) -> str:
+def value_told(problem: TaskProblem[Any], value: Value | None) -> str:
+    """A value with the names of its components; nothing where there is none."""
     if value is None:
         return ""
     parts = zip(problem.components, value, strict=True)
     return ", ".join(f"{part.name} {number(entry)}" for part, entry in parts)
 
 
-def _gap(report: GapReport) -> str:
+def gap_told(report: GapReport) -> str:
     """The gap of the component that decides, in words."""
     if report.deciding is None:
         return "gap unknown"

@@ -17,8 +17,9 @@ from optsched.instances.schedule_files import parse_schedule
 from optsched.instances.solution_files import parse_solution
 from optsched.network import FlowNetwork
 from optsched.results import Decision, Solution
+from optsched.schedule import Schedule
 
-__all__ = ["read_claim", "read_decision"]
+__all__ = ["read_claim", "read_decision", "read_held"]
 
 #: What the other two say of themselves, in whatever version, and what reads them.
 _OTHERS: dict[str, Callable[[Any, Instance, str], Frontier | Leximin]] = {
@@ -76,10 +77,16 @@ def read_decision(path: str | os.PathLike[str], instance: Instance | FlowNetwork
     """
     expect(path, (str, os.PathLike), "read_decision takes a path")
     expect(instance, (Instance, FlowNetwork), "read_decision takes an instance or a flow network")
+    held = read_held(path, instance)
+    return held.decision if isinstance(held, Solution) else held
+
+
+def read_held(path: str | os.PathLike[str], instance: Instance | FlowNetwork) -> Solution | Schedule:
+    """A solution, or the schedule of a schedule file; raises as `read_decision` does."""
     document, form = _opened(path)
     if form.startswith("optsched-schedule/") and isinstance(instance, Instance):
         return parse_schedule(document, instance, os.fspath(path))
-    return parse_solution(document, instance, os.fspath(path)).decision
+    return parse_solution(document, instance, os.fspath(path))
 
 
 def _opened(path: str | os.PathLike[str]) -> tuple[Any, str]:

@@ -12,6 +12,7 @@ from command_line import run
 from pictured import racked
 
 import optsched
+from optsched.instance import Cluster, Instance, Workload
 
 FSY = "papers/fsy-not-optimal"
 
@@ -46,12 +47,12 @@ def test_the_instance_alone(tmp_path: Path) -> None:
 
 
 def test_a_schedule_is_not_drawn_as_a_placement(tmp_path: Path) -> None:
-    """Tests that `show` and `explain` refuse a solution file that holds a schedule, whatever problem is named."""
+    """Tests that `show` and `explain` refuse a solution file that holds a schedule where placements are due."""
     held, given, target = tmp_path / "s.json", tmp_path / "day.json", tmp_path / "a.svg"
     optsched.save(optsched.generate("job-times", seed=1, nodes=3, tasks=3, jobs=1, reduces=0), given)
     assert run("solve", str(given), "--problem", "makespan", "--output", str(held)).exit_code == 0
     for words, told in (
-        (("show", "--to", str(target)), "holds a schedule: show draws placements"),
+        (("show", "--to", str(target)), "holds a schedule, and latency decides a placement; give a solution of such"),
         (("explain",), "holds no placement on this instance to explain"),
     ):
         done = run(words[0], str(given), *words[1:], "--problem", "latency", "--solution", str(held))
@@ -63,6 +64,28 @@ def test_a_schedule_is_not_drawn_as_a_placement(tmp_path: Path) -> None:
     assert (
         f"{held}: holds a schedule, and latency decides a placement; give a solution of such a problem" in done.stderr
     )
+
+
+def test_schedules_are_gantt_charts(tmp_path: Path) -> None:
+    """Tests heuristics, solution and schedule files of a problem over time side by side, and what judges the latter."""
+    held, rest, target = tmp_path / "s.json", tmp_path / "schedule.npz", tmp_path / "a.svg"
+    given = "examples/order-of-jobs"
+    assert run("solve", given, "--problem", "job-times", "--output", str(held)).exit_code == 0
+    assert run("simulate", given, "--policy", "dl", "--schedule", str(rest)).exit_code == 0
+    command = ("show", given, "--heuristic", "fair", "--solution", str(held), "--solution", str(rest))
+    done = run(*command, "--to", str(target))
+    assert done.exit_code == 0, done.stderr
+    text = target.read_text()
+    for name in ("fair: job time ", f"{held}: job time ", f"{rest}: job time ", "optimum (proved: "):
+        assert f">{name}" in text
+    done = run("show", given, "--solution", str(rest), "--to", str(target))
+    assert "judged by makespan; --problem names another" in done.stderr
+    assert f">{rest}: makespan " in target.read_text()
+    path = tmp_path / "none.json"
+    optsched.save(Instance(Cluster(["n1"], slots=[0]), Workload(["t1"], duration=[5])), path)
+    done = run("show", str(path), "--problem", "makespan", "--to", str(tmp_path / "b.svg"))
+    assert (done.exit_code, (tmp_path / "b.svg").exists()) == (2, False)
+    assert "makespan: no schedule is known to draw: INFEASIBLE" in done.stderr
 
 
 @pytest.mark.thorough

@@ -11,7 +11,7 @@ import pytest
 from command_line import run
 from timed_workloads import arriving
 
-from optsched.cli.simulating import FIELDS
+from optsched.cli.simulating import FIELDS, PLOTS
 from optsched.instances.files import load, save
 from optsched.instances.schedule_files import read_schedule
 from optsched.simulating import simulate
@@ -73,6 +73,37 @@ def test_files_of_jobs(day: Path, tmp_path: Path, suffix: str) -> None:
     assert table["policy"].tolist() == ["fair"] * 3 + ["dl"] * 3
     own = simulate(load(day), "dl").jobs
     assert table["turnaround_time"].tolist()[3:] == own["turnaround_time"].tolist()
+
+
+def test_pictures_of_runs(day: Path, tmp_path: Path) -> None:
+    """Tests that each picture is written as its file says, with the policies as they were named, and stdout is kept."""
+    command = ["simulate", str(day), "--policy", "fair,delay=0", "--policy", "dl"]
+    plots = [f"--plot={what}={tmp_path / what}.svg" for what in PLOTS]
+    done = run(*command, *plots)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout == run(*command).stdout
+    for what in PLOTS:
+        assert ("than with" if what == "reductions" else "fair,delay=0") in (tmp_path / f"{what}.svg").read_text()
+    done = run(*command, "--repeats", "2", "--seed", "4", "--plot", f"gantt={tmp_path / 'four.svg'}")
+    assert ">dl, seed 5<" in (tmp_path / "four.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--plot", "gant=a.svg"], 'there is no picture "gant"; did you mean "gantt"?'),
+        (["--plot", "gantt"], "give what is drawn and a file, as gantt=day.svg"),
+        (["--plot", "gantt=a.jpg"], "--plot a.jpg: no kind of picture"),
+        (["--plot", "times=a.svg", "--plot", "gantt=a.svg"], "a.svg is drawn to already; name another file"),
+        (["--plot", "reductions=a.svg"], "compares the last policy with others: name two or more"),
+        (["--plot", "gantt=a.svg", "--repeats", "5"], "4 runs at most, and these are 5 on 1: name fewer"),
+    ],
+)
+def test_pictures_that_cannot_be_drawn(day: Path, tmp_path: Path, more: list[str], told: str) -> None:
+    """Tests that what is wrong with a picture is told in a line before anything is run."""
+    done = run("simulate", str(day), "--policy", "dl", *more)
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert told in done.stderr
 
 
 def test_the_schedule_of_a_run(day: Path, tmp_path: Path) -> None:
