@@ -536,9 +536,9 @@ def proved_bound(problem: AnyProblem, certificate: Certificate, objective: Value
     return prove(problem, certificate, objective)
 
 
-def unchecked(what: str) -> Claim:
-    """What is claimed where a deadline passed before a proof was checked."""
-    return Claim(NOTHING, f"{what}: not checked within the time limit")
+def unchecked(what: str, limit: str = "time") -> Claim:
+    """What is claimed where a limit, on time or memory, ended the checks before a proof was checked."""
+    return Claim(NOTHING, f"{what}: not checked within the {limit} limit")
 
 
 #: What proves a bound from a certificate's data: (problem, certificate, value of the placement that it comes with).

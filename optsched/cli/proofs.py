@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from optsched.fronts import Frontier, Leximin
     from optsched.instance import Instance
     from optsched.network import FlowNetwork
+    from optsched.problems import AnyProblem
     from optsched.results import Solution
+
+    #: What is checked: the problem, what is claimed of it, and in how many seconds.
+    _Job = tuple[AnyProblem, Solution | Frontier | Leximin, float | None]
 
 __all__ = ["certify"]
 
@@ -42,6 +46,12 @@ KINDS = ("enumeration", "solver", "nothing")
     metavar="S",
     help="Seconds for the checks; what is not checked by then is not proved.",
 )
+@click.option(
+    "--memory-limit",
+    type=click.IntRange(1),
+    metavar="MB",
+    help="Check in a process of its own, killed where it takes more; then nothing is proved.",
+)
 @arguments.format_option("table", "json")
 @click.pass_context
 def certify(
@@ -51,6 +61,7 @@ def certify(
     params: tuple[str, ...],
     allowed: tuple[str, ...],
     time_limit: float | None,
+    memory_limit: int | None,
     form: str,
 ) -> None:
     """Check every claim of a solution file in exact arithmetic, without the solver that made it.
@@ -67,7 +78,7 @@ def certify(
 
     posed_on = arguments.load_any(instance)
     claimed = read_claim(solution, posed_on)
-    verdict = _verdict(posed_on, claimed, solution, params, time_limit)
+    verdict = _verdict(posed_on, claimed, solution, params, time_limit, memory_limit)
     accepted = verdict.accepted(allowed)
     if form == "json":
         arguments.emit_json(
@@ -132,12 +143,10 @@ def _verdict(
     source: str,
     params: tuple[str, ...],
     time_limit: float | None,
+    memory_limit: int | None,
 ) -> Verdict:
     """The verdict on a solution, with the problem posed by the instance's parameters and those asked for."""
     from optsched.certificates import Finding, Verdict
-    from optsched.certificates.checking import unchecked
-    from optsched.deadline import deadline
-    from optsched.doubts import examine
     from optsched.problems import PROBLEMS, problem
 
     if solution.instance_sha256 != instance.sha256:  # the problem need not even apply to another instance
@@ -153,6 +162,35 @@ def _verdict(
         raise InputError([Fault("parameters", told) for told in unknown], source)
     asked = arguments.parameters_of([solution.problem], params)[solution.problem]
     posed = problem(solution.problem, instance, **asked)
+    job = posed, solution, time_limit
+    return _examined(job) if memory_limit is None else _elsewhere(job, source, memory_limit)
+
+
+def _elsewhere(job: _Job, source: str, memory_mb: int) -> Verdict:
+    """The same in a process of its own, with a limit on its memory."""
+    from optsched.certificates import Verdict
+    from optsched.certificates.checking import unchecked
+    from optsched.processes import Limits
+    from optsched.processes.containing import RunFailed, call, value_of
+    from optsched.processes.outcomes import Status
+
+    outcome = call(_examined, job, Limits(memory_mb=memory_mb))
+    found: Verdict | None = value_of(outcome)
+    if found is not None:
+        return found
+    if outcome.status is Status.CRASHED:
+        raise RunFailed(f"{source}: checking it crashed: {outcome.message}")
+    return Verdict((), (unchecked(f"the {job[1].noun}", "memory"),))
+
+
+def _examined(job: _Job) -> Verdict:
+    """The verdict within a limit on time."""
+    from optsched.certificates import Verdict
+    from optsched.certificates.checking import unchecked
+    from optsched.deadline import deadline
+    from optsched.doubts import examine
+
+    posed, solution, time_limit = job
     try:
         with deadline(time_limit):
             return examine(posed, solution)

@@ -217,10 +217,10 @@ class DelayPolicy(JobPolicy):
         self.skip(pool, queue, turn, ())
 
     def skip(self, pool: int, queue: Queue, turn: Turn | None, but: Iterable[int]) -> None:
-        """Count a skip of all jobs of a queue before a turn (None: of all) but some."""
+        """Count a skip of all jobs of a queue before a turn (None: of all) but some that wait in it."""
         left = queue.count_down(turn)
         for job in but:
-            if self.waits_in(job, MAP) == pool and (at := bisect_left(queue.turns, self.turn(job, MAP))) < len(left):
+            if (at := bisect_left(queue.turns, self.turn(job, MAP))) < len(left):
                 left[at] += 1
         if queue.least <= 0:
             for at in np.flatnonzero(left <= 0).tolist():

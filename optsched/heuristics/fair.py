@@ -127,8 +127,11 @@ class FairPolicy(DelayPolicy):
 
     def _end_heartbeat(self) -> None:
         """A job that was asked and started nothing was skipped."""
+        launched: dict[int | None, list[int]] = {}
+        for job in self._launched:
+            launched.setdefault(self.waits_in(job, MAP), []).append(job)
         for pool, turn in self._reached.items():
-            self.skip(pool, self.queue(pool, MAP), turn, self._launched)
+            self.skip(pool, self.queue(pool, MAP), turn, launched.get(pool, ()))
         self._reached, self._launched, self._beat = {}, set(), None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from optsched.fronts import Leximin
 from optsched.problems import AnyProblem
@@ -23,6 +23,8 @@ from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
 __all__ = ["ContainedBeside", "contained_frontier", "contained_leximin", "solved", "told_end"]
+
+F = TypeVar("F")
 
 #: What cut a search short, by how its process ended.
 _LIMITS = {Status.TIMED_OUT: Limit.TIME, Status.OUT_OF_MEMORY: Limit.MEMORY}
@@ -83,16 +85,24 @@ def contained_frontier(problem: AnyProblem, profile: Profile, route: str) -> Fro
         If its process crashed.
     """
     latest = Latest()
+    told = f"{problem.place}: finding the frontier"
+    return _finished(
+        _frontier, (problem, profile, route), told, latest, lambda limit: cut_short(problem, latest.values, limit)
+    )
+
+
+def _finished(function: Callable[[Any], F], job: Any, told: str, latest: Latest, cut: Callable[[Limit], F]) -> F:
+    """What a process of its own finds, or what is left of it where it is stopped; RunFailed where it crashed."""
     try:
-        outcome = call(_frontier, (problem, profile, route), _limits(), latest)
+        outcome = call(function, job, _limits(), latest)
     except STOPPED as error:
-        return cut_short(problem, latest.values, stopped(error)[0])
-    found: Frontier | None = value_of(outcome)
+        return cut(stopped(error)[0])
+    found: F | None = value_of(outcome)
     if found is not None:
         return found
     if outcome.status is Status.CRASHED:
-        raise RunFailed(f"{problem.place}: finding the frontier crashed: {outcome.message}")
-    return cut_short(problem, latest.values, _LIMITS[outcome.status])
+        raise RunFailed(f"{told} crashed: {outcome.message}")
+    return cut(_LIMITS[outcome.status])
 
 
 def _frontier(job: tuple[AnyProblem, Profile, str]) -> Frontier:
@@ -118,19 +128,12 @@ def contained_leximin(problem: AnyProblem, profile: Profile, plain: Callable[[Li
         If its process crashed.
     """
     latest = Latest()
-    try:
-        outcome = call(_leximin, (problem, profile), _limits(), latest)
-    except STOPPED as error:
-        limit = stopped(error)[0]
-    else:
-        found: Leximin | None = value_of(outcome)
-        if found is not None:
-            return found
-        if outcome.status is Status.CRASHED:
-            raise RunFailed(f"{problem.place}: finding the ordered vector crashed: {outcome.message}")
-        limit = _LIMITS[outcome.status]
-    held: Leximin | None = latest.value
-    return plain(limit) if held is None else replace(held, limit=limit)
+
+    def cut(limit: Limit) -> Leximin:
+        held: Leximin | None = latest.value
+        return plain(limit) if held is None else replace(held, limit=limit)
+
+    return _finished(_leximin, (problem, profile), f"{problem.place}: finding the ordered vector", latest, cut)
 
 
 def _leximin(job: tuple[AnyProblem, Profile]) -> Leximin:

@@ -11,6 +11,7 @@ import pytest
 from command_line import run, solved
 
 from optsched.errors import OutOfTime
+from optsched.processes.outcomes import Outcome, Status
 
 
 def changed(path: Path, change: Any) -> str:
@@ -90,6 +91,20 @@ def test_time_limit(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) 
     result = run("certify", source, str(file), "--time-limit", "60")
     assert result.exit_code == 4
     assert "nothing is contradicted, but nothing is proved (--allow nothing takes it)" in result.stdout
+
+
+def test_memory_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that checks that take more memory prove nothing, that others do, and that a crash is an error."""
+    file = str(solved(tmp_path, "latency"))
+    asked = ("certify", "examples/running-tasks", file, "--memory-limit")
+    assert "every claim is proved" in run(*asked, "4000").stdout
+    result = run(*asked, "1")
+    assert result.exit_code == 4
+    assert "the solution: not checked within the memory limit" in result.stdout
+    crashed = Outcome(Status.CRASHED, message="killed by signal 9")
+    monkeypatch.setattr("optsched.processes.containing.call", lambda *_: crashed)
+    result = run(*asked, "4000")
+    assert "checking it crashed: killed by signal 9" in result.stderr
 
 
 def test_another_instance(tmp_path: Path) -> None:
