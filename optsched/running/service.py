@@ -56,9 +56,12 @@ class Service(ABC):
     waits_for_maps
         Whether a reduce whose time is up before its job's last map has ended ends with that map. False: the service
         takes care of that itself.
+    stateless
+        Whether it keeps nothing of tasks that run, so that it may be prepared with another instance while they do.
     """
 
     waits_for_maps: bool = True
+    stateless: bool = False
 
     def prepare(self, instance: Instance) -> None:  # noqa: B027  # what needs nothing of the instance need not say so
         """Begin anew with an instance; called once a run, before all else.

@@ -127,7 +127,7 @@ def simulate(
     again = isinstance(driven, Following)
     end = None if until is None else _microseconds("until", until, instance.time)
     rules = rules_of(heartbeat, assign, 0 if again else slowstart, end)
-    chosen = _service((Recorded if again else Levels)() if service is None else service)
+    chosen = service_of((Recorded if again else Levels)() if service is None else service)
     try:
         engine = Engine(Stage(present), driven, chosen, rules, seed, observers)
         unfinished = engine.run()
@@ -173,7 +173,7 @@ def policy_of(
     return made.name, made, parameters
 
 
-def _service(given: Any) -> Service:
+def service_of(given: Any) -> Service:
     """The service that is meant."""
     if isinstance(given, str):
         return service_named(_choice("service", given, tuple(SERVICES)))()

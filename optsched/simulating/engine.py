@@ -32,7 +32,7 @@ __all__ = ["ARRIVED", "ENDED", "RELEASED", "STARTED", "Engine", "Rules"]
 _MOST_VAIN = 20_000
 
 #: What else happens at an instant, in this order, once tasks have ended; then come heartbeats.
-_ARRIVAL, _CALL = range(WOKEN + 1, WOKEN + 3)
+ARRIVAL, _CALL = range(WOKEN + 1, WOKEN + 3)
 
 #: The kinds of which tasks wait: none, maps, reduces, both.
 _WAITING: tuple[tuple[int, ...], ...] = ((), (MAP,), (REDUCE,), (MAP, REDUCE))
@@ -104,14 +104,8 @@ class Engine(Asked, Course):
         #: Whether it ended with tasks that nobody will ever start or end.
         self.starved = False
         instance: Instance = stage.instance
-        workload = instance.workload
-        held = self._count_maps(instance, stage.tasks)
-        Asked.__init__(self, policy, Known(stage, held), order, observers)
-        Course.__init__(self, len(workload), service, int(microseconds(instance.time)))
-        known = self.known
-        self._task_of: list[int] = known.order.tolist()
-        self._number_of: list[int] = np.argsort(known.order).tolist()
-        self._kind: list[int] = workload.kind.tolist()
+        Asked.__init__(self, policy, self._knows(stage), order, observers)
+        Course.__init__(self, len(instance.workload), service, int(microseconds(instance.time)))
         self.record: list[tuple[int, int, int, int]] = []
         nodes = len(instance.cluster)
         self._calls = getattr(policy, "appointments", None)
@@ -127,6 +121,18 @@ class Engine(Asked, Course):
         self.reports = type(service).progress is not Service.progress
         self._reported = -NEVER
         self._own = own
+
+    def _knows(self, stage: Any) -> Known:
+        """What is known of what is driven."""
+        known = Known(stage, self._count_maps(stage.instance, stage.tasks))
+        self._task_of: list[int] = known.order.tolist()
+        self._number_of: list[int] = np.argsort(known.order).tolist()
+        self._kind: list[int] = stage.instance.workload.kind.tolist()
+        return known
+
+    def take_stage(self, stage: Any) -> None:
+        """Go on with another workload on the same nodes; for whoever has numbered what happened anew."""
+        self.known = self._knows(stage)
 
     def _count_maps(self, instance: Instance, tasks: Ints) -> Ints:
         """Count each job's maps; the waiting reduces that are held until enough of them have ended."""
@@ -182,7 +188,7 @@ class Engine(Asked, Course):
         begun = microseconds(np.nan_to_num(state.start)).tolist()
         for task in running:
             self.goes_on(task, int(state.node[task]), begun[task])
-        self._await_arrival()
+        self.await_arrival()
         self.begin(self._own)
         for kind, free in self.known.free.items() if self.beats else ():
             for node in np.flatnonzero(free).tolist():
@@ -200,8 +206,8 @@ class Engine(Asked, Course):
         return f"stopped at {until / MICRO:g} s, as asked"
 
     def happens(self, what: int, index: int) -> None:
-        if what == _ARRIVAL:
-            self._arrive()
+        if what == ARRIVAL:
+            self.arrive()
         else:
             self._offer_node(index, (MAP, REDUCE), called=True)
 
@@ -257,7 +263,7 @@ class Engine(Asked, Course):
                 self.record.append((self.now, RELEASED, task, -1))
                 self.tell(self.known.release(self._number_of[task]))
 
-    def _arrive(self) -> None:
+    def arrive(self) -> None:
         """The next jobs arrive."""
         known = self.known
         # Never before it is there, also where it is not at a whole microsecond.
@@ -266,11 +272,11 @@ class Engine(Asked, Course):
         for event in events:
             self.record.append((self.now, ARRIVED, int(known.jobs[event.index]), -1))
             self.tell(event)
-        self._await_arrival()
+        self.await_arrival()
 
-    def _await_arrival(self) -> None:
+    def await_arrival(self) -> None:
         if not self.known.complete:
-            self.plan(int(microseconds(self.known.next_arrival)), _ARRIVAL, 0)
+            self.plan(int(microseconds(self.known.next_arrival)), ARRIVAL, 0)
 
     # Offers ---------------------------------------------------------------------------------------------------------
 

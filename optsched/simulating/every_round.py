@@ -117,6 +117,11 @@ class EveryRound(Policy):
         self._changed, self._last = True, -np.inf
         self._workload: Workload | None = None
 
+    def renew(self, view: View, rng: np.random.Generator) -> None:
+        last = self._last
+        self.start(view, rng)
+        self._last = last
+
     def notify(self, event: Event, view: View) -> None:
         if event.what != "task-started":
             self._changed = True

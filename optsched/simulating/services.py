@@ -40,6 +40,8 @@ class Levels(Service):
     (((0, 10000000),), ((0, 15000000),))
     """
 
+    stateless = True
+
     def __init__(self, factors: Sequence[float] | str = (1, 1, 1)) -> None:
         try:
             self.factors = sequence(3, number(lowest=0))(factors)
@@ -91,6 +93,7 @@ class Recorded(Service):
     """
 
     waits_for_maps = False
+    stateless = True
 
     @property
     def told(self) -> str:

@@ -14,6 +14,7 @@ import re
 import zlib
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -64,27 +65,33 @@ class Location:
     rack: str | None = None
 
 
-def read_text(path: str | os.PathLike[str]) -> tuple[str, list[str]]:
-    """The text of a plain or gzipped file (told apart by content), and a note where its compressed data are cut."""
-    notes = []
-    chunks = io.BytesIO()
+@contextmanager
+def _unpacked(path: str | os.PathLike[str]) -> Iterator[Any]:
+    """The bytes of a plain or gzipped file (told apart by content); InputError where they cannot be read."""
     try:
         with open(path, "rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
             file.seek(0)
-            stream = gzip.GzipFile(fileobj=file) if packed else file
-            try:
-                while chunk := stream.read1(1 << 20):
-                    chunks.write(chunk)
-                    if chunks.tell() > LARGEST_TEXT:
-                        limit = f"unpacks to more than {LARGEST_TEXT >> 20} MiB; split it into smaller files"
-                        raise InputError([Fault("", limit)], str(path))
-            except EOFError:
-                notes.append("the compressed data were cut before their end; what comes before is read")
+            yield gzip.GzipFile(fileobj=file) if packed else file
     except (gzip.BadGzipFile, zlib.error) as error:
         raise InputError([Fault("", f"the compressed data are damaged ({error})")], str(path)) from None
     except OSError as error:
         raise InputError([Fault("", f"cannot be read ({error.strerror or error})")], str(path)) from None
+
+
+def read_text(path: str | os.PathLike[str]) -> tuple[str, list[str]]:
+    """The text of a plain or gzipped file (told apart by content), and a note where its compressed data are cut."""
+    notes = []
+    chunks = io.BytesIO()
+    with _unpacked(path) as stream:
+        try:
+            while chunk := stream.read1(1 << 20):
+                chunks.write(chunk)
+                if chunks.tell() > LARGEST_TEXT:
+                    limit = f"unpacks to more than {LARGEST_TEXT >> 20} MiB; split it into smaller files"
+                    raise InputError([Fault("", limit)], str(path))
+        except EOFError:
+            notes.append("the compressed data were cut before their end; what comes before is read")
     data = chunks.getvalue()
     try:
         return data.decode("utf-8-sig"), notes
@@ -311,6 +318,19 @@ def lines_of(path: str | os.PathLike[str]) -> list[Line]:
         raise InputError([Fault("", "the compressed data were cut before their end")], os.fspath(path))
     numbered = (Line(number, tuple(line.split())) for number, line in enumerate(text.split("\n"), start=1))
     return [line for line in numbered if line.words]
+
+
+def each_line(path: str | os.PathLike[str]) -> Iterator[Line]:
+    """The same, one after another: a line is read when it is asked for."""
+    with _unpacked(path) as stream, io.TextIOWrapper(stream, encoding="utf-8-sig") as text:
+        try:
+            for number, line in enumerate(text, start=1):
+                if words := tuple(line.split()):
+                    yield Line(number, words)
+        except EOFError:
+            raise InputError([Fault("", "the compressed data were cut before their end")], os.fspath(path)) from None
+        except UnicodeDecodeError as error:
+            raise InputError([Fault("", f"is no UTF-8 text ({error.reason})")], os.fspath(path)) from None
 
 
 def stem(path: str | os.PathLike[str], suffixes: str, otherwise: str) -> str:

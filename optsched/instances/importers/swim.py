@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,9 @@ import numpy as np
 
 from optsched.errors import Fault, InputError, UsageError
 from optsched.instances.families.sampling import distinct_nodes
-from optsched.instances.importers.foreign import BYTES_PER_MB, Imported, Line, lines_of, shown, stem
+from optsched.instances.importers.foreign import BYTES_PER_MB, Imported, Line, each_line, lines_of, shown, stem
 
-__all__ = ["import_swim"]
+__all__ = ["import_swim", "swim_portions"]
 
 #: Columns of a line; only these are read, and there are no others.
 COLUMNS = ("job id", "submit time", "gap to the job before", "map input bytes", "shuffle bytes", "reduce output bytes")
@@ -99,6 +100,94 @@ def import_swim(
     >>> document["jobs"], [(task["id"], task["size"]) for task in document["tasks"]]
     ([{'id': 'job0', 'arrival': 5, 'filter_ratio': 0.005}], [('job0_m1', 128), ('job0_m2', 72.0), ('job0_r1', 1.0)])
     """
+    _check(nodes, slots, replicas, block, seed, rate, remote, first)
+    jobs = _read(path)[:first]
+    if sum(maps := [_maps_of(job, block) for job in jobs]) > MOST_TASKS:
+        raise UsageError(
+            f"blocks of {block} MB make {sum(maps)} maps, over {MOST_TASKS}; take larger blocks, or fewer jobs by first"
+        )
+    drawn = _Drawn(nodes, slots, replicas, block, seed, rate, remote)
+    source = f"SWIM trace {Path(path).name}" + ("" if first is None else f", the first {len(jobs)} jobs")
+    title = stem(path, "tsv|txt|gz", "swim") if name is None else name
+    return Imported((drawn.document(jobs, title, source, np.random.default_rng(seed)),))
+
+
+def swim_portions(
+    path: str | os.PathLike[str],
+    jobs: int = 100,
+    nodes: int = 20,
+    slots: int = 2,
+    replicas: int = 3,
+    block: int = 128,
+    first: int | None = None,
+    seed: int = 0,
+    rate: int = 60,
+    remote: int = 20,
+) -> Iterator[dict[str, Any]]:
+    r"""Make instance documents of a SWIM trace, each with the jobs that arrive next; lines are read as they are due.
+
+    Parameters
+    ----------
+    jobs
+        Of each document.
+    path, nodes, slots, replicas, block, first, seed, rate, remote
+        As in `import_swim`. Replicas of a portion are drawn by the seed and its number, so others than there.
+
+    Yields
+    ------
+    dict
+        What `optsched.load` reads, and `optsched.simulating.simulate_stream` takes.
+
+    Raises
+    ------
+    InputError
+        The file is missing or unreadable; or a line that is reached is wrong, or its job comes before the one before.
+    UsageError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "small.tsv")
+    ...     _ = file.write_text("".join(f"job{job}\t{job}\t1\t200000000\t0\t0\n" for job in range(5)))
+    ...     [len(document["tasks"]) for document in swim_portions(file, jobs=2)]
+    [4, 4, 2]
+    """
+    _check(nodes, slots, replicas, block, seed, rate, remote, first)
+    if jobs < 1:
+        raise UsageError(f"jobs is {jobs}; it must be 1 or more")
+    drawn = _Drawn(nodes, slots, replicas, block, seed, rate, remote)
+    read = islice(_jobs_of(path), first)
+    title = stem(path, "tsv|txt|gz", "swim")
+    for number in count():
+        if not (chosen := list(islice(read, jobs))):
+            return
+        source = f"SWIM trace {Path(path).name}, jobs from {chosen[0].id} to {chosen[-1].id}"
+        yield drawn.document(chosen, f"{title}-{number + 1}", source, np.random.default_rng([seed, number]))
+
+
+def _jobs_of(path: str | os.PathLike[str]) -> Iterator[_Job]:
+    """The jobs of a trace, one after another; an error where one is wrong."""
+    latest = 0
+    for line in each_line(path):
+        faults: list[Fault] = []
+        if len(line.words) != len(COLUMNS):
+            faults.append(Fault(line.place, f"has {len(line.words)} columns, not {len(COLUMNS)}: {', '.join(COLUMNS)}"))
+        else:
+            job = _job(line, faults)
+            if job.submit < latest:
+                faults.append(Fault(line.place, f"job {shown(job.id)} is submitted before the one before"))
+            latest = job.submit
+        if faults:
+            raise InputError(faults, os.fspath(path))
+        yield job
+
+
+def _check(
+    nodes: int, slots: int, replicas: int, block: int, seed: int, rate: int | None, remote: int, first: int | None
+) -> None:
+    """Raise UsageError for a number that is out of range."""
     least = {"nodes": 1, "slots": 0, "replicas": 0, "block": 1, "first": 1, "seed": 0, "rate": 1, "remote": 0}
     given = {"nodes": nodes, "slots": slots, "replicas": replicas, "block": block, "first": first, "seed": seed}
     given |= {"rate": rate, "remote": remote}
@@ -107,35 +196,50 @@ def import_swim(
             raise UsageError(f"{key} is {value}; it must be {least[key]} or more")
     if replicas > nodes:
         raise UsageError(f"{replicas} replicas need as many nodes, and there are {nodes}")
-    jobs = _read(path)[:first]
-    maps = [max(1, -(-job.input // (block * BYTES_PER_MB))) for job in jobs]
-    if sum(maps) > MOST_TASKS:
-        raise UsageError(
-            f"blocks of {block} MB make {sum(maps)} maps, over {MOST_TASKS}; take larger blocks, or fewer jobs by first"
-        )
-    rng = np.random.default_rng(seed)
-    holders = distinct_nodes(rng, np.full(sum(maps), replicas, dtype=np.int64), nodes)
-    names = [f"n{node}" for node in range(1, nodes + 1)]
-    rows = ([names[node] for node in row.tolist()] for row in holders)
-    tasks = [task for job, count in zip(jobs, maps, strict=True) for task in _tasks(job, count, block, rows)]
-    if rate is not None:
-        written = {f"{job.id}_r1": job.output for job in jobs}
-        for task in tasks:
-            task.update(_times(task["size"], rate, remote, written.get(task["id"])))
-    document: dict[str, Any] = {
-        "format": "optsched/1",
-        "name": stem(path, "tsv|txt|gz", "swim") if name is None else name,
-        "description": f"{len(tasks)} tasks of {len(jobs)} jobs on {nodes} nodes, as if all were waiting at once.",
-        "source": f"SWIM trace {Path(path).name}" + ("" if first is None else f", the first {len(jobs)} jobs"),
-        "labels": {**_labels(nodes, slots, replicas, block, seed), **_labels_of_times(rate, remote)},
-        "nodes": [{"id": node, "slots": slots, "reduce_slots": slots} for node in names],
-        "jobs": [
-            {"id": job.id, "arrival": job.submit} | ({"filter_ratio": job.shuffle / job.input} if job.input else {})
-            for job in jobs
-        ],
-        "tasks": tasks,
-    }
-    return Imported((document,))
+
+
+def _maps_of(job: _Job, block: int) -> int:
+    return max(1, -(-job.input // (block * BYTES_PER_MB)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """What is generated around the jobs of a trace; see `import_swim`."""
+
+    nodes: int
+    slots: int
+    replicas: int
+    block: int
+    seed: int
+    rate: int | None
+    remote: int
+
+    def document(self, jobs: list[_Job], name: str, source: str, rng: np.random.Generator) -> dict[str, Any]:
+        """An instance document of some jobs."""
+        maps = [_maps_of(job, self.block) for job in jobs]
+        holders = distinct_nodes(rng, np.full(sum(maps), self.replicas, dtype=np.int64), self.nodes)
+        names = [f"n{node}" for node in range(1, self.nodes + 1)]
+        rows = ([names[node] for node in row.tolist()] for row in holders)
+        tasks = [task for job, many in zip(jobs, maps, strict=True) for task in _tasks(job, many, self.block, rows)]
+        if self.rate is not None:
+            written = {f"{job.id}_r1": job.output for job in jobs}
+            for task in tasks:
+                task.update(_times(task["size"], self.rate, self.remote, written.get(task["id"])))
+        labels = _labels(self.nodes, self.slots, self.replicas, self.block, self.seed)
+        return {
+            "format": "optsched/1",
+            "name": name,
+            "description": f"{len(tasks)} tasks of {len(jobs)} jobs on {self.nodes} nodes, as if all were waiting at "
+            "once.",
+            "source": source,
+            "labels": {**labels, **_labels_of_times(self.rate, self.remote)},
+            "nodes": [{"id": node, "slots": self.slots, "reduce_slots": self.slots} for node in names],
+            "jobs": [
+                {"id": job.id, "arrival": job.submit} | ({"filter_ratio": job.shuffle / job.input} if job.input else {})
+                for job in jobs
+            ],
+            "tasks": tasks,
+        }
 
 
 def _tasks(job: _Job, maps: int, block: int, holders: Iterator[list[str]]) -> Iterator[dict[str, Any]]:
