@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from optsched.certificates.reading import as_mapping, denominator, integer, items, mapping, prices_of, shown
+from optsched.certificates.trees import Tree
 from optsched.deadline import check
 from optsched.errors import CertificateInvalid
 from optsched.instance import KINDS, MAP, Ints
 from optsched.problems.completion_counts import cheap_limits, least_total, most_ended
+from optsched.problems.job_ends import JobEnds, packed, unpacked
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_windows import Window, ruled_out, too_short
@@ -21,6 +23,7 @@ from optsched.results import Certificate, Number, Proof, Value
 from optsched.schedule import seconds
 
 __all__ = [
+    "cases_certificate",
     "end_certificate",
     "job_times_proof",
     "makespan_certificate",
@@ -31,6 +34,9 @@ __all__ = [
 
 #: The most steps that a certificate may say that all tasks do not end within.
 _STEPS = 10**6
+
+#: The most that a limit of cases may be, in jobs' steps.
+_LIMIT = 2**57
 
 #: The most that a function of lengths may be; larger ones change lengths by less than a part in so many.
 _FUNCTIONS = 10**6
@@ -96,13 +102,54 @@ def prices_certificate(problem: JobTimes, prices: TimePrices) -> Certificate:
     return Certificate("job time", Proof.DUAL, PricedTime(problem, prices.step).bound(prices), _prices_written(prices))
 
 
+def cases_certificate(problem: JobTimes, step: int, limit: int, tree: Tree) -> Certificate:
+    """The certificate that a tree of cases by jobs' ends makes of the sum of job times (`JobEnds`).
+
+    It claims what `limit` stands for, without looking: where the tree proves less, `certify` says so.
+    """
+    ends = JobEnds(problem, step, limit)
+
+    def multipliers(some: Ints) -> dict[str, Any]:
+        prices = unpacked(some, step)
+        columns = zip(KINDS, map(_trimmed, prices.prices), strict=True)
+        return {"scale": prices.scale, "slot_prices": dict(columns)}
+
+    data = {"step": step, "limit": limit, **tree.written(lambda job: job, multipliers)}
+    return Certificate("job time", Proof.DUAL, ends.told(limit), data)
+
+
 def job_times_proof(problem: JobTimes, certificate: Certificate, objective: Value | None) -> Number:
     """The bound on the sum of job times that prices of slots by time prove, or windows beside counting."""
     del objective
+    if "steps" in certificate.data:
+        return _by_cases(problem, certificate.data)
     if "slot_prices" in certificate.data:
         priced, prices = _prices_read(problem, certificate.data)
         return priced.bound(prices)
     return _by_windows(problem, _all_read(problem, certificate.data))
+
+
+def _by_cases(problem: JobTimes, data: Mapping[str, Any]) -> Number:
+    """The bound that a tree of cases by jobs' ends proves."""
+    step, limit = _step_read(problem, data), integer(data, "limit")
+    if not 0 <= limit <= _LIMIT:
+        raise CertificateInvalid(f"limit: must be from 0 to 2^57, not {limit}")
+    ends = JobEnds(problem, step, limit)
+
+    def multipliers(entry: Mapping[str, Any]) -> Ints:
+        check()
+        some = packed(_scaled_read(entry, step, max(0, integer(entry, "scale"))))
+        wrong = ends.too_large(some)
+        if wrong is not None:
+            raise CertificateInvalid(f"multipliers: {wrong}")
+        return some
+
+    def job(name: Any) -> int:
+        if isinstance(name, bool) or not isinstance(name, int) or not 0 <= name < len(problem.jobs):
+            raise CertificateInvalid(f"steps: there is no job {shown(name)}; jobs are counted from 0")
+        return name
+
+    return ends.told(Tree.read(data, job, multipliers).bound(ends, limit))
 
 
 def _by_windows(problem: JobTimes, windows: Iterable[Window]) -> Number:
@@ -188,19 +235,35 @@ def _prices_written(prices: TimePrices) -> dict[str, Any]:
 
 def _prices_read(problem: ScheduleProblem, data: Mapping[str, Any]) -> tuple[PricedTime, TimePrices]:
     """Prices by time that can be used, and what they are used on."""
-    step, scale = integer(data, "step"), denominator(data)
-    if step < 1:
-        raise CertificateInvalid(f"step: must be above 0, not {step}")
-    if problem.plainly_infeasible is not None:
-        raise CertificateInvalid(f"slot_prices: {problem.plainly_infeasible}")
-    given = mapping(data, "slot_prices")
-    maps, reduces = (_column(given, name) for name in KINDS)
-    prices = TimePrices(step, scale, (maps, reduces))
-    priced = PricedTime(problem, step)
+    prices = _scaled_read(data, _step_read(problem, data), denominator(data))
+    priced = PricedTime(problem, prices.step)
     wrong = priced.too_large(prices)
     if wrong is not None:
         raise CertificateInvalid(f"slot_prices: {wrong}")
     return priced, prices
+
+
+def _step_read(problem: ScheduleProblem, data: Mapping[str, Any]) -> int:
+    """The microseconds of a step, of a problem that has slots."""
+    step = integer(data, "step")
+    if step < 1:
+        raise CertificateInvalid(f"step: must be above 0, not {step}")
+    if problem.plainly_infeasible is not None:
+        raise CertificateInvalid(f"slot_prices: {problem.plainly_infeasible}")
+    return step
+
+
+def _scaled_read(data: Mapping[str, Any], step: int, scale: int) -> TimePrices:
+    """Prices of slots by time."""
+    given = mapping(data, "slot_prices")
+    maps, reduces = (_column(given, name) for name in KINDS)
+    return TimePrices(step, scale, (maps, reduces))
+
+
+def _trimmed(column: Ints) -> list[int]:
+    """A column but for the zeros at its end."""
+    trimmed: list[int] = column[: int(np.flatnonzero(column).max(initial=-1)) + 1].tolist()
+    return trimmed
 
 
 def _column(given: Mapping[str, Any], name: str) -> Ints:

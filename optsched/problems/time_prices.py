@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, lcm
+from math import ceil, floor, lcm
 from typing import NamedTuple
 
 import numpy as np
@@ -77,7 +77,7 @@ class Paid(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Class:
+class SlotClass:
     """Tasks of a job of one kind and length, in steps."""
 
     kind: int
@@ -105,14 +105,14 @@ class PricedTime:
         self.slots = tuple(int(problem.room[name].sum()) for name in KINDS)
         self._given: tuple[Number, ...] = problem.weights if isinstance(problem, JobTimes) else ()
         self._below = lcm(*(Fraction(weight).denominator for weight in self._given))
-        self._weights = [int(weight * self._below) for weight in self._given]
-        self._alone = ((problem.earliest_completions - problem.now) // step).tolist()
-        self._classes = self._grouped()
+        self.weights = [int(weight * self._below) for weight in self._given]
+        self.alone = ((problem.earliest_completions - problem.now) // step).tolist()
+        self.classes = self._grouped()
         kinds = problem.instance.workload.kind[problem.running]
         held = (problem.busy_until - problem.now) // step
-        self._held = tuple(held[kinds == kind] for kind in range(len(KINDS)))
+        self.held = tuple(held[kinds == kind] for kind in range(len(KINDS)))
 
-    def _grouped(self) -> list[list[_Class]]:
+    def _grouped(self) -> list[list[SlotClass]]:
         """The tasks of each job."""
         problem = self.problem
         job = problem.jobs.of_task[problem.tasks]
@@ -121,10 +121,10 @@ class PricedTime:
         groups, counts = np.unique(rows, axis=1, return_counts=True)
         after = (tails(problem) // self.step).tolist()
         waited = self._all_waited_for()
-        found: list[list[_Class]] = [[] for _ in range(len(problem.jobs))]
+        found: list[list[SlotClass]] = [[] for _ in range(len(problem.jobs))]
         for (of, kind, length, begin), count in zip(groups.T.tolist(), counts.tolist(), strict=True):
             tail = after[of] if kind == MAP and waited[of] else 0
-            found[of].append(_Class(kind, length, count, begin, tail))
+            found[of].append(SlotClass(kind, length, count, begin, tail))
         return found
 
     def _all_waited_for(self) -> list[bool]:
@@ -139,25 +139,25 @@ class PricedTime:
     def steps(self, prices: Sequence[Ints]) -> int:
         """How many steps are looked at: after the last price each job may run its tasks for nothing."""
         last = max(
-            [len(column) for column in prices] + [each.release for job in self._classes for each in job], default=0
+            [len(column) for column in prices] + [each.release for job in self.classes for each in job], default=0
         )
         longest = [
-            (each.count // self.slots[each.kind] + 1) * each.length + each.tail for job in self._classes for each in job
+            (each.count // self.slots[each.kind] + 1) * each.length + each.tail for job in self.classes for each in job
         ]
-        found: int = max([last + max(longest, default=0), *self._alone]) + 1
+        found: int = max([last + max(longest, default=0), *self.alone]) + 1
         return found
 
-    def too_large(self, given: TimePrices) -> str | None:
-        """Why prices cannot be used, or None."""
-        steps = self.steps(given.prices)
+    def too_large(self, given: TimePrices, until: int = 0) -> str | None:
+        """Why prices cannot be used, or None; with jobs that end `until` so many steps at the latest."""
+        steps = max(until, self.steps(given.prices))
         if steps > _STEPS:
             return f"there are {steps} steps of time, more than {_STEPS}"
-        counts = [self._waves(each) * steps for job in self._classes for each in job]
+        counts = [self._waves(each) * steps for job in self.classes for each in job]
         if sum(counts) > _COUNTS:
             return f"{sum(counts)} costs would have to be compared, more than {_COUNTS}"
-        most = max([1, *(each.count for job in self._classes for each in job), *self.slots])
+        most = max([1, *(each.count for job in self.classes for each in job), *self.slots])
         paid = sum(sum(column.tolist()) for column in given.prices) * most
-        if paid > _MOST or given.scale * steps * max([1, *self._weights]) > _MOST:
+        if paid > _MOST or given.scale * steps * max([1, *self.weights]) > _MOST:
             return "prices, scale and weights are too large: their sums must be at most 2^57"
         return None
 
@@ -181,6 +181,15 @@ class PricedTime:
         """What jobs pay for their time, at a scale of 1, where the sum of job times is `value` seconds; about."""
         return float((value * MICRO - self._waited()) * self._below / self.step)
 
+    def least_units(self, value: Number) -> int:
+        """The least sum of payments, at a scale of 1, that proves that no schedule is better than `value` seconds.
+
+        Jobs must have some weight. It is where `told` comes to the value.
+        """
+        unit = common_unit(self._given) * self.problem.lattice
+        late = (Fraction(value) * MICRO - self._waited() - unit) * self._below / self.step
+        return floor(late) + 1
+
     def _waited(self) -> Number:
         """What all jobs have waited by the snapshot, times their weights; microseconds."""
         now, waited = self.problem.now, Fraction(0)
@@ -194,8 +203,8 @@ class PricedTime:
         steps = self.steps(given.prices)
 
         def waiting(job: int) -> Ints:
-            cost = given.scale * self._weights[job] * np.arange(steps + 1, dtype=np.int64)
-            cost[: self._alone[job]] = _NEVER
+            cost = given.scale * self.weights[job] * np.arange(steps + 1, dtype=np.int64)
+            cost[: self.alone[job]] = _NEVER
             return cost
 
         return self._paid(given.prices, steps, waiting, traced)
@@ -214,16 +223,13 @@ class PricedTime:
 
     def _paid(self, prices: Sequence[Ints], steps: int, own: Callable[[int], Ints], traced: bool) -> Paid:
         """What all jobs pay, beside what each pays `own` by the step at which it ends."""
-        sums = []
+        total, sums = self._summed(prices, steps)
         taken = [np.zeros(steps + 1, dtype=np.int64) for _ in KINDS]
-        total, ends = 0, []
-        for kind, column in enumerate(prices):
-            sums.append(np.concatenate([[0], np.cumsum(column), np.full(steps - len(column), column.sum())]))
-            total += int(sums[kind][np.minimum(self._held[kind], steps)].sum()) - self.slots[kind] * int(column.sum())
-            if traced:
-                taken[kind][0] += len(self._held[kind])
-                np.subtract.at(taken[kind], np.minimum(self._held[kind], steps), 1)
-        for job, classes in enumerate(self._classes):
+        ends = []
+        for kind in range(len(KINDS)) if traced else ():
+            taken[kind][0] += len(self.held[kind])
+            np.subtract.at(taken[kind], np.minimum(self.held[kind], steps), 1)
+        for job, classes in enumerate(self.classes):
             cost = own(job)
             chains = [self._chain(each, sums[each.kind], traced) for each in classes]
             for each, chain in zip(classes, chains, strict=True):
@@ -236,7 +242,40 @@ class PricedTime:
                     self._trace(each, chain, end, sums[each.kind], taken[each.kind])
         return Paid(total, ends, [np.cumsum(column)[:-1] for column in taken])
 
-    def _chain(self, each: _Class, sums: Ints, traced: bool) -> dict[int, Ints]:
+    def _summed(self, prices: Sequence[Ints], steps: int) -> tuple[int, list[Ints]]:
+        """What running tasks pay less what all slots cost, and what a slot costs from the first step to each."""
+        total, sums = 0, []
+        for kind, column in enumerate(prices):
+            sums.append(np.concatenate([[0], np.cumsum(column), np.full(steps - len(column), column.sum())]))
+            total += int(sums[kind][np.minimum(self.held[kind], steps)].sum()) - self.slots[kind] * int(column.sum())
+        return total, sums
+
+    def costs(self, prices: Sequence[Ints], steps: int) -> tuple[int, list[Ints]]:
+        """What running tasks pay less what all slots cost; and what the slots of each job cost at least, by its end.
+
+        Parameters
+        ----------
+        prices
+            For maps and for reduces, no more than `steps`, and not `too_large`.
+        steps
+            Jobs are looked at that end by so many.
+
+        Returns
+        -------
+        tuple
+            The sum, and for each job int64, shape (steps + 1,): at least 2^61 where it cannot have ended by then.
+        """
+        total, sums = self._summed(prices, steps)
+        found = []
+        for job, classes in enumerate(self.classes):
+            cost = np.zeros(steps + 1, dtype=np.int64)
+            cost[: self.alone[job]] = _NEVER
+            for each in classes:
+                cost = np.minimum(cost + self._priced(each, self._chain(each, sums[each.kind], False)), _NEVER)
+            found.append(cost)
+        return total, found
+
+    def _chain(self, each: SlotClass, sums: Ints, traced: bool) -> dict[int, Ints]:
         """What so many tasks one after another on a slot cost at least, by the step at which all have ended.
 
         For as many as the fullest slot has, and one less; for all numbers from 0 on only if they are to be `traced`.
@@ -251,11 +290,11 @@ class PricedTime:
                 found.pop(number - 2, None)
         return found
 
-    def _waves(self, each: _Class) -> int:
+    def _waves(self, each: SlotClass) -> int:
         """How many tasks of a class the fullest slot has, were all spread evenly; those of no length are one."""
         return -(-each.count // self.slots[each.kind]) if each.length else 1
 
-    def _spread(self, each: _Class) -> list[tuple[int, int]]:
+    def _spread(self, each: SlotClass) -> list[tuple[int, int]]:
         """How many tasks each of so many slots has, but for slots without any.
 
         On one slot k tasks cost f(k), which is convex: the starts and the steps in which they run make an interval
@@ -267,7 +306,7 @@ class PricedTime:
         spread = [(full, self.slots[each.kind] - more), (full + 1, more)]
         return [(number, slots) for number, slots in spread if number and slots]
 
-    def _priced(self, each: _Class, chain: dict[int, Ints]) -> Ints:
+    def _priced(self, each: SlotClass, chain: dict[int, Ints]) -> Ints:
         """What the tasks of a class cost at least, by the step at which all have ended, and their tail."""
         fullest = chain[self._waves(each)]
         cost, barred = np.zeros(len(fullest), dtype=np.int64), fullest >= _NEVER
@@ -277,7 +316,7 @@ class PricedTime:
         tail = min(each.tail, len(cost))
         return np.concatenate([np.full(tail, _NEVER), cost[: len(cost) - tail]])
 
-    def _trace(self, each: _Class, chain: dict[int, Ints], end: int, sums: Ints, taken: Ints) -> None:
+    def _trace(self, each: SlotClass, chain: dict[int, Ints], end: int, sums: Ints, taken: Ints) -> None:
         """Add where the tasks of a class run: so many where some start, and less where they end."""
         for number, slots in self._spread(each):
             clock = end - each.tail
@@ -288,7 +327,7 @@ class PricedTime:
                 clock = start
 
 
-def _by_start(before: Ints, each: _Class, sums: Ints) -> Ints:
+def _by_start(before: Ints, each: SlotClass, sums: Ints) -> Ints:
     """What some tasks cost of which the last starts at each step, by what those before it cost."""
     count = len(sums) - each.length
     found = np.minimum(before[:count] + sums[each.length :] - sums[:count], _NEVER)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 
 import numpy as np
 
 from optsched.certificates.schedules import (
+    cases_certificate,
     end_certificate,
     makespan_certificate,
     prices_certificate,
@@ -19,12 +21,16 @@ from optsched.certificates.schedules import (
 )
 from optsched.deadline import check
 from optsched.instance import Bools, Ints
+from optsched.problems.job_ends import JobEnds
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_windows import Window, tails
 from optsched.problems.schedules import ScheduleProblem
+from optsched.problems.time_prices import TimePrices
 from optsched.results import Certificate, Number
 from optsched.schedule import MICRO, Schedule
+from optsched.searches.ends_program import EndsProgram
+from optsched.searches.job_ends import EndTree
 from optsched.searches.job_placing import JobPlacing
 from optsched.searches.list_schedules import list_schedules
 from optsched.searches.schedule_windows import best_window, counting_windows
@@ -43,6 +49,12 @@ _PLACEMENTS = 600_000
 
 #: Up to so many jobs times tasks there are list schedules, which look at all jobs for each task.
 _LISTED = 100_000
+
+#: A limit of cases is so far from what is proved towards the best schedule; their programs have so many starts in all.
+_SHARE, _STARTS = Fraction(1, 4), 8_000_000
+
+#: Programs over nodes have so many variables at most, and so many are posed.
+_VARIABLES, _PROGRAMS = 8_000, 25
 
 #: So many orders are tried at random from the end on.
 _NOISY = 200
@@ -78,6 +90,7 @@ class ScheduleSearch:
         self._order: tuple[list[int], Bools] = list(range(len(problem.jobs))), np.zeros(len(problem.jobs), dtype=bool)
         self._placed: Number | None = None
         self._window: Window | None = None
+        self._prices: TimePrices | None = None
         self._tried: set[tuple[int, ...]] = set()
         if start is not None:
             self._try(start)
@@ -102,6 +115,7 @@ class ScheduleSearch:
         yield "windows", self._by_windows
         if isinstance(self.problem, JobTimes):
             yield "prices by time", self._by_prices
+            yield "cases of ends", self._by_cases
         else:
             yield "prices by time", self._by_end_prices
             yield "prices of nodes", self._by_node_prices
@@ -270,7 +284,62 @@ class ScheduleSearch:
             if search.bound is not None and search.bound >= self.value:
                 break
         if search.best is not None:
+            self._prices = search.best
             self._prove(prices_certificate(problem, search.best))
+
+    def _by_cases(self) -> None:
+        """A tree of cases by jobs' ends for one limit after another, up to what the best schedule costs."""
+        problem, starts = self.problem, _STARTS
+        assert isinstance(problem, JobTimes)
+        assert self.value is not None
+        if self._prices is None or not any(problem.weights):
+            return
+        realising = _Realising(self, problem, self._prices.step)
+        while not self.closed and starts > 0:
+            limit = self._next_limit(problem, self._prices.step)
+            tree = EndTree(JobEnds(problem, self._prices.step, limit), self._prices, realising.value)
+            try:
+                tree.run(starts // tree.size)
+            finally:
+                if tree.proved > 0:
+                    self._prove(cases_certificate(problem, self._prices.step, tree.proved, tree.tree()))
+            starts -= max(1, tree.programs) * tree.size
+            if not tree.closed:
+                return
+
+    def _next_limit(self, problem: JobTimes, step: int) -> int:
+        """The limit of cases that stands for a part of what is not proved; what the best schedule costs at most."""
+        assert self.value is not None
+        claim = self.proof.claim
+        limits = [JobEnds.limit_of(problem, step, value) for value in (claim, claim + (self.value - claim) * _SHARE)]
+        return min(max(limits[0] + 1, limits[1]), JobEnds.limit_of(problem, step, self.value))
+
+
+class _Realising:
+    """Looks for schedules whose jobs end by given steps."""
+
+    def __init__(self, search: ScheduleSearch, problem: JobTimes, step: int) -> None:
+        self._search, self._problem, self._step = search, problem, step
+        self._left = _PROGRAMS if step == problem.lattice else 0
+        self._program: EndsProgram | None = None
+        self._tails = tails(problem) // step
+        self._tried: set[tuple[int, ...]] = set()
+
+    def value(self, ends: list[int]) -> int:
+        """What the best schedule costs after that, as a limit of cases."""
+        search, problem = self._search, self._problem
+        order = np.argsort(ends, kind="stable").tolist()
+        for packed in (False, True):
+            search._place(order, np.full(len(order), packed))
+        if self._left and tuple(ends) not in self._tried:
+            self._left -= 1
+            self._tried.add(tuple(ends))
+            self._program = self._program or EndsProgram(problem)
+            placed = self._program.place((np.array(ends) - self._tails).tolist(), _VARIABLES)
+            if placed is not None:
+                search._try(search._placing.with_reduces(order, *placed))
+        assert search.value is not None
+        return JobEnds.limit_of(problem, self._step, search.value)
 
 
 def cheap_proof(problem: ScheduleProblem) -> Certificate:

@@ -424,7 +424,9 @@ def _too_large(program: LinearProgram) -> SolverOutcome:
 
 
 class WarmProgram:
-    """A linear program that is solved again and again within other bounds: each run begins from the basis of the last.
+    """A linear program that is solved again and again within other bounds, or with other costs.
+
+    Each run begins from the basis of the last.
 
     Parameters
     ----------
@@ -439,14 +441,20 @@ class WarmProgram:
         self._passed = False
 
     def solve(
-        self, lower: npt.NDArray[np.float64], upper: npt.NDArray[np.float64], profile: AnyProfile
+        self,
+        lower: npt.NDArray[np.float64],
+        upper: npt.NDArray[np.float64],
+        profile: AnyProfile,
+        objective: npt.NDArray[np.float64] | None = None,
     ) -> ArraySolution:
-        """As `solve_uninterrupted`, with these bounds of the columns."""
-        program = replace(self._program, col_lower=lower, col_upper=upper)
+        """As `solve_uninterrupted`, with these bounds of the columns; and with other costs, where they are given."""
+        costs = self._program.objective if objective is None else objective
+        program = replace(self._program, col_lower=lower, col_upper=upper, objective=costs)
         if not self._passed:
             self._highs.passModel(_highs_lp(program))
             self._passed = True
         self._highs.changeColsBounds(len(self._columns), self._columns, lower, upper)
+        self._highs.changeColsCost(len(self._columns), self._columns, costs)
         found = read_solution(self._highs, run(self._highs, profile, "arrays"), program)
         if found.outcome.limit is Limit.INTERRUPTED:
             raise KeyboardInterrupt

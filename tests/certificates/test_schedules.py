@@ -18,7 +18,8 @@ from optsched.certificates.schedules import (
     windows_certificate,
 )
 from optsched.errors import CertificateInvalid
-from optsched.instance import MAP, Cluster, Instance, Workload
+from optsched.instance import KINDS, MAP, Cluster, Instance, Workload
+from optsched.problems.job_ends import JobEnds
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_windows import Window, ruled_out
@@ -190,3 +191,61 @@ def test_changed_prices_prove_no_more_than_the_optimum() -> None:
                 less += found < certificate.claim
         assert proved_bound(problem, windows_certificate(problem)) <= optimum
     assert less
+
+
+def test_cases_prove_what_they_claim() -> None:
+    """Tests that a tree of cases by jobs' ends is proved, and is weaker or refused where a part of it is changed."""
+    problem = JobTimes(batch(5, tasks=48))
+    search = ScheduleSearch(problem)
+    search.run()
+    assert search.value is not None
+    certificate = as_written(search.proof)
+    assert proved_bound(problem, certificate) == certificate.claim == search.proof.claim
+    data = certificate.data
+    assert sum("branch" in step for step in data["steps"]) >= 1
+    for forged in (
+        data | {"steps": data["steps"][:-1]},
+        data | {"steps": [*data["steps"], {"by": [0]}]},
+        data | {"steps": [step | {"branch": 99, "at": 3} for step in data["steps"]]},
+        data | {"steps": [step | {"branch": True, "at": 3} for step in data["steps"]]},
+        data | {"steps": [step | {"branch": "j0", "at": 3} for step in data["steps"]]},
+        data | {"step": 0},
+        data | {"limit": -1},
+        data | {"limit": 2**60},
+        data | {"multipliers": [each | {"scale": 2**60} for each in data["multipliers"]]},
+        data | {"multipliers": []},
+    ):
+        with pytest.raises(CertificateInvalid):
+            proved_bound(problem, replace(certificate, data=forged))
+    free = [each | {"slot_prices": {"map": [], "reduce": []}} for each in data["multipliers"]]
+    assert proved_bound(problem, replace(certificate, data=data | {"multipliers": free})) < certificate.claim
+    higher = proved_bound(problem, replace(certificate, data=data | {"limit": data["limit"] + 5}))
+    assert higher <= search.value
+
+
+def test_cases_of_drawn_instances_prove_no_more_than_the_optimum() -> None:
+    """Tests that random prices and branches in a tree never prove more than the optimum, whatever its limit says."""
+    chance, told = random.Random(4), 0
+    for problem, optimum in proved(JobTimes, range(40)):
+        if not len(problem.tasks):
+            continue
+        step = problem.lattice * chance.choice([1, 1, 2])
+        limit = JobEnds.limit_of(problem, step, optimum) + chance.randint(1, 4)
+        ends = JobEnds(problem, step, limit)
+        if int(ends.box.upper.max()) > 10**4:
+            continue
+        multipliers = [
+            {"scale": chance.randint(0, 3), "slot_prices": {name: chance.choices(range(4), k=9) for name in KINDS}}
+            for _ in range(4)
+        ]
+        job = chance.randrange(len(problem.jobs))
+        branch = {"branch": job, "at": chance.randint(int(ends.box.lower[job]) - 1, int(ends.box.upper[job]) + 1)}
+        steps = [{"by": [0], **branch}, {"by": [1, 2]}, {"by": [3, 0]}]
+        data = {"step": step, "limit": limit, "multipliers": multipliers, "steps": steps}
+        try:
+            bound = proved_bound(problem, Certificate("job time", Proof.DUAL, optimum, data))
+        except CertificateInvalid:  # a leaf that only a ray settles proves nothing
+            continue
+        assert bound <= optimum
+        told += 1
+    assert told > 10

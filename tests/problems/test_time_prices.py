@@ -73,7 +73,7 @@ def test_only_what_is_traced_is_kept_of_each_number_of_tasks() -> None:
     many = Workload([f"t{n}" for n in range(40)], job=[0] * 40, duration=[3] * 40, job_ids=["j"])
     priced = PricedTime(JobTimes(Instance(Cluster(["a"], slots=[1]), many)), 10**6)
     given = TimePrices(10**6, 1, (np.arange(30, 0, -1), np.zeros(0, dtype=np.int64)))
-    (job,) = priced._classes
+    (job,) = priced.classes
     sums = np.arange(200)
     assert sorted(priced._chain(job[0], sums, traced=False)) == [39, 40]
     assert sorted(priced._chain(job[0], sums, traced=True)) == list(range(41))

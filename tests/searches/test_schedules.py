@@ -10,6 +10,7 @@ from optsched.deadline import deadline
 from optsched.errors import OutOfTime
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
+from optsched.searches import schedules
 from optsched.searches.schedules import ScheduleSearch, cheap_proof
 
 
@@ -39,6 +40,34 @@ def test_larger_ones(kind: type[Makespan | JobTimes]) -> None:
     assert proved_bound(problem, first.proof) == first.proof.claim >= cheap_proof(problem).claim
     begun = ScheduleSearch(problem, first.best)
     assert begun.value == first.value
+
+
+def test_cases_close_what_prices_leave() -> None:
+    """Tests that a tree of cases by jobs' ends closes an instance that prices and orders leave open."""
+    problem = JobTimes(batch(5, tasks=48))
+    search, opened = ScheduleSearch(problem), False
+    for name, step in search.stages():
+        opened |= name == "cases of ends" and not search.closed
+        step()
+    assert opened
+    assert search.closed
+    assert proved_bound(problem, search.proof) == search.value
+
+
+def test_cases_that_are_cut_short_prove_what_they_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the part of a tree that there is at a deadline is proof, and that few starts end it as well."""
+    problem = JobTimes(batch(5, tasks=48))
+    search = ScheduleSearch(problem)
+    stages = dict(search.stages())
+    for name in ("lists", "orders", "windows", "prices by time"):
+        stages[name]()
+    before = search.proof
+    monkeypatch.setattr(schedules, "_STARTS", 1)
+    stages["cases of ends"]()
+    assert search.proof.claim >= before.claim
+    with deadline(0), pytest.raises(OutOfTime):
+        stages["cases of ends"]()
+    assert proved_bound(problem, search.proof) == search.proof.claim
 
 
 def test_a_deadline_leaves_what_is_held() -> None:

@@ -119,6 +119,16 @@ def test_the_same_rows_within_other_bounds() -> None:
         assert (found.row_duals is None) == (once.row_duals is None)
 
 
+def test_other_costs_are_of_one_run() -> None:
+    """Tests that a program that is solved again with other costs is that program, and has its own again."""
+    posed = program([1.0, 2.0], [[1.0, 1.0]], [3.0])
+    warm = WarmProgram(posed)
+    bounds = posed.col_lower, posed.col_upper
+    found = [warm.solve(*bounds, EXACT, np.array(costs) if costs else None) for costs in ([], [3.0, 1.0], [])]
+    assert [each.outcome.objective for each in found] == [3.0, 3.0, 3.0]
+    assert [each.x.tolist() for each in found if each.x is not None] == [[3.0, 0.0], [0.0, 3.0], [3.0, 0.0]]
+
+
 def test_bug_time_limit_counted_earlier_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a time limit is of the run, not of all runs of a program that is solved again and again."""
     posed = program([1.0, 2.0], [[1.0, 1.0]], [3.0])

@@ -1,0 +1,131 @@
+"""Between which steps of time each job ends: prices of slots bound `job-times` within such a box, and narrow it.
+
+This is what a tree of cases needs of `job-times` (`problems.relaxations.Relaxation`): cases are parted by when a job
+ends, and each is settled by prices of slots of its own.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from optsched.instance import Ints
+from optsched.problems.job_times import JobTimes
+from optsched.problems.relaxations import Box
+from optsched.problems.time_prices import PricedTime, TimePrices
+from optsched.results import Number
+
+__all__ = ["JobEnds", "packed", "unpacked"]
+
+
+class JobEnds:
+    """All schedules whose jobs' ends cost less than a limit, by the steps in which jobs end; a `Relaxation`.
+
+    A variable of a box is the step in which a job ends, as in `PricedTime`: what a schedule is rounded down to. Costs
+    are steps until then, times weights, of all jobs together.
+
+    Parameters
+    ----------
+    problem
+        One for which each kind with tasks has a slot.
+    step
+        Microseconds, 1 or more.
+    limit
+        Schedules that cost as much or more do not count.
+
+    Examples
+    --------
+    Two jobs of 2 s on one slot: the first to end has the slot for its own, and the other one waits for it. That is 6 s,
+    as prices of 1 show in every one of the first 2 steps: the jobs pay 4 each for time and slots, less 2 for all slots.
+
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> problem = JobTimes(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[2, 2])))
+    >>> ends = JobEnds(problem, 10**6, 6)
+    >>> ends.box.upper.tolist(), ends.settle(ends.box, packed(TimePrices(10**6, 1, (np.array([1, 1]), np.zeros(0)))), 6)
+    ([3, 3], 6)
+    """
+
+    def __init__(self, problem: JobTimes, step: int, limit: int) -> None:
+        self.problem, self.step, self.limit = problem, step, limit
+        self.priced = PricedTime(problem, step)
+
+    @cached_property
+    def _weights(self) -> Ints:
+        return np.array(self.priced.weights, dtype=np.int64)
+
+    @property
+    def box(self) -> Box:
+        """Each job ends at the earliest as if all slots were its own, and at the latest as late as the limit allows.
+
+        When a job without weight ends does not matter, and its values are not looked at.
+        """
+        weights = self.priced.weights
+        spare = max(-1, self.limit - 1 - sum(w * end for w, end in zip(weights, self.priced.alone, strict=True)))
+        lower = np.array(self.priced.alone, dtype=np.int64)
+        later = [spare // weight if weight else min(spare, 0) for weight in weights]
+        return Box(lower, lower + np.array(later, dtype=np.int64))
+
+    def too_large(self, multipliers: Ints) -> str | None:
+        """Why multipliers cannot be used, or None."""
+        given = unpacked(multipliers, self.step)
+        return self.priced.too_large(given, int(self.box.upper.max(initial=0)))
+
+    def settle(self, box: Box, multipliers: Ints, limit: int) -> int | None:
+        """What the jobs of a schedule cost at least that ends in the box; see `Relaxation.settle`.
+
+        Parameters
+        ----------
+        box
+            It is narrowed by what no schedule has that costs less than `limit`.
+        multipliers
+            A scale and prices of slots, as `packed`, that are not `too_large`. With the scale 0 the prices are a ray:
+            where jobs pay more than all slots cost, nothing is in the box.
+        limit
+            No more than that of all.
+        """
+        if box.empty:
+            return limit
+        given = unpacked(multipliers, self.step)
+        steps = int(box.upper.max(initial=0))
+        if not self._weights.all():
+            steps = max(steps, self.priced.steps(given.prices))
+        total, costs = self.priced.costs([column[:steps] for column in given.prices], steps)
+        least, parts = [], []
+        for job, cost in enumerate(costs):
+            weight = self.priced.weights[job]
+            begin, end = (int(box.lower[job]), int(box.upper[job])) if weight else (0, steps)
+            part = cost[begin : end + 1] + given.scale * weight * np.arange(begin, end + 1, dtype=np.int64)
+            parts.append(part)
+            least.append(int(part.min()))
+        total += sum(least)
+        slack = given.scale * (limit - 1) - total
+        if slack < 0:
+            return limit
+        for job, part in enumerate(parts):
+            if self.priced.weights[job]:
+                kept = np.flatnonzero(part <= least[job] + slack)
+                box.lower[job], box.upper[job] = box.lower[job] + kept[0], box.lower[job] + kept[-1]
+        return -(-total // given.scale) if given.scale else None
+
+    def told(self, units: int) -> Number:
+        """The sum of job times in seconds that a cost proves."""
+        return self.priced.told(units, 1)
+
+    @classmethod
+    def limit_of(cls, problem: JobTimes, step: int, value: Number) -> int:
+        """The least limit that proves that no schedule is better than `value` seconds; jobs must have some weight."""
+        return PricedTime(problem, step).least_units(value)
+
+
+def packed(prices: TimePrices) -> Ints:
+    """The scale, how many prices of maps there are, these, and those of reduces; int64."""
+    maps, reduces = prices.prices
+    return np.concatenate([[prices.scale, len(maps)], maps, reduces]).astype(np.int64)
+
+
+def unpacked(multipliers: Ints, step: int) -> TimePrices:
+    """What was `packed`; a negative scale or price counts as 0."""
+    numbers = np.maximum(multipliers, 0)
+    split = 2 + int(numbers[1])
+    return TimePrices(step, int(numbers[0]), (numbers[2:split], numbers[split:]))

@@ -1,0 +1,200 @@
+"""A tree of cases by when jobs end, for `job-times`: each case has prices of slots from a linear program over starts.
+
+Cases are parted best first, and from each one on down to one in which the program has every job whole. For that a
+schedule is looked for. A limit below the best schedule closes most of the tree at once, so that limits are tried from
+what is proved on (destructive bounds, Klein and Scholl 1999).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from optsched.certificates.trees import Branch, Step, Tree
+from optsched.deadline import check
+from optsched.instance import Floats, Ints
+from optsched.problems.job_ends import JobEnds, packed
+from optsched.problems.relaxations import Box
+from optsched.problems.time_prices import TimePrices
+from optsched.searches.start_program import Late, StartProgram, coefficients
+
+__all__ = ["EndTree"]
+
+#: A case is settled so many times at most, each time with less in its box, while it loses so many steps at least.
+_ROUNDS, _LOST = 3, 3
+
+#: No program with more is posed.
+_COEFFICIENTS = 2_000_000
+
+#: What is late by less is not late.
+_WHOLE = 1e-6
+
+
+@dataclass(eq=False)
+class _Case:
+    """A box, the positions of the multipliers that settle it, what is proved of it, and its parts."""
+
+    box: Box
+    bound: int
+    by: list[int] = field(default_factory=list)
+    late: list[Floats] = field(default_factory=list)
+    branch: Branch | None = None
+    parts: tuple[_Case, ...] = ()
+
+
+class EndTree:
+    """The tree, as far as it is.
+
+    Parameters
+    ----------
+    ends
+        What it is about; schedules that cost its limit or more do not count.
+    first
+        Prices to begin with.
+    realised
+        Looks for a schedule whose jobs end by given steps, or about then; what the best one costs that is known.
+
+    Attributes
+    ----------
+    limit
+        As that of `ends`, or what a schedule costs that was found.
+    programs
+        How many linear programs were solved.
+    """
+
+    def __init__(self, ends: JobEnds, first: TimePrices, realised: Callable[[list[int]], int]) -> None:
+        self._ends, self.limit, self._realised = ends, ends.limit, realised
+        self._multipliers: list[Ints] = []
+        self._open: list[tuple[int, int, _Case]] = []
+        self._cases = self.programs = 0
+        weights = np.array(ends.priced.weights, dtype=np.int64)
+        self._root = _Case(ends.box, int((weights * ends.box.lower).sum()))
+        self._settle(self._root, first)
+        small = coefficients(ends, self._root.box) <= _COEFFICIENTS
+        self._program = StartProgram(ends, self._root.box) if small and not self._closed(self._root) else None
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing costs less than the limit."""
+        return self.proved >= self.limit
+
+    @property
+    def size(self) -> int:
+        """How many starts its programs have; 1 where there are none."""
+        return 1 if self._program is None else max(1, self._program.size)
+
+    @property
+    def proved(self) -> int:
+        """What every schedule costs at least, in units; the limit if that is less."""
+        least, waiting = self.limit, [self._root]
+        while waiting:
+            case = waiting.pop()
+            waiting += case.parts
+            if not case.parts and not case.box.empty:
+                least = min(least, case.bound)
+        return least
+
+    def tree(self) -> Tree:
+        """The tree that proves as much."""
+        steps, waiting = [], [self._root]
+        while waiting:
+            case = waiting.pop()
+            steps.append(Step(tuple(case.by), case.branch))
+            waiting += reversed(case.parts)
+        return Tree(self._multipliers, steps)
+
+    def run(self, most: int) -> None:
+        """Part cases until none is open, or so many programs were solved."""
+        if self._program is None:
+            return
+        self._solve(self._root)
+        self._push(self._root)
+        while self._open and self.programs < most:
+            case: _Case | None = heapq.heappop(self._open)[-1]
+            while case is not None and not self._closed(case):
+                case = self._parted(case)
+
+    # Cases ----------------------------------------------------------------------------------------------------------
+
+    def _closed(self, case: _Case) -> bool:
+        return case.box.empty or case.bound >= self.limit
+
+    def _push(self, case: _Case) -> None:
+        self._cases += 1
+        heapq.heappush(self._open, (case.bound, self._cases, case))
+
+    def _settle(self, case: _Case, prices: TimePrices) -> None:
+        """Bound a case and narrow its box by prices, if they can be used."""
+        multipliers = packed(prices)
+        if self._ends.too_large(multipliers) is None:
+            case.by.append(len(self._multipliers))
+            self._multipliers.append(multipliers)
+            case.bound = max(case.bound, self._ends.settle(case.box, multipliers, self.limit) or case.bound)
+
+    def _solve(self, case: _Case) -> None:
+        """Settle a case by prices of its program, again while that narrows it; by a ray where nothing is in it."""
+        found = None
+        for _ in range(_ROUNDS):
+            before = _width(case.box)
+            found = self._solved(case)
+            if found is None or self._closed(case) or before - _width(case.box) < _LOST:
+                break
+        if found is not None and found.outside and not self._closed(case):
+            self._solved(case, ray=True)
+
+    def _solved(self, case: _Case, ray: bool = False) -> Late | None:
+        """What the program of a case says, by which it is settled; None where nothing."""
+        check()
+        assert self._program is not None
+        self.programs += 1
+        found = self._program.solve(case.box, ray)
+        if found is not None:
+            before = case.box.lower.copy()
+            self._settle(case, found.prices)
+            parts = case.late if ray else found.late
+            width, lost = case.box.upper - case.box.lower, case.box.lower - before
+            case.late = [
+                late[first : first + more]
+                for late, first, more in zip(parts, lost.tolist(), np.maximum(width, 0).tolist(), strict=True)
+            ]
+        return found
+
+    def _parted(self, case: _Case) -> _Case | None:
+        """The part of a case that costs less, while the other one waits; None where there is none, or it is whole."""
+        branch = self._branch(case)
+        if branch is None:
+            if case.late:
+                self._attain(case)
+            return None
+        parts = tuple(_Case(box, case.bound) for box in case.box.split(*branch))
+        for part in parts:
+            self._solve(part)
+        case.branch, case.parts = branch, parts
+        left = sorted((part for part in parts if not self._closed(part)), key=lambda part: part.bound)
+        for part in left[1:]:
+            self._push(part)
+        return left[0] if left else None
+
+    def _branch(self, case: _Case) -> Branch | None:
+        """The job of which most is in part late, and about when it ends; None where all is whole."""
+        best, found = _WHOLE, None
+        for job, late in enumerate(case.late):
+            lower, upper = int(case.box.lower[job]), int(case.box.upper[job])
+            size = float(np.minimum(late, 1 - late).sum()) * self._ends.priced.weights[job]
+            if size > best and lower < upper:
+                at = min(upper - 1, max(lower, round(lower + float(late.sum()) - 0.5)))
+                best, found = size, Branch(job, at)
+        return found
+
+    def _attain(self, case: _Case) -> None:
+        """Look for a schedule where each job ends as the program of a case says."""
+        ends = [int(lower) + round(float(late.sum())) for lower, late in zip(case.box.lower, case.late, strict=True)]
+        self.limit = min(self.limit, self._realised(ends))
+
+
+def _width(box: Box) -> int:
+    """How many steps jobs may end later than at the earliest, in all."""
+    return int((box.upper - box.lower).sum())
