@@ -13,9 +13,9 @@ from optsched.cli import arguments, completing
 from optsched.errors import UsageError, printable
 
 if TYPE_CHECKING:
-    from optsched.explaining import Explanation
+    from optsched.explaining import Explanation, ScheduleExplanation
     from optsched.printing import Table
-    from optsched.problems import Problem
+    from optsched.problems.base import TaskProblem
 
 __all__ = ["explain", "explanation_table", "words"]
 
@@ -35,7 +35,7 @@ NO_SOLUTION, INFEASIBLE = 5, 6
 @click.option(
     "--solution",
     metavar="SOLUTION.json",
-    help="Explain the placement of this file, in place of one.",
+    help="Explain the placement or schedule of this file, in place of one.",
     shell_complete=completing.files,
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
@@ -46,7 +46,7 @@ NO_SOLUTION, INFEASIBLE = 5, 6
     type=click.IntRange(0),
     default=10,
     show_default=True,
-    help="Chains that are shown one by one, largest first.",
+    help="Chains (of schedules: jobs, links) that are shown one by one, largest first.",
 )
 @click.option(
     "--worth",
@@ -90,6 +90,10 @@ def explain(
 
     Where no placement is feasible, no heuristic is needed: a few tasks are named that cannot be placed together, and
     the exit code is 6.
+
+    Of a problem over time it says what jobs and tasks of a policy's schedule (or of a --solution, or a schedule file)
+    waited for: maps of their job, or slots, or that a free slot was passed by; and which chain of tasks the last end
+    comes of. --to draws it beside the best schedule, with that chain framed.
     """
     from optsched.cli.notes import pose
     from optsched.cli.streams import replacing
@@ -97,6 +101,7 @@ def explain(
     from optsched.gaps import Reference
     from optsched.printing import progress
     from optsched.problems import Problem, problem_class
+    from optsched.problems.schedules import ScheduleProblem
     from optsched.results import Limit, Termination
     from optsched.studies.choices import chosen as choice_of
 
@@ -104,17 +109,16 @@ def explain(
     if heuristic is not None and solution is not None:
         raise UsageError("explain takes the placement of a --heuristic, or that of a --solution: give one of them")
     kind = problem_class(problem_name)
-    if not issubclass(kind, Problem):
-        raise UsageError(
-            f"{problem_name} decides a {kind.decided.noun}: explain is of moves of tasks from node to node"
-        )
+    if not issubclass(kind, Problem | ScheduleProblem):
+        told = "explain is of moves of tasks from node to node, and of schedules"
+        raise UsageError(f"{problem_name} decides a {kind.decided.noun}: {told}")
     limits, seconds = arguments.limited(profile, time_limit)
     choice = None if heuristic is None else choice_of(heuristic)
     posed, notes = pose(instance, problem_name, params)
-    assert isinstance(posed, Problem)
+    assert isinstance(posed, Problem | ScheduleProblem)
     given: Any = None if choice is None else choice.entry
     if solution is not None:
-        given = _placement(posed, solution)
+        given = _decision(posed, solution)
     named: dict[str, Any] = {} if choice is None else dict(choice.parameters)
     with nullcontext() if target is None else replacing(target) as file:
         # What a user's heuristic prints must not come between the data.
@@ -142,38 +146,65 @@ def explain(
     ctx.exit(NO_SOLUTION if reference.solution.decision is None else 0)
 
 
-def _picture(found: Explanation, most: int, path: str) -> bytes:
+def _picture(found: Explanation | ScheduleExplanation, most: int, path: str) -> bytes:
     from optsched.drawing.chains import chains_picture
     from optsched.drawing.figures import check_kind, picture
+    from optsched.drawing.schedules import explained_picture
+    from optsched.explaining import Explanation
 
-    return picture(chains_picture(found, most), check_kind(path))
-
-
-def _placement(problem: Problem, path: str) -> Any:
-    """The placement of a solution file."""
-    from optsched.instances.solution_files import read_solution
-    from optsched.placement import Placement
-
-    held = read_solution(path, problem.instance)
-    if not isinstance(held.decision, Placement):
-        raise UsageError(f"{path}: holds no placement on this instance to explain")
-    return held.decision
+    figure = chains_picture(found, most) if isinstance(found, Explanation) else explained_picture(found)
+    return picture(figure, check_kind(path))
 
 
-def words(found: Explanation, most: int) -> str:
+def _decision(problem: TaskProblem[Any], path: str) -> Any:
+    """The placement or schedule of a solution file, or of a schedule file."""
+    from optsched.instances.claim_files import read_decision
+
+    held = read_decision(path, problem.instance)
+    if not isinstance(held, problem.decided):
+        raise UsageError(f"{path}: holds no {problem.decided.noun} on this instance to explain")
+    return held
+
+
+def words(found: Explanation | ScheduleExplanation, most: int) -> str:
     """The explanation in sentences, fit for a terminal."""
+    from optsched.explaining import Explanation
+    from optsched.explaining.waiting_words import schedule_sentences
     from optsched.explaining.words import sentences
 
-    return "".join(f"{printable(line)}\n" for line in sentences(found, most))
+    told = sentences(found, most) if isinstance(found, Explanation) else schedule_sentences(found, most)
+    return "".join(f"{printable(line)}\n" for line in told)
 
 
-def explanation_table(found: Explanation, most: int) -> Table:
+def _jobs_table(found: ScheduleExplanation) -> Table:
+    """A row for each job, with the task that ended last, and what that waited for."""
+    from optsched.printing import Table, number
+
+    seconds = ("time", "best", "alone", "waited", "for maps", "for slots", "passed", "took")
+    rows = []
+    for job in () if found.infeasible else found.jobs:
+        last = job.last
+        times: tuple[float | None, ...] = (job.time, job.best, job.alone)
+        if last is None:
+            told, times = ("-", "-"), (*times, *[None] * 5)
+        else:
+            told = (last.task, last.node)
+            times = (*times, last.waited, last.maps, last.slots, last.passed, last.end - last.start)
+        cells = [number(time) for time in times]
+        rows.append((job.job, *cells[:3], *told, *cells[3:]))
+    return Table(("job", *seconds[:3], "last task", "node", *seconds[3:]), rows, frozenset(seconds))
+
+
+def explanation_table(found: Explanation | ScheduleExplanation, most: int) -> Table:
     """A row for each move of the chains that are shown, one for the rest, one for all, and one for each change of the
-    cluster ("if"); or one for each conflicting task.
+    cluster ("if"); or one for each conflicting task. Of a schedule a row for each job.
     """
+    from optsched.explaining import Explanation
     from optsched.explaining.chains import total_gain
     from optsched.printing import Table, number, value
 
+    if not isinstance(found, Explanation):
+        return _jobs_table(found)
     if found.infeasible:
         conflict = found.conflict
         names = [] if conflict is None else [("conflict", task, ", ".join(conflict.nodes)) for task in conflict.tasks]

@@ -222,7 +222,7 @@ def look_at(work: Sequence[Work], chosen: bool, waves: bool, notes: Notes) -> No
 
 
 def _explanation(report: GapReport) -> dict[str, Any] | None:
-    """The moves that a gap is made of."""
+    """What a gap is made of: moves, or of a schedule what it waited for."""
     from optsched.explaining import explained
 
     return None if report.objective is None else explained(report).to_dict(MOST)
@@ -279,10 +279,10 @@ class _Rows:
             self._write(self._head + self._lines.foot())
         for report in self._told or ():
             from optsched.cli.explaining import words
-            from optsched.explaining import explained
+            from optsched.explaining import Explanation, explained
 
             found = explained(report)
-            if found.chains:
+            if found.chains if isinstance(found, Explanation) else found.jobs:
                 self._write(f"\n{words(found, MOST)}")
 
     def _put(self) -> None:

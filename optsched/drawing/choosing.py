@@ -12,7 +12,7 @@ import numpy as np
 from optsched.drawing.clusters import drawn
 from optsched.drawing.gantt import gantt_picture
 from optsched.drawing.scenes import Scene, of_placement, of_report, of_snapshot, of_solution, placing
-from optsched.drawing.schedules import charts
+from optsched.drawing.schedules import charts, explained_picture
 from optsched.errors import HeuristicFailed, UsageError, described
 from optsched.gaps import GapReport, Reference, gap
 from optsched.instance import Instance
@@ -195,7 +195,7 @@ def _result(of: Any) -> Figure:
     from optsched.drawing.frontiers import frontier_picture
     from optsched.drawing.gaps import box_plot
     from optsched.drawing.matrices import matrix_picture
-    from optsched.explaining import Explanation
+    from optsched.explaining import Explanation, ScheduleExplanation
     from optsched.matrix import GapMatrix
     from optsched.routes import Frontier
     from optsched.studies.tables import GapReports
@@ -206,6 +206,8 @@ def _result(of: Any) -> Figure:
         return matrix_picture(of)
     if isinstance(of, Explanation):
         return chains_picture(of)
+    if isinstance(of, ScheduleExplanation):
+        return explained_picture(of)
     if isinstance(of, GapReports):
         return box_plot(of)
     kinds = "an instance, a problem, a report, a simulation, a network, a frontier, a matrix, an explanation or a study"

@@ -58,7 +58,7 @@ _ROW, _PANEL, _COLUMN, _AROUND, _LETTERS = 0.16, 6.5, 7.0, 1.5, 14
 _TOLD, _WIDE = 60, 0.014
 
 
-def gantt_picture(runs: Any, title: str = "") -> Figure:
+def gantt_picture(runs: Any, title: str = "", framed: Sequence[int] = ()) -> Figure:
     """A Gantt chart by node and kind of slot; several runs of one instance side by side.
 
     Parameters
@@ -67,6 +67,8 @@ def gantt_picture(runs: Any, title: str = "") -> Figure:
         One or several of what `optsched.timelines.timeline` takes, on clusters with the same nodes.
     title
         Above the picture.
+    framed
+        Rows of the instance: these tasks of the first run have a thick frame.
 
     Raises
     ------
@@ -96,6 +98,8 @@ def gantt_picture(runs: Any, title: str = "") -> Figure:
         for column, one in enumerate(held):
             for place, (row, axes) in enumerate(zip(rows, grid[:, column], strict=True)):
                 merged |= _panel(axes, one, row, looks[column])
+                if column == 0 and len(framed):
+                    _frame(axes, one, row, framed)
                 if column == 0:
                     axes.set_ylabel(f"{KINDS[row.kind]} slots")
                 row.label(axes, column == 0)
@@ -197,6 +201,16 @@ def _panel(axes: Axes, one: Timeline, rows: _Rows, looks: Ints) -> bool:
     if len(one.rows) <= _TOLD:
         _names(axes, one, own, y)
     return len(merged) < len(bars)
+
+
+def _frame(axes: Axes, one: Timeline, rows: _Rows, framed: Sequence[int]) -> None:
+    """Thick frames around tasks."""
+    own = np.flatnonzero((one.kinds == rows.kind) & (rows.first[one.nodes] >= 0) & np.isin(one.rows, list(framed)))
+    y = rows.first[one.nodes[own]] + one.lanes[own]
+    start, end = one.starts[own] / MICRO, one.ends[own] / MICRO
+    sides = np.stack([start, y + 0.08, end - start, np.full(len(own), 0.84)], axis=1)
+    axes.add_patch(together(sides, facecolor="none", edgecolor="white", linewidth=3.2, zorder=3))
+    axes.add_patch(together(sides, facecolor="none", edgecolor="black", linewidth=1.8, zorder=3, label="framed"))
 
 
 def _merged(bars: Ints, unseen: float) -> Ints:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from optsched.drawing.gantt import gantt_picture
 from optsched.drawing.scenes import gap_told, value_told
 from optsched.errors import UsageError
+from optsched.explaining import ScheduleExplanation
 from optsched.gaps import GapReport, Reference, gap
 from optsched.problems.schedules import ScheduleProblem
 from optsched.results import Solution
@@ -15,7 +17,10 @@ from optsched.schedule import Schedule
 from optsched.solvers.profiles import Profile
 from optsched.timelines import Timeline, timeline
 
-__all__ = ["chart_of", "chart_of_report", "chart_of_solution", "charts"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["chart_of", "chart_of_report", "chart_of_solution", "charts", "explained_picture"]
 
 
 def charts(
@@ -87,3 +92,18 @@ def chart_of_solution(problem: ScheduleProblem, solution: Solution) -> Timeline 
         return None
     proved = f"proved: {solution.certificate}" if solution.certificate is not None else "proved"
     return chart_of(problem, solution, f"optimum ({proved})" if solution.optimal else "best that is known")
+
+
+def explained_picture(found: ScheduleExplanation) -> Figure:
+    """The schedule that is explained beside the best one, with the chain that its last end comes of framed.
+
+    Raises
+    ------
+    UsageError
+        Where nothing is feasible, or matplotlib is missing.
+    """
+    if found.infeasible:
+        raise UsageError(f"{found.problem.place}: nothing is feasible: there is no schedule to draw")
+    best = chart_of_solution(found.problem, found.report.reference.solution)
+    shown = [chart_of_report(found.report, found.who), *([] if best is None else [best])]
+    return gantt_picture(shown, framed=[link.task for link in found.chain])

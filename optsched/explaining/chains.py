@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain as joined
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from optsched.instance import KINDS, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems import Problem
 from optsched.problems.assignment import TaskClasses
-from optsched.problems.base import OwnCosts, exact, stated
+from optsched.problems.base import OwnCosts, TaskProblem, exact, stated
 from optsched.results import Number, Sense, Value
 
 __all__ = ["Chain", "Difference", "better_by", "difference", "own_costs_of", "total_gain"]
@@ -118,7 +118,7 @@ def difference(problem: Problem, here: Placement, there: Placement) -> Differenc
     return _Ordered(moves).found(moves.chains(own))
 
 
-def better_by(problem: Problem, value: Value, other: Value) -> Value:
+def better_by(problem: TaskProblem[Any], value: Value, other: Value) -> Value:
     """By how much the other value is better."""
     pairs = zip(problem.minimised(value), problem.minimised(other), strict=True)
     return tuple(_plain(one - two) for one, two in pairs)

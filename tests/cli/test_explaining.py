@@ -196,3 +196,50 @@ def test_picture(tmp_path: Path) -> None:
     assert "which is the gap" in done.stdout
     refused = run(*asked, str(tmp_path / "e.xyz"))
     assert (refused.exit_code, refused.stdout) == (2, "")
+
+
+def test_schedules(tmp_path: Path) -> None:
+    """Tests that a policy's schedule, and that of a file, are explained in words, as a table, as JSON and drawn."""
+    held, picture = tmp_path / "held.json", tmp_path / "why.svg"
+    given = ("examples/order-of-jobs", "--problem", "job-times")
+    assert run("simulate", given[0], "--policy", "fair", "--schedule", str(held)).exit_code == 0
+    done = run("explain", *given, "--heuristic", "fair", "--to", str(picture), "--most", "1")
+    assert done.exit_code == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "order-of-jobs, job-times: fair has 30 job time (s); the proved optimum: 19."
+    assert lines[3].startswith("  1. short: 10.5 s, 3 s in the proved optimum, 3 s alone; its last task, short-r on a, ")
+    assert lines[-2:] == ["  2 tasks before, then", "  13.5 to 19.5 s: long-3 on a: long-1 left the slot"]
+    assert ">fair: job time 30, " in picture.read_text()
+    again = run("explain", *given, "--solution", str(held))
+    assert again.stdout.splitlines()[1:] == run("explain", *given, "--heuristic", "fair").stdout.splitlines()[1:]
+    table = run("explain", *given, "--solution", str(held), "--format", "table").stdout.splitlines()
+    assert [row.split()[:5] for row in table[2:]] == [
+        ["short", "10.5", "3", "3", "short-r"],
+        ["long", "19.5", "16", "10", "long-3"],
+    ]
+    told = json.loads(run("explain", *given, "--solution", str(held), "--format", "json").stdout)
+    assert (told["heuristic"], told["gap"], [job["job"] for job in told["jobs"]]) == (
+        "the schedule",
+        [11],
+        ["short", "long"],
+    )
+    assert [link["why"] for link in told["chain"]] == ["arrival", "slot", "slot"]
+    report = json.loads(run("gap", *given, "--heuristic", "fair", "--explain", "--format", "json").stdout)
+    assert report[0]["explanation"]["chain"] == told["chain"]
+    assert "fair has 30 job time" in run("gap", *given, "--heuristic", "fair", "--explain").stdout
+
+
+def test_schedules_where_nothing_is_feasible(tmp_path: Path) -> None:
+    """Tests that the reason is told with exit code 6, without a policy, and that there are no rows."""
+    path = tmp_path / "none.json"
+    tasks = [{"id": "t", "duration": 1}]
+    path.write_text(json.dumps({"format": "optsched/1", "nodes": [{"id": "a", "slots": 0}], "tasks": tasks}))
+    done = run("explain", str(path), "--problem", "makespan")
+    assert (done.exit_code, done.stdout.count("no slot for a map ever becomes free")) == (6, 1)
+    table = run("explain", str(path), "--problem", "makespan", "--format", "table")
+    assert (table.exit_code, len(table.stdout.splitlines())) == (6, 2)
+    ran = tmp_path / "ran.json"
+    tasks = [{"id": "t", "duration": 9, "state": "running", "node": "a", "start": 0}]
+    ran.write_text(json.dumps({"format": "optsched/1", "nodes": [{"id": "a", "idle_slots": 0}], "tasks": tasks}))
+    done = run("explain", str(ran), "--problem", "makespan", "--heuristic", "dl", "--format", "table")
+    assert done.stdout.splitlines()[2].split() == ["t", "9", "9", "9", "-", "-", "-", "-", "-", "-", "-"]
