@@ -1,0 +1,75 @@
+"""The papers' experiments run over time: their figures beside ours.
+
+    python benchmarks/paper_runs.py [shen] [hsu] [ras] [guo] [--divide 1] [--seed 0] [--seeds 10]
+                                    [--hop 0.004] [--format markdown|json]
+
+- `shen`: the batches of Table II of Shen et al. 2016 under the paper's schedulers: Figures 4 to 7 and Table III;
+- `hsu`: the nine jobs of Hsu and Freeh: Figures 5 to 7;
+- `ras`: jobs after Sharmilarani et al.: Figure 4;
+- `guo`: Guo et al. 2012: Figures 7(a), 8 and 9.
+
+Without a name all four. `--hop` is how many seconds a MB takes over one of the two hops between nodes in `shen`.
+`--divide` makes `shen`, and Figure 7(a) of `guo`, smaller; `ras`, and the other figures of
+`guo`, draw `--seeds` instances. The tables are those of `docs/results-runs.md`; what the papers' own figures allow is
+in `paper_ceilings.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+
+from rerunning.base import Table
+from rerunning.guo import guo
+from rerunning.hsu import hsu
+from rerunning.ras import ras
+from rerunning.shen import HOP, shen
+
+__all__ = ["PARTS", "main"]
+
+#: The papers, by name, and how each is called in the titles.
+PARTS: dict[str, tuple[str, Callable[..., Iterator[Table]]]] = {
+    "shen": ("Shen et al. 2016", shen),
+    "hsu": ("Hsu and Freeh", hsu),
+    "ras": ("Sharmilarani et al.", ras),
+    "guo": ("Guo et al. 2012", guo),
+}
+
+
+def _number(text: str) -> int:
+    """A whole number from 1 on."""
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the tables, or the records behind them."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("papers", nargs="*", metavar="paper", help=f"of {', '.join(PARTS)}; default: all")
+    parser.add_argument("--divide", type=_number, default=1, help="tasks, inputs and nodes divided by this")
+    parser.add_argument("--seed", type=int, default=0, help="of instances and runs")
+    parser.add_argument("--seeds", type=_number, default=10, help="instances where several are drawn")
+    parser.add_argument("--hop", type=float, default=HOP, help="seconds that a MB takes over a hop in shen")
+    parser.add_argument("--format", choices=("markdown", "json"), default="markdown")
+    options = parser.parse_args(arguments)
+    if unknown := [name for name in options.papers if name not in PARTS]:
+        parser.error(f"no paper is called {unknown[0]}; known: {', '.join(PARTS)}")
+    records: dict[str, list[dict[str, object]]] = {}
+    for name in options.papers or PARTS:
+        title, part = PARTS[name]
+        if options.format == "markdown":
+            print(f"## {title}\n")
+        for table in part(divide=options.divide, seed=options.seed, seeds=options.seeds, hop=options.hop):
+            records.setdefault(name, []).append(asdict(table))
+            if options.format == "markdown":
+                print(table, flush=True)
+    if options.format == "json":
+        print(json.dumps(records, indent=1))
+
+
+if __name__ == "__main__":
+    main()

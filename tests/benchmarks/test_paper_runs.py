@@ -1,0 +1,143 @@
+"""The papers' runs: small ones print every table, figures are those of the runs, and the page quotes them."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from optsched.instance import Cluster, Instance, Ragged, Shuffle, Workload
+from optsched.schedule import MICRO
+from optsched.simulating import Levels, simulate
+
+ROOT = Path(__file__).parents[2]
+
+PAGE = ROOT / "docs" / "results-runs.md"
+
+
+@pytest.fixture(name="runs")
+def _runs(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    return importlib.import_module("paper_runs")
+
+
+def part(name: str) -> ModuleType:
+    """The module of a paper; after the fixture."""
+    return importlib.import_module(f"rerunning.{name}")
+
+
+def test_every_table_of_small_runs(runs: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tests that papers print their figures, as tables and as records, which tell the same."""
+    arguments = ["--divide", "100", "--seeds", "1", "--seed", "3"]
+    runs.main(["shen", "ras", "guo", *arguments])
+    told = capsys.readouterr().out
+    titles = [line for line in told.splitlines() if line.startswith("### ")]
+    assert [title.split(":")[0].split(" ", 1)[1] for title in titles] == [
+        *("Table III", "Figure 4", "Figure 5", "Figure 6", "Figure 7"),
+        *("Figure 4", "Figure 7(a)", "Figure 8", "Figure 9(a)", "Figure 9(b)"),
+    ]
+    runs.main(["shen", *arguments, "--format", "json"])
+    records = json.loads(capsys.readouterr().out)
+    assert list(records) == ["shen"]
+    for record in records["shen"]:
+        for row in record["rows"]:
+            assert f"| {' | '.join(map(str, row))} |" in told
+
+
+def test_unknown_paper(runs: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tests the line for a paper that is none, and for a size that is none."""
+    for arguments in (["quincy"], ["shen", "--divide", "0"]):
+        with pytest.raises(SystemExit):
+            runs.main(arguments)
+    told = capsys.readouterr().err
+    assert "no paper is called quincy; known: shen, hsu, ras, guo" in told
+    assert "argument --divide" in told
+
+
+def test_reduces_near_their_data(runs: ModuleType) -> None:
+    """Tests a reduce that starts where a map has ended, one where a map still runs, and one where none ran."""
+    assert runs.PARTS
+    workload = Workload(
+        ["m1", "m2", "r1", "r2"],
+        job=[0] * 4,
+        job_ids=["j"],
+        kind=[0, 0, 1, 1],
+        duration=[2.0, 9.0, 3.0, 3.0],
+        replicas=Ragged.from_rows([[0], [1], [], []]),
+        shuffle=Shuffle([0, 1], [2, 3], [1.0, 1.0]),
+    )
+    for slots, near in (([1, 0, 1], [2]), ([0, 2, 0], []), ([2, 0, 0], [2, 3])):
+        cluster = Cluster(["a", "b", "c"], slots=[1, 1, 0], reduce_slots=slots)
+        run = simulate(Instance(cluster, workload), "fifo", Levels(), heartbeat=0)
+        found = part("shen").near_its_data(run)
+        assert len(found) == len(near)
+
+
+def test_what_a_node_processes(runs: ModuleType) -> None:
+    """Tests the ends of Figure 5: one map goes at its rate, many at what the node can."""
+    assert runs.PARTS
+    hsu = part("hsu")
+    assert hsu.on_one_node(1, 1, 0) == pytest.approx(9.14, rel=1e-6)
+    assert hsu.on_one_node(3, 8, 0) == pytest.approx(60, rel=1e-6)
+    assert hsu.on_one_node(2, 8, 1) == pytest.approx(8 * 0.27, rel=1e-6)
+
+
+def test_what_is_used_of_trackers(runs: ModuleType) -> None:
+    """Tests the share of the scarcest resource over the run, and the most at once, by hand."""
+    assert runs.PARTS
+    ras = part("ras")
+    cluster = Cluster(["a"], slots=[2], capacity={"cpu": [4.0], "disk": [10.0]})
+    workload = Workload(
+        ["t1", "t2", "t3"],
+        duration=[2.0, 1.0, 1.0],
+        demand={"cpu": np.array([1.0, 2.0, 3.0]), "disk": np.array([1.0, 1.0, 1.0])},
+        replicas=Ragged.from_rows([[0], [0], [0]]),
+    )
+    run = simulate(Instance(cluster, workload), "fifo", Levels(), heartbeat=0)
+    assert (run.end / MICRO).tolist() == [2, 1, 2]
+    assert ras.used(run) == pytest.approx((2 + 2 + 3) / (4 * 2))
+    assert ras.peak(run) == 1.0
+
+
+def test_a_full_cluster(runs: ModuleType) -> None:
+    """Tests sizes, load and places of the drawn jobs, also of a cluster of one rack."""
+    assert runs.PARTS
+    guo = part("guo")
+    for divide, nodes in ((30, 50), (1000, 20)):
+        instance = guo.full_cluster(divide, 0)
+        sizes = np.bincount(instance.workload.job)
+        assert len(instance.cluster) == nodes
+        assert sizes.min() == 16
+        assert set(np.log2(sizes) % 1) == {0.0}
+        work = instance.workload.duration.sum() / (nodes * 2)
+        assert instance.workload.arrival.max() <= work / guo.LOAD
+        assert (instance.replicas.lengths == 3).all()
+    assert len(guo.deployment("HPC", 0).cluster) == 20
+
+
+def quoted(told: str) -> list[str]:
+    """The rows of tables."""
+    return [line for line in told.splitlines() if line.startswith("|")]
+
+
+@pytest.mark.parametrize("paper", ["hsu", pytest.param("ras", marks=pytest.mark.thorough)])
+def test_page_has_what_is_printed(runs: ModuleType, paper: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tests that the page's tables of the small experiments are those of the program."""
+    runs.main([paper])
+    lines = PAGE.read_text().splitlines()
+    assert [line for line in quoted(capsys.readouterr().out) if line not in lines] == []
+
+
+@pytest.mark.thorough
+def test_table_2_whole(runs: ModuleType) -> None:
+    """Tests that the page's figures of Table II at full size are had again, of Fair, batch by batch."""
+    assert runs.PARTS
+    shen = part("shen")
+    found = shen.batches(shen.OF_SHEN["fair"], 1, 60, 0)
+    spans = ", ".join(f"{span:.0f}" for span in found.makespans)
+    (line,) = [line for line in PAGE.read_text().splitlines() if line.startswith("| `fair` |") and spans in line]
+    assert f"| {found.job_times.mean():.0f} |" in line
