@@ -207,7 +207,7 @@ def test_schedules(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "order-of-jobs, job-times: fair has 30 job time (s); the proved optimum: 19."
-    assert lines[3].startswith("  1. short: 10.5 s, 3 s in the proved optimum, 3 s alone; its last task, short-r on a, ")
+    assert lines[3].startswith("  1. short: 10.5 s, 3 s in the proved optimum, 3 s alone; its last task, short-r on ")
     assert lines[-2:] == ["  2 tasks before, then", "  13.5 to 19.5 s: long-3 on a: long-1 left the slot"]
     assert ">fair: job time 30, " in picture.read_text()
     again = run("explain", *given, "--solution", str(held))
