@@ -74,6 +74,8 @@ def regret(
     >>> regret(run, "lsap")[["tasks", "optimum", "taken", "regret"]].to_numpy().tolist()
     [['t1', 0, 1, 1], ['t2', 1, 1, 0]]
     """
+    if run.rules.losses:
+        raise UsageError("regret: nodes were lost in this run, and a snapshot does not say which replicas were away")
     import pandas as pd
 
     kind: Any = problem_class(problem)

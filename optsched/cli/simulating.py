@@ -61,6 +61,13 @@ PLOTS = ("gantt", "times", "reductions", "running", "locality")
     help="Share of a job's maps that ends before its reduces start.",
 )
 @click.option("--until", type=float, metavar="S", help="Stop at this time of the instance's clock.")
+@click.option(
+    "--lose",
+    "losses",
+    multiple=True,
+    metavar="NODE:S[:S]",
+    help="A node is lost at a time, and back with its data at another, or never (repeatable).",
+)
 @click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Seeds for each policy.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The first of them.")
 @click.option(
@@ -89,6 +96,7 @@ def simulate(
     assign: str,
     slowstart: float,
     until: float | None,
+    losses: tuple[str, ...],
     repeats: int,
     seed: int,
     jobs: str | None,
@@ -120,6 +128,8 @@ def simulate(
     runs = len(given) * len(chosen) * repeats
     if schedule is not None and runs != 1:
         raise UsageError(f"--schedule is of one run, and these are {runs}: name one instance and one policy")
+    if schedule is not None and losses:
+        raise UsageError("--schedule is of runs that lose no node; with --lose a task may run more than once")
     _check_pictures(drawn, len(given), len(chosen), repeats)
     rules: dict[str, Any] = {
         "service": made,
@@ -127,6 +137,7 @@ def simulate(
         "assign": assign,
         "slowstart": slowstart,
         "until": until,
+        "losses": [_loss(text) for text in losses],
     }
 
     def found(step: Callable[[str], None]) -> Iterator[Simulation]:
@@ -158,6 +169,21 @@ def simulate(
     left = [f'{run.instance.name}: policy "{run.policy}": {run.unfinished}' for run in done if run.starved]
     if left:
         raise HeuristicFailed(*left)
+
+
+def _loss(text: str) -> tuple[str, float, float | None]:
+    """A node, when it is lost, and when it is back; nodes may have colons in their names."""
+    parts = text.split(":")
+    times: list[float] = []
+    while len(parts) > 1 and len(times) < 2:
+        try:
+            times.insert(0, float(parts[-1]))
+        except ValueError:
+            break
+        parts.pop()
+    if not times:
+        raise UsageError(f'--lose "{text}": give NODE:S or NODE:S:S, the seconds of its loss and of its return')
+    return ":".join(parts), times[0], times[1] if len(times) > 1 else None
 
 
 def policy_named(text: str, option: str = "--policy") -> tuple[Any, dict[str, Any]]:
@@ -288,6 +314,7 @@ FIELDS = (
     "assign",
     "slowstart",
     "until",
+    "losses",
     "tasks",
     "ended",
     "jobs",

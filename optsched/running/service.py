@@ -84,6 +84,10 @@ class Service(ABC):
         """A task was taken off its node before its end, and waits again."""
         return _NONE
 
+    def node_changed(self, node: int, there: bool, now: int) -> Ends:
+        """A node is lost, or is back; tasks that ran on a lost one are stopped next."""
+        return _NONE
+
     def woken(self, now: int) -> Ends:
         """The time has come that was asked for."""
         return _NONE

@@ -6,7 +6,7 @@ in `simulation`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import isabstract
 from typing import Any
@@ -27,6 +27,7 @@ from optsched.schedule import MICRO, microseconds
 from optsched.simulating.engine import Engine, Rules
 from optsched.simulating.every_round import SOLVE, EveryRound
 from optsched.simulating.following import Following
+from optsched.simulating.losing import LosingEngine, Loss, losses_of
 from optsched.simulating.services import SERVICES, Levels, Progress, Recorded, Service, service_named
 from optsched.simulating.simulation import Simulation
 from optsched.simulating.stage import Stage
@@ -59,6 +60,7 @@ def simulate(
     seed: int | Sequence[int] = 0,
     until: float | None = None,
     observers: Sequence[Observer] = (),
+    losses: Iterable[Loss] = (),
     **parameters: Any,
 ) -> Simulation:
     """Run a policy over time, from the state of an instance on, until all tasks have ended.
@@ -94,6 +96,11 @@ def simulate(
         Seconds on the clock of the instance after which nothing happens any more.
     observers
         Called as by `optsched.heuristics.run`, with (time, problem, decision) after each offer.
+    losses
+        Nodes that are lost: for each its id (or index), when it is lost, and when it is back with its data (None:
+        never), in seconds. Tasks that run there wait again, and so do its maps that have ended while a reduce of their
+        job has not. While it is away nobody reads its replicas. Only with services that keep nothing of tasks that run
+        (`levels`, `recorded`).
     **parameters
         The policy's own.
 
@@ -128,8 +135,16 @@ def simulate(
     end = None if until is None else _microseconds("until", until, instance.time)
     rules = rules_of(heartbeat, assign, 0 if again else slowstart, end)
     chosen = service_of((Recorded if again else Levels)() if service is None else service)
+    lost = losses_of(losses, present)
+    if lost and not getattr(chosen, "stateless", False):
+        raise UsageError(f"losses: {type(chosen).__name__} keeps tasks that run; take levels or recorded")
+    if lost and again:
+        raise UsageError("losses: observed follows a trace, whatever is lost; simulate another policy")
+    rules = replace(rules, losses=lost)
     try:
-        engine = Engine(Stage(present), driven, chosen, rules, seed, observers)
+        engine = (LosingEngine if lost else Engine)(Stage(present), driven, chosen, rules, seed, observers)
+        if isinstance(engine, LosingEngine):
+            engine.begin_losses(lost)
         unfinished = engine.run()
     except HeuristicFailed as failed:
         lines = (f'policy "{name}" {line}' for line in str(failed).splitlines())

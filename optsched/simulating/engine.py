@@ -19,26 +19,27 @@ from optsched.brief import counted
 from optsched.errors import Fault, MissingField
 from optsched.instance import FINISHED, KINDS, MAP, REDUCE, RUNNING, Instance, Ints
 from optsched.running.base import Event, Offer, Policy
-from optsched.running.course import NEVER, WOKEN, Course
+from optsched.running.course import END, NEVER, WOKEN, Course
 from optsched.running.driver import MAX_IDLE_ROUNDS, Asked, Observer, streams
 from optsched.running.known import Known
 from optsched.running.service import Service
 from optsched.schedule import MICRO, microseconds
 from optsched.simulating.beats import Beats
 
-__all__ = ["ARRIVED", "ENDED", "RELEASED", "STARTED", "Engine", "Rules"]
+__all__ = ["ARRIVED", "BACK", "CHANGE", "ENDED", "LOST", "STOPPED", "RELEASED", "STARTED", "Engine", "Rules"]
 
 #: The most rounds of offers that a policy may let pass on purpose.
 _MOST_VAIN = 20_000
 
 #: What else happens at an instant, in this order, once tasks have ended; then come heartbeats.
-ARRIVAL, _CALL = range(WOKEN + 1, WOKEN + 3)
+CHANGE, ARRIVAL, _CALL = range(WOKEN + 1, WOKEN + 4)
 
 #: The kinds of which tasks wait: none, maps, reduces, both.
 _WAITING: tuple[tuple[int, ...], ...] = ((), (MAP,), (REDUCE,), (MAP, REDUCE))
 
-#: What the record of a run tells: a job arrived, a task started, ended, or was released.
-ARRIVED, STARTED, ENDED, RELEASED = range(4)
+#: What the record of a run tells: a job arrived, a task started, ended, was released, or waits again; a node was lost,
+#: or is back.
+ARRIVED, STARTED, ENDED, RELEASED, STOPPED, LOST, BACK = range(7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +56,15 @@ class Rules:
         The share of a job's maps that must have ended before its reduces are offered.
     until
         The microsecond after which nothing happens any more; None: to the end.
+    losses
+        Nodes that are lost, each with the microsecond of its loss and of its return.
     """
 
     heartbeat: int = 3 * MICRO
     one: bool = False
     slowstart: Fraction = Fraction(1, 20)
     until: int | None = None
+    losses: tuple[tuple[int, int, int], ...] = ()
 
 
 class Engine(Asked, Course):
@@ -87,7 +91,8 @@ class Engine(Asked, Course):
     reports
         Whether the service tells how far tasks are.
     record
-        What happened, in order: (microsecond, `ARRIVED`, `STARTED`, `ENDED` or `RELEASED`, job or task, node or -1).
+        What happened, in order: (microsecond, `ARRIVED`, `STARTED`, `ENDED`, `RELEASED`, `STOPPED`, `LOST` or `BACK`,
+        job, task or -1, node or -1).
     """
 
     def __init__(
@@ -214,7 +219,7 @@ class Engine(Asked, Course):
     def label(self, task: int) -> str:
         return str(self.known.problem.instance.workload.task_ids[task])
 
-    def _changed(self) -> None:
+    def changed(self) -> None:
         """Something happened that is no start: what was refused may be welcome now."""
         if self._refusals:
             self._refusals.clear()
@@ -244,7 +249,7 @@ class Engine(Asked, Course):
         node = self.node[task]
         event = self.known.finish(self._number_of[task])
         self.record.append((self.now, ENDED, task, node))
-        self._changed()
+        self.changed()
         if self.beats:
             self._open(kind, node)
         self.tell(event)
@@ -268,7 +273,7 @@ class Engine(Asked, Course):
         known = self.known
         # Never before it is there, also where it is not at a whole microsecond.
         events: list[Event] = known.move_to(max(self.now / MICRO, known.next_arrival))
-        self._changed()
+        self.changed()
         for event in events:
             self.record.append((self.now, ARRIVED, int(known.jobs[event.index]), -1))
             self.tell(event)
@@ -341,7 +346,10 @@ class Engine(Asked, Course):
 
         A reduce that waits for a map that has not started has no end by then, whoever says when it ends.
         """
-        return not any(what <= WOKEN for _, what, _ in self._heap)
+        # An end that has moved since, or of a task that was stopped, is none.
+        return self._wakes == NEVER and not any(
+            what == END and self._due[task] == time for time, what, task in self._heap
+        )
 
     def _offers(self) -> None:
         """Offer the slots of the node whose heartbeat it is; without heartbeats, those of all."""

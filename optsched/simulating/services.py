@@ -63,11 +63,18 @@ class Levels(Service):
         self._alike = (times == times[:, :1]).all(axis=1).tolist()
         self._starts, self._replicas = instance.replicas.starts.tolist(), instance.replicas.values.tolist()
         self._racks = instance.cluster.rack.tolist()
+        self._away: set[int] = set()
+
+    def node_changed(self, node: int, there: bool, now: int) -> Ends:
+        self._away ^= {node}
+        return ()
 
     def started(self, task: int, node: int, now: int) -> Ends:
         if self._alike[task]:
             return ((task, now + self._node[task]),)
         holders = self._replicas[self._starts[task] : self._starts[task + 1]]
+        if self._away:
+            holders = [holder for holder in holders if holder not in self._away]
         if node in holders:
             return ((task, now + self._node[task]),)
         rack = self._racks[node]

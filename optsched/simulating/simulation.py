@@ -20,7 +20,7 @@ from optsched.running.course import NEVER
 from optsched.running.service import Service
 from optsched.schedule import MICRO, Schedule, microseconds
 from optsched.simulating.beats import Beats
-from optsched.simulating.engine import ENDED, STARTED, Engine, Rules
+from optsched.simulating.engine import BACK, ENDED, LOST, STARTED, STOPPED, Engine, Rules
 from optsched.simulating.reporting import Reports
 
 if TYPE_CHECKING:
@@ -85,8 +85,9 @@ class Simulation:
         """What came of a run that has ended."""
         instance: Instance = engine.known.problem.instance
         schedule = Schedule.empty(len(instance.workload))
-        started = np.array([task for _, what, task, _ in engine.record if what == STARTED], dtype=np.int64)
         nodes, starts = (np.array(column, dtype=np.int64) for column in (engine.node, engine.start))
+        tasks = np.array([task for _, what, task, _ in engine.record if what == STARTED], dtype=np.int64)
+        started = np.unique(tasks[starts[tasks] < NEVER])
         return cls(
             instance=instance,
             policy=name,
@@ -158,9 +159,28 @@ class Simulation:
         return left
 
     @cached_property
-    def begun_before(self) -> Ints:
+    def attempts(self) -> pd.DataFrame:
+        """A row for each start in vain: its node was lost, or what the task had written there.
+
+        `task_id`, `job_id`, `kind`, `node`, `starting_time`, `finish_time` (missing where the task ran when the node
+        was lost) and `lost_time`. The schedule and the other frames have the last start of each task.
+        """
+        return self._table("attempts")
+
+    @cached_property
+    def ran_before(self) -> Ints:
         """The tasks that ran at the beginning."""
         return np.flatnonzero(self.instance.state.status == RUNNING)
+
+    @cached_property
+    def start_at_first(self) -> Ints:
+        """When each of these started, in microseconds."""
+        return microseconds(self.instance.state.start[self.ran_before])
+
+    @cached_property
+    def begun_before(self) -> Ints:
+        """The tasks that ran at the beginning, and were not stopped since."""
+        return np.setdiff1d(self.ran_before, self.record[self.record[:, 1] == STOPPED, 2])
 
     @cached_property
     def start_before(self) -> Ints:
@@ -227,6 +247,12 @@ class Simulation:
             "assign": "one" if rules.one else "all",
             "slowstart": float(rules.slowstart),
             "until": None if rules.until is None else rules.until / MICRO,
+            "losses": " ".join(
+                ":".join(
+                    [str(self.instance.cluster.node_ids[node]), *(f"{at / MICRO:g}" for at in times if at < NEVER)]
+                )
+                for node, *times in rules.losses
+            ),
             "tasks": int(np.count_nonzero(self.left)),
             "ended": int(np.count_nonzero(self.left & (self.end < NEVER))),
             "jobs": len(self.job_parts),
@@ -271,24 +297,34 @@ class Simulation:
         """The instance at a microsecond, once so many things of the record had happened."""
         instance, state, kind = self.instance, self.instance.state, self.instance.workload.kind
         when, what, task, at = self.record[:position].T
-        started, ended = what == STARTED, what == ENDED
         status, node, start = state.status.copy(), state.node.copy(), state.start.copy()
-        status[task[started]], node[task[started]], start[task[started]] = RUNNING, at[started], when[started] / MICRO
-        status[task[ended]] = FINISHED
+        # Of what happens to a task more than once the last counts.
+        of_task = (what == STARTED) | (what == ENDED) | (what == STOPPED)
+        status[task[of_task]] = np.select([what == STARTED, what == ENDED], [RUNNING, FINISHED], PENDING)[of_task]
+        moved = (what == STARTED) | (what == STOPPED)
+        node[task[moved]] = np.where(what == STARTED, at, NONE)[moved]
+        start[task[moved]] = np.where(what == STARTED, when / MICRO, np.nan)[moved]
+        there = np.ones(len(instance.cluster), dtype=bool)
+        changed = (what == LOST) | (what == BACK)
+        there[at[changed]] = (what == BACK)[changed]
+        if not there.all():
+            slots = (np.where(there, column, 0) for column in (instance.cluster.slots, instance.cluster.reduce_slots))
+            instance = instance.with_slots(*slots)
         idle = {}
-        for number, (name, slots) in enumerate((("idle_slots", "slots"), ("idle_reduce_slots", "reduce_slots"))):
-            of_kind = kind[task] == number
-            room = getattr(state, name) - np.bincount(at[started & of_kind], minlength=len(instance.cluster))
-            room += np.bincount(at[ended & of_kind], minlength=len(instance.cluster))
-            idle[name] = np.minimum(room, getattr(instance.cluster, slots))
+        for number, (name, slots_of) in enumerate((("idle_slots", "slots"), ("idle_reduce_slots", "reduce_slots"))):
+            counts = [
+                np.bincount(nodes[(kind == number) & (now == RUNNING)], minlength=len(there))
+                for nodes, now in ((state.node, state.status), (node, status))
+            ]
+            idle[name] = np.minimum(getattr(state, name) + counts[0] - counts[1], getattr(instance.cluster, slots_of))
         state = replace(state, status=status, node=node, start=start, time=time / MICRO, **idle)
         present = instance.with_state(self._with_reports(state, position, time))
         arrival, job = instance.workload.arrival, instance.workload.job
-        there = ~(arrival > present.time)
-        there[job[(status != PENDING) & (job >= 0)]] = True
-        if there.all():
+        come = ~(arrival > present.time)
+        come[job[(status != PENDING) & (job >= 0)]] = True
+        if come.all():
             return present
-        return present.taken(np.flatnonzero(np.append(there, True)[job]), np.flatnonzero(there))
+        return present.taken(np.flatnonzero(np.append(come, True)[job]), np.flatnonzero(come))
 
     def _with_reports(self, state: State, position: int, time: int) -> State:
         """The state with what nodes had reported of running tasks, where the service tells how far these are."""

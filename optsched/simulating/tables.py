@@ -12,17 +12,25 @@ from optsched.placement import NONE, Placement
 from optsched.problems.locality_counts import CLASSES, locality
 from optsched.running.course import NEVER
 from optsched.schedule import MICRO
-from optsched.simulating.engine import ARRIVED, ENDED, RELEASED, STARTED
+from optsched.simulating.engine import ARRIVED, BACK, ENDED, LOST, RELEASED, STARTED, STOPPED
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from optsched.simulating.simulation import Simulation
 
-__all__ = ["events_of", "jobs_of", "nodes_of", "tasks_of"]
+__all__ = ["attempts_of", "events_of", "jobs_of", "nodes_of", "tasks_of"]
 
 #: What happened, in words.
-WORDS = {ARRIVED: "job-arrived", STARTED: "task-started", ENDED: "task-finished", RELEASED: "task-released"}
+WORDS = {
+    ARRIVED: "job-arrived",
+    STARTED: "task-started",
+    ENDED: "task-finished",
+    RELEASED: "task-released",
+    STOPPED: "task-returned",
+    LOST: "node-lost",
+    BACK: "node-back",
+}
 
 
 def _seconds(units: Ints, known: Bools) -> Floats:
@@ -160,5 +168,35 @@ def events_of(run: Simulation) -> pd.DataFrame:
         "job": _named(workload.job_ids, job),
         "task": _named(workload.task_ids, np.where(of_job, -1, index)),
         "node": _named(run.instance.cluster.node_ids, node),
+    }
+    return pd.DataFrame(columns)
+
+
+def attempts_of(run: Simulation) -> pd.DataFrame:
+    """What ran in vain: each start that was followed by a loss of the node, or of what the task had written there."""
+    import pandas as pd
+
+    workload, begun = (
+        run.instance.workload,
+        dict(zip(run.ran_before.tolist(), run.start_at_first.tolist(), strict=True)),
+    )
+    ended: dict[int, int] = {}
+    rows = []
+    for when, what, task, node in run.record.tolist():
+        if what == STARTED:
+            begun[task] = when
+        elif what == ENDED:
+            ended[task] = when
+        elif what == STOPPED:
+            rows.append((task, node, begun[task], ended.pop(task, NEVER), when))
+    task, node, start, end, stop = np.array(rows, dtype=np.int64).reshape(-1, 5).T
+    columns = {
+        "task_id": workload.task_ids[task].astype(object),
+        "job_id": _named(workload.job_ids, workload.job[task]),
+        "kind": np.array(KINDS, dtype=object)[workload.kind[task]],
+        "node": _named(run.instance.cluster.node_ids, node),
+        "starting_time": start / MICRO,
+        "finish_time": _seconds(end, end < NEVER),
+        "lost_time": stop / MICRO,
     }
     return pd.DataFrame(columns)

@@ -128,6 +128,25 @@ def test_a_schedule_that_cannot_be_written_is_refused_first(day: Path, tmp_path:
     assert f"{path}: cannot be written: No such file or directory" in done.stderr
 
 
+def test_nodes_that_are_lost(day: Path, tmp_path: Path) -> None:
+    """Tests that losses are those of `simulate`, are in the record, and what is refused with them, each in a line."""
+    lost = ["--lose", "n1:5:20", "--lose", "n2:30"]
+    (record,) = json.loads(run("simulate", str(day), "--policy", "fair", *lost, "--format", "json").stdout)
+    own = simulate(load(day), "fair", losses=[("n1", 5, 20), ("n2", 30, None)])
+    assert record["losses"] == "n1:5:20 n2:30"
+    assert record["makespan"] == own.makespan
+    for given, told in (
+        (["--lose", "n1"], '--lose "n1": give NODE:S or NODE:S:S'),
+        (["--lose", "n1:x"], '--lose "n1:x": give NODE:S or NODE:S:S'),
+        (["--lose", "a:b:1:2"], 'losses: there is no node "a:b"'),
+        ([*lost, "--schedule", str(tmp_path / "s.json")], "--schedule is of runs that lose no node"),
+        ([*lost, "--service", "transfer"], "losses: Transfer keeps tasks that run"),
+    ):
+        done = run("simulate", str(day), "--policy", "fair", *given)
+        assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+        assert told in done.stderr
+
+
 def test_runs_that_do_not_end(day: Path) -> None:
     """Tests a note where a run was stopped as asked, and exit code 4 where nothing starts any more."""
     stopped = run("simulate", str(day), "--policy", "dl", "--until", "5")
