@@ -69,7 +69,8 @@ def decompose(
 ) -> None:
     """What a policy's gap over time is made of: placement, order of jobs, knowledge, and what nothing proves.
 
-    The policy runs over time as it is (A); with the nearest tasks of the same jobs (B); then the best order of jobs
+    The policy runs over time as it is (A); with the same numbers of tasks of each job at each instant, placed best (B);
+    then the best order of jobs
     that needs no knowledge (C), the best schedule found with all arrivals and times known (D), and the proved bound
     (E). Shown is what each of them changes, on average over the seeds; it may be negative, since a decision that is
     best when it is taken need not belong to a best run.

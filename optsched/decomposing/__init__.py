@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 from optsched.brief import brief
 from optsched.deadline import check
 from optsched.decomposing.policies import ORDERS, InOrder, Nearest
+from optsched.decomposing.together import Together
 from optsched.errors import UsageError
 from optsched.heuristics import AnyHeuristic
 from optsched.problems.base import expect_problem
 from optsched.problems.schedules import ScheduleProblem
 from optsched.results import Number, Proof
 from optsched.routes import solve
+from optsched.running.base import Policy
 from optsched.simulating import Levels, policy_of, simulate
 from optsched.solvers.profiles import Profile
 
@@ -48,7 +50,8 @@ class Replays:
     as_is
         A: the policy as it is.
     nearest
-        B: at each offer as many tasks of each job as the policy starts there, but those to which the node is nearest.
+        B: at each instant as many tasks of each job as the policy starts then, on the slots that it uses, but those
+        that take the least more than at their best, altogether.
     any_order
         C: the best of B and of plain orders of jobs, with the nearest tasks.
     order
@@ -137,9 +140,10 @@ def decompose(
 ) -> Decomposition:
     """Measure what a policy's gap over time is made of, by replays of the same instance.
 
-    Each replay grants more than the one before: A nothing; B the nearest tasks, for the same number of tasks of each
-    job at each offer; C any order of jobs that looks at no future; D all arrivals and times; E is the proved bound. The
-    replays of one seed have the same heartbeats. C and D are the best that was found, and no bounds.
+    Each replay grants more than the one before: A nothing; B the best placement of each instant, for the same number
+    of tasks of each job on the same slots; C any order of jobs that looks at no future; D all arrivals and times; E is
+    the proved bound. The replays of one seed have the same heartbeats. C and D are the best that was found, and no
+    bounds.
 
     Parameters
     ----------
@@ -212,11 +216,16 @@ class _Replay:
         """A, B and C with one seed."""
         problem = self._problem
         as_is = self._value(policy, seed, **parameters)
-        nearest = self._value(Nearest(problem, policy_of(policy, problem.instance, parameters)[1]), seed)
+        nearest = self._value(self._granted(policy_of(policy, problem.instance, parameters)[1]), seed)
         tried = {order: self._value(InOrder(problem, order), seed) for order in ORDERS}
         tried = {"policy": nearest, **tried}
         order = min(tried, key=lambda name: tried[name])
         return Replays(seed, as_is, nearest, tried[order], order)
+
+    def _granted(self, policy: Policy) -> Policy:
+        """A policy with the tasks of the same jobs that are placed best at each instant."""
+        # At a heartbeat one node alone is offered: the nearest tasks are the best ones then.
+        return Nearest(self._problem, policy) if self._heartbeat else Together(self._problem, policy)
 
     def _value(self, policy: Any, seed: int, **parameters: Any) -> Number:
         problem = self._problem

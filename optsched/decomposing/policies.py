@@ -13,17 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from optsched.instance import FINISHED, KINDS, PENDING, RUNNING
+from optsched.arrays import grouped
+from optsched.instance import FINISHED, KINDS, PENDING, RUNNING, Shuffle
 from optsched.problems.schedules import ScheduleProblem
 from optsched.running.base import Event, Offer, Policy, View
 
-__all__ = ["ORDERS", "InOrder", "Nearest"]
+__all__ = ["ORDERS", "InOrder", "Nearest", "Waiting"]
 
 #: Of a heap that holds all tasks of a job.
 _ANYWHERE = -1
 
 
-class _Waiting:
+class Waiting:
     """The waiting tasks of each job, by how much longer than at its best each would take on a node.
 
     Tasks are numbers of the view. A heap of each job, kind and place (a node, a rack, anywhere) has the tasks with data
@@ -61,13 +62,24 @@ class _Waiting:
         task = self._task[number]
         if task not in self._excess:  # nobody may start it
             return
+        for place, level in self.places(number).items():
+            heap = self._heaps.setdefault((self.job[number], self.kind[number], place), [])
+            heapq.heappush(heap, (level, number))
+
+    def places(self, number: int) -> dict[int, int]:
+        """Where a task has data, a node, its rack, and anywhere, each with how much longer it takes there."""
+        task = self._task[number]
+        if task not in self._excess:
+            return {}
         near, rack, far = self._excess[task]
         holders = self._replicas[task].tolist()
         racks = {self._nodes + self._rack[holder] for holder in holders if self._rack[holder] >= 0}
-        for level, places in ((near, holders), (rack, racks), (far, (_ANYWHERE,))):
-            for place in places:
-                heap = self._heaps.setdefault((self.job[number], self.kind[number], place), [])
-                heapq.heappush(heap, (level, number))
+        return {**dict.fromkeys(holders, near), **dict.fromkeys(racks, rack), _ANYWHERE: far}
+
+    def around(self, node: int) -> list[int]:
+        """The places of `places` that a node belongs to."""
+        rack = self._rack[node]
+        return [node, *([self._nodes + rack] if rack >= 0 else []), _ANYWHERE]
 
     def notify(self, event: Event, view: View) -> None:
         """Follow what happens."""
@@ -80,10 +92,9 @@ class _Waiting:
         """The waiting task of a job that takes the least more than at its best on a node, and by how much more that is
         as far as places tell; None where none waits.
         """
-        rack = self._rack[node]
         found = []
-        for place in (node, self._nodes + rack if rack >= 0 else None, _ANYWHERE):
-            heap = self._heaps.get((job, kind, place), []) if place is not None else []
+        for place in self.around(node):
+            heap = self._heaps.get((job, kind, place), [])
             while heap and not waits(heap[0][1]):
                 heapq.heappop(heap)
             found += heap[:1]
@@ -135,7 +146,7 @@ class Nearest(Policy):
         return int(getattr(self._other, "waits_rounds", 0))
 
     def start(self, view: View, rng: np.random.Generator) -> None:
-        self._waiting = _Waiting(self._problem, view)
+        self._waiting = Waiting(self._problem, view)
         #: The task that the other policy takes each task for, and the other way round.
         self._taken_for: list[int] = []
         self._stands_for: list[int] = []
@@ -156,7 +167,8 @@ class Nearest(Policy):
             task = event.index
             event = replace(event, index=self._taken_for[task])
             for name, column in self._columns.items():
-                column[event.index] = getattr(view, name)[task]
+                self._follow(name, column, event.index, getattr(view, name)[task])
+            self._tell_sizes(event.index)
         if (notify := getattr(self._other, "notify", None)) is not None:
             notify(event, self._seen)
 
@@ -174,6 +186,10 @@ class Nearest(Policy):
             chosen.append(task)
         return chosen
 
+    def _follow(self, name: str, column: np.ndarray, task: int, now: Any) -> None:
+        """Show the other policy what has become of a task."""
+        column[task] = now
+
     def _exchange(self, one: int, other: int) -> None:
         """From now on the other policy takes each of two waiting tasks of a job for the other one."""
         taken = self._taken_for
@@ -189,7 +205,25 @@ class Nearest(Policy):
         windows = {name: column.view() for name, column in self._columns.items()}
         for window in windows.values():
             window.setflags(write=False)
-        self._seen = replace(view, **windows)
+        self._seen = replace(view, **windows, shuffle=self._sizes_seen(view))
+
+    def _sizes_seen(self, view: View) -> Shuffle | None:
+        """What the other policy sees of the shuffle: the true sizes of what has finished, as it takes tasks."""
+        self._true, self._sent = view.true_shuffle, {}
+        if self._true is None:
+            return None
+        self._sent = dict(grouped(self._true.map))
+        self._sizes = np.where(self._columns["status"][self._true.map] == FINISHED, self._true.size, np.nan)
+        window = self._sizes.view()
+        window.setflags(write=False)
+        return replace(self._true, size=window)
+
+    def _tell_sizes(self, task: int) -> None:
+        """A task has finished, or waits again."""
+        entries = self._sent.get(task)
+        if entries is not None and self._true is not None:
+            done = self._columns["status"][task] == FINISHED
+            self._sizes[entries] = self._true.size[entries] if done else np.nan
 
 
 def _numbers(answer: Any) -> list[int]:
@@ -221,7 +255,7 @@ class InOrder(Policy):
         self._problem, self._order = problem, ORDERS[order]
 
     def start(self, view: View, rng: np.random.Generator) -> None:
-        self._waiting = _Waiting(self._problem, view)
+        self._waiting = Waiting(self._problem, view)
         self._status: list[int] = []
         self._counts: dict[int, Counter[int]] = {}
         self._jobs_with: tuple[set[int], ...] = tuple(set() for _ in KINDS)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from schedule_drawn import document
+from timed_workloads import arriving
 
 from optsched.decomposing.policies import ORDERS, InOrder, Nearest
 from optsched.heuristics import heuristic
@@ -119,3 +120,15 @@ def test_every_run_is_feasible(order: str) -> None:
             )
             assert run.unfinished == ""
             assert problem.violations(run.schedule) == []
+
+
+@pytest.mark.parametrize(("name", "seed"), [("probabilistic", 5), ("least-cost", 4), ("coupling", 5)])
+def test_nearest_of_policies_that_look_at_the_shuffle(name: str, seed: int) -> None:
+    """Tests policies that weigh what maps send: of a map taken for another the sizes are known once it ends."""
+    problem = Makespan(arriving(seed, nodes=3, tasks=9, reduces=3))
+    entry = heuristic(name)
+    assert entry.policy is not None
+    policy = entry.policy(**values_in_force(entry, {}))
+    run = simulate(problem.instance, Nearest(problem, policy), heartbeat=1, seed=seed)
+    assert run.unfinished == ""
+    assert problem.violations(run.schedule) == []

@@ -1,0 +1,281 @@
+"""Another policy's choice of how many tasks of which job start at an instant, placed at the least time altogether.
+
+Where slots are offered as soon as they are free, many nodes are offered at one instant. The other policy answers all of
+these offers first, in a world of its own; then its maps are placed anew over the slots that it used.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from optsched.decomposing.policies import Nearest, Waiting
+from optsched.instance import KINDS, MAP, PENDING, RUNNING, Ints
+from optsched.placement import NONE
+from optsched.problems.schedules import ScheduleProblem
+from optsched.running.base import Event, Offer, Policy, View
+from optsched.running.driver import Asked
+from optsched.solvers.networks import min_cost_flow
+
+__all__ = ["Together", "placed_together"]
+
+#: Sums of costs stay below this in the network.
+_EXACT = 2**52
+
+
+class Together(Nearest):
+    """Another policy's numbers of tasks of each job at each instant, placed at the least time altogether.
+
+    The other policy does not learn of that, nor where its maps really run: jobs may have changed places. Reduces stay
+    where it starts them, since they take the same time anywhere.
+
+    Parameters
+    ----------
+    problem
+        Tells how long tasks take.
+    other
+        The other policy.
+
+    Examples
+    --------
+    >>> from optsched.decomposing.policies import InOrder
+    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.problems.makespan import Makespan
+    >>> from optsched.simulating import simulate
+    >>> workload = Workload(["t1", "t2"], job=[0, 0], job_ids=["j"], replicas=Ragged.from_rows([[0, 1], [0]]),
+    ...                     times=[[1, 5, 5]] * 2)
+    >>> problem = Makespan(Instance(Cluster(["a", "b"]), workload))
+    >>> run = simulate(problem.instance, Together(problem, InOrder(problem, "arrival")), heartbeat=0)
+    >>> run.schedule.nodes.tolist()
+    [1, 0]
+    """
+
+    def __init__(self, problem: ScheduleProblem, other: Policy) -> None:
+        super().__init__(problem, other)
+        # A node is offered once a round, and what it gets is told at once.
+        self.fills_nodes = True
+
+    def start(self, view: View, rng: np.random.Generator) -> None:
+        (order,) = rng.spawn(1)
+        self._free = {kind: view.free_slots(kind).copy() for kind in KINDS}
+        super().start(view, rng)
+        self._present = _Present(self)
+        self._asked = _Asked(self._other, self._present, order, ())
+        self._plan: dict[tuple[str, int], list[int]] = {}
+        #: The kinds and nodes that got nothing more in this round; whether nothing is asked until it is over.
+        self._declined: set[tuple[str, int]] = set()
+        self._settled, self._planned = False, (-1.0, -1)
+
+    def refuses(self, kind: str, view: View) -> Any:
+        return None  # the other policy is asked when all of an instant is
+
+    def notify(self, event: Event, view: View) -> None:
+        if event.what != "task-started":  # it knows
+            self._sync(view)
+            super().notify(event, view)
+            self._declined.clear()
+            self._settled = False
+            self._planned = (-1.0, -1)
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        key = (offer.kind, offer.node)
+        if key in self._declined:  # a round of offers is over
+            self._declined.clear()
+            if not self._settled:
+                self._planned = (-1.0, -1)
+            self._settled = False
+        if self._planned[0] != offer.time:
+            self._planned = (offer.time, 0)
+            self._settled = self._decide(offer.time, view)
+        tasks = self._plan.pop(key, [])
+        if not tasks:
+            self._declined.add(key)
+        return tasks
+
+    def _sync(self, view: View) -> None:
+        for kind, free in self._free.items():
+            free[:] = view.free_slots(kind)
+
+    def _follow(self, name: str, column: np.ndarray, task: int, now: Any) -> None:
+        if name != "node" or now == NONE:  # else it is where the other policy started it
+            column[task] = now
+
+    def _learn(self, view: View) -> None:
+        nodes = self._columns["node"] if self._taken_for else np.zeros(0, dtype=np.int64)
+        super()._learn(view)
+        self._columns["node"][: len(nodes)] = nodes
+        maps, reduces = (self._free[kind].view() for kind in KINDS)
+        for window in (maps, reduces):
+            window.setflags(write=False)
+        self._seen = replace(self._seen, free_map_slots=maps, free_reduce_slots=reduces)
+
+    def _decide(self, time: float, view: View) -> bool:
+        """Let the other policy answer all offers of an instant, and place its maps; whether it started anything."""
+        self._sync(view)
+        present, started = self._present, self._asked.started
+        present.begin(time)
+        started.clear()
+        while sum(self._asked.go_round(kind)[0] for kind in KINDS if present.waiting[kind]):
+            pass
+        self._plan = {}
+        maps = [(task, node) for task, node in started if self._waiting.kind[task] == MAP]
+        for task, node in started:
+            if self._waiting.kind[task] != MAP:
+                self._put(self._stands_for[task], node)
+        where = placed_together(
+            self._waiting,
+            np.flatnonzero((view.status == PENDING) & (view.workload.kind == MAP)),
+            Counter(node for _, node in maps),
+            Counter(self._waiting.job[task] for task, _ in maps),
+        )
+        self._take_over(maps, where)
+        return bool(started)
+
+    def _take_over(self, maps: Sequence[tuple[int, int]], where: Mapping[int, int]) -> None:
+        """Let each map that the other policy started be one of its job, on the same node where there is one there."""
+        job = self._waiting.job
+        places: dict[int, list[tuple[int, int]]] = {}
+        for own, node in where.items():
+            places.setdefault(job[own], []).append((node, own))
+            self._put(own, node)
+        moved = []
+        for task, node in maps:
+            same = next((place for place in places[job[task]] if place[0] == node), None)
+            if same is None:
+                moved.append(task)
+                continue
+            places[job[task]].remove(same)
+            self._exchange(self._stands_for[task], same[1])
+        for task in moved:
+            self._exchange(self._stands_for[task], places[job[task]].pop()[1])
+
+    def _put(self, task: int, node: int) -> None:
+        self._plan.setdefault((KINDS[self._waiting.kind[task]], node), []).append(task)
+
+
+class _Asked(Asked):
+    """The other policy, asked in its own world; what it starts is noted."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.started: list[tuple[int, int]] = []
+
+    def begun(self, task: int, node: int) -> None:
+        self.started.append((task, node))
+
+
+class _Present:
+    """What is known in the world of the other policy: as the driver's `Known`, for offers of one instant."""
+
+    def __init__(self, owner: Together) -> None:
+        self._owner = owner
+        self.problem, self.time = owner._problem, 0.0
+        self.free = owner._free
+        self.room: dict[str, list[int]] = {}
+        self.waiting: dict[str, int] = {}
+
+    @property
+    def view(self) -> View:
+        return self._owner._seen
+
+    def begin(self, time: float) -> None:
+        """An instant begins."""
+        self.time = time
+        self.room.update({kind: free.tolist() for kind, free in self.free.items()})
+        self.waiting.update({kind: len(self.view.pending_of(kind)) for kind in KINDS})
+
+    def waits(self, task: int, kind: int) -> bool:
+        status = self.view.status
+        return 0 <= task < len(status) and status[task] == PENDING and self._owner._waiting.kind[task] == kind
+
+    def label(self, task: int) -> str:
+        known = 0 <= task < len(self.view.status)
+        return f'task "{self.view.workload.task_ids[task]}"' if known else f"{task}, no task of the view"
+
+    def start(self, task: int, node: int) -> Event:
+        kind, columns = KINDS[self._owner._waiting.kind[task]], self._owner._columns
+        columns["status"][task], columns["node"][task] = RUNNING, node
+        self.waiting[kind] -= 1
+        self.room[kind][node] -= 1
+        self.free[kind][node] = self.room[kind][node]
+        return Event(self.time, "task-started", task)
+
+
+def placed_together(
+    waiting: Waiting, tasks: Ints, slots: Mapping[int, int], counts: Mapping[int, int]
+) -> dict[int, int]:
+    """A node for as many waiting maps of each job as `counts` says, on all `slots`, at the least time altogether.
+
+    Counted is how much longer than at its best each map takes. It is a minimum-cost flow from the nodes through what
+    is near them (itself, its rack, anywhere) to maps, and from these to their jobs. Of the maps of a job with data at a
+    place only as many as start can be of use there, those that take the least more.
+
+    Parameters
+    ----------
+    waiting
+        Tells jobs, data and times.
+    tasks
+        The maps that wait (numbers of the view).
+    slots, counts
+        How many start on each node, and of each job: as many altogether.
+    """
+    near = {task: waiting.places(task) for task in tasks.tolist() if waiting.job[task] in counts}
+    offers: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for task, places in near.items():
+        for place, excess in places.items():
+            offers.setdefault((waiting.job[task], place), []).append((excess, task))
+    network = _Network()
+    for node, count in slots.items():
+        network.supply[("node", node)] = count
+        for place in waiting.around(node):
+            network.arc(("node", node), ("place", place), count, 0)
+    used = {place for node in slots for place in waiting.around(node)}
+    chosen: set[int] = set()
+    for (job, place), found in offers.items():
+        if place in used:
+            for excess, task in sorted(found)[: counts[job]]:
+                network.arc(("place", place), ("map", task), 1, excess)
+                chosen.add(task)
+    for task in sorted(chosen):
+        network.arc(("map", task), ("job", waiting.job[task]), 1, 0)
+    for job, count in counts.items():
+        network.supply[("job", job)] = -count
+    return network.paths()
+
+
+class _Network:
+    """A network of named nodes in which slots flow to jobs."""
+
+    def __init__(self) -> None:
+        self.supply: dict[tuple[str, int], int] = {}
+        self._arcs: list[tuple[tuple[str, int], tuple[str, int], int, int]] = []
+
+    def arc(self, tail: tuple[str, int], head: tuple[str, int], capacity: int, cost: int) -> None:
+        """Add one."""
+        self._arcs.append((tail, head, capacity, cost))
+
+    def paths(self) -> dict[int, int]:
+        """The node from which each map that is used gets its slot, at the least cost."""
+        if not self._arcs:
+            return {}
+        names = {name: at for at, name in enumerate(dict.fromkeys(end for arc in self._arcs for end in arc[:2]))}
+        rows = [(names[tail], names[head], capacity, cost) for tail, head, capacity, cost in self._arcs]
+        tail, head, capacity, cost = np.array(rows, dtype=np.int64).T
+        supply = np.zeros(len(names), dtype=np.int64)
+        for name, amount in self.supply.items():
+            supply[names[name]] = amount
+        cost //= 1 + int(cost.max()) * (len(names) + 1) // _EXACT
+        found = min_cost_flow(tail, head, np.zeros_like(tail), capacity, cost, supply)
+        assert found.flow is not None, found.status
+        at: dict[int, list[int]] = {}
+        where: dict[int, int] = {}
+        for (start, end, _, _), amount in zip(self._arcs, found.flow.tolist(), strict=True):
+            if start[0] == "node":
+                at.setdefault(end[1], []).extend([start[1]] * amount)
+            elif start[0] == "place" and amount:
+                where[end[1]] = at[start[1]].pop()
+        return where
