@@ -20,6 +20,7 @@ from optsched.results import Limit, Number
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
+    from rich.progress import ProgressColumn
 
     from optsched.gaps import GapReport
     from optsched.problems.base import TaskProblem
@@ -500,8 +501,27 @@ def progress(stream: TextIO, total: int | None = None) -> Iterator[Progress]:
 
     counted = [BarColumn(), MofNCompleteColumn()] if total is not None else []
     columns = [SpinnerColumn(), TextColumn("{task.description}", markup=False), *counted, TimeElapsedColumn()]
+    if total is not None:
+        columns.append(_time_left())
     with RichProgress(*columns, console=Console(file=stream), transient=True) as bar:
         yield _Bar(bar, total)
+
+
+def _time_left() -> ProgressColumn:
+    """A column with the time that is left, if the steps to come take as long as those that are done."""
+    from rich.progress import ProgressColumn, Task
+    from rich.text import Text
+
+    class TimeLeft(ProgressColumn):
+        max_refresh = 0.5
+
+        def render(self, task: Task) -> Text:
+            if not task.completed or task.total is None or task.elapsed is None:
+                return Text("")
+            left = task.elapsed * (task.total - task.completed) / task.completed
+            return Text(f"about {max(1, round(left))} s left" if left < 120 else f"about {round(left / 60)} min left")
+
+    return TimeLeft()
 
 
 class _Bar(Progress):

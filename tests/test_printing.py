@@ -9,12 +9,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from rich.console import Console
+from rich.progress import Progress as RichProgress
 
 from optsched.gaps import GapReport, Reference, gap
 from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.printing import (
     Lines,
     Table,
+    _time_left,
     gap_lines,
     gap_table,
     interval,
@@ -243,6 +246,20 @@ def test_wave_column() -> None:
     """Tests that with waves a column tells which one, or all."""
     rows = cells(gap_table([("mine", report(Lsap(instance()), ["a", "a"]))], waves=True))
     assert rows[0]["wave"] == "all"
+
+
+def test_time_that_is_left() -> None:
+    """Tests that nothing is estimated before the first step is done, and then that the others take as long."""
+    clock = [0.0]
+    bar = RichProgress(get_time=lambda: clock[0], console=Console(file=io.StringIO()))
+    bar.add_task("", total=5)
+    (task,), column = bar.tasks, _time_left()
+    told = []
+    for now, done in ((10, 0), (20, 1), (30, 4), (2000, 1)):
+        clock[0] = now
+        bar.update(task.id, completed=done)
+        told.append(str(column.render(task)))
+    assert told == ["", "about 80 s left", "about 8 s left", "about 133 min left"]
 
 
 def test_progress_on_a_terminal_only() -> None:

@@ -90,8 +90,7 @@ def decompose(
     posed, notes = pose(instance, problem_name, params)
     limit = arguments.DEFAULT_LIMIT if time_limit is None else time_limit
     with nullcontext() if target is None else replacing(target) as file:
-        with progress(sys.stderr) as step, redirect_stdout(sys.stderr):
-            step(f"{posed.instance.name} {posed.name}")
+        with progress(sys.stderr, repeats + 1) as step, redirect_stdout(sys.stderr):
             found = decomposition_of(
                 posed,  # type: ignore[arg-type]
                 policy,
@@ -100,6 +99,7 @@ def decompose(
                 assign=assign,
                 time_limit=limit,
                 profile=profile,
+                step=lambda told: step(f"{posed.instance.name} {posed.name}: {told}"),
                 **values,
             )
         if file is not None and target is not None:

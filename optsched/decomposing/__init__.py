@@ -6,7 +6,7 @@ signed: a decision that is best where it was taken need not belong to a best run
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -136,6 +136,7 @@ def decompose(
     assign: str = "all",
     time_limit: float | None = None,
     profile: str | Profile = "exact",
+    step: Callable[[str], None] | None = None,
     **parameters: Any,
 ) -> Decomposition:
     """Measure what a policy's gap over time is made of, by replays of the same instance.
@@ -157,6 +158,8 @@ def decompose(
         As in `optsched.simulate`.
     time_limit, profile
         As in `optsched.solve`, for D and E.
+    step
+        Told what comes next: each seed, and the search for D and E.
     **parameters
         The policy's own.
 
@@ -187,11 +190,15 @@ def decompose(
     name = policy_of(policy, problem.instance, parameters)[0]
     runs, best = [], None
     for seed in given:
+        if step is not None:
+            step(f"seed {seed}")
         values = replay.of_seed(policy, seed, parameters)
         runs.append(values)
         best = values.any_order if best is None else min(best, values.any_order)
         best = min(best, values.as_is)
         check()
+    if step is not None:
+        step("the best schedule")
     solution = solve(problem, profile, time_limit=time_limit)
     assert best is not None
     known = best if solution.objective is None else min(best, solution.objective[0])

@@ -93,3 +93,10 @@ def test_what_is_refused() -> None:
         decompose(Makespan(two_jobs()), "fair", [])
     with pytest.raises(HeuristicFailed, match="Idle"):
         decompose(Makespan(two_jobs()), Idle, [0])
+
+
+def test_steps_are_told() -> None:
+    """Tests that each seed is told before it runs, and the search for the best schedule after them."""
+    told: list[str] = []
+    decompose(Makespan(crossed()), "dl", seeds=[3, 5], heartbeat=0, step=told.append)
+    assert told == ["seed 3", "seed 5", "the best schedule"]
