@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from optsched.errors import Fault, MissingField, UsageError
 from optsched.instance import FINISHED, MAP, PENDING, Floats, Instance, Ints
+from optsched.parts import HOPS
 from optsched.problems.base import choice, number
 from optsched.problems.distances import distances, nested_areas
 from optsched.schedule import MICRO, microseconds
 from optsched.simulating.services import Ends, Progress, Service, place_of
 from optsched.simulating.shuffling import Shuffling, unplaced
 
-__all__ = ["Transfer"]
+__all__ = ["Transfer", "by_levels"]
 
 #: Sums of shares of whole microseconds are this near to what they are.
 _ROUNDED = 1e-3
@@ -160,6 +162,52 @@ class Transfer(Service):
             sent.values,
             self._shuffling.size[sent.values] * emitted[sent.row_of],
         )
+
+
+def by_levels(instance: Instance, scale: float | str = 1) -> Instance:
+    """The instance with what maps take under `Transfer` as their times by locality, which problems over time know.
+
+    Each map gets `times`: what it computes, and for each MB the distance to a node with its block, in its rack, and
+    beyond. So `makespan` and `job-times` let it end when a run under `Transfer` does. A reduce gets what it computes
+    alone: its copying is no matter of the node that it is on, but of where the maps ran. A run under `Transfer` ends it
+    no sooner than the problems do, and their bounds hold for such runs too.
+
+    Parameters
+    ----------
+    instance
+        With a topology of `hops` that do not shorten with distance, and sizes and durations.
+    scale
+        Seconds that a MB takes over a distance of 1.
+
+    Raises
+    ------
+    UsageError
+        If distances are not those of node, rack and beyond, or the scale is out of its range.
+    MissingField
+        If the instance lacks what `Transfer` needs.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Ragged, Topology, Workload
+    >>> cluster = Cluster(["a", "b"], topology=Topology("hops", hops={"node": 0, "rack": 2, "off_rack": 4}))
+    >>> workload = Workload(["m"], size=[100], duration=[10], replicas=Ragged.from_rows([[0]]))
+    >>> by_levels(Instance(cluster, workload), scale=0.004).workload.times.tolist()
+    [[10.0, 10.8, 11.6]]
+    """
+    service = Transfer(scale)
+    service.prepare(instance)
+    topology = instance.cluster.topology
+    hops = None if topology is None else topology.hops
+    away = [] if hops is None else [hops[level] for level in HOPS]
+    if not away or sorted(away) != away:
+        told = "distances are not those of node, rack and beyond"
+        raise UsageError(f"{place_of(instance, 'transfer')}: {told}: give hops, none shorter than a nearer one")
+    workload = instance.workload
+    reads = np.nan_to_num(workload.size) * ((workload.kind == MAP) & (instance.replicas.lengths > 0))
+    units = np.rint(reads[:, None] * np.array(away) * service.scale * MICRO).astype(np.int64)
+    computes = microseconds(np.nan_to_num(_computing(instance)))
+    known = np.where(np.isnan(_computing(instance))[:, None], np.nan, (computes[:, None] + units) / MICRO)
+    return replace(instance, workload=replace(workload, times=known))
 
 
 def _computing(instance: Instance) -> Floats:

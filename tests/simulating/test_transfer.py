@@ -17,10 +17,12 @@ from optsched.errors import MissingField, UsageError
 from optsched.instance import FINISHED, RUNNING, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
 from optsched.instances.generate import generate
 from optsched.problems.distances import distances
+from optsched.problems.job_times import JobTimes
+from optsched.problems.makespan import Makespan
 from optsched.running.base import Offer, Policy, View
 from optsched.schedule import MICRO
 from optsched.simulating import simulate
-from optsched.simulating.transfer import Transfer, _copied_as_emitted, _copied_as_ended
+from optsched.simulating.transfer import Transfer, _copied_as_emitted, _copied_as_ended, by_levels
 
 #: Shen et al. 2016, II-B.2: the distances of four nodes, and what two maps send to two reduces.
 H = [[0, 4, 2, 8], [4, 0, 10, 4], [2, 10, 0, 6], [8, 4, 6, 0]]
@@ -272,3 +274,32 @@ def test_a_batch_of_shen_runs() -> None:
         last = np.zeros(10, dtype=np.int64)
         np.maximum.at(last, workload.job[maps], run.end[maps])
         assert (run.end[~maps] >= last[workload.job[~maps]] + 5 * MICRO).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_times_by_levels(seed: int) -> None:
+    """Tests that maps end in the problems as in a run under transfer, reduces no later, and bounds hold for the run."""
+    drawn = generate("shen-run", seed, batch=1 + seed % 3, divide=40, racks=3, nodes=6)
+    assert isinstance(drawn, Instance)
+    arrival = np.random.default_rng(seed).integers(0, 30, len(drawn.workload.job_ids))
+    instance = replace(drawn, workload=replace(drawn.workload, arrival=arrival.astype(float)))
+    run = simulate(instance, "rand", Transfer(scale=0.0037), seed=seed)
+    assert run.unfinished == ""
+    assert min(run.locality.values()) > 0
+    for kind in (Makespan, JobTimes):
+        problem = kind(by_levels(instance, 0.0037))
+        ends, is_map = problem.ends(run.schedule), instance.workload.kind == 0
+        assert ends[is_map].tolist() == run.end[is_map].tolist()
+        assert (ends <= run.end).all()
+        worth = run.job_times.sum() / MICRO if kind is JobTimes else run.makespan
+        assert all(bound.value <= worth for bound in problem.cheap_bounds())
+
+
+def test_times_that_levels_cannot_tell() -> None:
+    """Tests that distances of a matrix, and hops that shorten, are refused."""
+    with pytest.raises(UsageError, match="transfer: distances are not those of node, rack and beyond: give hops"):
+        by_levels(example())
+    shorter = Topology("hops", hops={"node": 3, "rack": 2, "off_rack": 4})
+    workload = Workload(["m"], size=[1], duration=[1], replicas=Ragged.from_rows([[0]]))
+    with pytest.raises(UsageError, match="none shorter than a nearer one"):
+        by_levels(Instance(Cluster(["a", "b"], topology=shorter), workload))
