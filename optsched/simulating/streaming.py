@@ -37,7 +37,7 @@ from optsched.simulating.stage import Stage
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Streamed", "portions", "simulate_stream"]
+__all__ = ["Streamed", "joined", "portions", "simulate_stream"]
 
 #: Called with a frame of rows that are complete.
 Told = Callable[["pd.DataFrame"], Any]
@@ -331,6 +331,22 @@ def portions(instance: Instance, jobs: int) -> Iterator[Instance]:
         place[chosen] = np.arange(len(chosen))
         tasks = np.flatnonzero(place[workload.job] < len(order))
         yield instance.taken(tasks[np.argsort(place[workload.job[tasks]], kind="stable")], chosen)
+
+
+def joined(parts: Iterable[Instance]) -> Instance:
+    """The portions as one instance: the workload that `simulate_stream` runs, held whole.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster
+    >>> workload = Workload(["t", "u"], job=[0, 1], job_ids=["a", "b"], arrival=[3, 5], duration=[1, 2])
+    >>> joined(portions(Instance(Cluster(["a"]), workload), 1)).workload.duration.tolist()
+    [1.0, 2.0]
+    """
+    first, *others = _in_order(parts)
+    for part in others:
+        first = _joined(first, part, first.time)
+    return first
 
 
 def _in_order(parts: Iterable[Instance]) -> Iterator[Instance]:
