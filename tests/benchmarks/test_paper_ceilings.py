@@ -13,8 +13,12 @@ import numpy as np
 import pytest
 
 from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.instances.files import load
 from optsched.instances.generate import generate
-from optsched.schedule import MICRO
+from optsched.problems import JobTimes
+from optsched.problems.locality_counts import locality
+from optsched.routes import solve
+from optsched.schedule import MICRO, Schedule
 from optsched.simulating import Levels, simulate
 from optsched.simulating.rates import Rates
 
@@ -59,6 +63,19 @@ def test_job_times_are_not_capped_by_shares_of_tasks(study: ModuleType) -> None:
     assert apart.sum() == together.sum()
     mean = [np.maximum.reduceat(times, np.arange(0, 20, 2)).mean() for times in (apart, together)]
     assert 1 - mean[1] / mean[0] > study.locality_cap("fair") / 100
+
+
+def test_two_schedules_with_as_many_maps_on_their_data() -> None:
+    """Tests the instance of the library: 30 s and 25 s, the optimum, with two of the four maps off their data."""
+    problem = JobTimes(load(ROOT / "instances" / "papers" / "pna-job-times.json"))
+    values = []
+    for nodes in ([0, 2, 1, 3], [0, 1, 2, 3]):
+        held = Schedule(np.array(nodes), np.zeros(4, dtype=np.int64))
+        assert not problem.violations(held)
+        assert np.count_nonzero(locality(problem.instance, held.placement)) == 2
+        values.append(problem.evaluate(held))
+    assert values == [(30,), (25,)]
+    assert solve(problem).objective == (25,)
 
 
 def test_maps_that_were_slow_on_their_data(study: ModuleType) -> None:
