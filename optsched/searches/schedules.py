@@ -53,8 +53,11 @@ _LISTED = 100_000
 #: A limit of cases is so far from what is proved towards the best schedule; their programs have so many starts in all.
 _SHARE, _STARTS = Fraction(1, 4), 8_000_000
 
-#: Programs over nodes have so many variables at most, and so many are posed.
-_VARIABLES, _PROGRAMS = 8_000, 25
+#: Of more tasks no program over nodes is posed; a tree is to find schedules first, by so many starts.
+_SMALL, _DIVES = 500, 1_500_000
+
+#: For so many ends of jobs schedules are looked for; programs over nodes have so many variables at most.
+_ENDS, _VARIABLES = 25, 8_000
 
 #: So many orders are tried at random from the end on.
 _NOISY = 200
@@ -288,31 +291,41 @@ class ScheduleSearch:
             self._prove(prices_certificate(problem, search.best))
 
     def _by_cases(self) -> None:
-        """A tree of cases by jobs' ends for one limit after another, up to what the best schedule costs."""
-        problem, starts = self.problem, _STARTS
+        """Trees of cases by jobs' ends, for one limit after another, up to what the best schedule costs."""
+        problem, prices = self.problem, self._prices
         assert isinstance(problem, JobTimes)
         assert self.value is not None
-        if self._prices is None or not any(problem.weights):
+        if prices is None or not any(problem.weights):
             return
-        realising = _Realising(self, problem, self._prices.step)
-        while not self.closed and starts > 0:
-            limit = self._next_limit(problem, self._prices.step)
-            tree = EndTree(JobEnds(problem, self._prices.step, limit), self._prices, realising.value)
-            try:
-                tree.run(starts // tree.size)
-            finally:
-                if tree.proved > 0:
-                    self._prove(cases_certificate(problem, self._prices.step, tree.proved, tree.tree()))
-            starts -= max(1, tree.programs) * tree.size
-            if not tree.closed:
-                return
+        realising = _Realising(self, problem, prices.step)
+        starts, closed = _STARTS, True
+        if len(problem.tasks) > _SMALL:
+            starts -= self._grown(prices, self.value, realising, _DIVES)[1]
+        while closed and not self.closed and starts > 0:
+            limit = self.proof.claim + (self.value - self.proof.claim) * _SHARE
+            closed, used = self._grown(prices, limit, realising, starts)
+            starts -= used
 
-    def _next_limit(self, problem: JobTimes, step: int) -> int:
-        """The limit of cases that stands for a part of what is not proved; what the best schedule costs at most."""
+    def _grown(self, prices: TimePrices, limit: Number, realising: _Realising, starts: int) -> tuple[bool, int]:
+        """Grow a tree up to a limit in seconds, while its programs have so many starts in all.
+
+        Returns
+        -------
+        tuple
+            Whether it is closed, and how many starts its programs had.
+        """
+        problem = self.problem
+        assert isinstance(problem, JobTimes)
         assert self.value is not None
-        claim = self.proof.claim
-        limits = [JobEnds.limit_of(problem, step, value) for value in (claim, claim + (self.value - claim) * _SHARE)]
-        return min(max(limits[0] + 1, limits[1]), JobEnds.limit_of(problem, step, self.value))
+        goals = (self.proof.claim, limit, self.value)
+        proved, wanted, most = (JobEnds.limit_of(problem, prices.step, goal) for goal in goals)
+        tree = EndTree(JobEnds(problem, prices.step, min(max(proved + 1, wanted), most)), prices, realising.value)
+        try:
+            tree.run(starts // tree.size)
+        finally:
+            if tree.proved > 0:
+                self._prove(cases_certificate(problem, prices.step, tree.proved, tree.tree()))
+        return tree.closed, max(1, tree.programs) * tree.size
 
 
 class _Realising:
@@ -320,25 +333,30 @@ class _Realising:
 
     def __init__(self, search: ScheduleSearch, problem: JobTimes, step: int) -> None:
         self._search, self._problem, self._step = search, problem, step
-        self._left = _PROGRAMS if step == problem.lattice else 0
+        self._left = _ENDS
         self._program: EndsProgram | None = None
         self._tails = tails(problem) // step
+        self._longest = np.zeros(len(problem.jobs), dtype=np.int64)
+        np.maximum.at(self._longest, problem.jobs.of_task[problem.tasks], problem.least_times // step)
         self._tried: set[tuple[int, ...]] = set()
 
     def value(self, ends: list[int]) -> int:
         """What the best schedule costs after that, as a limit of cases."""
-        search, problem = self._search, self._problem
-        order = np.argsort(ends, kind="stable").tolist()
-        for packed in (False, True):
-            search._place(order, np.full(len(order), packed))
-        if self._left and tuple(ends) not in self._tried:
-            self._left -= 1
-            self._tried.add(tuple(ends))
+        search, problem, by = self._search, self._problem, np.array(ends)
+        assert search.value is not None
+        if not self._left or tuple(ends) in self._tried:
+            return JobEnds.limit_of(problem, self._step, search.value)
+        self._left -= 1
+        self._tried.add(tuple(ends))
+        for key in (by, by - self._longest, 2 * by - self._longest):
+            order = np.argsort(key, kind="stable").tolist()
+            for packed in (False, True):
+                search._place(order, np.full(len(order), packed))
+        if self._step == problem.lattice and len(problem.tasks) <= _SMALL:
             self._program = self._program or EndsProgram(problem)
-            placed = self._program.place((np.array(ends) - self._tails).tolist(), _VARIABLES)
+            placed = self._program.place((by - self._tails).tolist(), _VARIABLES)
             if placed is not None:
                 search._try(search._placing.with_reduces(order, *placed))
-        assert search.value is not None
         return JobEnds.limit_of(problem, self._step, search.value)
 
 

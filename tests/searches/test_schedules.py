@@ -54,6 +54,21 @@ def test_cases_close_what_prices_leave() -> None:
     assert proved_bound(problem, search.proof) == search.value
 
 
+def test_schedules_of_large_problems_are_looked_for_by_orders(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that without programs over nodes orders by when jobs end in a case give schedules, and cases prove more."""
+    monkeypatch.setattr(schedules, "_SMALL", 10)
+    monkeypatch.setattr(schedules, "_ENDS", 1)
+    search = ScheduleSearch(JobTimes(batch(5, tasks=48)))
+    for name, step in search.stages():
+        before = search.value, search.proof.claim
+        step()
+        if name == "cases of ends":
+            break
+    assert search.value is not None
+    assert before[0] is not None
+    assert before[1] < search.proof.claim <= search.value <= before[0]
+
+
 def test_cases_that_are_cut_short_prove_what_they_have(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that the part of a tree that there is at a deadline is proof, and that few starts end it as well."""
     problem = JobTimes(batch(5, tasks=48))
