@@ -23,12 +23,13 @@ from optsched.running.answers import attempt
 from optsched.running.base import Policy
 from optsched.running.driver import Observer
 from optsched.running.run import check_observers, check_seed, values_in_force
+from optsched.running.service import Progress, Service
 from optsched.schedule import MICRO, microseconds
 from optsched.simulating.engine import Engine, Rules
 from optsched.simulating.every_round import SOLVE, EveryRound
 from optsched.simulating.following import Following
 from optsched.simulating.losing import LosingEngine, Loss, losses_of
-from optsched.simulating.services import SERVICES, Levels, Progress, Recorded, Service, service_named
+from optsched.simulating.services import SERVICES, Levels, Recorded, service_named
 from optsched.simulating.simulation import Simulation
 from optsched.simulating.stage import Stage
 

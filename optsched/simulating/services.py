@@ -14,10 +14,10 @@ from optsched.errors import Fault, MissingField, UsageError
 from optsched.instance import FINISHED, Instance
 from optsched.problems.base import number, sequence
 from optsched.problems.service_times import ServiceTimes, untimed
-from optsched.running.service import WAKE, Ends, Progress, Service
+from optsched.running.service import Ends, Service
 from optsched.schedule import microseconds
 
-__all__ = ["SERVICES", "WAKE", "Ends", "Levels", "Progress", "Recorded", "Service", "place_of", "service_named"]
+__all__ = ["SERVICES", "Levels", "Recorded", "place_of", "service_named"]
 
 
 class Levels(Service):

@@ -12,8 +12,9 @@ from optsched.instance import FINISHED, MAP, PENDING, Floats, Instance, Ints
 from optsched.parts import HOPS
 from optsched.problems.base import choice, number
 from optsched.problems.distances import distances, nested_areas
+from optsched.running.service import Ends, Progress, Service
 from optsched.schedule import MICRO, microseconds
-from optsched.simulating.services import Ends, Progress, Service, place_of
+from optsched.simulating.services import place_of
 from optsched.simulating.shuffling import Shuffling, unplaced
 
 __all__ = ["Transfer", "by_levels"]

@@ -17,10 +17,11 @@ from optsched.instance import FINISHED, MAP, Cluster, Instance, Ragged, Shuffle,
 from optsched.problems.makespan import Makespan
 from optsched.running.base import Event, Offer, Policy, View
 from optsched.running.course import NEVER
+from optsched.running.service import WAKE, Progress, Service
 from optsched.schedule import MICRO
 from optsched.simulating import simulate
 from optsched.simulating.engine import ENDED, RELEASED, STARTED, Engine, Rules
-from optsched.simulating.services import WAKE, Levels, Progress, Recorded, Service
+from optsched.simulating.services import Levels, Recorded
 from optsched.simulating.stage import Stage
 
 
