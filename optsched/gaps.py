@@ -44,6 +44,7 @@ __all__ = [
     "gap_waves",
     "ratio",
     "record_fields",
+    "reference_of",
     "unanswered",
 ]
 
@@ -615,14 +616,25 @@ def gap(
     ((1,), (0,), (1,))
     """
     expect_problem(problem, "gap", TaskProblem)
-    expect(reference, (Reference, Solution, type(None)), "gap takes a reference or a solution to measure against")
-    if isinstance(reference, Solution):
-        reference = Reference(problem, profile, solution=reference)
-    if reference is None:
-        reference = Reference(problem, profile, time_limit)
-    elif (other := reference.problem) is not problem:
+    beside = reference_of(problem, reference, profile, time_limit)
+    return gap_of(problem, run(problem, heuristic, seed, time_limit=time_limit, **parameters), seed, beside)
+
+
+def reference_of(
+    problem: TaskProblem[Any],
+    given: Reference | Solution | None,
+    profile: str | Path | Profile = "exact",
+    time_limit: float | None = None,
+) -> Reference:
+    """What is measured against: as given, or the problem as it will be solved; UsageError if of another problem."""
+    expect(given, (Reference, Solution, type(None)), "measured is against a reference or a solution")
+    if isinstance(given, Solution):
+        return Reference(problem, profile, solution=given)
+    if given is None:
+        return Reference(problem, profile, time_limit)
+    if (other := given.problem) is not problem:
         _check_same(problem, other.name, other.instance.sha256, other.parameters)
-    return gap_of(problem, run(problem, heuristic, seed, time_limit=time_limit, **parameters), seed, reference)
+    return given
 
 
 def gap_of(

@@ -16,11 +16,11 @@ from optsched.deadline import check
 from optsched.decomposing.policies import ORDERS, InOrder, Nearest
 from optsched.decomposing.together import Together
 from optsched.errors import UsageError
+from optsched.gaps import Reference, reference_of
 from optsched.heuristics import AnyHeuristic
 from optsched.problems.base import expect_problem
 from optsched.problems.schedules import ScheduleProblem
-from optsched.results import Number, Proof
-from optsched.routes import solve
+from optsched.results import Number, Proof, Solution
 from optsched.running.base import Policy
 from optsched.simulating import Levels, policy_of, simulate
 from optsched.solvers.profiles import Profile
@@ -136,6 +136,7 @@ def decompose(
     assign: str = "all",
     time_limit: float | None = None,
     profile: str | Profile = "exact",
+    reference: Reference | Solution | None = None,
     step: Callable[[str], None] | None = None,
     **parameters: Any,
 ) -> Decomposition:
@@ -158,6 +159,8 @@ def decompose(
         As in `optsched.simulate`.
     time_limit, profile
         As in `optsched.solve`, for D and E.
+    reference
+        As `optsched.gap` takes it, instead of solving: for several policies the best schedule is sought once.
     step
         Told what comes next: each seed, and the search for D and E.
     **parameters
@@ -166,7 +169,7 @@ def decompose(
     Raises
     ------
     UsageError
-        If the problem decides no schedules, or there is no seed.
+        If the problem decides no schedules, there is no seed, or the reference is of another problem.
     HeuristicFailed
         If the policy raises, starts what it cannot start, or leaves tasks for ever.
 
@@ -185,6 +188,7 @@ def decompose(
     given = tuple(seeds)
     if not given:
         raise UsageError("decompose: give one seed or more")
+    beside = reference_of(problem, reference, profile, time_limit)
     component = problem.components[0].name
     replay = _Replay(problem, heartbeat, assign)
     name = policy_of(policy, problem.instance, parameters)[0]
@@ -199,7 +203,7 @@ def decompose(
         check()
     if step is not None:
         step("the best schedule")
-    solution = solve(problem, profile, time_limit=time_limit)
+    solution = beside.solution
     assert best is not None
     known = best if solution.objective is None else min(best, solution.objective[0])
     bounds = [] if solution.bound is None or solution.bound[0] is None else [(solution.bound[0], _proof(solution))]
@@ -208,7 +212,7 @@ def decompose(
     return Decomposition(problem, name, tuple(runs), known, bound, proof)
 
 
-def _proof(solution: Any) -> Proof | None:
+def _proof(solution: Solution) -> Proof | None:
     """What proves a solution's bound."""
     return Proof.weakest([certificate.kind for certificate in solution.certificates])
 

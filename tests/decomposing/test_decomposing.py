@@ -11,6 +11,7 @@ from schedule_drawn import document
 import optsched
 from optsched.decomposing import PARTS, decompose
 from optsched.errors import HeuristicFailed, UsageError
+from optsched.gaps import Reference
 from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.instances.files import parse
 from optsched.problems.job_times import JobTimes
@@ -93,6 +94,21 @@ def test_what_is_refused() -> None:
         decompose(Makespan(two_jobs()), "fair", [])
     with pytest.raises(HeuristicFailed, match="Idle"):
         decompose(Makespan(two_jobs()), Idle, [0])
+
+
+def test_a_reference_saves_solving(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a solution or a reference stands for solving, and that one of another problem is refused."""
+    problem = JobTimes(two_jobs())
+    solution = optsched.solve(problem)
+    monkeypatch.setattr("optsched.gaps.solve", lambda *given, **named: pytest.fail("it is solved again"))
+    for reference in (solution, Reference(problem, solution=solution)):
+        found = decompose(problem, First, [0], heartbeat=0, reference=reference)
+        assert list(found.parts.values()) == [0, 15, 0, 0]
+        assert found.proof is solution.certificate
+    with pytest.raises(UsageError, match="the reference is of another problem"):
+        decompose(Makespan(two_jobs()), First, [0], reference=solution)
+    with pytest.raises(UsageError, match="a reference or a solution"):
+        decompose(problem, First, [0], reference=3)
 
 
 def test_steps_are_told() -> None:
