@@ -59,7 +59,11 @@ class Timeline:
     ended
         bool, of each of these: whether it did end.
     begin, last
-        Microseconds of the beginning, and of the last that happened.
+        Microseconds of the beginning, and of the last that happened, or of when the run was stopped.
+    assumed
+        How long tasks took, and when slots were offered, in words; empty where none were.
+    vain
+        How many starts were in vain, since nodes were lost: they have no row.
     """
 
     instance: Instance
@@ -71,6 +75,8 @@ class Timeline:
     ended: Bools
     begin: int
     last: int
+    assumed: str = ""
+    vain: int = 0
 
     def __repr__(self) -> str:
         return brief(f"Timeline of {self.name} on {self.instance}: {counted(len(self.rows), 'task')} ran")
@@ -162,7 +168,7 @@ def timeline(of: Any, decision: Any = None, name: str = "") -> Timeline:
     elif isinstance(of, Simulation):
         found = _of_run(of)
     elif isinstance(of, GapReport) and isinstance(of.problem, ScheduleProblem) and of.run.schedule is not None:
-        found = _of_schedule(of.problem, of.run.schedule, of.run.name)
+        found = replace(_of_schedule(of.problem, of.run.schedule, of.run.name), assumed=of.run.assumed)
     elif isinstance(of, ScheduleProblem):
         found = _of_schedule(of, decision, "schedule")
     else:
@@ -183,7 +189,9 @@ def timelines_of(runs: Any) -> list[Timeline]:
 def _of_run(run: Simulation) -> Timeline:
     nodes, starts = run.schedule.nodes.copy(), run.schedule.starts.copy()
     nodes[run.begun_before], starts[run.begun_before] = run.instance.state.node[run.begun_before], run.start_before
-    return _made(run.instance, run.policy, (nodes, starts, run.end), run.begin, run.last)
+    stopped = run.last if run.rules.until is None or run.starved or not run.unfinished else run.rules.until
+    found = _made(run.instance, run.policy, (nodes, starts, run.end), run.begin, max(run.last, stopped))
+    return replace(found, assumed=run.assumed, vain=len(run.attempts) if run.rules.losses else 0)
 
 
 def _of_schedule(problem: ScheduleProblem, decision: Any, name: str) -> Timeline:

@@ -3,10 +3,11 @@
 A row is a slot, and nodes are apart by lines. Jobs are told apart by grey and hatching, so that the picture can be read
 in black and white. What does not fit is merged or thinned, and the picture says so:
 
-- with more than 11 jobs those with the most slot time have looks of their own, and the others share one;
+- with more than 12 jobs the 11 with the most slot time have looks of their own, and the others share one;
 - with more than 600 bars those of one look that follow one another on a slot are one bar, where the time between them
   would not be seen (1/1500 of the whole time);
-- with more than 480 slots of a kind every k-th node is drawn.
+- with more than 480 slots of a kind every k-th node is drawn;
+- what had not ended when a run was stopped is cut off there, and starts in vain on nodes that were lost are not drawn.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from optsched.brief import counted
 from optsched.drawing.figures import LEGEND_SIZE, begun, keyed, named, plain, settings, short
 from optsched.drawing.overview import together
+from optsched.errors import UsageError
 from optsched.instance import KINDS, Ints
 from optsched.schedule import MICRO
 from optsched.timelines import Timeline, timelines_of
@@ -66,14 +69,14 @@ def gantt_picture(runs: Any, title: str = "", framed: Sequence[int] = ()) -> Fig
     runs
         One or several of what `optsched.timelines.timeline` takes, on clusters with the same nodes.
     title
-        Above the picture.
+        Above the picture. Each run has its name and what was assumed of it above its panels.
     framed
         Rows of the instance: these tasks of the first run have a thick frame.
 
     Raises
     ------
     UsageError
-        If there is none, or matplotlib is missing.
+        If there is none, they are on other nodes, or matplotlib is missing.
 
     Examples
     --------
@@ -83,13 +86,15 @@ def gantt_picture(runs: Any, title: str = "", framed: Sequence[int] = ()) -> Fig
     ['map slots', 'reduce slots']
     """
     held = timelines_of(runs)
+    _check_nodes(held)
     kinds = [kind for kind in range(len(KINDS)) if any((one.kinds == kind).any() for one in held)] or [0]
     looks, legend = _looks(held)
     step = _every(held, kinds)
     rows = [_Rows(held, kind, step) for kind in kinds]
-    told = [f"every {step}. node is drawn"] if step > 1 else []
+    told = _left_out(held, step)
+    lines = 2 if any(one.assumed for one in held) else 1
     with settings():
-        heights = [min(_PANEL, max(0.5, _ROW * one.count)) for one in rows]
+        heights = [min(_PANEL, max(0.8, _ROW * one.count)) for one in rows]
         figure = begun(_COLUMN * len(held) + 0.6, sum(heights) + _AROUND, title or _title(held))
         grid = figure.subplots(
             len(rows), len(held), squeeze=False, sharex=True, gridspec_kw={"height_ratios": [h + 0.15 for h in heights]}
@@ -104,7 +109,10 @@ def gantt_picture(runs: Any, title: str = "", framed: Sequence[int] = ()) -> Fig
                     axes.set_ylabel(f"{KINDS[row.kind]} slots")
                 row.label(axes, column == 0)
                 if place == 0:
-                    plain(axes.set_title(one.name, fontsize=9, loc="left"))
+                    head = "\n".join([one.name, one.assumed][:lines])
+                    plain(axes.set_title(head, fontsize=9, loc="left"))
+                if not len(one.rows):
+                    axes.text(0.5, 0.5, "nothing ran", transform=axes.transAxes, ha="center", va="center")
         if merged:
             told.append("bars of a job that follow one another on a slot are one")
         for axes in grid[-1]:
@@ -119,6 +127,25 @@ def gantt_picture(runs: Any, title: str = "", framed: Sequence[int] = ()) -> Fig
 def _title(held: Sequence[Timeline]) -> str:
     """What those hear who do not see it."""
     return f"Gantt chart of {', '.join(one.name for one in held)} on {held[0].instance.name or 'an instance'}"
+
+
+def _check_nodes(held: Sequence[Timeline]) -> None:
+    """Raise UsageError where runs are on other nodes: they have no rows in common."""
+    for one in held[1:]:
+        if one.instance.cluster.node_ids.tolist() != held[0].instance.cluster.node_ids.tolist():
+            names = " and ".join(each.instance.name or "an instance" for each in (held[0], one))
+            raise UsageError(f"a Gantt chart is of one cluster, and the nodes of {names} are not the same")
+
+
+def _left_out(held: Sequence[Timeline], step: int) -> list[str]:
+    """What is not to be seen, in words."""
+    vain = sum(one.vain for one in held)
+    told = [
+        (step > 1, f"one node in {step} is drawn"),
+        (not all(one.ended.all() for one in held), "tasks that had not ended are cut off at the end"),
+        (vain > 0, f"{counted(vain, 'start')} in vain, on lost nodes, not drawn"),
+    ]
+    return [words for holds, words in told if holds]
 
 
 def _looks(held: Sequence[Timeline]) -> tuple[list[Ints], list[tuple[int, str]]]:
@@ -239,7 +266,7 @@ def _limits(grid: Any, held: Sequence[Timeline]) -> None:
     """The same time in all panels, from the first start to the last end."""
     first = min(min(one.begin, int(one.starts.min(initial=one.begin))) for one in held) / MICRO
     last = max(one.last for one in held) / MICRO
-    room = 0.01 * max(last - first, 1e-6)
+    room = 0.01 * (last - first) or 1.0
     for axes in grid.flat:
         axes.set_xlim(first - room, last + room)
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from optsched.drawing.figures import begun, keyed, look, named, plain, settings, short
+from optsched.brief import counted
+from optsched.drawing.figures import begun, keyed, look, named, plain, settings, short, whole_ticks
 from optsched.drawing.gantt import gantt_picture
 from optsched.instance import KINDS
 from optsched.problems.locality_counts import CLASSES
@@ -75,6 +76,7 @@ def times_picture(runs: Any) -> Figure:
             _cumulative(axes, curves, "time, s", f"{of}s", 0.0)
             axes.set_title(told[of], fontsize=9)
         _key(figure, names)
+        _headed(figure, held)
     return figure
 
 
@@ -105,6 +107,7 @@ def reductions_picture(runs: Any, name: str | None = None) -> Figure:
         _cumulative(axes, curves, f"job time with {short(chosen)} is less by (%)", "jobs")
         axes.axvline(0, color="black", linewidth=0.7, linestyle=":")
         _key(figure, [f"than with {one}" for one in names])
+        _headed(figure, held)
     return figure
 
 
@@ -149,11 +152,13 @@ def running_picture(runs: Any) -> Figure:
                 share = left.secondary_yaxis("right", functions=_shares(slots))
                 share.set_ylabel("of the slots (%)")
             for axes in (left, right):
-                axes.set_ylim(bottom=0)
+                axes.set_ylim(0, max(1.0, axes.get_ylim()[1]))
+                whole_ticks(axes.yaxis, [])
                 axes.grid(alpha=0.3)
         for axes in grid[-1]:
             axes.set_xlabel("time, s")
         _key(figure, names)
+        _headed(figure, held)
     return figure
 
 
@@ -182,12 +187,14 @@ def locality_picture(runs: Any) -> Figure:
             plain(axes.set_title(short(name), fontsize=9))
         unit = "MB" if len(frame) and frame["unit"].iloc[0] == "MB" else "maps"
         figure.axes[0].set_ylabel("share of the maps (%)")
-        figure.supxlabel(f"size of the job ({unit})", fontsize=9)
+        for axes in figure.axes:
+            axes.set_xlabel(f"size of the job ({unit})")
         from matplotlib.patches import Patch
 
         handles = [Patch(facecolor=grey, hatch=hatch, edgecolor="black") for grey, hatch in _NEAR.values()]
         told = ["on a node with the data", "in the rack of one", "remote"]
-        keyed(figure, handles, told, loc="outside upper center", ncols=3)
+        keyed(figure, handles, told, loc="outside lower center", ncols=3)
+        _headed(figure, held)
     return figure
 
 
@@ -204,6 +211,8 @@ def _stacked(axes: Axes, part: pd.DataFrame) -> None:
         _size(least) if least == most else f"{_size(least)} to {_size(most)}"
         for least, most in zip(part["least"], part["most"], strict=True)
     ]
+    if not len(part):
+        _nothing(axes, "no map of a job ran")
     named(axes.xaxis, at.tolist(), names, rotation=45, ha="right", fontsize=7)
     axes.set_ylim(0, 100)
 
@@ -224,6 +233,8 @@ def _cumulative(axes: Axes, curves: Sequence[tuple[Any, Any]], label: str, of: s
                 kept = np.unique(np.linspace(0, len(values) - 1, _POINTS).astype(np.int64))  # all, where they are few
                 up = 100 * share[kept]
                 _line(axes, np.array([first, *values[kept], last]), np.array([0, *up, up[-1]]), number)
+    else:
+        _nothing(axes, f"no {of} to compare" if first is None else f"no {of[:-1]} ended")
     axes.set_ylim(-3, 103)
     axes.set_xlabel(label)
     axes.set_ylabel(f"share of {of} (%)")
@@ -234,6 +245,26 @@ def _line(axes: Axes, across: Any, up: Any, number: int) -> None:
     """A step function in the look of its number, with some marks."""
     every = max(1, len(across) // _MARKS)
     axes.plot(across, up, drawstyle="steps-post", markevery=(every // 2, every), **look(number))
+
+
+def _nothing(axes: Axes, told: str) -> None:
+    """Why a panel is empty."""
+    axes.text(0.5, 0.5, told, transform=axes.transAxes, ha="center", va="center")
+
+
+def _headed(figure: Figure, held: Sequence[Timeline]) -> None:
+    """Above the panels: what was run, how long tasks took, and when slots were offered."""
+    instances = list(dict.fromkeys(one.instance.name or "an instance" for one in held))
+    of_names: dict[str, list[str]] = {}
+    for one in held:
+        if one.name not in of_names.setdefault(one.assumed or "as scheduled", []):
+            of_names[one.assumed or "as scheduled"].append(one.name)
+    told = [
+        assumed if len(of_names) == 1 else f"{', '.join(map(short, names))}: {assumed}"
+        for assumed, names in of_names.items()
+    ]
+    where = short(instances[0], 60) if len(instances) == 1 else counted(len(instances), "instance")
+    plain(figure.suptitle("\n".join([where, *told]), fontsize=8))
 
 
 def _thinned(time: Any, value: Any) -> tuple[Any, Any]:

@@ -82,8 +82,7 @@ def chart_of_report(report: GapReport, name: str = "") -> Timeline:
         return timeline(problem, nothing, f"{name}: {report.status}")
     if report.objective is None:
         return chart_of(problem, report.run.schedule, name)
-    told = f"{name}: {value_told(problem, report.objective)}, {gap_told(report)}"
-    return timeline(problem, report.run.schedule, told)
+    return timeline(report, name=f"{name}: {value_told(problem, report.objective)}, {gap_told(report)}")
 
 
 def chart_of_solution(problem: ScheduleProblem, solution: Solution) -> Timeline | None:

@@ -191,6 +191,7 @@ class ScheduleExplanation:
             "parameters": dict(self.problem.parameters),
             "heuristic": self.who,
             "heuristic_parameters": dict(report.run.parameters),
+            "assumed": report.run.assumed,
             "seed": report.seed,
             "components": [
                 {"name": part.name, "sense": str(part.sense), "unit": part.unit} for part in self.problem.components

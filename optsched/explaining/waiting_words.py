@@ -33,7 +33,9 @@ def schedule_sentences(found: ScheduleExplanation, most: int = 10) -> Iterator[s
     best, held = reference.solution.objective, found.report.objective
     assert held is not None
     told = "none is known to compare with" if best is None else f"{_kind(found)}: {number(best[0])}"
-    yield f"{where}: {found.who} has {number(held[0])} {component.name} ({component.unit}); {told}."
+    assumed = found.report.run.assumed
+    who = f"{found.who} ({assumed})" if assumed else found.who
+    yield f"{where}: {who} has {number(held[0])} {component.name} ({component.unit}); {told}."
     yield _waits(found)
     jobs = found.jobs
     if jobs:

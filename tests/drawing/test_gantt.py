@@ -11,6 +11,7 @@ from pictured import outside, texts
 import optsched
 from optsched.drawing.figures import picture
 from optsched.drawing.gantt import gantt_picture
+from optsched.errors import UsageError
 from optsched.instance import Cluster, Instance, Workload
 from optsched.problems.makespan import Makespan
 from optsched.schedule import MICRO
@@ -46,7 +47,10 @@ def test_bars_are_where_tasks_ran() -> None:
     assert bars(maps) == {(0, 0, 6), (1, 0, 7), (0, 6, 12), (1, 7, 13), (0, 12, 14.5), (1, 13, 15)}
     assert bars(reduces) == {(1, 6, 13), (0, 14.5, 15.5)}
     assert [label.get_text() for label in maps.get_yticklabels()] == ["a", "b"]
-    assert (maps.get_title(loc="left"), other.get_title(loc="left")) == ("fifo", "fair")
+    assert (maps.get_title(loc="left"), other.get_title(loc="left")) == (
+        "fifo\nlevels, no heartbeats",
+        "fair\nlevels, no heartbeats",
+    )
     assert {"long-1", "short-1", "long", "short"} <= set(texts(figure))
     assert figure.get_suptitle() == "two $x$"
     assert [patch.get_hatch() for patch in maps.patches] == [patch.get_hatch() for patch in other.patches]
@@ -80,7 +84,7 @@ def test_bars_that_follow_one_another_are_one() -> None:
 def test_nodes_are_left_out_where_there_are_many() -> None:
     """Tests that every k-th node is drawn of so many that their slots would not be seen, and the picture says so."""
     figure = gantt_picture(row_of(1500, 3, 1000))
-    assert "every 3. node is drawn" in figure.axes[0].get_xlabel()
+    assert "one node in 3 is drawn" in figure.axes[0].get_xlabel()
     assert figure.axes[0].get_ylim() == (334, 0)
     assert len(figure.axes[0].get_yticklabels()) <= 40
     assert {row for row, _, _ in bars(figure.axes[0])} == set(range(334))
@@ -96,5 +100,24 @@ def test_sixty_nodes_and_thousands_of_tasks_are_few_shapes() -> None:
 def test_little(tasks: int) -> None:
     """Tests a run of nothing, and one of a task that takes no time."""
     workload = Workload(["t"][:tasks], duration=[0] * tasks)
-    run = simulate(Instance(Cluster(["a"]), workload), "dl")
-    assert picture(gantt_picture(run), ".png")
+    run = simulate(Instance(Cluster(["a"]), workload), "dl", heartbeat=0)
+    figure = gantt_picture(run)
+    assert ("nothing ran" in [text.get_text() for text in figure.axes[0].texts]) == (tasks == 0)
+    assert figure.axes[0].get_xlim() == (-1, 1)
+    assert picture(figure, ".png")
+
+
+def test_what_a_picture_leaves_out_is_told() -> None:
+    """Tests a run that was stopped, one that lost a node, and runs on other nodes, which have no chart in common."""
+    instance = optsched.load("examples/order-of-jobs")
+    whole = simulate(instance, "fifo", heartbeat=0)
+    stopped = simulate(instance, "fifo", heartbeat=0, until=8)
+    lost = simulate(instance, "fifo", heartbeat=0, losses=[("b", 1, 2)])
+    told = [gantt_picture(run).axes[-1].get_xlabel() for run in (whole, stopped, lost)]
+    assert told[0] == "time, s"
+    assert told[1] == "time, s\ntasks that had not ended are cut off at the end"
+    assert len(lost.attempts) == 1
+    assert told[2] == "time, s\n1 start in vain, on lost nodes, not drawn"
+    assert max(end for _, _, end in bars(gantt_picture(stopped).axes[0])) == 8
+    with pytest.raises(UsageError, match="the nodes of order-of-jobs and an instance are not the same"):
+        gantt_picture([timeline(whole), row_of(2, 1, 1)])

@@ -34,10 +34,11 @@ def test_values_and_gaps_are_told(problem: ScheduleProblem) -> None:
     assert names[2].startswith("the schedule: infeasible: every-task-runs(")
     assert names[3].startswith("optimum (proved: ")
     titles = [axes.get_title(loc="left") for axes in optsched.draw(problem, "fair", best, empty).axes[:4]]
-    assert titles == names
-    assert optsched.draw(report).axes[1].get_title(loc="left") == names[3]
+    assert titles == [f"{names[0]}\nlevels, heartbeat 3 s", *(f"{name}\n" for name in names[1:])]
+    assert optsched.draw(report).axes[1].get_title(loc="left") == f"{names[3]}\n"
     run = optsched.simulate(problem.instance, "fair")
-    assert [axes.get_title(loc="left") for axes in optsched.draw(run, run).axes[:2]] == ["fair", "fair"]
+    titles = [axes.get_title(loc="left") for axes in optsched.draw(run, run).axes[:2]]
+    assert titles == ["fair\nlevels, heartbeat 3 s"] * 2
 
 
 def test_what_fails_has_no_bars(problem: ScheduleProblem) -> None:
