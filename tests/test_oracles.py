@@ -7,11 +7,14 @@ fractions, without a tolerance. `oracles` has the oracles and the instances.
 from __future__ import annotations
 
 import ast
+import json
 import random
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from oracles import ORACLES, Oracle
 from oracles.common import GRID
@@ -22,15 +25,20 @@ from oracles.min_cost_flow import MinCostFlow
 from oracles.schedules import Makespan
 from oracles.utility import Utility
 
+from optsched.certificates import proved_bound
+from optsched.certificates.schedules import cases_certificate
 from optsched.decimals import decimal
-from optsched.errors import MissingField
+from optsched.errors import CertificateInvalid, MissingField
 from optsched.instances.files import parse
 from optsched.placement import NetworkFlow
 from optsched.problems import PROBLEMS
 from optsched.problems.base import AnyProblem
+from optsched.problems.job_ends import JobEnds
+from optsched.problems.time_prices import TimePrices
 from optsched.results import Solution, Termination
 from optsched.routes import frontier, has_frontier, routes_of, solve
 from optsched.schedule import Schedule
+from optsched.searches.job_ends import EndTree
 from optsched.searches.utility_leximin import leximin
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
@@ -217,6 +225,59 @@ def test_readers_of_frozen_storage_cost_no_less() -> None:
         assert bound <= counted
         dearer += bound < counted
     assert dearer >= 5
+
+
+def changed(data: dict[str, Any], jobs: int, chance: random.Random) -> dict[str, Any]:
+    """A certificate of cases in which a limit, prices, scales, steps or branches are others, or left out."""
+    data = json.loads(json.dumps(data))
+    steps, multipliers = data["steps"], data["multipliers"]
+    for what in chance.choices(("limit", "step", "price", "scale", "less", "more", "branch", "leaf"), k=3):
+        step, some = chance.choice(steps), chance.choice(multipliers)
+        if what in ("limit", "step"):
+            data[what] = max(1, data[what] + chance.choice([-1, 1, 2, 30]))
+        elif what == "price":
+            some["slot_prices"]["map"] = [chance.choice([0, price, 10 * price, 7]) for price in range(6)]
+        elif what == "scale":
+            some["scale"] = chance.choice([-5, 0, 1, 10**6])
+        elif what == "less" and len(steps) > 1:
+            steps.remove(step)
+        elif what == "more":
+            steps.insert(chance.randint(0, len(steps)), dict(step))
+        elif what == "branch":
+            step |= {"branch": chance.randrange(jobs), "at": chance.randint(-2, 12)}
+        else:
+            step.pop("branch", None)
+    return data
+
+
+def test_no_cases_prove_more_than_the_oracle_has() -> None:
+    """Tests that trees of cases by jobs' ends, within any limit and changed at random, prove no more than the best."""
+    chance, nothing, count, told = random.Random(12), np.zeros(0, dtype=np.int64), 0, 0
+    for number in range(40):
+        problem, oracle, _ = pose(drawn("job-times", number))
+        best = min((oracle.value(decision)[0] for decision in oracle.decisions()), default=None)
+        if best is None or not len(problem.tasks) or not any(problem.weights):
+            continue
+        step = problem.lattice * chance.choice([1, 1, 2])
+        limit = JobEnds.limit_of(problem, step, best) + chance.choice([0, 1, 5])
+        ends = JobEnds(problem, step, limit)
+        if ends.box.upper.max() > 200:
+            continue
+        tree = EndTree(ends, TimePrices(step, 1, (nothing, nothing)), lambda _, limit=limit: limit)
+        tree.run(20)
+        claim = cases_certificate(problem, step, tree.proved, tree.tree())
+        assert claim.claim <= proved_bound(problem, claim) <= best, number
+        for _ in range(10):
+            forged = changed(dict(claim.data), len(problem.jobs), chance)
+            try:
+                found = proved_bound(problem, replace(claim, data=forged))
+            except CertificateInvalid:
+                continue
+            assert found <= best, (number, forged)
+            told += 1
+        count += 1
+    assert count > 10
+    assert told > 40
 
 
 @pytest.mark.parametrize("name", PROBLEMS)

@@ -13,7 +13,7 @@ from optsched.deadline import check
 from optsched.errors import CertificateInvalid
 from optsched.instance import KINDS, MAP, Ints
 from optsched.problems.completion_counts import cheap_limits, least_total, most_ended
-from optsched.problems.job_ends import JobEnds, packed, unpacked
+from optsched.problems.job_ends import MOST_WORK, JobEnds, packed, unpacked
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_windows import Window, ruled_out, too_short
@@ -149,7 +149,12 @@ def _by_cases(problem: JobTimes, data: Mapping[str, Any]) -> Number:
             raise CertificateInvalid(f"steps: there is no job {shown(name)}; jobs are counted from 0")
         return name
 
-    return ends.told(Tree.read(data, job, multipliers).bound(ends, limit))
+    tree = Tree.read(data, job, multipliers)
+    costs = [ends.work(some) for some in tree.multipliers]
+    work = sum(costs[which] for step in tree.steps for which in step.by)
+    if work > MOST_WORK:
+        raise CertificateInvalid(f"steps: {work} costs would have to be compared in all, more than {MOST_WORK}")
+    return ends.told(tree.bound(ends, limit))
 
 
 def _by_windows(problem: JobTimes, windows: Iterable[Window]) -> Number:

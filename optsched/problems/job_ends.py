@@ -16,7 +16,16 @@ from optsched.problems.relaxations import Box
 from optsched.problems.time_prices import PricedTime, TimePrices
 from optsched.results import Number
 
-__all__ = ["JobEnds", "packed", "unpacked"]
+__all__ = ["MOST_WORK", "JobEnds", "packed", "unpacked"]
+
+#: Costs that are compared to settle a box once; they are held together.
+_COUNTS = 10**7
+
+#: Costs that are compared to settle all boxes of a tree, so that nobody waits for hours to check one; see `work`.
+MOST_WORK = 10**9
+
+#: To compare costs for the first time takes as long as comparing so many.
+_BEGUN = 500
 
 
 class JobEnds:
@@ -54,6 +63,11 @@ class JobEnds:
     def _weights(self) -> Ints:
         return np.array(self.priced.weights, dtype=np.int64)
 
+    @cached_property
+    def _latest(self) -> int:
+        """The last step in which a job ends."""
+        return int(self.box.upper.max(initial=0))
+
     @property
     def box(self) -> Box:
         """Each job ends at the earliest as if all slots were its own, and at the latest as late as the limit allows.
@@ -69,7 +83,19 @@ class JobEnds:
     def too_large(self, multipliers: Ints) -> str | None:
         """Why multipliers cannot be used, or None."""
         given = unpacked(multipliers, self.step)
-        return self.priced.too_large(given, int(self.box.upper.max(initial=0)))
+        wrong = self.priced.too_large(given, self._latest)
+        if wrong is None and self._compared(given) > _COUNTS:
+            wrong = f"{self._compared(given)} costs would have to be compared for each box, more than {_COUNTS}"
+        return wrong
+
+    def work(self, multipliers: Ints) -> int:
+        """How long it takes to settle a box by multipliers, as so many costs that are compared."""
+        return self._compared(unpacked(multipliers, self.step)) + _BEGUN * (self.priced.waves + len(self.priced.alone))
+
+    def _compared(self, given: TimePrices) -> int:
+        """How many costs are compared, and held, to settle a box; at most."""
+        steps = max(self._latest, self.priced.steps(given.prices))
+        return (self.priced.waves + len(self.priced.alone)) * steps
 
     def settle(self, box: Box, multipliers: Ints, limit: int) -> int | None:
         """What the jobs of a schedule cost at least that ends in the box; see `Relaxation.settle`.

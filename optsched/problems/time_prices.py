@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import ceil, floor, lcm
 from typing import NamedTuple
 
@@ -152,9 +153,9 @@ class PricedTime:
         steps = max(until, self.steps(given.prices))
         if steps > _STEPS:
             return f"there are {steps} steps of time, more than {_STEPS}"
-        counts = [self._waves(each) * steps for job in self.classes for each in job]
-        if sum(counts) > _COUNTS:
-            return f"{sum(counts)} costs would have to be compared, more than {_COUNTS}"
+        compared = self.waves * steps
+        if compared > _COUNTS:
+            return f"{compared} costs would have to be compared, more than {_COUNTS}"
         most = max([1, *(each.count for job in self.classes for each in job), *self.slots])
         paid = sum(sum(column.tolist()) for column in given.prices) * most
         if paid > _MOST or given.scale * steps * max([1, *self.weights]) > _MOST:
@@ -289,6 +290,11 @@ class PricedTime:
             if not traced:
                 found.pop(number - 2, None)
         return found
+
+    @cached_property
+    def waves(self) -> int:
+        """How often prices are compared in each step: once for each task of a class on its fullest slot."""
+        return sum(self._waves(each) for job in self.classes for each in job)
 
     def _waves(self, each: SlotClass) -> int:
         """How many tasks of a class the fullest slot has, were all spread evenly; those of no length are one."""

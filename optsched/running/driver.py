@@ -7,6 +7,7 @@ What a policy sees is made by `known`. Whoever offers slots, here or over time (
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import repeat
@@ -301,6 +302,7 @@ class Asked:
         check()
         self.offers += 1
         known, node = self.known, offer.node
+        shown = copy(offer) if self._observers else offer  # whatever the policy makes of the offer
         tasks = self._answered(offer)
         for task in tasks:
             event = known.start(task, node)
@@ -308,7 +310,7 @@ class Asked:
             if self._notify is not None:
                 attempt(self._notify, event, known.view)
         if self._observers:
-            self.decision = Answer(offer, tuple(known.order[list(tasks)].tolist()), self)
+            self.decision = Answer(shown, tuple(known.order[list(tasks)].tolist()), self)
             for observer in self._observers:
                 observer(known.time, known.problem, self.decision)
         return tasks

@@ -16,7 +16,7 @@ import numpy as np
 from optsched.certificates.trees import Branch, Step, Tree
 from optsched.deadline import check
 from optsched.instance import Floats, Ints
-from optsched.problems.job_ends import JobEnds, packed
+from optsched.problems.job_ends import MOST_WORK, JobEnds, packed
 from optsched.problems.relaxations import Box
 from optsched.problems.time_prices import TimePrices
 from optsched.searches.start_program import Late, StartProgram, coefficients
@@ -63,13 +63,15 @@ class EndTree:
         As that of `ends`, or what a schedule costs that was found.
     programs
         How many linear programs were solved.
+    work
+        How long it takes to check the tree (`JobEnds.work`); no box is settled for more than `MOST_WORK` in all.
     """
 
     def __init__(self, ends: JobEnds, first: TimePrices, realised: Callable[[list[int]], int]) -> None:
         self._ends, self.limit, self._realised = ends, ends.limit, realised
         self._multipliers: list[Ints] = []
         self._open: list[tuple[int, int, _Case]] = []
-        self._cases = self.programs = 0
+        self._cases = self.programs = self.work = 0
         weights = np.array(ends.priced.weights, dtype=np.int64)
         self._root = _Case(ends.box, int((weights * ends.box.lower).sum()))
         self._settle(self._root, first)
@@ -129,7 +131,9 @@ class EndTree:
     def _settle(self, case: _Case, prices: TimePrices) -> None:
         """Bound a case and narrow its box by prices, if they can be used."""
         multipliers = packed(prices)
-        if self._ends.too_large(multipliers) is None:
+        work = self._ends.work(multipliers)
+        if self._ends.too_large(multipliers) is None and self.work + work <= MOST_WORK:
+            self.work += work
             case.by.append(len(self._multipliers))
             self._multipliers.append(multipliers)
             case.bound = max(case.bound, self._ends.settle(case.box, multipliers, self.limit) or case.bound)

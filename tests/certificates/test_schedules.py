@@ -223,6 +223,15 @@ def test_cases_prove_what_they_claim() -> None:
     assert higher <= search.value
 
 
+def test_cases_that_would_take_hours() -> None:
+    """Tests that a small file that has a box settled again and again is refused before any is."""
+    problem = JobTimes(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[2, 2])))
+    free = {"scale": 1, "slot_prices": {"map": [], "reduce": []}}
+    data = {"step": 5, "limit": 1_300_000, "multipliers": [free], "steps": [{"by": [0] * 2000}]}
+    with pytest.raises(CertificateInvalid, match=r"steps: \d+ costs would have to be compared in all"):
+        proved_bound(problem, Certificate("job time", Proof.DUAL, 5, data))
+
+
 def test_cases_of_drawn_instances_prove_no_more_than_the_optimum() -> None:
     """Tests that random prices and branches in a tree never prove more than the optimum, whatever its limit says."""
     chance, told = random.Random(4), 0

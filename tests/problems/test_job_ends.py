@@ -118,3 +118,11 @@ def test_multipliers_are_what_was_packed() -> None:
     ends = JobEnds(JobTimes(batch(3)), 10**6, 100)
     assert "2^57" in str(ends.too_large(packed(TimePrices(10**6, 1, (np.array([2**57]), NONE)))))
     assert "steps of time" in str(JobEnds(JobTimes(batch(3)), 1, 10**9).too_large(packed(given)))
+
+
+def test_a_box_takes_no_gigabytes_to_settle() -> None:
+    """Tests that of many jobs over many steps, whose costs are held together, multipliers are too large."""
+    workload = Workload([f"t{number}" for number in range(99)], duration=[1e-6] * 99)
+    ends = JobEnds(JobTimes(Instance(Cluster(["a"]), workload)), 1, 900_000)
+    told = "178180398 costs would have to be compared for each box, more than 10000000"
+    assert ends.too_large(packed(TimePrices(1, 1, (NONE, NONE)))) == told

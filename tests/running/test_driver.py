@@ -626,6 +626,26 @@ class TestObservers:
         with pytest.raises(UsageError, match="this decision is past"):
             asked[0].after  # noqa: B018
 
+    def test_what_a_policy_makes_of_an_offer_is_its_own_business(self) -> None:
+        """Tests that offers and events that a policy changes change nothing of the run, or of what is observed."""
+
+        class Meddler(Greedy):
+            """Writes into whatever it is given."""
+
+            def offer(self, offer: Offer, view: View) -> Sequence[int]:
+                answer = super().offer(offer, view)
+                offer.time, offer.node, offer.kind, offer.free = -1, 10**6, "reduce", 99
+                return answer
+
+            def notify(self, event: Event, view: View) -> None:
+                event.time, event.what, event.index = -1, "node-changed", 10**6
+
+        problem, runs = Lsap(arriving(2, [0, 0, 20, 30])), []
+        for policy in (Greedy(), Meddler()):
+            run, told = driven(problem, policy)
+            runs.append((run.placement.nodes.tolist(), run.rounds, [decision.offer for decision in told]))
+        assert runs[0] == runs[1]
+
     def test_goes_to_another_process(self) -> None:
         """Tests that a kept decision is sent without its run, also where the policy could not be."""
         problem = Lsap(Instance(Cluster(["a", "b"]), Workload(["t", "u"], job=[0, 1], job_ids=["j", "k"])))

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from over_time import batch, proved
 
-from optsched.certificates import proved_bound
+from optsched.certificates import proved_bound, schedules
 from optsched.certificates.schedules import cases_certificate
+from optsched.errors import CertificateInvalid
 from optsched.problems.job_ends import JobEnds
 from optsched.problems.job_times import JobTimes
 from optsched.problems.time_prices import TimePrices
+from optsched.searches import job_ends
 from optsched.searches.job_ends import EndTree
 from optsched.searches.schedules import ScheduleSearch
 from optsched.searches.start_program import StartProgram
@@ -103,3 +105,21 @@ def test_programs_that_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     tree = tree_of(problem, JobEnds.limit_of(problem, problem.lattice, 10**3), asked)
     tree.run(10)
     assert (tree.programs, asked, tree.closed) == (1, [], False)
+
+
+def test_trees_that_are_checked_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that no more boxes are settled than a checker settles: the tree proves less, and its certificate holds."""
+    problem = JobTimes(batch(5, tasks=48))
+    limit = JobEnds.limit_of(problem, problem.lattice, 10**3)
+    whole = tree_of(problem, limit)
+    whole.run(10)
+    for module in (job_ends, schedules):
+        monkeypatch.setattr(module, "MOST_WORK", whole.work // 2)
+    part = tree_of(problem, limit)
+    part.run(10)
+    assert 0 < part.work <= whole.work // 2
+    certificate = cases_certificate(problem, problem.lattice, part.proved, part.tree())
+    assert proved_bound(problem, certificate) == certificate.claim
+    monkeypatch.setattr(schedules, "MOST_WORK", 1000)
+    with pytest.raises(CertificateInvalid, match="costs would have to be compared in all, more than 1000"):
+        proved_bound(problem, cases_certificate(problem, problem.lattice, whole.proved, whole.tree()))
