@@ -42,7 +42,7 @@ def executed(path: Path) -> Any:
         client = NotebookClient(
             notebook,
             km=AsyncKernelManager(kernel_name=KERNEL, kernel_spec_manager=specs),
-            timeout=300,
+            timeout=1200,
             coalesce_streams=True,
             record_timing=False,
             resources={"metadata": {"path": str(path.parent)}},

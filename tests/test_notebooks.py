@@ -6,6 +6,7 @@ collector, which would be warnings in here.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -62,3 +63,19 @@ def test_there_are_notebooks() -> None:
     """Tests that the folder is where the tests look."""
     assert len(NOTEBOOKS) >= 2
     assert QUICK in {path.stem for path in NOTEBOOKS}
+
+
+def test_page_has_the_figures_of_the_day() -> None:
+    """Tests that each row and each number of hours on the page about one day is what its notebook prints."""
+    text = "\n".join(text for cell in printed(FOLDER / "one_day.ipynb") for text in cell)
+    page = (FOLDER.parent / "docs" / "explanation" / "day.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").replace("`", "").split(" | ") for line in page.splitlines() if line.startswith("| `")]
+    shown = [line.split() for line in text.splitlines()]
+    assert len(rows) == 4
+    for name, *values in rows:
+        assert any(
+            line[:1] == [name] and [float(value) for value in line[1:]] == list(map(float, values)) for line in shown
+        )
+    for told in re.findall(r"\d+\.\d{3} h", page):
+        assert told in text or f" {float(told[:-2]):g} " in text
+    assert "103 decisions of fair, 2 of them" in text
