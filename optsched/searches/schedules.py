@@ -48,7 +48,7 @@ _EXCHANGES, _PATIENCE = 400, 60
 _PLACEMENTS = 600_000
 
 #: Up to so many jobs times tasks there are list schedules, which look at all jobs for each task.
-_LISTED = 100_000
+_LISTED = 2_000_000
 
 #: A limit of cases is so far from what is proved towards the best schedule; their programs have so many starts in all.
 _SHARE, _STARTS = Fraction(1, 4), 8_000_000
