@@ -292,10 +292,9 @@ def _steps(one: Timeline, kind: int) -> tuple[Ints, Ints, Ints]:
     left = one.left[one.instance.workload.kind[one.left] == kind]
     arrived = np.maximum(one.jobs.arrival[one.jobs.of_task[left]], one.begin)
     arrived = arrived[arrived <= one.last]
-    begun = np.minimum(starts, one.last)
     time = np.unique(np.concatenate([[one.begin, one.last], starts, ends, arrived]))
-    count = [np.searchsorted(np.sort(times), time, side="right") for times in (starts, ends, arrived, begun)]
-    return time, count[0] - count[1], count[2] - count[3]
+    count = [np.searchsorted(np.sort(times), time, side="right") for times in (starts, ends, arrived)]
+    return time, count[0] - count[1], count[2] - count[0]
 
 
 def time_distribution(runs: Any, of: str = "job") -> pd.DataFrame:

@@ -165,6 +165,9 @@ def test_reductions_by_hand(runs: list[Simulation]) -> None:
     ]
     assert found["job_id"].tolist() == [job for job, _ in due]
     assert np.allclose(found["reduction"], [share for _, share in due])
+    nothing = Instance(Cluster(["a"], slots=[2]), Workload(["t", "u"], duration=[0, 1]))
+    none = [timeline(simulate(nothing, "dl", heartbeat=0), name=name) for name in "ab"]
+    assert job_reductions(none)["job_id"].tolist() == ["u"]  # no share of no time
     assert set(found["run"]) == {"dl"}
     assert set(job_reductions(runs, "dl")["run"]) == {"fair"}
 

@@ -77,6 +77,35 @@ def test_reduces_near_their_data(runs: ModuleType) -> None:
         assert len(found) == len(near)
 
 
+def test_figures_by_hand(runs: ModuleType) -> None:
+    """Tests what is measured for Table III and Figures 4 to 7, of two jobs of ten sizes whose times are put down."""
+    assert runs.PARTS
+    shen = part("shen")
+    jobs = np.arange(1.0, 21.0)
+    mine = shen.Batches(jobs, np.array([1.0, 4]), np.array([2.0]), np.ones(20), (1, 1), (4.0, 20.0))
+    other = shen.Batches(
+        jobs * np.repeat([2, 1.5, 1], [5, 1, 14]),
+        np.array([3.0, 5, 4, 9]),
+        np.array([2.0, 3]),
+        jobs / 20,
+        (2, 1),
+        (30.0,),
+    )
+    found = {"probabilistic": mine, "coupling": other}
+    rows = {name: [row[1:] for row in getattr(shen, name)(found).rows] for name in ("_table_3", "_figure_7")}
+    assert rows["_table_3"] == [
+        ["89.84 %", "66.7 %", "50.0 %", "100.0 %"],
+        ["88.3 %", "50.0 %", "50.0 %", "50.0 %"],
+    ]
+    assert rows["_figure_7"][1] == [f"{100 * (size / 20 + (size + 10) / 20) / 2:.0f}" for size in range(1, 11)]
+    assert shen._figure_4(found).rows[0][-2:] == ["10", "4, 20"]
+    (row,) = shen._figure_5(found).rows
+    assert row[4:] == ["14.2 %", "25 % by more than 47 %", "50 %", "6 of 20"]
+    maps, reduces = [row for row in shen._figure_6(found).rows if row[1] == "`coupling`"]
+    assert maps[2:] == ["76 % in 493 s", "50.0 % in 4 s", "5", "4", "9"]
+    assert reduces[2:] == ["65 % in 574 s", "50.0 % in 2 s", "2", "2", "3"]
+
+
 def test_what_a_node_processes(runs: ModuleType) -> None:
     """Tests the ends of Figure 5: one map goes at its rate, many at what the node can."""
     assert runs.PARTS

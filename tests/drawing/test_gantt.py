@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,10 @@ def test_bars_that_follow_one_another_are_one() -> None:
     figure = gantt_picture(row_of(2000, 1, 4, 2))
     assert bars(figure.axes[0]) == {(row, 0, 250) for row in range(8)}
     assert "are one" in figure.axes[0].get_xlabel()
+    one = row_of(800, 1, 1)
+    late = np.where(np.arange(800) < 400, 0, 5 * MICRO)
+    pause = replace(one, starts=one.starts + late, ends=one.ends + late, last=one.last + 5 * MICRO)
+    assert bars(gantt_picture(pause).axes[0]) == {(0, 0, 400), (0, 405, 805)}
     apart = gantt_picture(row_of(800, 2, 1))
     assert len(bars(apart.axes[0])) == 800
     assert "are one" not in apart.axes[0].get_xlabel()
