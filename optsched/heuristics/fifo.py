@@ -14,7 +14,7 @@ from optsched.heuristics.seen_costs import instance_held, missing_sizes, sizes_p
 from optsched.instance import KINDS, MAP, REDUCE, Floats, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.base import Problem
-from optsched.problems.distances import distances
+from optsched.problems.distances import cluster_places
 from optsched.problems.reduce_slots import ReduceSlots
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_reduces import TransmissionReduces
@@ -81,10 +81,10 @@ def larts(
     instance = problem.instance
     where = np.where(problem.placement(nodes).nodes != NONE, problem.placement(nodes).nodes, instance.state.node)
     amounts = instance_held(instance, where, problem.tasks[reduces], sizes)
-    distance = distances(instance)
+    places = cluster_places(instance.cluster, instance.name)
     preference = np.zeros(amounts.shape)
     for reduce in np.flatnonzero(amounts.any(axis=1)).tolist():
-        nearest = np.lexsort((-amounts[reduce], distance[amounts[reduce].argmax()]))
+        nearest = np.lexsort((-amounts[reduce], places.rows(amounts[reduce].argmax(keepdims=True))[0]))
         preference[reduce, nearest] = np.arange(len(nearest))
     return with_reduces(problem, nodes, preference)
 

@@ -27,12 +27,15 @@ from optsched.instance import (
 )
 from optsched.placement import NONE
 from optsched.problems.base import Parameter, TaskProblem, choice
-from optsched.problems.distances import cluster_areas, cluster_distances, missing_topology
+from optsched.problems.distances import cluster_areas, cluster_places, missing_topology
 from optsched.problems.shuffle_sizes import SIZES, estimated_sizes, seen_sizes
 from optsched.problems.transmission_costs import map_costs
 from optsched.running.base import View
 
 __all__ = ["SeenCosts", "held", "instance_held", "missing_distances", "missing_sizes", "sizes_parameter"]
+
+#: Distances that are written out at once, so that memory stays small.
+_BLOCK = 2**22
 
 
 def sizes_parameter(default: str) -> Parameter:
@@ -149,7 +152,7 @@ class SeenCosts:
     def _of_maps(self, view: View) -> Floats:
         if self._map_costs is None:
             size, replicas = view.workload.size[self._maps], view.workload.replicas.take(self._maps)
-            self._map_costs = map_costs(size, replicas, cluster_distances(view.cluster))
+            self._map_costs = map_costs(size, replicas, cluster_places(view.cluster))
         return self._map_costs
 
     def _by_areas(self, view: View) -> AreaCosts | None:
@@ -169,10 +172,12 @@ class SeenCosts:
         """What the reduces of some rows cost on each node."""
         amounts = self.held(self._reduces[rows], view)
         holds = np.flatnonzero(amounts.any(axis=0))
-        # Unlike a product by BLAS it adds up each row in the same order, so that reduces that are alike cost alike.
-        costs: Floats = np.einsum(
-            "fp,pi->fi", np.ascontiguousarray(amounts[:, holds]), cluster_distances(view.cluster)[holds]
-        )
+        amounts, places = np.ascontiguousarray(amounts[:, holds]), cluster_places(view.cluster)
+        costs: Floats = np.empty((len(rows), len(view.cluster)))
+        parts = 1 + len(holds) * len(view.cluster) // _BLOCK
+        for columns in np.array_split(np.arange(len(view.cluster)), parts):
+            # Unlike a product by BLAS it adds up each row in the same order, so that reduces that are alike cost alike.
+            costs[:, columns] = np.einsum("fp,pi->fi", amounts, places.rows(holds, columns))
         return costs
 
     def _follow_maps(self, view: View) -> None:

@@ -1,9 +1,11 @@
 """How far nodes are apart, whatever form an instance gives it in (Shen et al. 2016, II-B.3).
 
 This is the only reader of `topology`. Racks, and links that make a tree of switches, are nested areas: how far two
-nodes are apart tells the smallest area that holds both (`NestedAreas`), and no pair of nodes is written down.
-`distances` is the same as one matrix, for a few thousand nodes. A distance matrix that is given is taken as it is: Shen
-et al.'s own example breaks the triangle inequality, and shortest paths must not mend it (Shen et al. 2016, note 6).
+nodes are apart tells the smallest area that holds both (`NestedAreas`), and no pair of nodes is written down. Of
+any other links, nodes at the ends of equally quick links to one switch are at one place, and only pairs of places are
+written down (`Places`). `distances` is the same as one matrix of nodes, for a few thousand of them. A distance matrix
+that is given is taken as it is: Shen et al.'s own example breaks the triangle inequality, and shortest paths must not
+mend it (Shen et al. 2016, note 6).
 """
 
 from __future__ import annotations
@@ -11,26 +13,31 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import lcm
 
 import numpy as np
 
 from optsched.decimals import FINEST, common_denominator, decimal, whole_units
 from optsched.errors import Fault, InputError, MissingField
-from optsched.instance import LARGEST, Cluster, Floats, Instance, Ints, Topology
+from optsched.instance import LARGEST, Cluster, Floats, Instance, Ints, Ragged, Topology
+from optsched.parts import HOPS
 
 __all__ = [
     "MOST_NODES",
     "NestedAreas",
+    "Places",
     "cluster_areas",
     "cluster_distances",
+    "cluster_places",
     "distances",
     "nested_areas",
     "whole_areas",
     "whole_distances",
+    "whole_places",
 ]
 
-#: Clusters with more nodes have no dense matrix of distances here: it would take more than 512 MB.
+#: More nodes, or places of nodes, have no dense matrix of distances here: it would take more than 512 MB.
 MOST_NODES = 2**13
 
 #: Areas are nested in at most so many levels; links with more distances than that are no tree of switches.
@@ -39,14 +46,24 @@ _MOST_LEVELS = 16
 #: The matrix of each cluster that was asked for, kept as long as the cluster: snapshots of a simulation share it.
 _matrices: weakref.WeakKeyDictionary[Cluster, Floats] = weakref.WeakKeyDictionary()
 
+#: The same in whole units, with the denominator of the unit.
+_whole_matrices: weakref.WeakKeyDictionary[Cluster, tuple[Floats, int]] = weakref.WeakKeyDictionary()
+
+#: The places of each cluster that was asked for them.
+_places: weakref.WeakKeyDictionary[Cluster, Places] = weakref.WeakKeyDictionary()
+
 #: The same in whole units, with the denominator of the unit; None where there is no such unit.
-_whole: weakref.WeakKeyDictionary[Cluster, tuple[Floats, int] | None] = weakref.WeakKeyDictionary()
+_whole: weakref.WeakKeyDictionary[Cluster, tuple[Places, int] | None] = weakref.WeakKeyDictionary()
 
 #: Nested areas of each cluster that was asked for them; None where distances are of another kind.
 _areas: weakref.WeakKeyDictionary[Cluster, NestedAreas | None] = weakref.WeakKeyDictionary()
 
-#: Groups of nodes by the links of each cluster that has some.
-_joined: weakref.WeakKeyDictionary[Cluster, _Joined] = weakref.WeakKeyDictionary()
+#: Distances computed at once where sums need rows of a matrix, so that memory stays small.
+_BLOCK = 2**22
+
+
+#: All nodes.
+_ALL = slice(None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +90,107 @@ class NestedAreas:
             found[self.areas[level - 1, one] == self.areas[level - 1, other]] = level
         found[np.broadcast_to(one == other, found.shape)] = 0
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Distances of nodes by the places where they are: nodes at one place are equally far from, and to, all others.
+
+    Memory is for nodes, and for pairs of places. Nodes in a rack are at one place, those without a rack at another;
+    nodes with one link, to the same switch and equally quick, are at one place. Any other node is at one of its own.
+
+    Attributes
+    ----------
+    place
+        int64, shape (nodes,): numbered from 0.
+    between
+        float64, shape (places, places), `[from][to]`: from a node at one place to a node at another; in the diagonal
+        between two nodes at the place, or from its only node to itself.
+    own
+        float64, shape (nodes,): from each node to itself.
+
+    Examples
+    --------
+    >>> places = Places(np.array([0, 0, 1]), np.array([[2.0, 5.0], [5.0, 0.0]]), np.zeros(3))
+    >>> places.rows(np.array([1])).tolist(), places.pairs(np.array([0, 2]), 1).tolist()
+    ([[2.0, 0.0, 5.0]], [2.0, 5.0])
+    """
+
+    place: Ints
+    between: Floats
+    own: Floats
+
+    @classmethod
+    def of_matrix(cls, matrix: Floats) -> Places:
+        """Each node at a place of its own: `matrix` itself, shape (nodes, nodes)."""
+        return cls(np.arange(len(matrix)), matrix, np.diagonal(matrix))
+
+    @cached_property
+    def apart(self) -> bool:
+        """Whether `between` is the matrix of nodes itself."""
+        return len(self.between) == len(self.place) and bool((self.place == np.arange(len(self.place))).all())
+
+    @property
+    def longest(self) -> float:
+        """The greatest distance; 0 without nodes."""
+        return max(float(self.between.max(initial=0.0)), float(self.own.max(initial=0.0)))
+
+    def backwards(self) -> Places:
+        """The same with the direction turned round."""
+        return Places(self.place, self.between.T, self.own)
+
+    def pairs(self, one: Ints, other: Ints | int) -> Floats:
+        """From each node of `one` to that of `other`, in their common shape."""
+        found = self.between[self.place[one], self.place[other]]
+        return np.where(one == other, self.own[one], found)
+
+    def rows(self, nodes: Ints, columns: Ints | slice = _ALL) -> Floats:
+        """From each of some nodes (row) to each of some nodes (column), all by default."""
+        if self.apart:
+            return self.between[nodes][:, columns]
+        places = self.place[columns]
+        found: Floats = self.between[self.place[nodes]].take(places, axis=1)
+        row, column = np.nonzero(nodes[:, None] == np.arange(len(self.place))[columns])
+        found[row, column] = self.own[nodes[row]]
+        return found
+
+    def nearest(self, rows: Ragged, columns: Ints) -> Floats:
+        """From the nearest node of each row to each of some nodes, shape (rows, columns); no row is empty."""
+        among = self.between[:, columns] if self.apart else self.between
+        found: Floats = np.empty((len(rows), len(columns)))
+        at = np.full(len(self.place), len(columns))
+        at[columns] = np.arange(len(columns))
+        places = self.place[columns]
+        for row, sources in enumerate(rows):
+            if self.apart:
+                found[row] = among[sources].min(axis=0)
+                continue
+            found[row] = among[self.place[sources]].min(axis=0)[places]
+            inside = sources[at[sources] < len(columns)]
+            found[row, at[inside]] = self.pairs(sources[:, None], inside).min(axis=0)
+        return found
+
+    def sums(self, weights: Floats) -> Floats:
+        """`weights @ matrix()`; shape (rows, nodes), exactly where all are whole, not negative and sums below 2^53."""
+        if self.apart:
+            return weights @ self.between
+        order = np.argsort(self.place, kind="stable")
+        starts = np.flatnonzero(np.diff(self.place[order], prepend=-1))
+        with np.errstate(over="ignore", invalid="ignore"):
+            by_place = np.add.reduceat(weights[:, order], starts, axis=1) @ self.between
+            if (by_place < LARGEST).all():
+                # Each node was counted as if it were another one at its place.
+                return by_place[:, self.place] - weights * (np.diagonal(self.between)[self.place] - self.own)
+        found: Floats = np.empty(weights.shape)
+        sources, step = np.flatnonzero(weights.any(axis=0)), max(1, _BLOCK // len(self.place))
+        for begin in range(0, len(self.place), step):
+            columns = slice(begin, begin + step)
+            found[:, columns] = weights[:, sources] @ self.rows(sources, columns)
+        return found
+
+    def matrix(self) -> Floats:
+        """The distance of each pair of nodes, `[from][to]`, shape (nodes, nodes)."""
+        return self.between if self.apart else self.rows(np.arange(len(self.place)))
 
 
 def distances(instance: Instance) -> Floats:
@@ -118,18 +236,39 @@ def distances(instance: Instance) -> Floats:
 def cluster_distances(cluster: Cluster, place: str = "") -> Floats:
     """As `distances`, of a cluster alone, as a policy sees it; faults are put after `place`."""
     if cluster not in _matrices:
-        if cluster.topology is None:
-            raise MissingField([missing_topology("the distance of nodes")], place)
-        if len(cluster) > MOST_NODES:
+        if len(cluster) > MOST_NODES and cluster.topology is not None:
             told = f"{len(cluster)} nodes have no dense matrix of distances here: {MOST_NODES} at most"
             raise InputError([Fault("topology", told)], place)
-        matrix = _FORMS[cluster.topology.form](cluster, cluster.topology, place)
-        faults = list(_faults(matrix))
-        if faults:
-            raise InputError(faults, place)
+        matrix = cluster_places(cluster, place).matrix()
         matrix.setflags(write=False)
         _matrices[cluster] = matrix
     return _matrices[cluster]
+
+
+def cluster_places(cluster: Cluster, place: str = "") -> Places:
+    """The distances of `cluster_distances` by places of nodes, without a matrix of nodes; computed once a cluster.
+
+    Raises
+    ------
+    MissingField, InputError
+        As `distances`; not of more than `MOST_NODES` nodes, but of nodes at more than so many places.
+
+    Examples
+    --------
+    >>> links = [("a", "sw", 10), ("b", "sw", 10), ("c", "sw", 5), ("d", "c", 1)]
+    >>> places = cluster_places(Cluster(["a", "b", "c", "d"], topology=Topology("links", links=links)))
+    >>> places.place.tolist(), [round(length, 1) for length in places.between[0].tolist()]
+    ([1, 1, 2, 0], [0.0, 1.3, 1.0])
+    """
+    if cluster not in _places:
+        if cluster.topology is None:
+            raise MissingField([missing_topology("the distance of nodes")], place)
+        found = _FORMS[cluster.topology.form](cluster, cluster.topology, place)
+        if faults := list(_faults(found.between)):
+            raise InputError(faults, place)
+        found.between.setflags(write=False)
+        _places[cluster] = found
+    return _places[cluster]
 
 
 def whole_distances(instance: Instance) -> tuple[Floats, int] | None:
@@ -147,14 +286,27 @@ def whole_distances(instance: Instance) -> tuple[Floats, int] | None:
     >>> matrix.tolist(), denominator
     ([[0.0, 3.0], [3.0, 0.0]], 10)
     """
-    cluster, matrix = instance.cluster, distances(instance)
+    cluster, found = instance.cluster, whole_places(instance)
+    if found is None:
+        return None
+    if cluster not in _whole_matrices:
+        distances(instance)  # refuses too many nodes
+        matrix = found[0].matrix()
+        matrix.setflags(write=False)
+        _whole_matrices[cluster] = matrix, found[1]
+    return _whole_matrices[cluster]
+
+
+def whole_places(instance: Instance) -> tuple[Places, int] | None:
+    """As `cluster_places`, exactly, with distances and denominator as those of `whole_distances`; None as there."""
+    cluster = instance.cluster
+    places = cluster_places(cluster, instance.name)
     if cluster not in _whole:
         topology = cluster.topology
-        assert topology is not None  # else `distances` says so
-        found = _WHOLE[topology.form](cluster, topology, matrix)
-        if found is not None:
-            found[0].setflags(write=False)
-        _whole[cluster] = found if found is None or found[0].max(initial=0.0) <= LARGEST else None
+        assert topology is not None  # else `cluster_places` says so
+        found = _WHOLE[topology.form](cluster, topology, places.between, places.own)
+        whole = None if found is None else (Places(places.place, *found[0]), found[1])
+        _whole[cluster] = None if whole is None or whole[0].longest > LARGEST else whole
     return _whole[cluster]
 
 
@@ -191,7 +343,7 @@ def cluster_areas(cluster: Cluster, place: str = "") -> NestedAreas | None:
         if len(cluster) and cluster.topology.form == "hops":
             found = _areas_by_hops(cluster, cluster.topology)
         elif len(cluster) and cluster.topology.form == "links":
-            found = _joined_by_links(cluster, cluster.topology, place).areas()
+            found = _areas_by_links(cluster_places(cluster, place))
         _areas[cluster] = found
     return _areas[cluster]
 
@@ -203,7 +355,7 @@ def whole_areas(instance: Instance) -> tuple[NestedAreas, int] | None:
         return None
     assert topology is not None  # else `nested_areas` says so
     found = _WHOLE[topology.form](instance.cluster, topology, nested.lengths)
-    return None if found is None or found[0].max() > LARGEST else (replace(nested, lengths=found[0]), found[1])
+    return None if found is None or found[0][0].max() > LARGEST else (replace(nested, lengths=found[0][0]), found[1])
 
 
 def missing_topology(wanted_by: str) -> Fault:
@@ -211,31 +363,41 @@ def missing_topology(wanted_by: str) -> Fault:
     return Fault("topology", f"{wanted_by} needs it: give one of distance, hops, rate and links")
 
 
-def _by_matrix(cluster: Cluster, topology: Topology, place: str) -> Floats:
-    return np.array(topology.matrix, dtype=np.float64)
+def _by_matrix(cluster: Cluster, topology: Topology, place: str) -> Places:
+    _refuse_more(len(cluster), place)
+    return Places.of_matrix(np.array(topology.matrix, dtype=np.float64))
 
 
-def _by_hops(cluster: Cluster, topology: Topology, place: str) -> Floats:
+def _by_hops(cluster: Cluster, topology: Topology, place: str) -> Places:
     assert topology.hops is not None  # else the instance is refused
-    rack = cluster.rack
-    together = (rack[:, None] == rack) & (rack[:, None] >= 0)
-    matrix = np.where(together, float(topology.hops["rack"]), float(topology.hops["off_rack"]))
-    np.fill_diagonal(matrix, topology.hops["node"])
-    return matrix
+    node, near, far = (float(topology.hops[name]) for name in HOPS)
+    racks, at = np.unique(cluster.rack, return_inverse=True)
+    _refuse_more(len(racks), place)
+    between = np.full((len(racks), len(racks)), far)
+    within = np.where(racks >= 0, near, far)  # nodes without a rack are beyond each other's
+    np.fill_diagonal(between, np.where(np.bincount(at, minlength=len(racks)) > 1, within, node))
+    return Places(at.astype(np.int64), between, np.full(len(cluster), node))
 
 
-def _by_rate(cluster: Cluster, topology: Topology, place: str) -> Floats:
-    matrix = _by_matrix(cluster, topology, place)
+def _by_rate(cluster: Cluster, topology: Topology, place: str) -> Places:
+    _refuse_more(len(cluster), place)
     with np.errstate(divide="ignore", over="ignore"):
-        matrix = 1.0 / matrix
+        matrix = 1.0 / np.array(topology.matrix, dtype=np.float64)
     np.fill_diagonal(matrix, 0.0)
-    return matrix
+    return Places.of_matrix(matrix)
+
+
+def _refuse_more(places: int, place: str) -> None:
+    """Refuse more places than a matrix is made for."""
+    if places > MOST_NODES:
+        told = f"nodes at {places} places have no dense matrix of distances here: {MOST_NODES} places at most"
+        raise InputError([Fault("topology", told)], place)
 
 
 def _areas_by_hops(cluster: Cluster, topology: Topology) -> NestedAreas | None:
     assert topology.hops is not None  # else the instance is refused
     alone = len(cluster.rack_ids) + np.arange(len(cluster))  # a node without a rack
-    lengths = [float(topology.hops[name]) for name in ("node", "rack", "off_rack")]
+    lengths = [float(topology.hops[name]) for name in HOPS]
     rack = np.where(cluster.rack >= 0, cluster.rack, alone)
     return _nested(lengths, [np.arange(len(cluster)), rack, np.zeros_like(rack)])
 
@@ -255,74 +417,47 @@ def _nested(lengths: list[float], areas: list[Ints]) -> NestedAreas | None:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Joined:
-    """Nodes in groups, each of them the nodes at the ends of equally quick links to one switch, or a single node.
-
-    Attributes
-    ----------
-    group
-        int64, shape (nodes,).
-    between
-        float64, shape (groups, groups): from a node of one to a node of the other, in the diagonal to another node of
-        the same one (0 where there is none).
-    """
-
-    group: Ints
-    between: Floats
-
-    def matrix(self) -> Floats:
-        matrix: Floats = self.between[self.group[:, None], self.group]
-        np.fill_diagonal(matrix, 0.0)
-        return matrix
-
-    def areas(self) -> NestedAreas | None:
-        """At each distance the nodes that are no farther apart, if these are areas."""
-        several = np.bincount(self.group) > 1
-        within = np.diagonal(self.between)
-        pairs = ~np.eye(len(several), dtype=bool)
-        distinct = np.unique(np.concatenate([self.between[pairs], within[several]]))
-        if len(distinct) > _MOST_LEVELS:
+def _areas_by_links(places: Places) -> NestedAreas | None:
+    """At each distance the nodes that are no farther apart, if these are areas."""
+    several = np.bincount(places.place) > 1
+    within = np.diagonal(places.between)
+    pairs = ~np.eye(len(several), dtype=bool)
+    distinct = np.unique(np.concatenate([places.between[pairs], within[several]]))
+    if len(distinct) > _MOST_LEVELS:
+        return None
+    areas = [np.arange(len(places.place))]
+    for length in distinct.tolist():
+        near = (places.between <= length) | ~pairs
+        label = near.argmax(axis=1)
+        parted = several & (within > length)
+        if not np.array_equal(near, label == label[:, None]) or (near & pairs)[parted].any():
             return None
-        areas = [np.arange(len(self.group))]
-        for length in distinct.tolist():
-            near = (self.between <= length) | ~pairs
-            label = near.argmax(axis=1)
-            parted = several & (within > length)
-            if not np.array_equal(near, label == label[:, None]) or (near & pairs)[parted].any():
-                return None
-            alone = len(several) + np.arange(len(self.group))
-            areas.append(np.where(parted[self.group], alone, label[self.group]))
-        return _nested([0.0, *distinct.tolist()], areas)
+        alone = len(several) + np.arange(len(places.place))
+        areas.append(np.where(parted[places.place], alone, label[places.place]))
+    return _nested([0.0, *distinct.tolist()], areas)
 
 
-def _by_links(cluster: Cluster, topology: Topology, place: str) -> Floats:
-    return _joined_by_links(cluster, topology, place).matrix()
+def _by_links(cluster: Cluster, topology: Topology, place: str) -> Places:
+    """Nodes in groups by their links, of which a path joins each pair."""
+    found = _join(cluster, topology, place)
+    reached = found.between[found.place[:1]][:, found.place] <= LARGEST
+    names = cluster.node_ids
+    faults = []
+    for node in np.flatnonzero(~reached.all(axis=0)).tolist():
+        told = f'no path of links joins "{names[node]}" to "{names[0]}", or a path too slow; add or mend a link'
+        faults.append(Fault("topology.links", told))
+    if faults:
+        raise InputError(faults, place)
+    return found
 
 
-def _joined_by_links(cluster: Cluster, topology: Topology, place: str) -> _Joined:
-    """The groups of nodes, and how far these are apart; computed once a cluster."""
-    if cluster not in _joined:
-        found = _join(cluster, topology, place)
-        reached = found.between[found.group[:1]][:, found.group] <= LARGEST
-        names = cluster.node_ids
-        faults = []
-        for node in np.flatnonzero(~reached.all(axis=0)).tolist():
-            told = f'no path of links joins "{names[node]}" to "{names[0]}", or a path too slow; add or mend a link'
-            faults.append(Fault("topology.links", told))
-        if faults:
-            raise InputError(faults, place)
-        _joined[cluster] = found
-    return _joined[cluster]
-
-
-def _join(cluster: Cluster, topology: Topology, place: str) -> _Joined:
+def _join(cluster: Cluster, topology: Topology, place: str) -> Places:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra
 
     nodes = len(cluster)
     if not nodes:
-        return _Joined(np.zeros(0, dtype=np.int64), np.zeros((0, 0)))
+        return Places(np.zeros(0, dtype=np.int64), np.zeros((0, 0)), np.zeros(0))
     quickest = _quickest(cluster, topology)
     rates = np.array(list(quickest.values()), dtype=np.float64)
     unit = _common_inverse(rates)
@@ -331,9 +466,7 @@ def _join(cluster: Cluster, topology: Topology, place: str) -> _Joined:
     tail, head = (np.array([pair[end] for pair in quickest], dtype=np.int64) for end in (0, 1))
     vertices = max(int(head.max(initial=0)) + 1, nodes)
     group, first = _groups(tail, head, seconds, nodes, vertices)
-    if len(first) > MOST_NODES:
-        told = f"nodes at {len(first)} places have no dense matrix of distances here: {MOST_NODES} places at most"
-        raise InputError([Fault("topology", told)], place)
+    _refuse_more(len(first), place)
     kept = np.ones(vertices, dtype=bool)
     kept[:nodes] = False
     kept[first] = True
@@ -349,7 +482,7 @@ def _join(cluster: Cluster, topology: Topology, place: str) -> _Joined:
     up[tail[tail != head]] = seconds[tail != head]  # of a node in a group of several this is its one link
     up[head[tail != head]] = np.where(head < nodes, seconds, 0.0)[tail != head]
     np.fill_diagonal(between, np.where(several, up[first] + up[first], 0.0))
-    return _Joined(group, between / (unit or 1))
+    return Places(group, between / (unit or 1), np.zeros(nodes))
 
 
 def _groups(tail: Ints, head: Ints, seconds: Floats, nodes: int, vertices: int) -> tuple[Ints, Ints]:
@@ -398,14 +531,18 @@ def _inverses(rates: Floats, unit: int) -> Floats:
     return found[inverse].reshape(rates.shape)
 
 
-def _whole_matrix(cluster: Cluster, topology: Topology, matrix: Floats) -> tuple[Floats, int] | None:
-    unit = common_denominator(matrix)
+#: Arrays of distances in whole units, and the denominator of the unit; None where there is no such unit.
+_Whole = tuple[list[Floats], int] | None
+
+
+def _whole_matrix(cluster: Cluster, topology: Topology, *lengths: Floats) -> _Whole:
+    unit = common_denominator(*lengths)
     if unit is None:
         return None
-    return (matrix, 1) if unit == 1 else (whole_units(matrix, unit).astype(np.float64), unit)
+    return [part if unit == 1 else whole_units(part, unit).astype(np.float64) for part in lengths], unit
 
 
-def _whole_rates(cluster: Cluster, topology: Topology, matrix: Floats) -> tuple[Floats, int] | None:
+def _whole_rates(cluster: Cluster, topology: Topology, *lengths: Floats) -> _Whole:
     rates = np.array(topology.matrix, dtype=np.float64)
     np.fill_diagonal(rates, 1.0)
     unit = _common_inverse(rates)
@@ -413,12 +550,12 @@ def _whole_rates(cluster: Cluster, topology: Topology, matrix: Floats) -> tuple[
         return None
     whole = _inverses(rates, unit)
     np.fill_diagonal(whole, 0.0)
-    return whole, unit
+    return [whole, np.diagonal(whole)], unit
 
 
-def _whole_links(cluster: Cluster, topology: Topology, matrix: Floats) -> tuple[Floats, int] | None:
+def _whole_links(cluster: Cluster, topology: Topology, *lengths: Floats) -> _Whole:
     unit = _common_inverse(np.array(list(_quickest(cluster, topology).values()), dtype=np.float64))
-    return None if unit is None else (np.rint(matrix * unit), unit)
+    return None if unit is None else ([np.rint(part * unit) for part in lengths], unit)
 
 
 _WHOLE = {"distance": _whole_matrix, "hops": _whole_matrix, "rate": _whole_rates, "links": _whole_links}

@@ -140,7 +140,7 @@ class Transmission(Problem):
         self.amounts: Floats = amount[both]
         sending = np.flatnonzero(moved & (sender != NONE) & (target != NONE))
         fetching = np.flatnonzero(moved & (source != NONE) & (receiver != NONE))
-        fetched = scale.units(map_costs(scale.amounts(sizes), self.replicas.take(self.maps), scale.lengths))
+        fetched = scale.units(map_costs(scale.amounts(sizes), self.replicas.take(self.maps), scale.places))
         sent = summed_units(scale, amount[sending], target[sending], sender[sending], len(self.maps), receiving=True)
         self.map_units: Ints = fetched + sent
         self.reduce_units: Ints = summed_units(

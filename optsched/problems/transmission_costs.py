@@ -19,11 +19,14 @@ from optsched.instance import LARGEST, MAP, Floats, Instance, Ints, Ragged
 from optsched.problems.base import GRID, on_grid, pending_of
 from optsched.problems.distances import (
     NestedAreas,
+    Places,
+    cluster_places,
     distances,
     missing_topology,
     nested_areas,
     whole_areas,
     whole_distances,
+    whole_places,
 )
 
 __all__ = ["Scale", "map_costs", "missing_of_maps", "missing_of_shuffle", "summed_units", "too_much"]
@@ -60,11 +63,20 @@ class Scale:
         areas, unit = whole_areas(instance), None
         if nested is not None:
             unit = None if areas is None else areas[1]
-        elif (whole := whole_distances(instance)) is not None:
+        elif (whole := whole_places(instance)) is not None:
             unit = whole[1]
         if unit is None or denominator is None or denominator * unit > GRID:
             return cls(GRID, None, nested, instance)
         return cls(denominator * unit, denominator, None if areas is None else areas[0], instance)
+
+    @cached_property
+    def places(self) -> Places:
+        """Distances as they are multiplied, of places of nodes, also where these are nested areas; whole as `lengths`.
+
+        They take memory for nodes and for pairs of places.
+        """
+        whole = None if self.denominator is None else whole_places(self._instance)
+        return cluster_places(self._instance.cluster, self._instance.name) if whole is None else whole[0]
 
     @cached_property
     def lengths(self) -> Floats:
@@ -108,21 +120,21 @@ def missing_of_shuffle(name: str, instance: Instance) -> Iterator[Fault]:
         yield Fault("shuffle", f"{name} needs what maps send to reduces, in MB")
 
 
-def map_costs(sizes: Floats, replicas: Ragged, distance: Floats) -> Floats:
+def map_costs(sizes: Floats, replicas: Ragged, places: Places, nodes: Ints | None = None) -> Floats:
     """C_ij of (1) for each map (row) and node (column): its block's MB times the distance from the nearest replica.
 
     Parameters
     ----------
     sizes
-        B_j in MB, shape (maps,); or amounts of a `Scale`, with its lengths as distances.
+        B_j in MB, shape (maps,); or amounts of a `Scale`, with its places.
     replicas
         For each map at least one node.
-    distance
-        Shape (nodes, columns), `[from][to]`; the columns may be some of the nodes only.
+    places
+        How far nodes are apart.
+    nodes
+        The columns, if not all nodes.
     """
-    nearest: Floats = np.empty((len(replicas), distance.shape[1]))
-    for row, sources in enumerate(replicas):
-        nearest[row] = distance[sources].min(axis=0)
+    nearest = places.nearest(replicas, np.arange(len(places.place)) if nodes is None else nodes)
     with np.errstate(over="ignore"):
         costs: Floats = sizes[:, None] * nearest
     return costs
@@ -147,11 +159,12 @@ def summed_units(scale: Scale, amounts: Floats, at: Ints, row: Ints, rows: int, 
     """
     if scale.nested is not None:
         return _summed_by_areas(scale, scale.nested, amounts, at, row, rows)
-    distance = scale.lengths.T if receiving else scale.lengths
-    weights: Floats = np.zeros((rows, len(distance)))
+    places = scale.places.backwards() if receiving else scale.places
+    nodes = len(places.place)
+    weights: Floats = np.zeros((rows, nodes))
     np.add.at(weights, (row, at), amounts)
     with np.errstate(over="ignore"):
-        sums = weights @ distance
+        sums = places.sums(weights)
     exactly = scale.denominator is not None
     if not (sums * (1 if exactly else scale.grid) < LARGEST).all():
         return np.full(sums.shape, 2**60, dtype=np.int64)
@@ -163,10 +176,10 @@ def summed_units(scale: Scale, amounts: Floats, at: Ints, row: Ints, rows: int, 
     distinct, inverse = np.unique(at + 1j * amounts, return_inverse=True)
     counts = csc_array((np.ones(len(row), dtype=np.int64), (row, inverse)), shape=(rows, len(distinct)))
     units: Ints = np.zeros(sums.shape, dtype=np.int64)
-    step = max(1, _BLOCK // max(1, len(distance)))
+    step = max(1, _BLOCK // max(1, nodes))
     for begin in range(0, len(distinct), step):
         part = distinct[begin : begin + step]
-        products = scale.units(part.imag[:, None] * distance[part.real.astype(np.int64)])
+        products = scale.units(part.imag[:, None] * places.rows(part.real.astype(np.int64)))
         units += np.asarray(counts[:, begin : begin + step] @ products, dtype=np.int64)
     return units
 

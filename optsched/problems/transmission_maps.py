@@ -102,5 +102,5 @@ class TransmissionMaps(TabledProblem):
         return TaskClasses.from_rows(alike, self.replicas.ordered())
 
     def table(self, positions: Ints) -> Ints:
-        lengths = self.scale.lengths[:, self.idle_nodes]
-        return self.scale.units(map_costs(self._amounts[positions], self.replicas.take(positions), lengths))
+        replicas, places = self.replicas.take(positions), self.scale.places
+        return self.scale.units(map_costs(self._amounts[positions], replicas, places, self.idle_nodes))

@@ -11,7 +11,7 @@ from optsched.errors import Fault, MissingField, UsageError
 from optsched.instance import FINISHED, MAP, PENDING, Floats, Instance, Ints
 from optsched.parts import HOPS
 from optsched.problems.base import choice, number
-from optsched.problems.distances import distances, nested_areas
+from optsched.problems.distances import cluster_places, nested_areas
 from optsched.running.service import Ends, Progress, Service
 from optsched.schedule import MICRO, microseconds
 from optsched.simulating.services import place_of
@@ -79,7 +79,7 @@ class Transfer(Service):
         workload = instance.workload
         tasks = len(workload)
         self._nested = nested_areas(instance)
-        self._matrix = None if self._nested is not None else distances(instance)
+        self._places = None if self._nested is not None else cluster_places(instance.cluster, instance.name)
         self._computes = microseconds(np.nan_to_num(_computing(instance)))
         self._size, self._replicas = np.nan_to_num(workload.size), instance.replicas
         self._is_map = (workload.kind == MAP).tolist()
@@ -123,9 +123,8 @@ class Transfer(Service):
     def _from(self, nodes: Ints, node: int) -> Floats:
         """How far a node is from each of some nodes."""
         if self._nested is None:
-            assert self._matrix is not None
-            away: Floats = self._matrix[nodes, node]
-            return away
+            assert self._places is not None
+            return self._places.pairs(nodes, node)
         lengths: Floats = self._nested.lengths[self._nested.level(nodes, np.full(len(nodes), node))]
         return lengths
 

@@ -8,7 +8,7 @@ import pytest
 from optsched.heuristics.area_costs import AreaCosts
 from optsched.instance import Cluster, Ragged, Topology
 from optsched.instances.families.sampling import distinct_nodes
-from optsched.problems.distances import NestedAreas, cluster_areas, cluster_distances
+from optsched.problems.distances import NestedAreas, cluster_areas, cluster_places
 from optsched.problems.transmission_costs import map_costs
 
 
@@ -35,7 +35,7 @@ def test_as_the_table(seed: int) -> None:
     sizes = rng.integers(0, 200, size=maps).astype(np.float64)
     replicas = distinct_nodes(rng, rng.integers(1, min(3, nodes), size=maps, endpoint=True), nodes)
     assert AreaCosts.exact(nested, sizes)
-    costs, table = AreaCosts(nested, sizes, replicas), map_costs(sizes, replicas, cluster_distances(cluster))
+    costs, table = AreaCosts(nested, sizes, replicas), map_costs(sizes, replicas, cluster_places(cluster))
     for _ in range(6):
         rows, free = np.flatnonzero(rng.random(maps) < 0.6), rng.random(nodes) < 0.7
         free[rng.integers(nodes)] = True

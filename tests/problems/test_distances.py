@@ -15,9 +15,17 @@ from nested_instances import nested
 from transmission_instances import DISTANCES, topologies
 
 from optsched.errors import InputError, MissingField
-from optsched.instance import Cluster, Instance, State, Topology, Workload
+from optsched.instance import Cluster, Instance, Ragged, State, Topology, Workload
 from optsched.problems import distances as module
-from optsched.problems.distances import cluster_distances, distances, nested_areas, whole_areas, whole_distances
+from optsched.problems.distances import (
+    cluster_distances,
+    cluster_places,
+    distances,
+    nested_areas,
+    whole_areas,
+    whole_distances,
+    whole_places,
+)
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -219,3 +227,100 @@ def test_too_many_places_of_links(monkeypatch: pytest.MonkeyPatch) -> None:
     parted = [(node, "s", 1.0 + at) for at, node in enumerate("abcd")]
     with pytest.raises(InputError, match=r"few: topology: nodes at 4 places have no dense matrix .*: 2 places at most"):
         nested_areas(posed(Topology("links", links=parted), 4))
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> Cluster:
+    """Up to nine nodes: below switches that links join in any way, or in racks that may be nearer than nodes."""
+    nodes = draw(st.integers(1, 9))
+    ids = [f"n{node}" for node in range(nodes)]
+    if draw(st.booleans()):
+        levels = {name: draw(st.integers(0, 6)) / 2 for name in ("node", "rack", "off_rack")}
+        rack = draw(st.lists(st.integers(-1, 2), min_size=nodes, max_size=nodes))
+        return Cluster(ids, rack=rack, rack_ids=["r", "s", "t"], topology=Topology("hops", hops=levels))
+    switches = [f"s{number}" for number in range(draw(st.integers(1, 3)))]
+    rate = st.sampled_from([1.0, 2.0, 3.0, 0.7])
+    links = [(one, other, draw(rate)) for one, other in itertools.combinations(switches, 2)]
+    links += [(node, draw(st.sampled_from(switches)), draw(rate)) for node in ids]
+    links += draw(st.lists(st.tuples(st.sampled_from(ids), st.sampled_from(ids + switches), rate), max_size=2))
+    return Cluster(ids, topology=Topology("links", links=links))
+
+
+def pair_by_pair(cluster: Cluster) -> list[list[float]]:
+    """Distances by racks, or along the links by Floyd and Warshall, with no notion of places."""
+    topology, each = cluster.topology, range(len(cluster))
+    assert topology is not None
+    if topology.hops is not None:
+        hops, rack = topology.hops, cluster.rack.tolist()
+        near = [["rack" if rack[one] == rack[other] != -1 else "off_rack" for other in each] for one in each]
+        return [[hops["node" if one == other else near[one][other]] for other in each] for one in each]
+    graph = networkx.MultiGraph()
+    for one, other, rate in topology.links:
+        graph.add_edge(one, other, weight=1 / rate)
+    walked = networkx.floyd_warshall(graph)
+    return [[walked[one][other] for other in cluster.node_ids.tolist()] for one in cluster.node_ids.tolist()]
+
+
+@given(clusters(), st.data())
+def test_places_are_the_matrix(cluster: Cluster, data: st.DataObject) -> None:
+    """Tests that rows, pairs, nearest nodes and sums by places are the matrix's, number for number, either way."""
+    plain = cluster_distances(cluster)
+    assert np.allclose(plain, pair_by_pair(cluster), rtol=1e-12, atol=0)
+    instance = Instance(cluster, Workload([]))
+    forms = [(cluster_places(cluster), plain)]
+    whole, matrix = whole_places(instance), whole_distances(instance)
+    if whole is not None and matrix is not None:
+        assert whole[1] == matrix[1]
+        assert np.allclose(matrix[0], matrix[1] * plain, rtol=1e-9, atol=0)
+        forms.append((whole[0], matrix[0]))
+    node = st.integers(0, len(cluster) - 1)
+    some = np.array(data.draw(st.lists(node, min_size=1, max_size=5)))
+    columns = np.array(data.draw(st.permutations(range(len(cluster)))))[: data.draw(st.integers(1, len(cluster)))]
+    rows = Ragged.from_rows(data.draw(st.lists(st.lists(node, min_size=1, unique=True), max_size=3)))
+    weights = np.array([data.draw(st.lists(st.integers(0, 9), min_size=len(cluster), max_size=len(cluster)))]) * 1.0
+    for places, dense in forms:
+        assert places.matrix().tolist() == dense.tolist()
+        assert places.longest == dense.max()
+        for found, expected in ((places, dense), (places.backwards(), dense.T)):
+            assert found.rows(some).tolist() == expected[some].tolist()
+            assert found.rows(some, columns).tolist() == expected[some][:, columns].tolist()
+            assert found.pairs(some, int(columns[0])).tolist() == expected[some, columns[0]].tolist()
+            nearest = [expected[row][:, columns].min(axis=0).tolist() for row in rows]
+            assert found.nearest(rows, columns).tolist() == nearest
+            sums = found.sums(weights)
+            assert np.allclose(sums, weights @ expected)
+            assert dense is plain or sums.tolist() == (weights @ expected).tolist()
+
+
+def test_sums_where_a_twin_would_pay_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that sums below 2^53 are exact although a node of the same place would pay more than that."""
+    monkeypatch.setattr(module, "_BLOCK", 4)
+    places = module.Places(np.array([0, 0, 1]), np.array([[4.0, 1.0], [1.0, 0.0]]), np.zeros(3))
+    weights = np.array([[2.0**52 + 1, 0.0, 3.0], [0.0, 1.0, 2.0]])
+    assert places.sums(weights)[:, [0, 2]].tolist() == [[3.0, 2.0**52 + 1], [6.0, 1.0]]
+    assert places.sums(weights)[1].tolist() == [6.0, 2.0, 1.0]
+    assert places.sums(np.zeros((2, 3))).tolist() == [[0.0] * 3] * 2
+
+
+def test_places_of_many_nodes() -> None:
+    """Tests that uneven links of 20,000 nodes, and racks nearer than nodes, have few places and no matrix of nodes."""
+    ids = [f"n{node}" for node in range(20_000)]
+    links = [("core", f"s{end}", 1.0 + end) for end in range(20)]
+    links += [(name, f"s{node % 20}", (10.0, 20.0)[node % 40 < 20]) for node, name in enumerate(ids)]
+    cluster = Cluster(ids, topology=Topology("links", links=links))
+    assert nested_areas(Instance(cluster, Workload([]))) is None
+    assert cluster_places(cluster).between.shape == (40, 40)
+    with pytest.raises(InputError, match="20000 nodes have no dense matrix"):
+        cluster_distances(cluster)
+    hops = Topology("hops", hops={"node": 3, "rack": 2, "off_rack": 4})
+    racks = Cluster(ids, rack=np.arange(20_000) // 1000, rack_ids=[f"r{end}" for end in range(20)], topology=hops)
+    assert cluster_places(racks).between.shape == (20, 20)
+    assert cluster_places(racks).pairs(np.array([0, 0, 0]), np.array([0, 1, 1000])).tolist() == [3, 2, 4]
+
+
+@pytest.mark.parametrize("form", ["distance", "rate"])
+def test_too_large_a_matrix(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    """Tests that a given matrix of too many nodes is refused with the limit, as places too."""
+    monkeypatch.setattr(module, "MOST_NODES", 2)
+    with pytest.raises(InputError, match=r"few: topology: nodes at 3 places have no dense matrix .*: 2 places at most"):
+        cluster_places(posed(Topology(form, np.ones((3, 3)) - np.eye(3) * (form == "distance"))).cluster, "few")

@@ -13,7 +13,7 @@ from reduces_instances import posed
 
 from optsched.instance import FINISHED, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
 from optsched.problems.base import GRID
-from optsched.problems.distances import distances
+from optsched.problems.distances import Places, distances
 from optsched.problems.transmission_costs import (
     Scale,
     map_costs,
@@ -65,10 +65,10 @@ def test_scales(topology: Topology, sizes: list[float], grid: int, denominator: 
 
 def test_nearest_replica_and_direction() -> None:
     """Tests that the nearest replica counts, that data moves from it to the map, and that columns may be fewer."""
-    distance = np.array([[0.0, 1.0, 9.0], [5.0, 0.0, 2.0], [7.0, 3.0, 0.0]])
+    distance = Places.of_matrix(np.array([[0.0, 1.0, 9.0], [5.0, 0.0, 2.0], [7.0, 3.0, 0.0]]))
     replicas = Ragged.from_rows([[0, 1], [2]])
     assert map_costs(np.array([2.0, 2.0]), replicas, distance).tolist() == [[0, 0, 4], [14, 6, 0]]
-    assert map_costs(np.array([2.0, 3.0]), replicas, distance[:, [2]]).tolist() == [[4], [0]]
+    assert map_costs(np.array([2.0, 3.0]), replicas, distance, np.array([2])).tolist() == [[4], [0]]
     assert map_costs(np.zeros(0), Ragged.from_rows([]), distance).shape == (0, 3)
 
 
