@@ -366,6 +366,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="keep what is done, and go on where it ended")
     parser.add_argument("--only", type=int, metavar="NUMBER", help="tell of one run")
     given = parser.parse_args(arguments)
+    for name, least in (("runs", 1), ("seed", 0), ("processes", 1), ("only", 0)):
+        if (number := getattr(given, name)) is not None and number < least:
+            parser.error(f"--{name} {number}: give {least} or more")
     if given.only is not None:
         return int(_told(given.seed, given.only) > 0)
     counts: Counter[str] = Counter()

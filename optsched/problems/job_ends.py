@@ -6,15 +6,18 @@ ends, and each is settled by prices of slots of its own.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
 from optsched.instance import Ints
+from optsched.problems.completion_counts import common_unit
 from optsched.problems.job_times import JobTimes
 from optsched.problems.relaxations import Box
 from optsched.problems.time_prices import PricedTime, TimePrices
 from optsched.results import Number
+from optsched.schedule import MICRO
 
 __all__ = ["MOST_WORK", "JobEnds", "packed", "unpacked"]
 
@@ -142,6 +145,12 @@ class JobEnds:
     def limit_of(cls, problem: JobTimes, step: int, value: Number) -> int:
         """The least limit that proves that no schedule is better than `value` seconds; jobs must have some weight."""
         return PricedTime(problem, step).least_units(value)
+
+    @classmethod
+    def limit_after(cls, problem: JobTimes, step: int, value: Number) -> int:
+        """The least limit that proves that every schedule costs more than `value` seconds."""
+        unit = Fraction(common_unit(problem.weights) * problem.lattice) / MICRO
+        return cls.limit_of(problem, step, value + unit)
 
 
 def packed(prices: TimePrices) -> Ints:

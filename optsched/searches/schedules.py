@@ -317,9 +317,9 @@ class ScheduleSearch:
         problem = self.problem
         assert isinstance(problem, JobTimes)
         assert self.value is not None
-        goals = (self.proof.claim, limit, self.value)
-        proved, wanted, most = (JobEnds.limit_of(problem, prices.step, goal) for goal in goals)
-        tree = EndTree(JobEnds(problem, prices.step, min(max(proved + 1, wanted), most)), prices, realising.value)
+        wanted, most = (JobEnds.limit_of(problem, prices.step, goal) for goal in (limit, self.value))
+        wanted = min(max(wanted, JobEnds.limit_after(problem, prices.step, self.proof.claim)), most)
+        tree = EndTree(JobEnds(problem, prices.step, wanted), prices, realising.value)
         try:
             tree.run(starts // tree.size)
         finally:

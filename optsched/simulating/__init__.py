@@ -133,8 +133,7 @@ def simulate(
     present = on_the_clock(instance)
     name, driven, values = policy_of(policy, present, parameters)
     again = isinstance(driven, Following)
-    end = None if until is None else _microseconds("until", until, instance.time)
-    rules = rules_of(heartbeat, assign, 0 if again else slowstart, end)
+    rules = rules_of(heartbeat, assign, 0 if again else slowstart, until, instance.time)
     chosen = service_of((Recorded if again else Levels)() if service is None else service)
     lost = losses_of(losses, present)
     if lost and not getattr(chosen, "stateless", False):
@@ -153,13 +152,15 @@ def simulate(
     return Simulation.of(engine, name, values, seed, unfinished)
 
 
-def rules_of(heartbeat: float | str | None, assign: str, slowstart: float, until: int | None = None) -> Rules:
-    """What a run goes by, as `simulate` takes it; UsageError for what it does not take."""
+def rules_of(
+    heartbeat: float | str | None, assign: str, slowstart: float, until: float | None = None, since: float = 0
+) -> Rules:
+    """What a run from `since` on goes by, as `simulate` takes it; UsageError for what it does not take."""
     return Rules(
         heartbeat=_microseconds("heartbeat", 0 if heartbeat is None else heartbeat, 0),
         one=_choice("assign", assign, ASSIGN) == "one",
         slowstart=decimal(_number("slowstart", slowstart, 0, 1)),
-        until=until,
+        until=None if until is None else _microseconds("until", until, since),
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from optsched.errors import UsageError, nearest
-from optsched.instance import FINISHED, MAP, REDUCE, Instance
+from optsched.errors import UsageError, expect, nearest
+from optsched.instance import FINISHED, LARGEST, MAP, REDUCE, Instance
 from optsched.running.course import NEVER
 from optsched.schedule import MICRO
 from optsched.simulating.engine import BACK, CHANGE, LOST, STOPPED, Engine
@@ -16,6 +16,9 @@ __all__ = ["Loss", "LosingEngine", "losses_of"]
 
 #: A node (its id, or its index), when it is lost, and when it is back, in seconds; None: never.
 Loss = tuple[str | int, float, float | None]
+
+#: What to give for each.
+HOW = "give a node, when it is lost, and when it is back (None: never)"
 
 
 def losses_of(given: Iterable[Loss], instance: Instance) -> tuple[tuple[int, int, int], ...]:
@@ -32,6 +35,7 @@ def losses_of(given: Iterable[Loss], instance: Instance) -> tuple[tuple[int, int
     >>> losses_of([("b", 5, None)], Instance(Cluster(["a", "b"]), Workload([])))
     ((1, 5000000, 1152921504606846976),)
     """
+    expect(given, Sequence, "losses: must be a list", HOW)
     found = sorted(_loss(loss, instance) for loss in given)
     for (node, _, back), (other, lost, _) in pairwise(found):
         if node == other and lost < back:
@@ -50,7 +54,9 @@ def _loss(loss: Any, instance: Instance) -> tuple[int, int, int]:
     except KeyError:
         raise UsageError(f'losses: there is no node "{loss[0]}"; {nearest(loss[0], ids)}') from None
     except (TypeError, ValueError, OverflowError):
-        raise UsageError(f"losses: {loss!r}; give a node, when it is lost, and when it is back (None: never)") from None
+        raise UsageError(f"losses: {loss!r}; {HOW}") from None
+    if max(abs(times[0]), 0 if back is None else abs(times[1])) > LARGEST:
+        raise UsageError(f"losses: {loss!r}; a time is at most 2^53 microseconds")
     if not round(instance.time * MICRO) <= times[0] < times[1]:
         raise UsageError(f"losses: {loss!r}; a node is lost once the run has begun, and comes back later")
     return index, *times

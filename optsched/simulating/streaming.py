@@ -15,7 +15,7 @@ import numpy as np
 
 from optsched.arrays import Ragged
 from optsched.brief import brief, counted
-from optsched.errors import HeuristicFailed, UsageError
+from optsched.errors import HeuristicFailed, UsageError, expect
 from optsched.heuristics import AnyHeuristic
 from optsched.instance import FINISHED, PENDING, Instance, Ints, State, Workload
 from optsched.parts import columns_of
@@ -175,12 +175,13 @@ def simulate_stream(
     """
     check_seed(seed)
     check_observers(observers)
+    expect(parts, Iterable, "simulate_stream takes portions of a workload", "give a list of instances, or one by one")
     coming = _apart(_in_order(parts))
     first = next(coming, None)
     if first is None:
         raise UsageError("give at least one portion of the workload")
     name, driven, values = policy_of(policy, first, parameters)
-    rules = rules_of(heartbeat, assign, slowstart, None if until is None else round(until * MICRO))
+    rules = rules_of(heartbeat, assign, slowstart, until, first.time)
     chosen = service_of(Levels() if service is None else service)
     if not getattr(chosen, "stateless", False):
         raise UsageError(
@@ -353,6 +354,7 @@ def _in_order(parts: Iterable[Instance]) -> Iterator[Instance]:
     """The portions that have jobs; UsageError for one that does not go on from the one before."""
     latest, before = -np.inf, None
     for number, part in enumerate(parts, start=1):
+        expect(part, Instance, f"portion {number} of the workload is an instance")
         part = on_the_clock(part)
         workload, arrival = part.workload, part.workload.arrival
         for wrong, told in (

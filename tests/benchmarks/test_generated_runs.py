@@ -85,3 +85,11 @@ def test_bounds_are_looked_at(runs: ModuleType, monkeypatch: pytest.MonkeyPatch)
     told = runs.broken(replace(run, tiny=True), done, twice=False)
     assert sorted(told) == sorted(line for line in told if "beats enumeration 1000000000" in line)
     assert len(told) == 2
+
+
+@pytest.mark.parametrize("option", ["--runs", "--processes"])
+def test_numbers_that_are_none(runs: ModuleType, option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tests that a number of runs or processes that is no number of any is told in a line."""
+    with pytest.raises(SystemExit):
+        runs.main([option, "0"])
+    assert f"{option} 0: give 1 or more" in capsys.readouterr().err

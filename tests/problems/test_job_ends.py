@@ -126,3 +126,13 @@ def test_a_box_takes_no_gigabytes_to_settle() -> None:
     ends = JobEnds(JobTimes(Instance(Cluster(["a"]), workload)), 1, 900_000)
     told = "178180398 costs would have to be compared for each box, more than 10000000"
     assert ends.too_large(packed(TimePrices(1, 1, (NONE, NONE)))) == told
+
+
+def test_limits_after_a_value_prove_more() -> None:
+    """Tests that they do also where several units make what two values of schedules differ by at least."""
+    for problem, optimum in proved(JobTimes, range(40), weights="group"):
+        if any(problem.weights):
+            for step in (problem.lattice, 3 * problem.lattice):
+                limit = JobEnds.limit_after(problem, step, optimum)
+                ends = JobEnds(problem, step, limit)
+                assert ends.told(limit) > optimum >= ends.told(limit - 1)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 from over_time import batch, both
 
 from optsched.certificates import proved_bound
 from optsched.deadline import deadline
 from optsched.errors import OutOfTime
+from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.searches import schedules
@@ -92,3 +95,22 @@ def test_a_deadline_leaves_what_is_held() -> None:
     with deadline(0), pytest.raises(OutOfTime):
         search.run()
     assert search.proof == cheap_proof(problem)
+
+
+def test_cases_end_where_weights_are_no_units() -> None:
+    """Tests that limits of cases go on where seven units make the least difference, which once went on for ever."""
+    workload = Workload(
+        ["t", "u"],
+        job=[0, 0],
+        job_ids=["j"],
+        arrival=[-1],
+        replicas=Ragged.from_rows([[0], [0]]),
+        times=[[1, 2, 3], [2, 4, 1]],
+        job_group=[0],
+        group_ids=["g"],
+        group_weight=[0.7],
+    )
+    problem = JobTimes(Instance(Cluster(["a"]), workload), weights="group")
+    search = ScheduleSearch(problem)
+    search.run()
+    assert search.value == Fraction(14, 5)

@@ -124,6 +124,8 @@ def test_replicas_of_a_lost_node_are_not_read() -> None:
         (("n1", 2, 2), "a node is lost once the run has begun, and comes back later"),
         (("n1", -1, 2), "a node is lost once the run has begun"),
         (("n1", float("inf"), None), "give a node, when it is lost"),
+        (("n1", 1e300, None), "a time is at most 2^53 microseconds"),
+        (("n1", 1, 1e12), "a time is at most 2^53 microseconds"),
     ],
 )
 def test_losses_that_are_none(loss: Any, told: str) -> None:
@@ -132,6 +134,8 @@ def test_losses_that_are_none(loss: Any, told: str) -> None:
     with pytest.raises(UsageError) as caught:
         simulate(instance, "dl", losses=[loss])
     assert told in str(caught.value)
+    with pytest.raises(UsageError, match="losses: must be a list, not None; give a node, when it is lost"):
+        simulate(instance, "dl", losses=None)
     with pytest.raises(UsageError, match='losses: node "n1" is lost at 4 s, and not yet back then'):
         simulate(instance, "dl", losses=[("n1", 1, 5), ("n1", 4, 6)])
     with pytest.raises(UsageError, match="losses: Transfer keeps tasks that run; take levels or recorded"):

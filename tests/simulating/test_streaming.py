@@ -167,6 +167,12 @@ def test_portions_that_do_not_go_on() -> None:
             simulate_stream([first, second], "dl")
     with pytest.raises(UsageError, match="give at least one portion of the workload"):
         simulate_stream([], "dl")
+    with pytest.raises(UsageError, match="simulate_stream takes portions of a workload, not"):
+        simulate_stream(first, "dl")
+    with pytest.raises(UsageError, match="portion 2 of the workload is an instance, not an int"):
+        simulate_stream([first, 5], "dl")
+    with pytest.raises(UsageError, match="until=nan: give a finite number"):
+        simulate_stream([first], "dl", until=float("nan"))
     with pytest.raises(UsageError, match="service: Rates keeps tasks that run; a workload in portions takes none such"):
         simulate_stream([first], "dl", "rates")
     with pytest.raises(UsageError, match="Following knows the whole workload beforehand; simulate it at once"):
