@@ -105,6 +105,9 @@ class EveryRound(Policy):
         #: Until the next round it may let everything stand still.
         self.waits_seconds = float(self.period)
 
+    def __repr__(self) -> str:
+        return f"EveryRound({self.name!r}, problem={self._kind.name!r}, period={self.period}, on_free={self.on_free})"
+
     def check(self, instance: Instance) -> None:
         """Raise where the problem cannot be posed on an instance, or the heuristic lacks a field of it."""
         posed = self._kind(instance, **self._given)

@@ -24,6 +24,13 @@ BATCH = [
 ]
 
 
+def test_shown() -> None:
+    """Tests that a policy in rounds shows what it is, not where it is in memory."""
+    assert (
+        repr(EveryRound("quincy", period=5)) == "EveryRound('quincy', problem='transmission-maps', period=5, on_free=1)"
+    )
+
+
 @pytest.mark.parametrize("name", BATCH)
 def test_every_batch_heuristic_runs_over_time(name: str) -> None:
     """Tests that each ends, feasibly, and twice alike."""

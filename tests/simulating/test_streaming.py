@@ -54,7 +54,7 @@ def same_rows(one: pd.DataFrame, other: pd.DataFrame, by: list[str]) -> None:
 POLICIES = sorted({name for name, entry in HEURISTICS.items() if entry.online} - {"least-cost", "probabilistic"})
 
 
-@pytest.mark.parametrize("policy", [*POLICIES, EveryRound("lsap-sched", period=7)], ids=str)
+@pytest.mark.parametrize("policy", [*POLICIES, pytest.param(EveryRound("lsap-sched", period=7), id="rounds")])
 def test_a_workload_in_portions_runs_as_the_whole(policy: Any) -> None:
     """Tests rows of jobs and of events of every policy against those of the run on all portions at once.
 
