@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.drawing import draw
 from optsched.errors import InputError, MissingField, UsageError
-from optsched.explaining import explain
 from optsched.gaps import gap
 from optsched.heuristics import HEURISTICS
 from optsched.instance import Cluster, Instance, Ragged, Topology, Workload
@@ -167,12 +165,3 @@ def test_schedules_and_placements_are_not_judged_by_each_other() -> None:
     assert matrix["lsap-sched", "makespan"].reason == "no-schedule"
     assert matrix["dl", "lsap"].ran_in == "lsap"
     assert {posed.name for posed in posable(load("examples/order-of-jobs"))} == {"lsap", "latency"}
-
-
-def test_pictures_and_explanations_are_of_placements() -> None:
-    """Tests that what tells of placements alone says so of a problem over time, in one line."""
-    posed = problem("job-times", load("examples/order-of-jobs"))
-    with pytest.raises(UsageError, match="job-times decides when tasks run: explain is of gaps"):
-        explain(posed, "dl")
-    with pytest.raises(UsageError, match="job-times decides when tasks run: a picture of a snapshot"):
-        draw(posed, "dl")
