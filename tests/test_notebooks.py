@@ -50,9 +50,10 @@ def test_runs_and_prints_what_is_committed(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_holds_no_trace_of_a_machine(path: Path) -> None:
-    """Tests that the file is a valid notebook, run from top to bottom, without times and paths."""
+    """Tests that the file is a valid notebook in Python, run from top to bottom, without times and paths."""
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
+    assert notebook.metadata.kernelspec.name == notebook.metadata.language_info.name + "3" == "python3"
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
     assert not any("execution" in cell.metadata for cell in notebook.cells)
