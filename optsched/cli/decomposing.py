@@ -13,20 +13,22 @@ from optsched.cli import arguments, completing
 from optsched.errors import UsageError
 
 if TYPE_CHECKING:
-    from optsched.decomposing import Decomposition
+    from optsched.decomposing import Decomposition, Decompositions
     from optsched.printing import Table
 
-__all__ = ["decompose", "parts_table"]
+__all__ = ["content", "decompose", "parts_table", "policies_table"]
 
 
 @click.command()
 @arguments.posed_options
 @click.option(
     "--heuristic",
-    "heuristic",
+    "--policy",
+    "heuristics",
+    multiple=True,
     required=True,
     metavar="H[,K=V...]",
-    help="A policy; your own as package.module:function.",
+    help="A policy (repeatable); your own as package.module:function, or solve. Lists with colons.",
     shell_complete=completing.heuristics,
 )
 @click.option("--repeats", type=click.IntRange(1), default=5, show_default=True, help="Seeds.")
@@ -50,13 +52,12 @@ __all__ = ["decompose", "parts_table"]
     help="Draw it, too: .svg, .png or .pdf. Needs matplotlib.",
     shell_complete=completing.files,
 )
-@arguments.format_option("table", "markdown", "latex", "json")
-@arguments.output_option
+@arguments.record_options
 def decompose(
     instance: str,
     problem_name: str,
     params: tuple[str, ...],
-    heuristic: str,
+    heuristics: tuple[str, ...],
     repeats: int,
     seed: int,
     heartbeat: float,
@@ -64,7 +65,7 @@ def decompose(
     profile: str,
     time_limit: float | None,
     target: str | None,
-    form: str,
+    form: str | None,
     output: str | None,
 ) -> None:
     """What a policy's gap over time is made of: placement, order of jobs, knowledge, and what nothing proves.
@@ -74,11 +75,14 @@ def decompose(
     that needs no knowledge (C), the best schedule found with all arrivals and times known (D), and the proved bound
     (E). Shown is what each of them changes, on average over the seeds; it may be negative, since a decision that is
     best when it is taken need not belong to a best run.
+
+    Several policies have a row each. The best schedule is sought, and the bound proved, once for all of them. JSON is
+    one object, CSV has a row for each policy. Exit code 4 if a policy failed, or left tasks waiting for ever.
     """
     from optsched.cli.notes import pose
     from optsched.cli.simulating import policy_named
     from optsched.cli.streams import replacing
-    from optsched.decomposing import decompose as decomposition_of
+    from optsched.decomposing import decompose_all
     from optsched.printing import progress
     from optsched.problems import problem_class
     from optsched.problems.schedules import ScheduleProblem
@@ -86,77 +90,168 @@ def decompose(
     arguments.check_plot(target, "--to")
     if not issubclass(problem_class(problem_name), ScheduleProblem):
         raise UsageError(f"decompose is for problems over time (makespan, job-times), not for {problem_name}")
-    policy, values = policy_named(heuristic, "--heuristic")
+    form = arguments.format_of(form, output)
+    policies = [policy_named(text, "--heuristic") for text in dict.fromkeys(heuristics)]
     posed, notes = pose(instance, problem_name, params)
     limit = arguments.DEFAULT_LIMIT if time_limit is None else time_limit
     with nullcontext() if target is None else replacing(target) as file:
-        with progress(sys.stderr, repeats + 1) as step, redirect_stdout(sys.stderr):
-            found = decomposition_of(
+        with progress(sys.stderr, repeats * len(policies) + 1) as step, redirect_stdout(sys.stderr):
+            found = decompose_all(
                 posed,  # type: ignore[arg-type]
-                policy,
+                policies,
                 range(seed, seed + repeats),
                 heartbeat=heartbeat,
                 assign=assign,
                 time_limit=limit,
                 profile=profile,
                 step=lambda told: step(f"{posed.instance.name} {posed.name}: {told}"),
-                **values,
             )
+        if not found:
+            found.raise_if_failed()
         if file is not None and target is not None:
             file.write(_picture(found, target))
     if form == "json":
         arguments.emit_json({**content(found), "notes": notes}, output)
+    elif form == "csv":
+        arguments.emit(_rows(found), output)
+    elif len(policies) == 1:
+        arguments.emit_table(parts_table(found[0]), output, form)
     else:
-        arguments.emit_table(parts_table(found), output, form)
+        arguments.emit(_several(found, output, form), output)
+    found.raise_if_failed()
 
 
-def _picture(found: Decomposition, path: str) -> bytes:
-    from optsched.drawing.decompositions import decomposition_picture
+def _picture(found: Decompositions, path: str) -> bytes:
+    from optsched.drawing import decomposition_picture, decompositions_picture
     from optsched.drawing.figures import check_kind, picture
 
-    return picture(decomposition_picture(found), check_kind(path))
+    drawn = decomposition_picture(found[0]) if len(found) == 1 else decompositions_picture(found)
+    return picture(drawn, check_kind(path))
 
 
-def content(found: Decomposition) -> dict[str, Any]:
+def content(found: Decompositions) -> dict[str, Any]:
     """The fields of the JSON form; times in seconds."""
+    first = found[0]
     return {
         "version": __version__,
         "instance": found.problem.instance.name,
         "problem": found.problem.name,
-        "heuristic": found.policy,
-        "means": dict(zip("ABC", map(float, found.means), strict=True)),
-        "known": float(found.known),
-        "bound": None if found.bound is None else float(found.bound),
-        "certificate": None if found.proof is None else str(found.proof),
-        "parts": {part: None if value is None else float(value) for part, value in found.parts.items()},
-        "runs": [
+        "parameters": dict(found.problem.parameters),
+        "value": found.problem.value_in_words,
+        "assumed": first.assumed,
+        "known": float(first.known),
+        "bound": _float(first.bound),
+        "certificate": None if first.proof is None else str(first.proof),
+        "policies": [
             {
-                "seed": run.seed,
-                "A": float(run.as_is),
-                "B": float(run.nearest),
-                "C": float(run.any_order),
-                "order": run.order,
+                "heuristic": one.policy,
+                "heuristic_parameters": dict(one.parameters),
+                "means": dict(zip("ABC", map(float, one.means), strict=True)),
+                "parts": {part: _float(value) for part, value in one.parts.items()},
+                "gap": _float(one.gap),
+                "runs": [
+                    {
+                        "seed": run.seed,
+                        "A": float(run.as_is),
+                        "B": float(run.nearest),
+                        "C": float(run.any_order),
+                        "order": run.order,
+                    }
+                    for run in one.runs
+                ],
             }
-            for run in found.runs
+            for one in found
         ],
+        "failed": [{"heuristic": label, "error": str(error)} for label, error in found.failed.items()],
     }
+
+
+def _rows(found: Decompositions) -> str:
+    """The CSV form: a row for each policy."""
+    from optsched.printing import to_csv
+
+    told = content(found)
+    shared = {name: told[name] for name in ("version", "instance", "problem", "parameters", "assumed")}
+    records = [
+        {
+            **shared,
+            "heuristic": one["heuristic"],
+            "heuristic_parameters": one["heuristic_parameters"],
+            "seeds": len(one["runs"]),
+            **one["means"],
+            "known": told["known"],
+            "bound": told["bound"],
+            "certificate": told["certificate"],
+            **{part.replace(" ", "_"): value for part, value in one["parts"].items()},
+            "gap": one["gap"],
+        }
+        for one in told["policies"]
+    ]
+    return to_csv(records, list(records[0]))
+
+
+def _float(value: Any) -> float | None:
+    return None if value is None else float(value)
 
 
 def parts_table(found: Decomposition) -> Table:
     """A row for each part, with its seconds and its share of the gap, between the policy and the bound."""
-    from optsched.brief import counted
     from optsched.decomposing import PARTS
     from optsched.printing import Table
 
-    gap = None if found.bound is None else found.means[0] - found.bound
-    proved = "nothing is proved" if found.bound is None else f"proof: {found.proof}"
-    rows = [("as it is (A)", _seconds(found.means[0]), "", f"mean of {counted(len(found.runs), 'seed')}")]
+    rows = [("as it is (A)", _seconds(found.means[0]), "", _mean_of(found))]
     for part, value in found.parts.items():
-        share = "-" if not gap or value is None else f"{float(100 * value / gap):.1f} %"
-        rows.append((part, "-" if value is None else _seconds(value), share, PARTS[part]))
-    rows.append(("bound (E)", "-" if found.bound is None else _seconds(found.bound), "", proved))
+        rows.append((part, _seconds(value), _share(value, found.gap) or "-", PARTS[part]))
+    rows.append(("bound (E)", _seconds(found.bound), "", _proved(found)))
     return Table(("part", "seconds", "share of gap", "what it is"), rows, frozenset({"seconds", "share of gap"}))
 
 
+def policies_table(found: Decompositions) -> Table:
+    """A row for each policy: what it comes to as it is, the parts of its gap, and the whole gap, in seconds."""
+    from optsched.decomposing import PARTS
+    from optsched.printing import Table
+
+    numbers = ("as it is", *PARTS, "gap")
+    rows = []
+    for one in found:
+        rows.append((one.label, *map(_seconds, (one.means[0], *one.parts.values(), one.gap))))
+    return Table(("policy", *numbers), rows, frozenset(numbers))
+
+
+def _several(found: Decompositions, output: str | None, form: str) -> str:
+    """The table of several policies below what they share."""
+    from optsched.cli.streams import drawn
+    from optsched.printing import render
+    from optsched.studies.pages import folded, page_width
+
+    first = found[0]
+    bound = "no bound is proved" if first.bound is None else f"bound (E) {_seconds(first.bound)}, {_proved(first)}"
+    heading = (
+        f"{found.problem.instance.name}, {found.problem.name}: {_mean_of(first)}, in seconds; {first.assumed}; "
+        f"best found (D) {_seconds(first.known)}, {bound}"
+    )
+    table = render(policies_table(found), drawn(output), form)
+    if form == "table":
+        return folded(heading, page_width(file=output is not None), "  ") + table
+    return f"% {heading}\n{table}" if form == "latex" else f"{heading}\n\n{table}"
+
+
+def _mean_of(found: Decomposition) -> str:
+    from optsched.brief import counted
+
+    return f"{found.problem.value_in_words}, mean of {counted(len(found.runs), 'seed')}"
+
+
+def _proved(found: Decomposition) -> str:
+    return "nothing is proved" if found.bound is None else f"proof: {found.proof}"
+
+
+def _share(value: Any, gap: Any) -> str:
+    """A part's share of the gap; empty where there is none."""
+    return "" if not gap or value is None else f"{float(100 * value / gap):.1f} %"
+
+
 def _seconds(value: Any) -> str:
-    return f"{float(value):.6g}"
+    if value is None:
+        return "-"
+    return f"{float(value):.6g}" if abs(value) < 1_000_000 else f"{float(value):.0f}"

@@ -6,16 +6,16 @@ signed: a decision that is best where it was taken need not belong to a best run
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from optsched.brief import brief
+from optsched.brief import brief, counted
 from optsched.deadline import check
 from optsched.decomposing.policies import ORDERS, InOrder, Nearest
 from optsched.decomposing.together import Together
-from optsched.errors import UsageError
+from optsched.errors import HeuristicFailed, UsageError, described
 from optsched.gaps import Reference, reference_of
 from optsched.heuristics import AnyHeuristic
 from optsched.problems.base import expect_problem
@@ -28,7 +28,7 @@ from optsched.solvers.profiles import Profile
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PARTS", "Decomposition", "Replays", "decompose"]
+__all__ = ["PARTS", "Decomposition", "Decompositions", "Replays", "decompose", "decompose_all"]
 
 #: The parts of a gap, in order, each with what it is the difference of.
 PARTS = {
@@ -53,9 +53,10 @@ class Replays:
         B: at each instant as many tasks of each job as the policy starts then, on the slots that it uses, but those
         that take the least more than at their best, altogether.
     any_order
-        C: the best of B and of plain orders of jobs, with the nearest tasks.
+        C: the best of B and of plain orders of jobs, with the nearest tasks; of several policies also of the B of each
+        other.
     order
-        Which that was: `policy`, or a name of `optsched.decomposing.policies.ORDERS`.
+        Which that was: `policy`, a name of `optsched.decomposing.policies.ORDERS`, or the label of another policy.
     """
 
     seed: int
@@ -81,6 +82,10 @@ class Decomposition:
         D: the best schedule found with all arrivals and times known, of all that was tried.
     bound, proof
         E: no schedule is better, and what proves it; None where nothing is proved.
+    parameters
+        Of the policy, as they were given.
+    assumed
+        How long tasks took, and when slots were offered, in words.
     """
 
     problem: ScheduleProblem
@@ -89,6 +94,13 @@ class Decomposition:
     known: Number
     bound: Number | None
     proof: Proof | None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    assumed: str = ""
+
+    @property
+    def label(self) -> str:
+        """The policy with its parameters, as the command line takes them: `fair,delay=0`."""
+        return _label(self.policy, self.parameters)
 
     @property
     def means(self) -> tuple[Fraction, Fraction, Fraction]:
@@ -105,11 +117,16 @@ class Decomposition:
         last = None if self.bound is None else known - self.bound
         return dict(zip(PARTS, (a - b, b - c, c - known, last), strict=True))
 
+    @property
+    def gap(self) -> Fraction | None:
+        """The whole gap, A less E, on average over the seeds; None where nothing is proved."""
+        return None if self.bound is None else self.means[0] - self.bound
+
     def frame(self) -> pd.DataFrame:
         """A row for each part: `part`, its mean in seconds, and its share of the whole gap (missing: no gap)."""
         import pandas as pd
 
-        gap = None if self.bound is None else self.means[0] - self.bound
+        gap = self.gap
         rows = [
             {
                 "part": part,
@@ -123,7 +140,57 @@ class Decomposition:
 
     def __repr__(self) -> str:
         told = ", ".join(f"{part} {float(value):g}" for part, value in self.parts.items() if value is not None)
-        return brief(f"Decomposition of {self.policy} on {self.problem.instance}: {told}")
+        return brief(f"Decomposition of {self.label} on {self.problem.instance}: {told}")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Decompositions(Sequence[Decomposition]):
+    """What the gaps of several policies are made of, below one best schedule and one bound: a sequence of them.
+
+    Attributes
+    ----------
+    problem
+        What was measured.
+    found
+        What each policy's gap is made of.
+    failed
+        Of each policy that failed its label, and why.
+    """
+
+    problem: ScheduleProblem
+    found: tuple[Decomposition, ...]
+    failed: Mapping[str, HeuristicFailed] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __getitem__(self, position: Any) -> Any:
+        return self.found[position]
+
+    def __iter__(self) -> Iterator[Decomposition]:
+        return iter(self.found)
+
+    def raise_if_failed(self) -> Decompositions:
+        """The same; HeuristicFailed with a line for each policy that failed."""
+        if self.failed:
+            raise HeuristicFailed(*(line for error in self.failed.values() for line in str(error).splitlines()))
+        return self
+
+    def frame(self) -> pd.DataFrame:
+        """A row for each policy, its label the index: A as `as it is`, the parts, `bound` and `gap`, in seconds.
+
+        What is not known is missing.
+        """
+        import pandas as pd
+
+        rows = [{"as it is": one.means[0], **one.parts, "bound": one.bound, "gap": one.gap} for one in self.found]
+        columns = ["as it is", *PARTS, "bound", "gap"]
+        index = pd.Index([one.label for one in self.found], name="policy", dtype=object)
+        return pd.DataFrame(rows, index, columns).astype(float)
+
+    def __repr__(self) -> str:
+        told = ", ".join(one.label for one in self.found) or "none"
+        return brief(f"Decompositions of {counted(len(self), 'gap')} on {self.problem.instance}: {told}")
 
 
 def decompose(
@@ -140,7 +207,7 @@ def decompose(
     step: Callable[[str], None] | None = None,
     **parameters: Any,
 ) -> Decomposition:
-    """Measure what a policy's gap over time is made of, by replays of the same instance.
+    """Measure what a policy's gap over time is made of, by replays of the same instance; of several, `decompose_all`.
 
     Each replay grants more than the one before: A nothing; B the best placement of each instant, for the same number
     of tasks of each job on the same slots; C any order of jobs that looks at no future; D all arrivals and times; E is
@@ -160,7 +227,7 @@ def decompose(
     time_limit, profile
         As in `optsched.solve`, for D and E.
     reference
-        As `optsched.gap` takes it, instead of solving: for several policies the best schedule is sought once.
+        As `optsched.gap` takes it, instead of solving.
     step
         Told what comes next: each seed, and the search for D and E.
     **parameters
@@ -184,32 +251,157 @@ def decompose(
     >>> {part: str(value) for part, value in found.parts.items()}
     {'placement': '4', 'order of jobs': '0', 'knowledge': '0', 'not proved': '0'}
     """
-    expect_problem(problem, "decompose", ScheduleProblem)
-    given = tuple(seeds)
-    if not given:
-        raise UsageError("decompose: give one seed or more")
-    beside = reference_of(problem, reference, profile, time_limit)
-    component = problem.components[0].name
+    beside = _Beside(problem, seeds, "decompose", reference, profile, time_limit)
     replay = _Replay(problem, heartbeat, assign)
-    name = policy_of(policy, problem.instance, parameters)[0]
-    runs, best = [], None
-    for seed in given:
-        if step is not None:
-            step(f"seed {seed}")
-        values = replay.of_seed(policy, seed, parameters)
-        runs.append(values)
-        best = values.any_order if best is None else min(best, values.any_order)
-        best = min(best, values.as_is)
-        check()
+    made = _Made.of(problem, policy, parameters)
+    replay.run(made, beside.seeds, lambda seed: _tell(step, f"seed {seed}"))
+    _tell(step, "the best schedule")
+    return beside.of(replay)[0]
+
+
+def decompose_all(
+    problem: ScheduleProblem,
+    policies: Iterable[AnyHeuristic | tuple[AnyHeuristic, Mapping[str, Any]]],
+    /,
+    seeds: Iterable[int] = range(5),
+    *,
+    heartbeat: float | None = 3,
+    assign: str = "all",
+    time_limit: float | None = None,
+    profile: str | Profile = "exact",
+    reference: Reference | Solution | None = None,
+    step: Callable[[str], None] | None = None,
+) -> Decompositions:
+    """Measure what the gaps of several policies are made of, side by side.
+
+    The best schedule is sought, and the bound proved, once for all of them; plain orders of jobs are tried once for
+    each seed. C is the best order that was tried for any of the policies with the seed (but of those that know what
+    comes, as `observed`), and D the best schedule of all that was tried. Neither is worse than in `decompose` of one.
+
+    Parameters
+    ----------
+    problem, seeds, heartbeat, assign, time_limit, profile, reference
+        As in `decompose`.
+    policies
+        One or more, each as `optsched.simulate` takes it, or a pair of that and its parameters.
+    step
+        Told what comes next: each policy with each seed, and the search for D and E.
+
+    Returns
+    -------
+    Decompositions
+        A policy that fails, or leaves tasks for ever, ends no table: it is in `failed`.
+
+    Raises
+    ------
+    UsageError
+        As `decompose`, and where there is no policy, or one twice.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> found = decompose_all(optsched.problem("job-times", "examples/order-of-jobs"), ["fifo", ("fair", {"delay": 0})])
+    >>> found.frame()["order of jobs"].to_dict()
+    """
+    beside = _Beside(problem, seeds, "decompose_all", reference, profile, time_limit)
+    made = _made(problem, policies)
+    replay = _Replay(problem, heartbeat, assign)
+    failed: dict[str, HeuristicFailed] = {}
+    for one in made:
+        try:
+            replay.run(one, beside.seeds, lambda seed, one=one: _tell(step, f"{one.label}, seed {seed}"))  # type: ignore[misc]
+        except HeuristicFailed as error:
+            failed[one.label] = error
+    if len(failed) < len(made):
+        _tell(step, "the best schedule")
+    return Decompositions(problem, beside.of(replay), failed)
+
+
+def _tell(step: Callable[[str], None] | None, text: str) -> None:
     if step is not None:
-        step("the best schedule")
-    solution = beside.solution
-    assert best is not None
-    known = best if solution.objective is None else min(best, solution.objective[0])
-    bounds = [] if solution.bound is None or solution.bound[0] is None else [(solution.bound[0], _proof(solution))]
-    bounds += [(bound.value, Proof.COMBINATORIAL) for bound in problem.cheap_bounds() if bound.component == component]
-    bound, proof = max(bounds, key=lambda entry: entry[0], default=(None, None))
-    return Decomposition(problem, name, tuple(runs), known, bound, proof)
+        step(text)
+
+
+def _label(name: str, parameters: Mapping[str, Any]) -> str:
+    """A policy with its parameters, as the command line takes them."""
+    values = (":".join(map(str, value)) if isinstance(value, list | tuple) else value for value in parameters.values())
+    return ",".join([name, *(f"{key}={value}" for key, value in zip(parameters, values, strict=True))])
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A policy with its parameters, its name, and whether it knows what comes."""
+
+    policy: AnyHeuristic
+    parameters: Mapping[str, Any]
+    name: str
+    knows: bool
+
+    @classmethod
+    def of(cls, problem: ScheduleProblem, policy: AnyHeuristic, parameters: Mapping[str, Any]) -> _Made:
+        """UsageError or MissingField for what cannot be run."""
+        name, driven, _ = policy_of(policy, problem.instance, dict(parameters))
+        return cls(policy, dict(parameters), name, hasattr(driven, "appointments"))
+
+    @property
+    def label(self) -> str:
+        return _label(self.name, self.parameters)
+
+
+def _made(problem: ScheduleProblem, policies: Any) -> list[_Made]:
+    """The policies, each with its parameters; UsageError where these are none, or one is there twice."""
+    if isinstance(policies, str) or not isinstance(policies, Iterable):
+        told = "a list of policies; for one alone there is optsched.decompose"
+        raise UsageError(f"decompose_all takes {told}, not {described(policies)}")
+    made: dict[str, _Made] = {}
+    for given in policies:
+        policy, parameters = given if isinstance(given, tuple) and len(given) == 2 else (given, {})
+        one = _Made.of(problem, policy, parameters)
+        if made.setdefault(one.label, one) is not one:
+            raise UsageError(
+                f"decompose_all: {one.label} is there twice; give policies of different names or parameters"
+            )
+    if not made:
+        raise UsageError("decompose_all: give one policy or more")
+    return list(made.values())
+
+
+class _Beside:
+    """What gaps are measured against, sought when it is asked for: once, whatever is measured."""
+
+    def __init__(
+        self,
+        problem: ScheduleProblem,
+        seeds: Iterable[int],
+        name: str,
+        reference: Any,
+        profile: Any,
+        limit: float | None,
+    ) -> None:
+        expect_problem(problem, name, ScheduleProblem)
+        self.seeds = tuple(seeds)
+        if not self.seeds:
+            raise UsageError(f"{name}: give one seed or more")
+        self._problem, self._reference = problem, reference_of(problem, reference, profile, limit)
+
+    def of(self, replay: _Replay) -> tuple[Decomposition, ...]:
+        """What the gap of each policy that ran is made of."""
+        if not replay.ran:
+            return ()
+        problem, solution = self._problem, self._reference.solution
+        component = problem.components[0].name
+        found = [(made, tuple(replay.replays(made, seed) for seed in self.seeds)) for made in replay.ran]
+        tried = [value for _, runs in found for run in runs for value in (run.any_order, run.as_is)]
+        known = min(tried if solution.objective is None else [*tried, solution.objective[0]])
+        bounds = [] if solution.bound is None or solution.bound[0] is None else [(solution.bound[0], _proof(solution))]
+        bounds += [
+            (bound.value, Proof.COMBINATORIAL) for bound in problem.cheap_bounds() if bound.component == component
+        ]
+        bound, proof = max(bounds, key=lambda entry: entry[0], default=(None, None))
+        return tuple(
+            Decomposition(problem, made.name, runs, known, bound, proof, made.parameters, replay.assumed)
+            for made, runs in found
+        )
 
 
 def _proof(solution: Solution) -> Proof | None:
@@ -222,16 +414,36 @@ class _Replay:
 
     def __init__(self, problem: ScheduleProblem, heartbeat: float | None, assign: str) -> None:
         self._problem, self._heartbeat, self._assign = problem, heartbeat, assign
+        #: Of each seed what each of `ORDERS` comes to, whoever is measured.
+        self._orders: dict[int, dict[str, Number]] = {}
+        #: A and B with each seed, of the policies that ran to the end, in order.
+        self._found: dict[str, dict[int, tuple[Number, Number]]] = {}
+        self.ran: list[_Made] = []
+        self.assumed = ""
 
-    def of_seed(self, policy: AnyHeuristic, seed: int, parameters: dict[str, Any]) -> Replays:
-        """A, B and C with one seed."""
-        problem = self._problem
-        as_is = self._value(policy, seed, **parameters)
-        nearest = self._value(self._granted(policy_of(policy, problem.instance, parameters)[1]), seed)
-        tried = {order: self._value(InOrder(problem, order), seed) for order in ORDERS}
-        tried = {"policy": nearest, **tried}
-        order = min(tried, key=lambda name: tried[name])
-        return Replays(seed, as_is, nearest, tried[order], order)
+    def run(self, made: _Made, seeds: Iterable[int], tell: Callable[[int], None]) -> None:
+        """A and B of a policy with each seed, which is told before, and the plain orders with it."""
+        found = {}
+        for seed in seeds:
+            tell(seed)
+            driven = policy_of(made.policy, self._problem.instance, dict(made.parameters))[1]
+            found[seed] = (
+                self._value(made.policy, seed, **made.parameters),
+                self._value(self._granted(driven), seed),
+            )
+            if seed not in self._orders:
+                self._orders[seed] = {order: self._value(InOrder(self._problem, order), seed) for order in ORDERS}
+            check()
+        self._found[made.label] = found
+        self.ran.append(made)
+
+    def replays(self, made: _Made, seed: int) -> Replays:
+        """A, B and C of a policy with one seed."""
+        as_is, nearest = self._found[made.label][seed]
+        others = {one.label: self._found[one.label][seed][1] for one in self.ran if one is not made and not one.knows}
+        tried = [("policy", nearest), *self._orders[seed].items(), *others.items()]
+        order, best = min(tried, key=lambda entry: entry[1])
+        return Replays(seed, as_is, nearest, best, order)
 
     def _granted(self, policy: Policy) -> Policy:
         """A policy with the tasks of the same jobs that are placed best at each instant."""
@@ -250,4 +462,5 @@ class _Replay:
             seed=seed,
             **parameters,
         )
+        self.assumed = run.assumed
         return problem.evaluate(run.raise_if_unfinished().schedule)[0]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from optsched.drawing.chains import chains_picture
 from optsched.drawing.choosing import draw
-from optsched.drawing.decompositions import decomposition_picture
+from optsched.drawing.decompositions import decomposition_picture, decompositions_picture
 from optsched.drawing.figures import MissingGlyphs, picture, save
 from optsched.drawing.frontiers import frontier_picture, staircase
 from optsched.drawing.gantt import gantt_picture
@@ -22,6 +22,7 @@ __all__ = [
     "box_plot",
     "chains_picture",
     "decomposition_picture",
+    "decompositions_picture",
     "distribution",
     "draw",
     "frontier_picture",

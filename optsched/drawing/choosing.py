@@ -52,7 +52,8 @@ def draw(
         - a problem over time: schedules as Gantt charts, with their values and gaps, and the optimum last;
         - a `Simulation` (and further ones on the same nodes): a Gantt chart of each;
         - a flow network, or a problem on one: with the flows;
-        - a frontier, a gap matrix, an explanation, the gaps of a study: their own pictures.
+        - a frontier, a gap matrix, an explanation, the gaps of a study, what one gap or several are made of: their own
+          pictures.
     *placements
         Placements, schedules, solutions, reports, or heuristics (as `optsched.gap` takes them), which are run.
     seed, profile, time_limit
@@ -190,8 +191,10 @@ def _network(of: Any, flows: Sequence[Any], profile: str | Path | Profile, time_
 
 
 def _result(of: Any) -> Figure:
-    """The picture of a frontier, a matrix, an explanation or a study."""
+    """The picture of a frontier, a matrix, an explanation, a study, or of what gaps are made of."""
+    from optsched.decomposing import Decomposition, Decompositions
     from optsched.drawing.chains import chains_picture
+    from optsched.drawing.decompositions import decomposition_picture, decompositions_picture
     from optsched.drawing.frontiers import frontier_picture
     from optsched.drawing.gaps import box_plot
     from optsched.drawing.matrices import matrix_picture
@@ -210,5 +213,12 @@ def _result(of: Any) -> Figure:
         return explained_picture(of)
     if isinstance(of, GapReports):
         return box_plot(of)
-    kinds = "an instance, a problem, a report, a simulation, a network, a frontier, a matrix, an explanation or a study"
+    if isinstance(of, Decomposition):
+        return decomposition_picture(of)
+    if isinstance(of, Decompositions):
+        return decompositions_picture(of)
+    kinds = (
+        "an instance, a problem, a report, a simulation, a network, a frontier, a matrix, an explanation, a study or "
+        "what gaps are made of"
+    )
     raise UsageError(f"draw takes {kinds}, not {described(of)}")

@@ -73,6 +73,12 @@ class JobTimes(ScheduleProblem):
             given = self.instance.workload.group_weight[self.instance.workload.job_group[rows]]
             self.weights = tuple(exact(decimal(weight)) for weight in given.tolist())
 
+    @property
+    def value_in_words(self) -> str:
+        """The sum, and of how many jobs' times; weighted ones are said to be."""
+        weighted = "weighted " * (self.parameters["weights"] != "equal")
+        return f"{weighted}sum of {counted(len(self.jobs), 'job time')}"
+
     def objective(self, schedule: Schedule, /) -> Value:
         return (self.total(self.completions(schedule)),)
 

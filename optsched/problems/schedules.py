@@ -268,6 +268,11 @@ class ScheduleProblem(TaskProblem[Schedule]):
 
     # What is feasible ---------------------------------------------------------------------------------------------
 
+    @property
+    def value_in_words(self) -> str:
+        """What the value is: where it is a sum, of what."""
+        return self.components[0].name
+
     def violations(self, schedule: Schedule, /) -> list[Violation]:
         expect(schedule, Schedule, f"{self.name} judges a schedule", HOW_TO_SCHEDULE)
         task_ids = self.instance.workload.task_ids

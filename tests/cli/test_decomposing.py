@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pytest
@@ -22,14 +23,67 @@ def test_forms_agree(morning: str) -> None:
     """Tests that the parts add up in JSON, and that the table has a row for each, between the policy and the bound."""
     words = ("decompose", morning, "--problem", "job-times", "--heuristic", "dl", "--repeats", "2")
     told = answer(*words)
-    assert [entry["seed"] for entry in told["runs"]] == [0, 1]
-    assert sum(told["parts"].values()) == pytest.approx(told["means"]["A"] - told["bound"])
-    assert told["known"] <= min(entry["C"] for entry in told["runs"])
+    (one,) = told["policies"]
+    assert [entry["seed"] for entry in one["runs"]] == [0, 1]
+    assert sum(one["parts"].values()) == pytest.approx(one["means"]["A"] - told["bound"])
+    assert told["known"] <= min(entry["C"] for entry in one["runs"])
     result = run(*words)
     assert result.exit_code == 0
     rows = [line.split("  ")[0] for line in result.stdout.splitlines()]
-    assert rows[2:] == ["as it is (A)", *told["parts"], "bound (E)"]
+    assert rows[2:] == ["as it is (A)", *one["parts"], "bound (E)"]
+    assert "sum of 2 job times, mean of 2 seeds" in rows_of(result.stdout)
     assert f"proof: {told['certificate']}" in result.stdout
+
+
+def rows_of(text: str) -> str:
+    """A text in one line."""
+    return " ".join(text.split())
+
+
+def test_several_policies(morning: str, tmp_path: Path) -> None:
+    """Tests that several policies, by either name of the option, are one table below one bound, in every form."""
+    words = ("decompose", morning, "--problem", "job-times", "--repeats", "2", "--heuristic", "rand", "--policy")
+    words += ("fair,delay=0", "--policy", "rand")
+    told = answer(*words)
+    assert [entry["heuristic"] for entry in told["policies"]] == ["rand", "fair"]
+    assert [entry["heuristic_parameters"] for entry in told["policies"]] == [{}, {"delay": "0"}]
+    for entry in told["policies"]:
+        assert sum(entry["parts"].values()) == pytest.approx(entry["gap"])
+        assert entry["gap"] == pytest.approx(entry["means"]["A"] - told["bound"])
+    rows = list(csv.DictReader(run(*words, "--format", "csv").stdout.splitlines()))
+    assert [float(row["order_of_jobs"]) for row in rows] == [
+        entry["parts"]["order of jobs"] for entry in told["policies"]
+    ]
+    assert [float(row["gap"]) for row in rows] == [entry["gap"] for entry in told["policies"]]
+    target, output = tmp_path / "parts.svg", tmp_path / "parts.csv"
+    result = run(*words, "--to", str(target), "--output", str(output))
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert list(csv.DictReader(output.read_text(encoding="utf-8").splitlines())) == rows
+    assert "fair,delay=0" in target.read_text(encoding="utf-8")
+    for form in ("table", "markdown", "latex"):
+        text = run(*words, "--format", form).stdout
+        heading = rows_of(text.partition("policy")[0])
+        assert f"sum of 2 job times, mean of 2 seeds, in seconds; {told['assumed']}; best found (D)" in heading
+        assert f"proof: {told['certificate']}" in heading
+        shown = [line for line in text.splitlines() if "fair,delay=0" in line]
+        assert len(shown) == 1
+        assert f"{told['policies'][1]['gap']:.6g}" in shown[0]
+
+
+def test_a_policy_that_fails(morning: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a policy that fails is told on stderr, with exit code 4, and that the others have their rows."""
+    (tmp_path / "lazy_policies.py").write_text(
+        "class Lazy:\n    def offer(self, offer, view):\n        return []\n", encoding="utf-8"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    lazy = ("--heuristic", "lazy_policies:Lazy", "--repeats", "1")
+    result = run("decompose", morning, "--problem", "makespan", "--heuristic", "fair", "--policy", "dl", *lazy)
+    assert result.exit_code == 4
+    assert [line.split()[0] for line in result.stdout.splitlines()[-2:]] == ["fair", "dl"]
+    assert "lazy_policies:Lazy" in result.stderr
+    target = tmp_path / "nothing.svg"
+    result = run("decompose", morning, "--problem", "makespan", *lazy, "--to", str(target))
+    assert (result.exit_code, result.stdout, target.exists()) == (4, "", False)
 
 
 def test_picture(morning: str, tmp_path: Path) -> None:
@@ -47,7 +101,7 @@ def test_rounds(morning: str) -> None:
     for policy in ("lsap-sched,period=5", "solve,problem=lsap"):
         result = run("decompose", morning, "--problem", "makespan", "--heuristic", policy, "--repeats", "1")
         assert (result.exit_code, result.stderr) == (0, "")
-        assert "mean of 1 seed\n" in result.stdout
+        assert "makespan, mean of 1 seed\n" in result.stdout
 
 
 @pytest.mark.parametrize(

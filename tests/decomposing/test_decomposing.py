@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 
 import pytest
 from schedule_drawn import document
 
 import optsched
-from optsched.decomposing import PARTS, decompose
+from optsched.decomposing import PARTS, decompose, decompose_all
 from optsched.errors import HeuristicFailed, UsageError
 from optsched.gaps import Reference
-from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.files import parse
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
@@ -37,6 +38,11 @@ class First(Policy):
 
     def offer(self, offer: object, view: object) -> tuple[int, ...]:
         return tuple(view.pending[:1].tolist())  # type: ignore[attr-defined]
+
+
+def last_name(label: str) -> str:
+    """What a policy of this file is called, without where it is."""
+    return re.split("[.:]", label)[-1]
 
 
 def test_parts_add_up() -> None:
@@ -116,3 +122,97 @@ def test_steps_are_told() -> None:
     told: list[str] = []
     decompose(Makespan(crossed()), "dl", seeds=[3, 5], heartbeat=0, step=told.append)
     assert told == ["seed 3", "seed 5", "the best schedule"]
+
+
+def test_several_policies_share_what_is_below(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that one reference is solved for several policies: each has A and B of its own, and all share C and D."""
+    problem = JobTimes(parse(json.dumps(document(5, tasks=4))))
+    policies = ["fifo", "rand", ("fair", {"delay": 0})]
+    alone = [decompose(problem, "fifo", range(2)), decompose(problem, "rand", range(2))]
+    solved: list[object] = []
+    solve = optsched.gaps.solve
+    monkeypatch.setattr("optsched.gaps.solve", lambda *given, **named: solved.append(given) or solve(*given, **named))  # type: ignore[func-returns-value]
+    found = decompose_all(problem, policies, range(2))  # type: ignore[arg-type]
+    assert len(solved) == 1
+    assert [one.label for one in found] == ["fifo", "rand", "fair,delay=0"]
+    assert found.raise_if_failed() is found
+    for one, single in zip(found, alone, strict=False):
+        pairs = zip(one.runs, single.runs, strict=True)
+        assert all((run.as_is, run.nearest) == (other.as_is, other.nearest) for run, other in pairs)
+        assert one.known <= single.known
+    for rows in zip(*(one.runs for one in found), strict=True):
+        assert len({run.any_order for run in rows}) == 1
+        assert rows[0].any_order <= min(run.nearest for run in rows)
+    assert len({(one.known, one.bound, one.proof, one.assumed) for one in found}) == 1
+    frame = found.frame()
+    assert frame.index.tolist() == [one.label for one in found]
+    assert (frame[list(PARTS)].sum(axis=1) - frame["gap"]).abs().max() < 1e-9
+    assert (frame["as it is"] - frame["bound"] - frame["gap"]).abs().max() < 1e-9
+    assert "3 gaps" in repr(found)
+    assert found[0] is next(iter(found))
+
+
+def test_the_order_of_another_policy() -> None:
+    """Tests that C is another policy's order where that is the best one, unless that policy knows what comes."""
+
+    class Longest(Policy):
+        """The job with the fewest tasks last: of two jobs that are there at once the order that is best here."""
+
+        def offer(self, offer: object, view: object) -> tuple[int, ...]:
+            return tuple(view.pending[-1:].tolist())  # type: ignore[attr-defined]
+
+    workload = Workload(
+        ["a", "b1", "b2", *(f"c{number}" for number in range(9))],
+        job=[0, 1, 1, *[2] * 9],
+        job_ids=["a", "b", "c"],
+        duration=[100, 30, 30, *[1] * 9],
+        observed=[0] * 12,
+    )
+    cluster = Cluster(["n"])
+    recorded = State.initial(cluster, workload, start=[69, 9, 39, *range(9)])
+    problem = JobTimes(Instance(cluster, workload, recorded, name="three"))
+    # c ends after 9 s, b after 69 s, a after 169 s; no plain order begins with the job of the most tasks.
+    found = decompose_all(problem, [First, Longest], [0], heartbeat=0)
+    assert [(run.as_is, run.any_order, last_name(run.order)) for one in found for run in one.runs] == [
+        (100 + 160 + 169, 247, "Longest"),
+        (247, 247, "policy"),
+    ]
+    beside = decompose_all(problem, [First, "observed"], [0], heartbeat=0)
+    for known in (decompose(problem, First, [0], heartbeat=0), beside[0]):
+        assert [(run.any_order, run.order) for run in known.runs] == [(429, "policy")]
+        assert known.known == 247
+    assert beside[1].runs[0].as_is == 247
+
+
+def test_a_policy_that_fails_ends_no_table() -> None:
+    """Tests that a policy that fails is told of by its name, and that the others are measured."""
+
+    class Idle(Policy):
+        def offer(self, offer: object, view: object) -> tuple[int, ...]:
+            return ()
+
+    told: list[str] = []
+    found = decompose_all(Makespan(crossed()), [First, Idle], [3], heartbeat=0, step=told.append)
+    assert [last_name(one.label) for one in found] == ["First"]
+    assert list(map(last_name, found.failed)) == ["Idle"]
+    assert list(map(last_name, told)) == ["First, seed 3", "Idle, seed 3", "the best schedule"]
+    with pytest.raises(HeuristicFailed, match='Idle": 2 maps wait'):
+        found.raise_if_failed()
+    told.clear()
+    nothing = decompose_all(Makespan(crossed()), [Idle], [3], heartbeat=0, step=told.append)
+    assert (len(nothing), list(map(last_name, told)), nothing.frame().shape) == (0, ["Idle, seed 3"], (0, 7))
+
+
+def test_what_several_refuse() -> None:
+    """Tests one line for no policy, one alone without a list, one twice, and a parameter that is none."""
+    problem = Makespan(crossed())
+    with pytest.raises(UsageError, match="give one policy or more"):
+        decompose_all(problem, [])
+    with pytest.raises(UsageError, match=r"for one alone there is optsched\.decompose"):
+        decompose_all(problem, "fair")
+    with pytest.raises(UsageError, match="fair is there twice"):
+        decompose_all(problem, ["fair", "fair"])
+    with pytest.raises(UsageError, match="decompose_all: give one seed or more"):
+        decompose_all(problem, ["fair"], [])
+    with pytest.raises(UsageError, match="delai"):
+        decompose_all(problem, [("fair", {"delai": 1})])

@@ -8,6 +8,7 @@ from schedule_drawn import exactly
 
 from optsched.instance import Cluster, Instance, Workload
 from optsched.problems.job_times import JobTimes
+from optsched.problems.makespan import Makespan
 from optsched.problems.schedules import NEVER
 from optsched.schedule import Schedule
 
@@ -21,6 +22,7 @@ def test_weights_of_groups() -> None:
     problem = JobTimes(Instance(Cluster(["a"]), workload), weights="group")
     assert problem.evaluate(problem.schedule([0, 0], [200_000, 0])) == (Fraction(63, 100),)
     assert problem.cheap_bounds()[0].value == Fraction(61, 100)
+    assert problem.value_in_words == "weighted sum of 2 job times"
 
 
 def test_exact_times() -> None:
@@ -35,6 +37,8 @@ def test_what_is_told_beside_the_sum() -> None:
     """Tests the mean and the longest job time, and that nothing is told of no job."""
     problem = JobTimes(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[1, 2])))
     assert problem.due == 2
+    assert problem.value_in_words == "sum of 2 job times"
+    assert Makespan(problem.instance).value_in_words == "makespan"
     told = [("mean job time", "2 s, of 2 jobs; the longest 3 s")]
     assert problem.told(problem.schedule([0, 0], [0, 1_000_000])) == told
     nothing = JobTimes(Instance(Cluster(["a"]), Workload([])))
