@@ -30,7 +30,7 @@ def test_every_route_finds_the_optimum(name: str) -> None:
 @pytest.mark.thorough
 def test_what_bounds_leave_open_goes_to_the_program() -> None:
     """Tests that the program closes an instance of too many orders, from the schedule of the search on, by its word."""
-    problem = JobTimes(batch(4))
+    problem = JobTimes(batch(4, nodes=3, slots=1, tasks=12, jobs=6, reduces=1))
     search = ScheduleSearch(problem)
     search.run()
     assert not search.closed
