@@ -17,7 +17,7 @@ from optsched.arrays import Ragged
 from optsched.brief import brief, counted
 from optsched.errors import HeuristicFailed, UsageError, expect
 from optsched.heuristics import AnyHeuristic
-from optsched.instance import FINISHED, PENDING, Instance, Ints, State, Workload
+from optsched.instance import FINISHED, PENDING, Instance, Ints, Shuffle, State, Workload
 from optsched.parts import columns_of
 from optsched.placement import NONE
 from optsched.problems.locality_counts import CLASSES
@@ -132,7 +132,8 @@ def simulate_stream(
     ----------
     parts
         Instances of the same nodes and groups. All their tasks wait, each in a job with an arrival; jobs, and tasks by
-        their jobs, are in the order of arrival, over all portions. Without shuffle and pairs.
+        their jobs, are in the order of arrival, over all portions. Maps send only to reduces of their own job; a policy
+        that weighs what they send needs a `shuffle` in the first portion. Without pairs.
     policy, heartbeat, assign, slowstart, seed, until, observers, **parameters
         As in `simulate`. A policy that keeps more than its view tells, and nothing of tasks that wait, says by `renew`
         what it keeps when jobs that have ended are dropped.
@@ -185,7 +186,8 @@ def simulate_stream(
     chosen = service_of(Levels() if service is None else service)
     if not getattr(chosen, "stateless", False):
         raise UsageError(
-            f"service: {type(chosen).__name__} keeps tasks that run; a workload in portions takes none such"
+            f"service: {type(chosen).__name__} keeps tasks that run, and portions number these anew; take levels or "
+            "recorded"
         )
     if hasattr(driven, "appointments"):
         raise UsageError(f"{name} knows the whole workload beforehand; simulate it at once")
@@ -251,7 +253,8 @@ class _Engine(Engine):
         self._tell(np.flatnonzero(~keeps), np.flatnonzero(~left))
         # A moment before its first job arrives.
         before = min(present.time, float(np.nextafter(part.workload.arrival[0], -np.inf)))
-        self._number_anew(_joined(present.taken(tasks, np.flatnonzero(left)), part, before), tasks)
+        held = present.taken(tasks, np.flatnonzero(left))
+        self._number_anew(_joined(held, part, before, workload.shuffle is not None), tasks)
         self._told.most_held = max(self._told.most_held, len(self.node))
         if drops:
             renew = getattr(self._policy, "renew", None) or getattr(self._policy, "start", None)
@@ -366,11 +369,13 @@ def _in_order(parts: Iterable[Instance]) -> Iterator[Instance]:
                 "jobs that are not in order of arrival",
             ),
             ((arrival < latest).any(), "jobs that arrive before those of the portion before"),
-            (workload.shuffle is not None or workload.pairs is not None, "a shuffle or pairs"),
+            (_sends_across(workload), "maps that send to reduces of other jobs"),
+            (workload.pairs is not None, "pairs"),
             (before is not None and not _alike(before, part), "other nodes or groups than the portion before"),
         ):
             if wrong:
-                raise UsageError(f"portion {number} of the workload has {told}")
+                named = f', "{part.name}",' * bool(part.name)
+                raise UsageError(f"portion {number} of the workload{named} has {told}")
         if len(workload):
             latest, before = float(arrival.max()), part
             yield part
@@ -399,8 +404,14 @@ def _alike(one: Instance, other: Instance) -> bool:
     return np.array_equal(one.workload.group_ids, other.workload.group_ids)
 
 
-def _joined(present: Instance, part: Instance, time: float) -> Instance:
-    """An instance, and after it a portion, at a time."""
+def _sends_across(workload: Workload) -> bool:
+    """Whether a map sends to a reduce of another job, which may be there when its own job is dropped."""
+    sent = workload.shuffle
+    return sent is not None and bool((workload.job[sent.map] != workload.job[sent.reduce]).any())
+
+
+def _joined(present: Instance, part: Instance, time: float, sends: bool = False) -> Instance:
+    """An instance, and after it a portion, at a time; `sends`: what maps send is known, though nothing may be left."""
     one, other = present.workload, part.workload
     columns = {column.attribute: column for column in columns_of(Workload)}
     both = {
@@ -417,8 +428,11 @@ def _joined(present: Instance, part: Instance, time: float) -> Instance:
             "job_ids": np.concatenate([one.job_ids, other.job_ids]),
             "job": np.concatenate([one.job, offset]),
             "rate_in_by_type": _followed(one.rate_in_by_type, other.rate_in_by_type),
+            "shuffle": _sent_by_both(one, other),
         },
     )
+    if sends and workload.shuffle is None:
+        workload = workload.sending_nothing()
     state = present.state
     waits = State.initial(part.cluster, other)
     tasks = {
@@ -426,7 +440,21 @@ def _joined(present: Instance, part: Instance, time: float) -> Instance:
         for column in columns_of(State)
         if column.table == "tasks"
     }
+    tasks["emitted"] = np.concatenate([state.emitted, waits.emitted])
     return replace(present, workload=workload, state=replace(state, **tasks, time=time))
+
+
+def _sent_by_both(one: Workload, other: Workload) -> Shuffle | None:
+    """What maps of a workload send, and after it those of another that follows it."""
+    if other.shuffle is None:
+        return one.shuffle
+    if one.shuffle is None:
+        return replace(other.shuffle, map=other.shuffle.map + len(one), reduce=other.shuffle.reduce + len(one))
+    return Shuffle(
+        np.concatenate([one.shuffle.map, other.shuffle.map + len(one)]),
+        np.concatenate([one.shuffle.reduce, other.shuffle.reduce + len(one)]),
+        np.concatenate([one.shuffle.size, other.shuffle.size]),
+    )
 
 
 def _followed(one: Any, other: Any) -> Any:

@@ -13,9 +13,9 @@ from timed_workloads import arriving
 
 from optsched.errors import HeuristicFailed, UsageError
 from optsched.heuristics import HEURISTICS, Offer, Policy, View
-from optsched.instance import FINISHED, Cluster, Instance, Shuffle, Workload
+from optsched.instance import FINISHED, Cluster, Instance, Pairs, Shuffle, Workload
 from optsched.simulating import EveryRound, simulate
-from optsched.simulating.streaming import portions, simulate_stream
+from optsched.simulating.streaming import joined, portions, simulate_stream
 
 
 class First(Policy):
@@ -26,6 +26,14 @@ class First(Policy):
         return first
 
 
+class Looking(First):
+    """Looks at what maps send, which is known of the whole workload, also where it is nothing."""
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        assert view.shuffle is not None
+        return super().offer(offer, view)
+
+
 class Failing:
     """Cannot be offered anything."""
 
@@ -33,15 +41,18 @@ class Failing:
         raise ValueError("no")
 
 
-def spread(seed: int, jobs: int = 6, apart: float = 300.0) -> Instance:
-    """A workload with pauses in which nothing waits, in order of arrival, without a shuffle."""
-    instance = arriving(seed, jobs=jobs)
+def spread(seed: int, jobs: int = 6, apart: float = 300.0, reduces: int = 5) -> Instance:
+    """A workload with pauses in which nothing waits, in order of arrival; maps send to reduces of their own job."""
+    instance = arriving(seed, jobs=jobs, reduces=reduces)
     rng = np.random.default_rng(seed)
     arrival = np.cumsum(rng.choice([0.0, 7.0, apart], jobs))
-    workload = replace(instance.workload, arrival=arrival, shuffle=None)
+    sent, job = instance.workload.shuffle, instance.workload.job
+    if sent is not None:
+        own = job[sent.map] == job[sent.reduce]
+        sent = Shuffle(sent.map[own], sent.reduce[own], sent.size[own])
+    workload = replace(instance.workload, arrival=arrival, shuffle=sent)
     whole = Instance(instance.cluster, workload, name="spread")
-    (part,) = portions(whole, jobs)
-    return part
+    return joined(portions(whole, 1))
 
 
 def same_rows(one: pd.DataFrame, other: pd.DataFrame, by: list[str]) -> None:
@@ -50,11 +61,11 @@ def same_rows(one: pd.DataFrame, other: pd.DataFrame, by: list[str]) -> None:
     pd.testing.assert_frame_equal(*ordered, check_dtype=False)
 
 
-#: Policies over time that need no shuffle.
-POLICIES = sorted({name for name, entry in HEURISTICS.items() if entry.online} - {"least-cost", "probabilistic"})
+POLICIES = sorted(name for name, entry in HEURISTICS.items() if entry.online)
+ROUNDS = [pytest.param(EveryRound(name, period=7), id=f"rounds of {name}") for name in ("lsap-sched", "sequential")]
 
 
-@pytest.mark.parametrize("policy", [*POLICIES, pytest.param(EveryRound("lsap-sched", period=7), id="rounds")])
+@pytest.mark.parametrize("policy", [*POLICIES, *ROUNDS])
 def test_a_workload_in_portions_runs_as_the_whole(policy: Any) -> None:
     """Tests rows of jobs and of events of every policy against those of the run on all portions at once.
 
@@ -62,7 +73,8 @@ def test_a_workload_in_portions_runs_as_the_whole(policy: Any) -> None:
     """
     dropped = 0
     for seed in range(3):
-        whole = spread(seed)
+        whole = spread(seed, reduces=9)
+        assert whole.workload.shuffle is not None
         due = simulate(whole, policy, seed=seed)
         jobs: list[pd.DataFrame] = []
         events: list[pd.DataFrame] = []
@@ -98,6 +110,44 @@ def test_portions_of_any_size_under_any_rules(jobs: int, rules: dict[str, Any]) 
         run = simulate_stream(portions(whole, jobs), "fair", seed=seed, jobs=rows.append, **rules)
         same_rows(pd.concat(rows), due.jobs, ["job_id"])
         assert (run.offers, run.unfinished) == (due.offers, due.unfinished)
+
+
+@pytest.mark.parametrize("policy", ["probabilistic", "least-cost", "coupling", ROUNDS[-1], Looking])
+def test_portions_in_which_nothing_is_sent(policy: Any) -> None:
+    """Tests that policies that weigh shuffles go on where jobs without any come once all others have been dropped."""
+    whole = spread(2, apart=2000, reduces=9)
+    sent = whole.workload.shuffle
+    assert sent is not None
+    early = sent.map < np.flatnonzero(whole.workload.job == 2)[0]
+    assert early.any()
+    rest = Shuffle(sent.map[early], sent.reduce[early], sent.size[early])
+    arrival = 2000.0 * np.arange(len(whole.workload.job_ids))
+    whole = Instance(whole.cluster, replace(whole.workload, arrival=arrival, shuffle=rest), name="spread")
+    due = simulate(whole, policy)
+    rows: list[pd.DataFrame] = []
+    run = simulate_stream(portions(whole, 1), policy, jobs=rows.append)
+    same_rows(pd.concat(rows), due.jobs, ["job_id"])
+    assert run.most_held < len(whole.workload)
+
+
+def test_shuffles_that_follow_one_another() -> None:
+    """Tests what maps send in portions as one workload, where a portion sends nothing, first, last or between."""
+    cluster = Cluster(["a"])
+
+    def part(job: int, sends: bool) -> Instance:
+        sent = Shuffle([0], [1], [job + 0.5]) if sends else None
+        names = [f"m{job}", f"r{job}"]
+        return Instance(
+            cluster,
+            Workload(names, kind=[0, 1], job=[0, 0], job_ids=[f"j{job}"], arrival=[job], duration=[1, 1], shuffle=sent),
+        )
+
+    for sends in ([True, False, True], [False, True, True], [True, True, False], [False, True, False]):
+        sent = joined(part(job, given) for job, given in enumerate(sends)).workload.shuffle
+        assert sent is not None
+        due = [(2 * job, 2 * job + 1, job + 0.5) for job, given in enumerate(sends) if given]
+        assert list(zip(sent.map.tolist(), sent.reduce.tolist(), sent.size.tolist(), strict=True)) == due
+    assert joined([part(0, False), part(1, False)]).workload.shuffle is None
 
 
 def test_what_is_held_does_not_grow_with_what_ran() -> None:
@@ -160,11 +210,15 @@ def test_portions_that_do_not_go_on() -> None:
             Instance(
                 cluster, Workload(["t", "u"], **two, arrival=[5, 6], kind=[0, 1], shuffle=Shuffle([0], [1], [3.0]))
             ),
-            "a shuffle or pairs",
+            "maps that send to reduces of other jobs",
         ),
+        (Instance(cluster, Workload(["t"], **fields, pairs=Pairs(cost=np.ones((1, 1))))), "pairs"),
     ):
         with pytest.raises(UsageError, match=f"portion 2 of the workload has {told}"):
             simulate_stream([first, second], "dl")
+    with pytest.raises(UsageError, match='portion 2 of the workload, "noon", has jobs that arrive before'):
+        late = Instance(cluster, Workload(["t"], **fields | {"arrival": [4]}), name="noon")
+        simulate_stream([first, late], "dl")
     with pytest.raises(UsageError, match="give at least one portion of the workload"):
         simulate_stream([], "dl")
     with pytest.raises(UsageError, match="simulate_stream takes portions of a workload, not"):
@@ -173,7 +227,7 @@ def test_portions_that_do_not_go_on() -> None:
         simulate_stream([first, 5], "dl")
     with pytest.raises(UsageError, match="until=nan: give a finite number"):
         simulate_stream([first], "dl", until=float("nan"))
-    with pytest.raises(UsageError, match="service: Rates keeps tasks that run; a workload in portions takes none such"):
+    with pytest.raises(UsageError, match=r"service: Rates keeps tasks that run, .*; take levels or recorded"):
         simulate_stream([first], "dl", "rates")
     with pytest.raises(UsageError, match="Following knows the whole workload beforehand; simulate it at once"):
         simulate_stream([first], Following)
