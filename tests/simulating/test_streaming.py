@@ -216,8 +216,8 @@ def test_portions_that_do_not_go_on() -> None:
     ):
         with pytest.raises(UsageError, match=f"portion 2 of the workload has {told}"):
             simulate_stream([first, second], "dl")
+    late = Instance(cluster, Workload(["t"], **fields | {"arrival": [4]}), name="noon")
     with pytest.raises(UsageError, match='portion 2 of the workload, "noon", has jobs that arrive before'):
-        late = Instance(cluster, Workload(["t"], **fields | {"arrival": [4]}), name="noon")
         simulate_stream([first, late], "dl")
     with pytest.raises(UsageError, match="give at least one portion of the workload"):
         simulate_stream([], "dl")
