@@ -302,6 +302,7 @@ def decompose_all(
     >>> import optsched
     >>> found = decompose_all(optsched.problem("job-times", "examples/order-of-jobs"), ["fifo", ("fair", {"delay": 0})])
     >>> found.frame()["order of jobs"].to_dict()
+    {'fifo': 6.1, 'fair,delay=0': 0.0}
     """
     beside = _Beside(problem, seeds, "decompose_all", reference, profile, time_limit)
     made = _made(problem, policies)
