@@ -17,13 +17,16 @@ if TYPE_CHECKING:
     from optsched.instance import Instance
     from optsched.simulating import Simulation
 
-__all__ = ["policy_named", "simulate"]
+__all__ = ["policy_named", "seconds", "simulate"]
 
 #: How tables of jobs may be written.
 JOBS = (".csv", ".parquet")
 
 #: Gantt charts side by side at most.
 MOST_CHARTS = 4
+
+#: How to mend options that do not go together.
+_EITHER = "leave one of them out"
 
 #: What may be drawn of runs: names of `optsched.drawing.runs.PICTURES`.
 PLOTS = ("gantt", "times", "reductions", "running", "locality")
@@ -71,6 +74,11 @@ PLOTS = ("gantt", "times", "reductions", "running", "locality")
 @click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Seeds for each policy.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The first of them.")
 @click.option(
+    "--stream",
+    metavar="S[,K=V...]",
+    help="Run it in portions, never held whole: instances (each INSTANCE is one, in order), or swim (a SWIM trace).",
+)
+@click.option(
     "--jobs", metavar="FILE", help="Write a row for each job, too: .csv or .parquet.", shell_complete=completing.files
 )
 @click.option(
@@ -99,6 +107,7 @@ def simulate(
     losses: tuple[str, ...],
     repeats: int,
     seed: int,
+    stream: str | None,
     jobs: str | None,
     schedule: str | None,
     plots: tuple[str, ...],
@@ -113,6 +122,10 @@ def simulate(
     often as something happens, or every `period` seconds, or once `on_free` slots are free. `observed` runs a trace
     again.
 
+    With --stream INSTANCE is a workload in portions, of which what has ended is dropped. With swim the trace is read as
+    it is due: jobs (100) in a portion, nodes, slots, replicas, block, first, seed, rate (60) and remote are those of
+    `import swim`. exact=false drops ended jobs also while tasks wait.
+
     Exit code 4 if a policy failed, or left tasks waiting for ever.
     """
     from optsched.cli.streams import collected, replacing
@@ -124,6 +137,19 @@ def simulate(
     form = arguments.format_of(form, output)
     made = _service(service)
     chosen = {text: policy_named(text) for text in dict.fromkeys(policies)}
+    if stream is not None:
+        from optsched.cli.portions import portions_of, simulate_portions
+
+        for option, value in (("--schedule", schedule), ("--plot", plots), ("--lose", losses)):
+            if value:
+                raise UsageError(
+                    f"{option} needs all tasks of a run, and --stream drops those that have ended: {_EITHER}"
+                )
+        workload = portions_of(stream, instances)
+        timing = {"heartbeat": heartbeat, "assign": assign, "slowstart": slowstart, "until": until, "service": made}
+        seeds = range(seed, seed + repeats)
+        simulate_portions(workload, chosen, timing, seeds, jobs, form, output)
+        return
     given = [instance for group in groups_of(instances) for instance in group.instances]
     runs = len(given) * len(chosen) * repeats
     if schedule is not None and runs != 1:
@@ -346,8 +372,8 @@ class _Rows:
             [
                 *(str(record[name]) for name in self._first),
                 f"{record['ended']}/{record['tasks']}",
-                *(_seconds(record[name]) for name in ("makespan", "mean_job_time", "median_job_time")),
-                _seconds(record["longest_job_time"]),
+                *(seconds(record[name]) for name in ("makespan", "mean_job_time", "median_job_time")),
+                seconds(record["longest_job_time"]),
                 *(f"{100 * count / maps:.1f} %" for count in run.locality.values()),
             ]
         )
@@ -361,6 +387,6 @@ class _Rows:
         self._write(render(table, drawn(self._output), self._form))
 
 
-def _seconds(time: float | None) -> str:
+def seconds(time: float | None) -> str:
     """Seconds as a table shows them."""
     return "-" if time is None else f"{time:,.1f} s"

@@ -66,6 +66,15 @@ class Rules:
     until: int | None = None
     losses: tuple[tuple[int, int, int], ...] = ()
 
+    def told(self) -> dict[str, Any]:
+        """The rules of all runs, as `optsched.simulate` takes them, times in seconds; without losses."""
+        return {
+            "heartbeat": self.heartbeat / MICRO,
+            "assign": "one" if self.one else "all",
+            "slowstart": float(self.slowstart),
+            "until": None if self.until is None else self.until / MICRO,
+        }
+
 
 class Engine(Asked, Course):
     """A run of a policy over time.

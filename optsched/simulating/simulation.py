@@ -243,10 +243,7 @@ class Simulation:
             "parameters": dict(self.parameters),
             "seed": self.seed,
             "service": self.service,
-            "heartbeat": rules.heartbeat / MICRO,
-            "assign": "one" if rules.one else "all",
-            "slowstart": float(rules.slowstart),
-            "until": None if rules.until is None else rules.until / MICRO,
+            **rules.told(),
             "losses": " ".join(
                 ":".join(
                     [str(self.instance.cluster.node_ids[node]), *(f"{at / MICRO:g}" for at in times if at < NEVER)]

@@ -88,6 +88,27 @@ class Streamed:
         """Mean seconds from arrival to end of the jobs that ended; None where none did."""
         return self.job_seconds / self.jobs_ended if self.jobs_ended else None
 
+    def record_of(self) -> dict[str, Any]:
+        """The run in one record, as that of `Simulation`, without what needs all jobs at once, and `most_held`."""
+        return {
+            "policy": self.policy,
+            "parameters": dict(self.parameters),
+            "seed": self.seed,
+            "service": self.service,
+            **self.rules.told(),
+            "tasks": self.tasks,
+            "ended": self.ended,
+            "jobs": self.jobs,
+            "jobs_ended": self.jobs_ended,
+            "makespan": self.makespan,
+            "mean_job_time": self.mean_job_time,
+            "longest_job_time": self.longest_job_time if self.jobs_ended else None,
+            **{f"maps_{name}": count for name, count in self.locality.items()},
+            "offers": self.offers,
+            "most_held": self.most_held,
+            "unfinished": self.unfinished,
+        }
+
     def __repr__(self) -> str:
         told = f"{self.ended} of {counted(self.tasks, 'task')} ran"
         return brief(f"Streamed run of {self.policy}: {told}{', unfinished' * bool(self.unfinished)}")
@@ -366,7 +387,7 @@ def _in_order(parts: Iterable[Instance]) -> Iterator[Instance]:
             (np.isnan(arrival).any(), "jobs without an arrival"),
             (
                 (np.diff(arrival) < 0).any() or (np.diff(workload.job) < 0).any(),
-                "jobs that are not in order of arrival",
+                "jobs that are not in order of arrival; portions() of an instance makes such as are",
             ),
             ((arrival < latest).any(), "jobs that arrive before those of the portion before"),
             (_sends_across(workload), "maps that send to reduces of other jobs"),
