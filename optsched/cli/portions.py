@@ -151,7 +151,7 @@ def simulate_portions(
     for run in done:
         if run.unfinished and not run.starved:
             arguments.note(f"{workload.name}, {run.policy}: {run.unfinished}")
-    left = [f'{workload.name}: policy "{run.policy}": {run.unfinished}' for run in done if run.starved]
+    left = [f'{workload.name}: under policy "{run.policy}": {run.unfinished}' for run in done if run.starved]
     if left:
         raise HeuristicFailed(*left)
 

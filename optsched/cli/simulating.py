@@ -192,7 +192,7 @@ def simulate(
     for run in done:
         if run.unfinished and not run.starved:
             arguments.note(f"{run.instance.name}, {run.policy}: {run.unfinished}")
-    left = [f'{run.instance.name}: policy "{run.policy}": {run.unfinished}' for run in done if run.starved]
+    left = [f'{run.instance.name}: under policy "{run.policy}": {run.unfinished}' for run in done if run.starved]
     if left:
         raise HeuristicFailed(*left)
 

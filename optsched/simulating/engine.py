@@ -7,7 +7,7 @@ same run. How long tasks take is a service's business (`services`); what a polic
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
@@ -30,6 +30,9 @@ __all__ = ["ARRIVED", "BACK", "CHANGE", "ENDED", "LOST", "STOPPED", "RELEASED", 
 
 #: The most rounds of offers that a policy may let pass on purpose.
 _MOST_VAIN = 20_000
+
+#: So many tasks are named in a message.
+_NAMED = 3
 
 #: What else happens at an instant, in this order, once tasks have ended; then come heartbeats.
 CHANGE, ARRIVAL, _CALL = range(WOKEN + 1, WOKEN + 4)
@@ -398,32 +401,62 @@ class Engine(Asked, Course):
     # The end --------------------------------------------------------------------------------------------------------
 
     def _what_is_left(self) -> str:
-        """Why nothing happens any more, where something is left to do."""
-        known, told = self.known, []
-        if self.running:
-            running = [task for task, end in enumerate(self.end) if end == NEVER and self.start[task] < NEVER]
-            name = self.label(running[0])
-            runs = f"{counted(len(running), 'task')} run{'s' * (len(running) == 1)}"
-            told.append(f'{runs} for ever: the service {type(self.service).__name__} never says when "{name}" ends')
-        for kind, view in ((MAP, known.view.map_slots), (REDUCE, known.view.reduce_slots)):
-            waiting, name = known.waiting[KINDS[kind]], KINDS[kind]
-            if not waiting:
-                continue
-            wait = f"{counted(waiting, name)} wait" if waiting > 1 else f"1 {name} waits"
-            if not view.any():
-                told.append(f"{wait}, and no node has a slot for {name}s")
-            elif not known.free[name].any():
-                told.append(f"{wait}, and no slot for {name}s ever becomes free")
-            else:
-                told.append(f"{wait}: {self._why}")
-        held = sum(map(len, self._held.values()))
+        """Why nothing happens any more, where something is left to do: whose fault it is, and how to mend it."""
+        running = [task for task, end in enumerate(self.end) if end == NEVER and self.start[task] < NEVER]
+        # A reduce whose job has maps left has no end by then, whoever says when it ends.
+        late = [task for task in running if self._kind[task] == REDUCE and self._waits_for_maps(task)]
+        endless = sorted({*running} - {*late})
+        told = []
+        if endless:
+            runs = f"{counted(len(endless), 'task')} run{'s' * (len(endless) == 1)}"
+            told.append(
+                f"{runs} for ever ({self._named(endless)}): the service {type(self.service).__name__} gives no end; a "
+                "service must answer one for each task (a rate of 0 gives none)"
+            )
+        for kind in (MAP, REDUCE):
+            told += self._why_waits(kind, bool(running))
+        if late and not endless:
+            one = len(late) == 1
+            wait = (
+                f"{counted(len(late), 'reduce')} run{'s' * one} until all maps of {'its job' if one else 'their jobs'}"
+            )
+            told.append(f"{wait} have ended ({self._named(late)})")
+        held = [task for tasks in self._held.values() for task in tasks]
         if held and not told:
-            told.append(f"{counted(held, 'reduce')} held back by slowstart: too few maps of their jobs have ended")
+            wait = f"{counted(len(held), 'reduce')} held back by slowstart ({self._named(held)})"
+            told.append(f"{wait}: too few maps of their jobs have ended")
         self.starved = bool(told)
         return "; ".join(told)
 
-    @property
-    def _why(self) -> str:
-        if self._calls is not None:
-            return "the policy has no time and node for them"
-        return f"the policy started nothing in {self._most_vain} rounds of offers while nothing ran"
+    def _waits_for_maps(self, task: int) -> bool:
+        """Whether maps of a task's job are left."""
+        return self._job[task] >= 0 and self._maps_left[self._job[task]] > 0
+
+    def _why_waits(self, kind: int, running: bool) -> Iterator[str]:
+        """Why tasks of a kind wait, if any do; `running`: whether anything runs, for ever."""
+        known, name = self.known, KINDS[kind]
+        waiting = known.waiting[name]
+        if not waiting:
+            return
+        tasks = self._named([self._task_of[task] for task in known.view.pending_of(name).tolist()])
+        wait = f"{counted(waiting, name)} wait{'s' * (waiting == 1)} ({tasks})"
+        if not known.view.slots(name).any():
+            lost = ", or let those that are lost come back" * bool(self.rules.losses)
+            yield f"{wait}, and no node has a slot for {name}s; give one slots{lost}"
+        elif not known.free[name].any():
+            mend = "" if running else "; tasks that are not listed hold them all: list these, or give idle slots"
+            yield f"{wait}, and no slot for {name}s ever becomes free{mend}"
+        elif self._calls is not None:
+            yield f"{wait}: the policy has no time and node for them; give each task where and when it started"
+        else:
+            yield (
+                f"{wait}: the policy started nothing in {self._most_vain} rounds of offers while nothing "
+                f'{"else ran" if running else "ran"}; it must start what view.pending_of("{name}") has, or say that it '
+                "waits (waits_seconds, waits_rounds)"
+            )
+
+    def _named(self, tasks: Sequence[int]) -> str:
+        """The first of some tasks, and how many more there are."""
+        more = len(tasks) - _NAMED
+        names = ", ".join(f'"{self.label(task)}"' for task in tasks[:_NAMED])
+        return f"{names} and {more} more" if more > 0 else names

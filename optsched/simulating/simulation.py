@@ -111,7 +111,7 @@ class Simulation:
     def raise_if_unfinished(self) -> Simulation:
         """The same; HeuristicFailed where tasks are left though nothing stopped the run."""
         if self.starved:
-            raise HeuristicFailed(f'policy "{self.policy}": {self.unfinished}')
+            raise HeuristicFailed(f'under policy "{self.policy}": {self.unfinished}')
         return self
 
     # In words -------------------------------------------------------------------------------------------------------

@@ -147,7 +147,7 @@ def test_runs_that_do_not_end(trace: Path) -> None:
     begun = run(*words, "--policy", "tests.cli.test_portions:Idle", "--policy", "dl")
     assert begun.exit_code == 4
     assert len(begun.stdout.splitlines()) == 4
-    assert 'small: policy "tests.cli.test_portions:Idle": ' in begun.stderr
+    assert 'small: under policy "tests.cli.test_portions:Idle": ' in begun.stderr
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ def test_runs_that_do_not_end(day: Path) -> None:
     assert "arriving-1, dl: stopped at 5 s, as asked" in stopped.stderr
     begun = run("simulate", str(day), "--policy", "tests.cli.test_simulating:Idle")
     assert begun.exit_code == 4
-    assert '"tests.cli.test_simulating:Idle": 12 maps wait: the policy started nothing in 100 rounds' in begun.stderr
+    assert '"tests.cli.test_simulating:Idle": 12 maps wait ("' in begun.stderr
 
 
 class Idle:

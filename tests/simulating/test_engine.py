@@ -13,7 +13,7 @@ from timed_workloads import arriving
 
 from optsched.errors import HeuristicFailed, MissingField
 from optsched.heuristics import HEURISTICS
-from optsched.instance import FINISHED, MAP, Cluster, Instance, Ragged, Shuffle, State, Workload
+from optsched.instance import FINISHED, MAP, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
 from optsched.problems.makespan import Makespan
 from optsched.running.base import Event, Offer, Policy, View
 from optsched.running.course import NEVER
@@ -233,7 +233,10 @@ def said(instance: Instance, policy: Any, service: Service | None = None, **rule
 @pytest.mark.parametrize("heartbeat", [0, 3 * MICRO])
 def test_a_policy_that_never_starts_anything(heartbeat: int) -> None:
     """Tests the words, with and without heartbeats, and that later jobs arrive first."""
-    told = "2 maps wait: the policy started nothing in 100 rounds of offers while nothing ran"
+    told = (
+        '2 maps wait ("t0", "t1"): the policy started nothing in 100 rounds of offers while nothing ran; it must start '
+        'what view.pending_of("map") has, or say that it waits (waits_seconds, waits_rounds)'
+    )
     assert said(on(lasting(1, 1), slots=[1, 2]), Never(), heartbeat=heartbeat) == told
     later = lasting(1, 1, job=[0, 1], job_ids=["a", "b"], arrival=[0, 10**6])
     assert said(on(later, slots=[1, 2]), Never(), heartbeat=heartbeat) == told
@@ -243,11 +246,15 @@ def test_slots_that_there_are_none_of() -> None:
     """Tests tasks of a kind without slots, slots that never become free, and reduces whose maps cannot run."""
     reduces = lasting(1, 1, kind=[0, 1])
     assert (
-        said(on(reduces, slots=[1], reduce_slots=[0]), First()) == "1 reduce waits, and no node has a slot for reduces"
+        said(on(reduces, slots=[1], reduce_slots=[0]), First())
+        == '1 reduce waits ("t1"), and no node has a slot for reduces; give one slots'
     )
     cluster = Cluster(["n"], slots=[1])
     full = Instance(cluster, lasting(1, 1), State.initial(cluster, lasting(1, 1), idle_slots=[0]))
-    assert said(full, First()) == "2 maps wait, and no slot for maps ever becomes free"
+    assert said(full, First()) == (
+        '2 maps wait ("t0", "t1"), and no slot for maps ever becomes free; tasks that are not listed hold them all: '
+        "list these, or give idle slots"
+    )
 
 
 def test_a_service_that_never_ends_a_task() -> None:
@@ -257,15 +264,55 @@ def test_a_service_that_never_ends_a_task() -> None:
         def started(self, task: int, node: int, now: int) -> Any:
             return ()
 
-    told = said(on(lasting(1), slots=[1]), First(), Endless())
-    assert told == '1 task runs for ever: the service Endless never says when "t0" ends'
+    blamed = ": the service Endless gives no end; a service must answer one for each task (a rate of 0 gives none)"
+    assert said(on(lasting(1), slots=[1]), First(), Endless()) == f'1 task runs for ever ("t0"){blamed}'
+    told = said(on(lasting(*[1] * 9), slots=[5]), First(), Endless())
+    assert told == (
+        f'5 tasks run for ever ("t0", "t1", "t2" and 2 more){blamed}; '
+        '4 maps wait ("t5", "t6", "t7" and 1 more), and no slot for maps ever becomes free'
+    )
+    # The reduce runs on for the map, which is the service's.
+    late = lasting(1, 1, kind=[0, 1], job=[0, 0], job_ids=["a"])
+    assert (
+        said(on(late, slots=[1]), First(), Endless(), slowstart=Fraction(0)) == f'1 task runs for ever ("t0"){blamed}'
+    )
+
+
+@pytest.mark.parametrize("service", ["levels", "transfer", "rates"])
+def test_a_policy_that_starts_no_maps(service: str) -> None:
+    """Tests that the policy is blamed, not the service, where a reduce runs until maps have ended that nobody starts."""
+
+    class Reduces(First):
+        def offer(self, offer: Offer, view: View) -> Sequence[int]:
+            return super().offer(offer, view) if offer.kind == "reduce" else ()
+
+    cluster = Cluster(["a"], slots=[2], reduce_slots=[1], rate_process=[9], topology=Topology("distance", [[0.0]]))
+    sent = Shuffle([0, 1], [2, 2], [3.0, 4.0])
+    workload = Workload(
+        ["m1", "m2", "r"],
+        kind=[0, 0, 1],
+        job=[0, 0, 0],
+        job_ids=["j"],
+        duration=[1, 1, 1],
+        size=[1, 1, 1],
+        shuffle=sent,
+    )
+    for heartbeat in (0, 3):
+        run = simulate(Instance(cluster, workload), Reduces, service, heartbeat=heartbeat, slowstart=0)
+        assert run.unfinished == (
+            '2 maps wait ("m1", "m2"): the policy started nothing in 100 rounds of offers while nothing else ran; it '
+            'must start what view.pending_of("map") has, or say that it waits (waits_seconds, waits_rounds); '
+            '1 reduce runs until all maps of its job have ended ("r")'
+        )
+        with pytest.raises(HeuristicFailed, match=r'^under policy "tests.*Reduces": 2 maps wait'):
+            run.raise_if_unfinished()
 
 
 def test_reduces_that_are_held_for_ever() -> None:
     """Tests reduces of a job whose maps are never started."""
     workload = lasting(1, 1, kind=[0, 1], job=[0, 0], job_ids=["a"])
     told = said(on(workload, slots=[0], reduce_slots=[1]), First())
-    assert told == "1 map waits, and no node has a slot for maps"
+    assert told == '1 map waits ("t0"), and no node has a slot for maps; give one slots'
 
 
 def test_patience() -> None:
@@ -502,5 +549,5 @@ def test_reduces_that_wait_for_maps_that_nobody_starts(heartbeat: int, service: 
     workload = lasting(1, 1, job=[0, 0], job_ids=["j"], kind=[0, 1])
     rules = Rules(heartbeat=heartbeat, slowstart=Fraction(0))
     engine = Engine(Stage(on(workload, slots=[1])), ReducesOnly(), service(), rules)
-    assert "1 map waits: the policy started nothing" in engine.run()
+    assert engine.run().startswith('1 map waits ("t0"): the policy started nothing')
     assert engine.starved

@@ -40,7 +40,10 @@ def test_a_schedule_that_does_not_fit() -> None:
         simulate(instance, "observed")
     late = instance.with_state(replace(instance.state, start=np.array([1.5, 6.5, np.nan])))
     run = simulate(late, "observed")
-    assert run.unfinished == "1 map waits: the policy has no time and node for them"
+    assert (
+        run.unfinished
+        == '1 map waits ("v"): the policy has no time and node for them; give each task where and when it started'
+    )
     assert observed_schedule(late).starts.tolist() == [1_500_000, 6_500_000, 0]
     with pytest.raises(MissingField, match=r"arriving-0: observed: tasks\[\]\.start: no task that waits says where"):
         simulate(arriving(0), "observed")

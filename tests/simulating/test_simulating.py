@@ -108,7 +108,10 @@ def test_a_policy_that_fails() -> None:
         simulate(instance, Raising)
     run = simulate(instance, Idle)
     assert run.starved
-    with pytest.raises(HeuristicFailed, match=r'^policy ".*Idle": 12 maps wait: the policy started nothing in 100'):
+    with pytest.raises(
+        HeuristicFailed,
+        match=r'^under policy ".*Idle": 12 maps wait \("m\d+", .* and 9 more\): the policy started nothing in 100',
+    ):
         run.raise_if_unfinished()
 
 
