@@ -32,10 +32,12 @@ def schedule_sentences(found: ScheduleExplanation, most: int = 10) -> Iterator[s
     component = problem.components[0]
     best, held = reference.solution.objective, found.report.objective
     assert held is not None
-    told = "none is known to compare with" if best is None else f"{_kind(found)}: {number(best[0])}"
+    unit = component.unit
+    told = "none is known to compare with" if best is None else f"{_kind(found)}: {number(best[0])} {unit}"
     assumed = found.report.run.assumed
     who = f"{found.who} ({assumed})" if assumed else found.who
-    yield f"{where}: {who} has {number(held[0])} {component.name} ({component.unit}); {told}."
+    yield f"{where}: {who} has a {problem.value_in_words} of {number(held[0])} {unit}; {told}."
+    yield from _beside(found)
     yield _waits(found)
     jobs = found.jobs
     if jobs:
@@ -54,6 +56,15 @@ def schedule_sentences(found: ScheduleExplanation, most: int = 10) -> Iterator[s
 
 def _kind(found: ScheduleExplanation) -> str:
     return "the proved optimum" if found.optimal else "the best schedule known"
+
+
+def _beside(found: ScheduleExplanation) -> Iterator[str]:
+    """What the problem tells of a schedule beside its value, and of the best one: of a sum the mean."""
+    assert found.schedule is not None
+    best = {} if found.best is None else dict(found.problem.told(found.best))
+    for name, told in found.problem.told(found.schedule):
+        there = f". In {_kind(found)}: {best[name]}" if name in best else ""
+        yield f"{name.capitalize()}: {told}{there}."
 
 
 def _waits(found: ScheduleExplanation) -> str:

@@ -206,9 +206,9 @@ def test_schedules(tmp_path: Path) -> None:
     done = run("explain", *given, "--heuristic", "fair", "--to", str(picture), "--most", "1")
     assert done.exit_code == 0, done.stderr
     lines = done.stdout.splitlines()
-    fair = "fair (levels, heartbeat 3 s) has 30 job time"
-    assert lines[0] == f"order-of-jobs, job-times: {fair} (s); the proved optimum: 19."
-    assert lines[3].startswith("  1. short: 10.5 s, 3 s in the proved optimum, 3 s alone; its last task, short-r on ")
+    fair = "fair (levels, heartbeat 3 s) has a sum of 2 job times of 30 s"
+    assert lines[0] == f"order-of-jobs, job-times: {fair}; the proved optimum: 19 s."
+    assert lines[4].startswith("  1. short: 10.5 s, 3 s in the proved optimum, 3 s alone; its last task, short-r on ")
     assert lines[-2:] == ["  2 tasks before, then", "  13.5 to 19.5 s: long-3 on a: long-1 left the slot"]
     assert ">fair: job time 30, " in picture.read_text()
     again = run("explain", *given, "--solution", str(held))

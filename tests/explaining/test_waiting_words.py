@@ -33,7 +33,9 @@ def test_sentences() -> None:
     problem = posed()
     schedule = problem.schedule([0, 0, 0], [3 * MICRO, 8 * MICRO, 9 * MICRO])
     assert str(explain(problem, schedule)).splitlines() == [
-        "three, job-times: the schedule has 21 job time (s); the proved optimum: 17.",
+        "three, job-times: the schedule has a sum of 3 job times of 21 s; the proved optimum: 17 s.",
+        "Mean job time: 7 s, of 3 jobs; the longest 11 s. In the proved optimum: 5.66667 s, of 3 jobs; the longest 8 "
+        "s.",
         "3 tasks: 0 waited for nothing; all of them together waited 9 s for maps of the job, 10 s while no slot was "
         "free, 1 s while a slot was free somewhere.",
         "Jobs, from arrival to end, the one that loses most to its time in the proved optimum first:",
@@ -55,10 +57,20 @@ def test_few_are_told() -> None:
     problem = posed()
     schedule = problem.schedule([0, 0, 0], [3 * MICRO, 8 * MICRO, 9 * MICRO])
     lines = list(schedule_sentences(explain(problem, schedule), 1))
-    assert [line.split(",")[0] for line in lines[3:]] == [
+    assert [line.split(",")[0] for line in lines[4:]] == [
         "  1. k: 11 s",
         "  and 2 more jobs",
         "The last end comes of a chain of tasks:",
         "  3 tasks before",
         "  9 to 11 s: r on a: n",
     ]
+
+
+def test_what_the_value_is() -> None:
+    """Tests that a makespan is no sum and has no mean beside it."""
+    problem = optsched.problem("makespan", "examples/order-of-jobs")
+    lines = str(explain(problem, "fair")).splitlines()
+    assert lines[0] == (
+        "order-of-jobs, makespan: fair (levels, heartbeat 3 s) has a makespan of 19.5 s; the proved optimum: 15 s."
+    )
+    assert lines[1].startswith("8 tasks: 1 waited for nothing")

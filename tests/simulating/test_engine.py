@@ -280,7 +280,7 @@ def test_a_service_that_never_ends_a_task() -> None:
 
 @pytest.mark.parametrize("service", ["levels", "transfer", "rates"])
 def test_a_policy_that_starts_no_maps(service: str) -> None:
-    """Tests that the policy is blamed, not the service, where a reduce runs until maps have ended that nobody starts."""
+    """Tests that the policy is blamed, not the service, where a reduce runs until maps end that nobody starts."""
 
     class Reduces(First):
         def offer(self, offer: Offer, view: View) -> Sequence[int]:
