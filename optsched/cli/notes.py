@@ -13,17 +13,20 @@ import numpy as np
 from optsched.cli import arguments
 from optsched.errors import InputError, MissingField
 from optsched.instance import KINDS, MAP, Instance
+from optsched.instances.labels import assumed, assumed_in_words
 from optsched.network import FlowNetwork
 from optsched.problems import AnyProblem
 from optsched.problems.base import TaskProblem
 from optsched.schedule import Schedule
 
-__all__ = ["Notes", "assumed", "pose", "tell_assumed"]
+__all__ = ["Notes", "pose", "tell_assumed"]
 
 #: Instances that are told of one by one; of more there is one line.
 _TOLD = 3
 
-_ASSUMED = re.compile(r"\b(assumed|inferred)\b")
+#: Where it is said what was assumed.
+_HOW = "the labels say how (optsched describe)"
+
 _INDEX = re.compile(r"\[\d+\]")
 _INDEXED = re.compile(r"(nodes|tasks|jobs|groups)\[\d+\]")
 
@@ -105,11 +108,8 @@ class Notes:
 
     def of_labels(self, noun: Instance | FlowNetwork) -> None:
         """What is labelled as assumed or inferred; of what is drawn as a whole it was told when it was drawn."""
-        labels = assumed(noun)
-        if labels and "generated" not in noun.labels:
-            self.add(
-                "assumed", noun, f"assumed or inferred: {', '.join(labels)}; the labels say how (optsched describe)"
-            )
+        if told := assumed_in_words([noun]):
+            self.add("assumed", noun, f"{told}; {_HOW}")
 
     def left_out(self, instance: Instance, problem: str, error: InputError) -> None:
         """A problem that was not asked for by name and cannot be posed, unless its fields just are not there."""
@@ -176,13 +176,8 @@ def _large_size(instance: Instance) -> str:
     return ""
 
 
-def assumed(noun: Instance | FlowNetwork) -> Sequence[str]:
-    """What of an instance is labelled as assumed or inferred."""
-    return [name for name, text in noun.labels.items() if _ASSUMED.search(text)]
-
-
 def tell_assumed(nouns: Iterable[Instance | FlowNetwork]) -> None:
     """A line for what is labelled as assumed or inferred in what was made."""
     found = dict.fromkeys(name for noun in nouns for name in assumed(noun))
     if found:
-        arguments.note(f"assumed or inferred: {', '.join(found)}; the labels say how (optsched describe)")
+        arguments.note(f"assumed or inferred: {', '.join(found)}; {_HOW}")

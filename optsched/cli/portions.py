@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from optsched import __version__
@@ -16,6 +16,7 @@ from optsched.errors import HeuristicFailed, UsageError, nearest
 if TYPE_CHECKING:
     import pandas as pd
 
+    from optsched.cli.notes import Notes
     from optsched.cli.streams import Sink, Write
     from optsched.instance import Instance
     from optsched.instances.documents.writing import GrowingFile
@@ -32,11 +33,12 @@ _JOBS = 100
 #: So many rows of jobs are one group of a Parquet file.
 _ROWS = 10_000
 
-#: The fields of a record of a run: those of other runs, but what needs all jobs at once.
-FIELDS = (
-    *(name for name in OF_RUNS[:-1] if name not in ("instance_sha256", "losses", "median_job_time")),
-    "most_held",
-    OF_RUNS[-1],
+#: The fields of a record of a run: those of other runs, but what needs all jobs at once, and how much was held.
+FIELDS = tuple(
+    field
+    for name in OF_RUNS
+    for field in (("most_held", name) if name == "unfinished" else (name,))
+    if field not in ("instance_sha256", "losses", "median_job_time")
 )
 
 
@@ -127,10 +129,15 @@ def simulate_portions(
     HeuristicFailed
         At the end, for policies that left tasks for ever.
     """
+    from optsched.cli.notes import Notes
     from optsched.cli.streams import collected, replacing
     from optsched.simulating.streaming import simulate_stream
 
     runs = len(policies) * len(seeds)
+    notes = Notes()
+    if (first := next(workload.read(), None)) is not None:  # its labels are those of all
+        notes.of_labels(replace(first, name=workload.name))
+        notes.tell()
 
     with ExitStack() as files:
         file = None if jobs is None else files.enter_context(replacing(jobs))
@@ -145,7 +152,7 @@ def simulate_portions(
                     yield simulate_stream(parts, policy, seed=seed, exact=workload.exact, jobs=tell, **rules, **values)
 
         def sink(write: Write) -> Sink[Streamed]:
-            return _sink(form, write, output, workload.name, len(seeds) > 1)
+            return _sink(form, write, output, workload.name, len(seeds) > 1, notes)
 
         done = collected(found, sink, output, f"of {runs} runs", runs)
     for run in done:
@@ -156,17 +163,16 @@ def simulate_portions(
         raise HeuristicFailed(*left)
 
 
-def _sink(form: str, write: Write, output: str | None, name: str, repeated: bool) -> Sink[Streamed]:
+def _sink(form: str, write: Write, output: str | None, name: str, repeated: bool, notes: Notes) -> Sink[Streamed]:
     from optsched.cli.streams import Records
 
     if form in arguments.TABLES:
         return _Rows(write, output, form, repeated)
-    return Records(
-        form,
-        write,
-        ["version", *FIELDS],
-        lambda run: {"version": __version__, "instance": name, **run.record_of()},
-    )
+
+    def record(run: Streamed) -> dict[str, Any]:
+        return {"version": __version__, "instance": name, **run.record_of(), "notes": notes.told(name, "")}
+
+    return Records(form, write, ["version", *FIELDS], record)
 
 
 class _Rows:

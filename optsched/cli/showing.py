@@ -104,10 +104,11 @@ def show(
     held = [(path, _held(loaded, path)) for path in dict.fromkeys(solutions)]
     posed = _posed(loaded, problem_name, params, choices, held)
     _check_same_noun(posed, held)
+    notes = Notes()
     if isinstance(posed, TaskProblem):
-        notes = Notes()
         notes.of(posed)
-        notes.tell()
+    notes.of_labels(loaded)
+    notes.tell()
     failures: list[GapReport] = []
     with replacing(target) as file:
         if isinstance(posed, ScheduleProblem):

@@ -13,6 +13,7 @@ from optsched.cli import arguments, completing
 from optsched.errors import HeuristicFailed, UsageError
 
 if TYPE_CHECKING:
+    from optsched.cli.notes import Notes
     from optsched.cli.streams import Sink, Write
     from optsched.instance import Instance
     from optsched.simulating import Simulation
@@ -128,6 +129,7 @@ def simulate(
 
     Exit code 4 if a policy failed, or left tasks waiting for ever.
     """
+    from optsched.cli.notes import Notes
     from optsched.cli.streams import collected, replacing
     from optsched.instances.schedule_files import schedule_content
     from optsched.studies.choices import groups_of
@@ -157,6 +159,10 @@ def simulate(
     if schedule is not None and losses:
         raise UsageError("--schedule is of runs that lose no node; with --lose a task may run more than once")
     _check_pictures(drawn, len(given), len(chosen), repeats)
+    notes = Notes()
+    for instance in given:
+        notes.of_labels(instance)
+    notes.tell()
     rules: dict[str, Any] = {
         "service": made,
         "heartbeat": heartbeat,
@@ -176,7 +182,7 @@ def simulate(
                     yield run_over_time(instance, policy, seed=drawn_by, **rules, **values)
 
     def sink(write: Write) -> Sink[Simulation]:
-        return _sink(str(form), write, output, given, repeats)
+        return _sink(str(form), write, output, given, repeats, notes)
 
     with ExitStack() as files:
         file = None if jobs is None else files.enter_context(replacing(jobs))
@@ -318,14 +324,19 @@ def _jobs(done: Sequence[Simulation], path: str) -> bytes:
     return file.getvalue()
 
 
-def _sink(form: str, write: Write, output: str | None, given: Sequence[Instance], repeats: int) -> Sink[Simulation]:
-    """What puts out the runs."""
+def _sink(
+    form: str, write: Write, output: str | None, given: Sequence[Instance], repeats: int, notes: Notes
+) -> Sink[Simulation]:
+    """What puts out the runs, and in records what was said of their instances."""
     from optsched.cli.streams import Records
 
     if form in arguments.TABLES:
         return _Rows(write, output, form, len(given) > 1, repeats > 1)
-    fields = ["version", *FIELDS]
-    return Records(form, write, fields, lambda run: {"version": __version__, **run.record_of()})
+
+    def record(run: Simulation) -> dict[str, Any]:
+        return {"version": __version__, **run.record_of(), "notes": notes.told(run.instance.name, "")}
+
+    return Records(form, write, ["version", *FIELDS], record)
 
 
 #: The fields of a record of a run.
@@ -354,6 +365,7 @@ FIELDS = (
     "maps_remote",
     "offers",
     "unfinished",
+    "notes",
 )
 
 

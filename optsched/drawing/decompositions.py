@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from optsched.decomposing import PARTS, Decomposition
 from optsched.drawing.figures import begun, headed, keyed, named, plain, settings, short
 from optsched.errors import UsageError
+from optsched.instances.labels import assumed_in_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,7 +57,7 @@ def decomposition_picture(found: Decomposition) -> Figure:
         axes.set_yticks(range(len(steps)), [part for part, _ in steps])
         axes.invert_yaxis()
         axes.axvline(policy, color="black", linewidth=0.7, linestyle="--")
-        axes.set_xlabel(f"{found.problem.value_in_words}, s")
+        axes.set_xlabel(_with_labels(f"{found.problem.value_in_words}, s", found))
         plain(axes.set_title(title, fontsize=9, loc="left"))
     return figure
 
@@ -110,13 +111,18 @@ def decompositions_picture(found: Sequence[Decomposition]) -> Figure:
         named(axes.yaxis, range(len(held)), [short(one.label) for one in held])
         axes.invert_yaxis()
         axes.set_xlim(0, 1.15 * longest or 1)
-        axes.set_xlabel(f"{what} above the {below} {_told(float(end))} (s)")
+        axes.set_xlabel(_with_labels(f"{what} above the {below} {_told(float(end))} (s)", first))
         order = sorted(bars, key=lambda part: (list(PARTS).index(part.split(",")[0]), part))
         keyed(figure, [bars[part] for part in order], order, loc="outside lower center", ncols=min(3, len(order)))
         headed(
             figure, f"{where}, {first.problem.name}: what gaps are made of{f' ({first.assumed})' * bool(first.assumed)}"
         )
     return figure
+
+
+def _with_labels(text: str, found: Decomposition) -> str:
+    """A text, and below it what of the instance was assumed."""
+    return "\n".join(filter(None, [text, assumed_in_words([found.problem.instance])]))
 
 
 def _told(seconds: float) -> str:

@@ -23,6 +23,7 @@ from optsched.drawing.figures import LEGEND_SIZE, begun, keyed, named, plain, se
 from optsched.drawing.overview import together
 from optsched.errors import UsageError
 from optsched.instance import KINDS, Ints
+from optsched.instances.labels import assumed_in_words
 from optsched.schedule import MICRO
 from optsched.timelines import Timeline, timelines_of
 
@@ -138,14 +139,15 @@ def _check_nodes(held: Sequence[Timeline]) -> None:
 
 
 def _left_out(held: Sequence[Timeline], step: int) -> list[str]:
-    """What is not to be seen, in words."""
+    """What is not to be seen, in words, and what of the instance was assumed."""
     vain = sum(one.vain for one in held)
     told = [
         (step > 1, f"one node in {step} is drawn"),
         (not all(one.ended.all() for one in held), "tasks that had not ended are cut off at the end"),
         (vain > 0, f"{counted(vain, 'start')} in vain, on lost nodes, not drawn"),
     ]
-    return [words for holds, words in told if holds]
+    assumed = assumed_in_words(one.instance for one in held)
+    return [*(words for holds, words in told if holds), *([assumed] if assumed else [])]
 
 
 def _looks(held: Sequence[Timeline]) -> tuple[list[Ints], list[tuple[int, str]]]:

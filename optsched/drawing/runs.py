@@ -16,6 +16,7 @@ from optsched.brief import counted
 from optsched.drawing.figures import begun, keyed, look, named, plain, settings, short, whole_ticks
 from optsched.drawing.gantt import gantt_picture
 from optsched.instance import KINDS
+from optsched.instances.labels import assumed_in_words
 from optsched.problems.locality_counts import CLASSES
 from optsched.timelines import (
     Timeline,
@@ -253,7 +254,7 @@ def _nothing(axes: Axes, told: str) -> None:
 
 
 def _headed(figure: Figure, held: Sequence[Timeline]) -> None:
-    """Above the panels: what was run, how long tasks took, and when slots were offered."""
+    """Above the panels: what was run, how long tasks took, when slots were offered, and what else was assumed."""
     instances = list(dict.fromkeys(one.instance.name or "an instance" for one in held))
     of_names: dict[str, list[str]] = {}
     for one in held:
@@ -264,7 +265,8 @@ def _headed(figure: Figure, held: Sequence[Timeline]) -> None:
         for assumed, names in of_names.items()
     ]
     where = short(instances[0], 60) if len(instances) == 1 else counted(len(instances), "instance")
-    plain(figure.suptitle("\n".join([where, *told]), fontsize=8))
+    labelled = assumed_in_words(one.instance for one in held)
+    plain(figure.suptitle("\n".join([where, *told, *([labelled] if labelled else [])]), fontsize=8))
 
 
 def _thinned(time: Any, value: Any) -> tuple[Any, Any]:

@@ -65,12 +65,14 @@ def test_a_trace_in_portions(trace: Path, tmp_path: Path) -> None:
             **{"delay": 0} if record["policy"] == "fair" else {},
         )
         figures = due.record_of()
-        names = set(FIELDS) - {"instance", "most_held", "parameters"}
+        names = set(FIELDS) - {"instance", "most_held", "parameters", "notes"}
         assert {name: record[name] for name in names} == pytest.approx({name: figures[name] for name in names})
         assert record["most_held"] < record["tasks"]
+        assert record["notes"] == ["assumed or inferred: state; the labels say how (optsched describe)"]
         rows = told[(told["policy"] == record["policy"]) & (told["seed"] == record["seed"])].set_index("job_id")
         expected = due.jobs.set_index("job_id")["turnaround_time"]
         assert rows["turnaround_time"].to_dict() == pytest.approx(expected.to_dict())
+    assert done.stderr == f"optsched: note: small: {records[0]['notes'][0]}\n"
     table = run(*words).stdout.splitlines()
     assert table[0].split()[:3] == ["policy", "seed", "tasks"]
     assert table[0].split()[-2:] == ["most", "held"]
@@ -172,7 +174,7 @@ def test_runs_that_do_not_end(trace: Path) -> None:
 def test_wrong_usage(trace: Path, given: list[str], told: str) -> None:
     """Tests exit code 2 and one line for each thing that is wrong."""
     done = run("simulate", str(trace), "--policy", "fair", *given)
-    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert (done.exit_code, done.stdout, done.stderr.count("optsched: error")) == (2, "", 1)
     assert told in done.stderr
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -73,6 +74,23 @@ def test_files_of_jobs(day: Path, tmp_path: Path, suffix: str) -> None:
     assert table["policy"].tolist() == ["fair"] * 3 + ["dl"] * 3
     own = simulate(load(day), "dl").jobs
     assert table["turnaround_time"].tolist()[3:] == own["turnaround_time"].tolist()
+
+
+def test_what_was_assumed_is_told(day: Path, tmp_path: Path) -> None:
+    """Tests that labels of what was assumed are told once, before the figures, in records and in each picture."""
+    labels = {"times": "assumed: as on one's data", "slots": "inferred from the tasks", "arrival": "recorded"}
+    save(replace(load(day), labels=labels), day)
+    words = ["simulate", str(day), "--policy", "fair", "--policy", "dl"]
+    told = "assumed or inferred: times, slots"
+    plots = [word for what in PLOTS for word in ("--plot", f"{what}={tmp_path / what}.svg")]
+    done = run(*words, *plots)
+    assert done.stderr == f"optsched: note: arriving-1: {told}; the labels say how (optsched describe)\n"
+    for what in PLOTS:
+        assert f">{told}<" in (tmp_path / f"{what}.svg").read_text()
+    for record in json.loads(run(*words, "--format", "json").stdout):
+        assert record["notes"] == [f"{told}; the labels say how (optsched describe)"]
+    save(replace(load(day), labels={**labels, "generated": "all of it"}), day)
+    assert run(*words).stderr == ""
 
 
 def test_pictures_of_runs(day: Path, tmp_path: Path) -> None:

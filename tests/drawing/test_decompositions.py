@@ -72,6 +72,15 @@ def test_stacks_without_a_bound() -> None:
     assert [text.get_text() for text in axes.texts] == ["39,998 s"]
 
 
+def test_what_was_assumed() -> None:
+    """Tests that labels of what was assumed stand below both pictures."""
+    labels = {"times": "assumed", "slots": "recorded"}
+    problem = Makespan(Instance(Cluster(["a"]), Workload(["t"], duration=[1]), labels=labels))
+    found = Decomposition(problem, "fair", (Replays(0, 3, 2, 2, "policy"),), 2, 1, Proof.DUAL)
+    for figure in (decomposition_picture(found), decompositions_picture([found])):
+        assert figure.axes[0].get_xlabel().splitlines()[-1] == "assumed or inferred: times"
+
+
 def test_stacks_that_cannot_be() -> None:
     """Tests one line where there is nothing to draw, and where gaps end at different bounds."""
     problem = Makespan(Instance(Cluster(["a"]), Workload(["t"], duration=[1])))
