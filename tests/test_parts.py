@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import fields
@@ -54,7 +55,9 @@ def test_records_and_columns_are_the_same_fields(table: str) -> None:
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda column: f"{column.table}.{column.field}")
 def test_told_defaults_are_the_defaults(column: Column) -> None:
     """Tests that what the schema says of a field that is not given is what the column then holds."""
-    told = re.search(rf"^    {column.field}: .*; (\w+),? if not given", RECORDS[column.table].__doc__ or "", re.M)
+    told = re.search(
+        rf"^{column.field}: .*; (\w+),? if not given", inspect.cleandoc(RECORDS[column.table].__doc__ or ""), re.M
+    )
     if column.default_of:
         expected: Any = "all"
     elif column.choices:

@@ -63,7 +63,9 @@ def improved(problem: GeneralizedAssignment, cost: Ints, nodes: Ints) -> Ints | 
         for resource, taken in enumerate(demand[:, every, nodes]):
             np.add.at(used[resource], nodes, taken)
         over = _over(used)
-        own, without = cost[every, nodes], _over(used[:, nodes] - demand[:, every, nodes])
+        # A task where it must not run is as bad as one that fills its node twice.
+        own = np.where(problem.usable[every, nodes], cost[every, nodes], exceeding)
+        without = _over(used[:, nodes] - demand[:, every, nodes])
         moved = (
             usable
             - own[:, None]
@@ -72,7 +74,7 @@ def improved(problem: GeneralizedAssignment, cost: Ints, nodes: Ints) -> Ints | 
         moved[every, nodes] = 0.0
         swapped = np.zeros((1, 1))
         if len(nodes) <= _MOST_SWAPPED:
-            swapped = _swaps(usable, demand, used, nodes, exceeding)
+            swapped = _swaps(usable, own, demand, used, nodes, exceeding)
         best = float(moved.min(initial=0.0)), float(swapped.min(initial=0.0))
         if min(best) > -_LITTLE:
             break
@@ -85,10 +87,10 @@ def improved(problem: GeneralizedAssignment, cost: Ints, nodes: Ints) -> Ints | 
     return None if problem.violations(problem.placement(nodes)) else nodes
 
 
-def _swaps(usable: Floats, demand: Floats, used: Floats, nodes: Ints, exceeding: float) -> Floats:
+def _swaps(usable: Floats, own: Floats, demand: Floats, used: Floats, nodes: Ints, exceeding: float) -> Floats:
     """What is gained, or lost, where two tasks change places."""
     every = np.arange(len(nodes))
-    own, over = usable[every, nodes], _over(used)
+    over = _over(used)
     # What each node has with one of its tasks left out, and each other one in its place.
     there = usable[:, nodes].T - own[:, None]
     fuller = _over(used[:, nodes, None] - demand[:, every, nodes][:, :, None] + demand[:, :, nodes].transpose(0, 2, 1))

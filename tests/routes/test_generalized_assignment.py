@@ -12,14 +12,15 @@ from generalized_assignment_instances import SMALL, posed
 from optsched.certificates import certify
 from optsched.errors import SolverDisagreement, UsageError
 from optsched.instance import Cluster, Instance, Pairs, Workload
-from optsched.placement import NetworkFlow
+from optsched.placement import NetworkFlow, Placement
 from optsched.problems import GeneralizedAssignment
 from optsched.results import Limit, Proof, Termination
-from optsched.routes import solve
+from optsched.routes import generalized_assignment, solve
+from optsched.routes.call import Call, Found
 from optsched.routes.generalized_assignment import ROUTES as GENERALIZED_ASSIGNMENT_ROUTES
 from optsched.searches.enumeration import best_placement
 from optsched.solvers.outcome import SolverOutcome
-from optsched.solvers.profiles import load_profile
+from optsched.solvers.profiles import Profile, load_profile
 
 
 @pytest.mark.parametrize("route", ["arrays", "pyomo", "pulp"])
@@ -168,6 +169,32 @@ def test_bug_capacities_kept_to_a_millionth(size: int) -> None:
         else:
             assert by_model.objective == found.objective
     assert refused
+
+
+@pytest.mark.parametrize(("one_in", "limits"), [(500, [1, 5000]), (1, [5000])])
+def test_a_wide_gap_has_highs_look_at_once(monkeypatch: pytest.MonkeyPatch, one_in: int, limits: list[int]) -> None:
+    """Tests that HiGHS looks at one node for a better placement where much is open, and that what it finds is held."""
+    module = "optsched.routes.generalized_assignment"
+    rng = np.random.default_rng(5)
+    weight = rng.integers(5, 25, (20, 4))
+    cost = 30 - weight + rng.integers(0, 4, (20, 4))
+    problem = posed(cost.tolist(), {"weight": weight.tolist()}, {"weight": (0.8 * weight.sum(axis=0) // 4).tolist()})
+    asked: list[tuple[int | None, object]] = []
+
+    def counted(call: Call[GeneralizedAssignment], profile: Profile, start: Placement | None) -> Found:
+        asked.append((profile.node_limit, start))
+        return by_arrays(call, profile, start)
+
+    by_arrays = generalized_assignment._by_arrays
+    for name, value in {"_by_arrays": counted, "_SOON": 0, "_FIRST": 0, "_OPEN": one_in}.items():
+        monkeypatch.setattr(f"{module}.{name}", value)
+    found = solve(problem)
+    assert found.optimal
+    assert [limit for limit, _ in asked] == limits
+    starts = [problem.evaluate(start)[0] for _, start in asked if isinstance(start, Placement)]
+    assert len(starts) == len(asked)
+    assert starts == sorted(starts, reverse=True)
+    assert len(set(starts)) == len(starts)  # the second begins from what the first found
 
 
 def test_the_tree_proves_what_prices_leave_open(monkeypatch: pytest.MonkeyPatch) -> None:

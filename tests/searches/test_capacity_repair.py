@@ -20,6 +20,16 @@ def test_moves_and_swaps() -> None:
     assert improved(crowded, crowded.units, np.array([0, 1, 1])) is None
 
 
+def test_bug_swaps_of_tasks_where_they_must_not_run() -> None:
+    """Tests that tasks leave nodes that they must not run on; what that gains was infinite, less infinitely much."""
+    allowed = [[True, False], [False, True], [True, True]]
+    problem = posed([[3, 1], [1, 3], [2, 2]], {"weight": [[2, 2]] * 3}, {"weight": [4, 4]}, allowed)
+    for begin in ([1, 0, 0], [1, 0, 1], [1, 1, 0]):
+        found = improved(problem, problem.units, np.array(begin))
+        assert found is not None
+        assert found[:2].tolist() == [0, 1]
+
+
 def test_each_task_once() -> None:
     """Tests that gains decide, that tasks that find no room are moved, and one node alone."""
     problem = posed([[1, 4], [2, 9]], {"weight": [[2, 2], [2, 2]]}, {"weight": [3, 3]})

@@ -143,7 +143,8 @@ def test_damaged(path: Path) -> None:
     with pytest.raises(InputError, match="is damaged"):
         check_store(path)
     path.write_bytes(whole)
-    assert Store(path).faults() == []
+    with Store(path) as store:
+        assert store.faults() == []
 
 
 #: Texts that no row goes without.
