@@ -153,12 +153,23 @@ def quoted(told: str) -> list[str]:
     return [line for line in told.splitlines() if line.startswith("|")]
 
 
-@pytest.mark.parametrize("paper", ["hsu", pytest.param("ras", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize(
+    "paper", ["hsu", *(pytest.param(paper, marks=pytest.mark.thorough) for paper in ("ras", "guo"))]
+)
 def test_page_has_what_is_printed(runs: ModuleType, paper: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Tests that the page's tables of the small experiments are those of the program."""
     runs.main([paper])
     lines = PAGE.read_text().splitlines()
     assert [line for line in quoted(capsys.readouterr().out) if line not in lines] == []
+
+
+def test_page_has_the_slow_link(runs: ModuleType) -> None:
+    """Tests the page's table of Figure 9(b) of Guo et al. 2012, the quickest of theirs, in every run of the tests."""
+    assert runs.PARTS
+    lines = PAGE.read_text().splitlines()
+    rows = quoted(str(part("guo")._figure_9b(10)))
+    assert len(rows) == 6
+    assert [line for line in rows if line not in lines] == []
 
 
 @pytest.mark.thorough
