@@ -471,6 +471,9 @@ class Progress:
     def __call__(self, text: str) -> None:
         """Begin the next step."""
 
+    def within(self, share: float) -> None:
+        """So much of the present step is done, from 0 to 1."""
+
     def aside(self) -> AbstractContextManager[None]:
         """Out of the way of what is printed meanwhile."""
         return nullcontext()
@@ -529,11 +532,14 @@ class _Bar(Progress):
 
     def __init__(self, bar: RichProgress, total: int | None) -> None:
         self._bar, self._task = bar, bar.add_task("", total=total)
-        self._begun = False
+        self._done = -1
 
     def __call__(self, text: str) -> None:
-        self._bar.update(self._task, description=printable(text), advance=1 if self._begun else 0)
-        self._begun = True
+        self._done += 1
+        self._bar.update(self._task, description=printable(text), completed=self._done)
+
+    def within(self, share: float) -> None:
+        self._bar.update(self._task, completed=max(0, self._done) + min(max(share, 0.0), 1.0))
 
     @contextmanager
     def aside(self) -> Iterator[None]:

@@ -16,7 +16,9 @@ from optsched.gaps import GapReport, Reference, gap
 from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.printing import (
     Lines,
+    Progress,
     Table,
+    _Bar,
     _time_left,
     gap_lines,
     gap_table,
@@ -260,6 +262,22 @@ def test_time_that_is_left() -> None:
         bar.update(task.id, completed=done)
         told.append(str(column.render(task)))
     assert told == ["", "about 80 s left", "about 8 s left", "about 133 min left"]
+
+
+def test_progress_within_a_step() -> None:
+    """Tests that what is done of a step counts beside the steps that are done, and the next step begins a new one."""
+    bar = RichProgress(disable=True)
+    step = _Bar(bar, 3)
+    (task,) = bar.tasks
+    done = []
+    for share in (0.25, 0.5, 7.0):
+        if share != 0.5:
+            step("next")
+        step.within(share)
+        done.append(task.completed)
+    step("last")
+    assert [*done, task.completed] == [0.25, 0.5, 2, 2]
+    Progress().within(0.5)
 
 
 def test_progress_on_a_terminal_only() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from optsched.cli.notes import Notes
     from optsched.cli.streams import Sink, Write
     from optsched.instance import Instance
+    from optsched.printing import Progress
     from optsched.simulating import Simulation
 
 __all__ = ["policy_named", "seconds", "simulate"]
@@ -172,14 +173,14 @@ def simulate(
         "losses": [_loss(text) for text in losses],
     }
 
-    def found(step: Callable[[str], None]) -> Iterator[Simulation]:
+    def found(step: Progress) -> Iterator[Simulation]:
         from optsched.simulating import simulate as run_over_time
 
         for instance in given:
             for text, (policy, values) in chosen.items():
                 for drawn_by in range(seed, seed + repeats):
                     step(f"{instance.name} {text}")
-                    yield run_over_time(instance, policy, seed=drawn_by, **rules, **values)
+                    yield run_over_time(instance, policy, seed=drawn_by, progress=step.within, **rules, **values)
 
     def sink(write: Write) -> Sink[Simulation]:
         return _sink(str(form), write, output, given, repeats, notes)

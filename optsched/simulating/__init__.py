@@ -6,7 +6,7 @@ in `simulation`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import isabstract
 from typing import Any
@@ -62,6 +62,8 @@ def simulate(
     until: float | None = None,
     observers: Sequence[Observer] = (),
     losses: Iterable[Loss] = (),
+    *,
+    progress: Callable[[float], object] | None = None,
     **parameters: Any,
 ) -> Simulation:
     """Run a policy over time, from the state of an instance on, until all tasks have ended.
@@ -102,6 +104,9 @@ def simulate(
         never), in seconds. Tasks that run there wait again, and so do its maps that have ended while a reduce of their
         job has not. While it is away nobody reads its replicas. Only with services that keep nothing of tasks that run
         (`levels`, `recorded`).
+    progress
+        Called now and then with the share of the run that is over, from 0 to 1: of its tasks that have ended, or of the
+        time until it is stopped. The run is the same without it.
     **parameters
         The policy's own.
 
@@ -145,6 +150,7 @@ def simulate(
         engine = (LosingEngine if lost else Engine)(Stage(present), driven, chosen, rules, seed, observers)
         if isinstance(engine, LosingEngine):
             engine.begin_losses(lost)
+        engine.tell_share = progress
         unfinished = engine.run()
     except HeuristicFailed as failed:
         lines = (f'policy "{name}" {line}' for line in str(failed).splitlines())

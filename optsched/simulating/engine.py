@@ -7,7 +7,7 @@ same run. How long tasks take is a service's business (`services`); what a polic
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
@@ -30,6 +30,9 @@ __all__ = ["ARRIVED", "BACK", "CHANGE", "ENDED", "LOST", "STOPPED", "RELEASED", 
 
 #: The most rounds of offers that a policy may let pass on purpose.
 _MOST_VAIN = 20_000
+
+#: How often it is told which share of a run is over.
+_TOLD = 200
 
 #: So many tasks are named in a message.
 _NAMED = 3
@@ -138,6 +141,11 @@ class Engine(Asked, Course):
         self.reports = type(service).progress is not Service.progress
         self._reported = -NEVER
         self._own = own
+        #: Told now and then which share of the run is over; of a run that was not asked for it, nobody.
+        self.tell_share: Callable[[float], object] | None = None
+        #: How many tasks have ended of how many, and since when, for whoever is told.
+        self._ended, self._begun = 0, self.now
+        self._left = int(np.count_nonzero(instance.state.status != FINISHED))
 
     def _knows(self, stage: Any) -> Known:
         """What is known of what is driven."""
@@ -268,6 +276,16 @@ class Engine(Asked, Course):
         if kind == MAP and job >= 0:
             self._map_ended(job)
         super().ends(task)
+        if self.tell_share is not None:
+            self._ended += 1
+            if self._ended % max(1, self._left // _TOLD) == 0:
+                self.tell_share(self._share())
+
+    def _share(self) -> float:
+        """Which share of the run is over: of its tasks, or of its time where it is to be stopped."""
+        until = self.rules.until
+        over = 0.0 if until is None else (self.now - self._begun) / max(1, until - self._begun)
+        return min(1.0, max(over, self._ended / self._left))
 
     def _map_ended(self, job: int) -> None:
         """A map less of a job is left: its reduces may be released, or end."""

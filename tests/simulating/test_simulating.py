@@ -13,6 +13,7 @@ from timed_workloads import arriving
 from optsched.errors import HeuristicFailed, MissingField, UsageError
 from optsched.instance import Cluster, Instance, Workload
 from optsched.running.base import Offer, View
+from optsched.schedule import MICRO
 from optsched.simulating import Levels, Recorded, simulate
 
 
@@ -120,3 +121,26 @@ def test_stopped() -> None:
     run = simulate(arriving(0), "dl", until=20)
     assert run.unfinished == "stopped at 20 s, as asked"
     assert run.raise_if_unfinished() is run
+
+
+def test_how_far_a_run_is() -> None:
+    """Tests the shares that are told, of the tasks or of the time until a stop, and that the run is the same."""
+    instance = arriving(2)
+    tasks = len(instance.workload)
+    told: list[float] = []
+    run = simulate(instance, "fair", progress=told.append)
+    assert told == [ended / tasks for ended in range(1, tasks + 1)]
+    assert run.record_of() == simulate(instance, "fair").record_of()
+    told.clear()
+    simulate(instance, "fair", until=20, progress=told.append)
+    ended = simulate(instance, "fair", until=20).end
+    due = [int(end) / (20 * MICRO) for end in np.sort(ended[ended <= 20 * MICRO])]
+    assert told == [max(at, number / tasks) for number, at in enumerate(due, start=1)]
+    assert told
+    told.clear()
+    simulate(instance, "fair", losses=[("n1", 30, 40), ("n2", 45, 60)], progress=told.append)
+    assert max(told) == 1
+    many = Instance(Cluster(["a"], slots=[50]), Workload([f"t{task}" for task in range(1000)], duration=[1] * 1000))
+    told.clear()
+    simulate(many, "fifo", progress=told.append)
+    assert len(told) == 200
