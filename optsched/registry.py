@@ -228,13 +228,14 @@ _SMALL_OVER_TIME: dict[str, Any] = {
     "reduce_slots": 1,
     "longest": 9,
     "gap": 3,
+    "distances": 5,
     "lost": 0.25,
     "running": 0.25,
     "busy": 0.25,
 }
 
 #: Times are in seconds, and so are those at which something happens.
-_SECONDS = Scaling((1,), {"tasks": ("times", "duration", "start"), "jobs": ("arrival",)})
+_SECONDS = Scaling((1,), {"tasks": ("times", "duration", "start", "size"), "jobs": ("arrival",)})
 
 #: The shipped problems, in the order in which they are listed.
 SHIPPED = (
@@ -486,7 +487,7 @@ SHIPPED = (
         known=KnownOptimum("examples/order-of-jobs", ("search", "brute-force")),
         family="makespan",
         sizes=_SMALL_OVER_TIME,
-        variants=({"slowstart": 1},),
+        variants=({"slowstart": 1}, {"service": "transfer"}),
         scaling=_SECONDS,
     ),
     Record(
@@ -501,7 +502,7 @@ SHIPPED = (
         known=KnownOptimum("examples/order-of-jobs", ("search", "brute-force")),
         family="job-times",
         sizes=_SMALL_OVER_TIME,
-        variants=({"weights": "group"}, {"slowstart": 1}),
+        variants=({"weights": "group"}, {"slowstart": 1}, {"service": "transfer", "scale": 0.5}),
         scaling=_SECONDS,
     ),
 )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from schedule_drawn import document
 
 from optsched.errors import MissingField
-from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.instance import Cluster, Instance, Ragged, Topology, Workload
 from optsched.instances.files import from_document
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
@@ -32,10 +34,22 @@ def proved(kind: type[Any], seeds: range, **parameters: Any) -> Iterator[tuple[A
 
 
 def both(seeds: range) -> Iterator[tuple[Any, Number]]:
-    """The same of both problems, of `job-times` with both kinds of weights."""
+    """The same of both problems, of `job-times` with both kinds of weights, and of tasks that fetch what they read."""
     yield from proved(Makespan, seeds)
     yield from proved(JobTimes, seeds)
     yield from proved(JobTimes, seeds, weights="group")
+    yield from fetched(seeds)
+
+
+def fetched(seeds: range) -> Iterator[tuple[Any, Number]]:
+    """Problems of tasks that compute and fetch, over distances of each kind in turn, each with the least value."""
+    for seed in seeds:
+        instance = fetching(seed, FORMS[seed % len(FORMS)], nodes=3, tasks=4, reduces=seed % 2, jobs=2, slots=1)
+        kind: type[Any] = (Makespan, JobTimes)[seed // len(FORMS) % 2]
+        problem = kind(instance, service="transfer", scale=(0.5, 1)[seed % 2], slowstart=SLOWSTARTS[seed % 4])
+        found = best_decision(problem)
+        assert found is not None
+        yield problem, found[0][0]
 
 
 def batch(seed: int, nodes: int = 4, slots: int = 2, tasks: int = 24, jobs: int = 4, reduces: int = 0) -> Instance:
@@ -63,3 +77,53 @@ def batch(seed: int, nodes: int = 4, slots: int = 2, tasks: int = 24, jobs: int 
         rack_ids=["r", "s"],
     )
     return Instance(cluster, workload)
+
+
+#: Distances of all kinds: racks, trees of switches of more levels, and three that are no areas within areas.
+FORMS = ("hops", "switches", "uneven links", "rate", "distance")
+
+
+def topology(chance: random.Random, form: str, names: list[str]) -> Topology:
+    """Drawn distances of some nodes, in numbers of few digits."""
+    nodes = len(names)
+    if form == "hops":
+        near = chance.choice([0, 1, 2])
+        return Topology("hops", hops={"node": near, "rack": near + chance.choice([0, 1]), "off_rack": near + 3})
+    if form == "switches":  # a tree with two nodes, and two switches, below each switch
+        links, level = [], names
+        while len(level) > 1:
+            above = [f"{name}^" for name in level[::2]]
+            rate = chance.choice([2.0, 4.0])  # of all links of a level, so that what lies below a switch is an area
+            links += [(name, above[number // 2], rate) for number, name in enumerate(level)]
+            level = above
+        return Topology("links", links=links)
+    if form == "uneven links":
+        near = [(name, f"s{n // 2}", chance.choice([1.0, 2.0, 4.0])) for n, name in enumerate(names)]
+        up = [(f"s{n}", "top", chance.choice([0.5, 1.0, 4.0])) for n in range((nodes + 1) // 2)]
+        return Topology("links", links=near + up)
+    matrix = [[chance.choice([1.0, 2.0, 4.0, 0.5]) for _ in names] for _ in names]
+    if form == "distance":
+        for node in range(nodes):
+            matrix[node][node] = 0.0
+    return Topology(form, matrix)
+
+
+def fetching(seed: int, form: str, nodes: int = 4, tasks: int = 6, **sizes: int) -> Instance:
+    """Jobs as of `batch` on nodes at distances of a kind; some maps have no replica, some a duration, others times."""
+    chance = random.Random(seed * 7 + FORMS.index(form))
+    drawn = batch(seed, nodes=nodes, tasks=tasks, **sizes)
+    workload, cluster = drawn.workload, drawn.cluster
+    is_map = workload.kind == 0
+    rows = [row.tolist() if chance.random() < 0.9 else [] for row in workload.replicas]
+    size = [chance.choice([0, 1, 2, 3, 4]) if own else np.nan for own in is_map]
+    known = np.array([chance.random() < 0.5 for _ in size])
+    return replace(
+        drawn,
+        cluster=replace(cluster, topology=topology(chance, form, cluster.node_ids.tolist())),
+        workload=replace(
+            workload,
+            replicas=Ragged.from_rows(rows),
+            size=size,
+            duration=np.where(known, workload.times[:, 0] + 1, np.nan),
+        ),
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import networkx as nx
@@ -10,11 +11,13 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from over_time import FORMS, fetching
 from strategies import instances, problems
 
-from optsched.instance import Instance
+from optsched.instance import Instance, Ragged, Topology
 from optsched.instances.files import from_document, to_document
 from optsched.problems import (
+    PROBLEMS,
     FairLsap,
     Flow,
     Latency,
@@ -24,6 +27,7 @@ from optsched.problems import (
 from optsched.problems.base import AnyProblem
 from optsched.results import Number, Value
 from optsched.routes import frontier, solve
+from optsched.testing.changes import permuted
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
 
@@ -248,3 +252,45 @@ def test_frontier(problem: Latency) -> None:
     assert works[-1] == problem.least_work
     assert np.all(np.diff(np.array(makespans, dtype=np.int64)) > 0)
     assert np.all(np.diff(np.array(works, dtype=np.int64)) < 0)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["makespan", "job-times"])
+def test_what_is_fetched_over_distances(name: str, form: str) -> None:
+    """Tests optima of tasks that compute and fetch: the order of nodes does not matter, and neither do distances at a
+    scale of 0, or from which unit they are counted; what is nearer is never worse.
+    """
+    kind = PROBLEMS[name]
+    for seed in range(3):
+        instance = fetching(seed, form, tasks=5, reduces=1, jobs=2)
+        held = kind(instance, service="transfer", scale=0.5)
+        value = optimum(held)
+        assert optimum(permuted(held, np.random.default_rng(seed))) == value
+        workload = instance.workload
+        alone = np.where(np.isnan(workload.duration), workload.times[:, 0], workload.duration)
+        computing = replace(
+            instance, workload=replace(workload, duration=alone, times=np.full((len(alone), 3), np.nan))
+        )
+        nothing = optimum(kind(instance, service="transfer", scale=0))
+        assert nothing == optimum(kind(computing)) <= value
+        doubled = replace(instance, workload=replace(workload, size=2 * workload.size))
+        assert optimum(kind(doubled, service="transfer", scale=0.25)) == value
+        everywhere = Ragged.from_rows([list(range(4)) if len(row) else [] for row in instance.replicas])
+        near = replace(instance, workload=replace(workload, replicas=everywhere))
+        assert optimum(kind(near, service="transfer", scale=0.5)) <= value
+
+
+@pytest.mark.parametrize("name", ["makespan", "job-times"])
+def test_equal_distances(name: str) -> None:
+    """Tests that where all nodes are as far from a block as its own, each map takes that much longer anywhere."""
+    kind, same = PROBLEMS[name], Topology("hops", hops={"node": 2, "rack": 2, "off_rack": 2})
+    for seed in range(4):
+        drawn = fetching(seed, "hops", tasks=5, reduces=1, jobs=2)
+        instance = replace(drawn, cluster=replace(drawn.cluster, topology=same))
+        workload = instance.workload
+        alone = np.where(np.isnan(workload.duration), workload.times[:, 0], workload.duration)
+        more = np.where((workload.kind == 0) & (workload.replicas.lengths > 0), workload.size, 0)  # 2 at a scale of 0.5
+        longer = replace(workload, duration=alone + more, times=np.full((len(alone), 3), np.nan))
+        assert optimum(kind(instance, service="transfer", scale=0.5)) == optimum(
+            kind(replace(instance, workload=longer))
+        )

@@ -22,7 +22,8 @@ from optsched.problems.base import expect_problem
 from optsched.problems.schedules import ScheduleProblem
 from optsched.results import Number, Proof, Solution
 from optsched.running.base import Policy
-from optsched.simulating import Levels, policy_of, simulate
+from optsched.simulating import policy_of, simulate
+from optsched.simulating.posed import service_of
 from optsched.solvers.profiles import Profile
 
 if TYPE_CHECKING:
@@ -456,7 +457,7 @@ class _Replay:
         run = simulate(
             problem.instance,
             policy,
-            Levels(problem.parameters["factors"]),
+            service_of(problem),
             heartbeat=self._heartbeat,
             assign=self._assign,
             slowstart=problem.parameters["slowstart"],

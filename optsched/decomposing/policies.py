@@ -15,31 +15,32 @@ import numpy as np
 
 from optsched.arrays import grouped
 from optsched.instance import FINISHED, KINDS, PENDING, RUNNING, Shuffle
-from optsched.problems.schedules import ScheduleProblem
+from optsched.problems.schedules import NEVER, ScheduleProblem
 from optsched.running.base import Event, Offer, Policy, View
 
-__all__ = ["ORDERS", "InOrder", "Nearest", "Waiting"]
+__all__ = ["ORDERS", "InOrder", "Nearest", "Place", "Waiting"]
 
-#: Of a heap that holds all tasks of a job.
-_ANYWHERE = -1
+#: A level of the problem's times, and an area of it.
+Place = tuple[int, int]
 
 
 class Waiting:
     """The waiting tasks of each job, by how much longer than at its best each would take on a node.
 
-    Tasks are numbers of the view. A heap of each job, kind and place (a node, a rack, anywhere) has the tasks with data
-    there; what does not wait any more is dropped when it comes to the top.
+    Tasks are numbers of the view. A heap of each job, kind and place (a node, an area such as a rack, anywhere) has the
+    tasks with data there; what does not wait any more is dropped when it comes to the top.
     """
 
     def __init__(self, problem: ScheduleProblem, view: View) -> None:
         instance = problem.instance
-        times = problem.times.by_level
-        excess = (times - times.min(axis=1)[:, None]).tolist()
-        self._excess: dict[int, list[int]] = dict(zip(problem.tasks.tolist(), excess, strict=True))
+        self._near = problem.times.near
+        self._least = problem.times.by_level.min(axis=1, initial=NEVER).tolist()
+        self._position = {task: position for position, task in enumerate(problem.tasks.tolist())}
         self._row = instance.task_index
-        self._replicas, self._rack = instance.replicas, instance.cluster.rack.tolist()
-        self._nodes = len(instance.cluster)
-        self._heaps: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
+        columns = zip(*(level.area.tolist() for level in self._near), strict=True)
+        self._around = [[(level, area) for level, area in enumerate(areas) if area >= 0] for areas in columns]
+        self._places: dict[int, dict[Place, int]] = {}
+        self._heaps: dict[tuple[int, int, Place], list[tuple[int, int]]] = {}
         self._task: list[int] = []
         self.job: list[int] = []
         self.kind: list[int] = []
@@ -59,27 +60,27 @@ class Waiting:
 
     def add(self, number: int) -> None:
         """A task waits."""
-        task = self._task[number]
-        if task not in self._excess:  # nobody may start it
-            return
-        for place, level in self.places(number).items():
+        for place, excess in self.places(number).items():
             heap = self._heaps.setdefault((self.job[number], self.kind[number], place), [])
-            heapq.heappush(heap, (level, number))
+            heapq.heappush(heap, (excess, number))
 
-    def places(self, number: int) -> dict[int, int]:
-        """Where a task has data, a node, its rack, and anywhere, each with how much longer it takes there."""
+    def places(self, number: int) -> dict[Place, int]:
+        """Where a task has data, a node, areas around it, and anywhere, each with how much longer it takes there.
+
+        None of a task that nobody may start.
+        """
         task = self._task[number]
-        if task not in self._excess:
-            return {}
-        near, rack, far = self._excess[task]
-        holders = self._replicas[task].tolist()
-        racks = {self._nodes + self._rack[holder] for holder in holders if self._rack[holder] >= 0}
-        return {**dict.fromkeys(holders, near), **dict.fromkeys(racks, rack), _ANYWHERE: far}
+        if task not in self._places:
+            position = self._position.get(task)
+            held = [] if position is None else [level.of(position) for level in self._near]
+            self._places[task] = {
+                (level, area): time - self._least[position] for level, row in enumerate(held) for area, time in row
+            }
+        return self._places[task]
 
-    def around(self, node: int) -> list[int]:
-        """The places of `places` that a node belongs to."""
-        rack = self._rack[node]
-        return [node, *([self._nodes + rack] if rack >= 0 else []), _ANYWHERE]
+    def around(self, node: int) -> list[Place]:
+        """The places of `places` that a node belongs to, the nearest first."""
+        return self._around[node]
 
     def notify(self, event: Event, view: View) -> None:
         """Follow what happens."""
@@ -102,12 +103,8 @@ class Waiting:
 
     def excess(self, number: int, node: int) -> int:
         """By how much longer than at its best a task takes on a node."""
-        task, rack = self._task[number], self._rack
-        near, in_rack, far = self._excess[task]
-        holders = self._replicas[task].tolist()
-        if node in holders:
-            return near
-        return in_rack if rack[node] >= 0 and any(rack[holder] == rack[node] for holder in holders) else far
+        places = self.places(number)
+        return next(places[place] for place in self._around[node] if place in places)
 
 
 class Nearest(Policy):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.decomposing.policies import Nearest, Waiting
+from optsched.decomposing.policies import Nearest, Place, Waiting
 from optsched.instance import KINDS, MAP, PENDING, RUNNING, Ints
 from optsched.placement import NONE
 from optsched.problems.schedules import ScheduleProblem
@@ -211,8 +211,8 @@ def placed_together(
     """A node for as many waiting maps of each job as `counts` says, on all `slots`, at the least time altogether.
 
     Counted is how much longer than at its best each map takes. It is a minimum-cost flow from the nodes through what
-    is near them (itself, its rack, anywhere) to maps, and from these to their jobs. Of the maps of a job with data at a
-    place only as many as start can be of use there, those that take the least more.
+    is near them (itself, areas around it, anywhere) to maps, and from these to their jobs. Of the maps of a job with
+    data at a place only as many as start can be of use there, those that take the least more.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def placed_together(
         How many start on each node, and of each job: as many altogether.
     """
     near = {task: waiting.places(task) for task in tasks.tolist() if waiting.job[task] in counts}
-    offers: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    offers: dict[tuple[int, Place], list[tuple[int, int]]] = {}
     for task, places in near.items():
         for place, excess in places.items():
             offers.setdefault((waiting.job[task], place), []).append((excess, task))
@@ -251,10 +251,10 @@ class _Network:
     """A network of named nodes in which slots flow to jobs."""
 
     def __init__(self) -> None:
-        self.supply: dict[tuple[str, int], int] = {}
-        self._arcs: list[tuple[tuple[str, int], tuple[str, int], int, int]] = []
+        self.supply: dict[tuple[str, Any], int] = {}
+        self._arcs: list[tuple[tuple[str, Any], tuple[str, Any], int, int]] = []
 
-    def arc(self, tail: tuple[str, int], head: tuple[str, int], capacity: int, cost: int) -> None:
+    def arc(self, tail: tuple[str, Any], head: tuple[str, Any], capacity: int, cost: int) -> None:
         """Add one."""
         self._arcs.append((tail, head, capacity, cost))
 
@@ -271,7 +271,7 @@ class _Network:
         cost //= 1 + int(cost.max()) * (len(names) + 1) // _EXACT
         found = min_cost_flow(tail, head, np.zeros_like(tail), capacity, cost, supply)
         assert found.flow is not None, found.status
-        at: dict[int, list[int]] = {}
+        at: dict[Place, list[int]] = {}
         where: dict[int, int] = {}
         for (start, end, _, _), amount in zip(self._arcs, found.flow.tolist(), strict=True):
             if start[0] == "node":

@@ -42,7 +42,7 @@ from optsched.models.program_files import free_name
 from optsched.models.starts import Entries
 from optsched.problems.schedules import ScheduleProblem
 from optsched.schedule import Schedule
-from optsched.searches.timetable import Timetable
+from optsched.searches.timetable import Group, Timetable
 from optsched.searches.timetable_counts import Counts, counts_of, dealt
 
 __all__ = ["Compact", "decode_counts", "job_labels", "started_counts", "steps", "timetable_size"]
@@ -232,8 +232,14 @@ class _Names:
         cluster = table.problem.instance.cluster
         self._tasks = table.problem.instance.workload.task_ids[table.problem.tasks].tolist()
         nodes, racks = cluster.node_ids.tolist(), cluster.rack_ids.tolist()
-        place = {"node": nodes.__getitem__, "rack": racks.__getitem__, "off_rack": lambda _: "any"}
-        self.groups = [(self.task(each.first), each.level, place[each.level](each.place)) for each in table.groups]
+
+        def place(group: Group) -> str:
+            """Its node or rack; of another area its first node, of all nodes "any"."""
+            if group.place < 0:
+                return "any"
+            return str(racks[group.place] if group.level == "rack" else nodes[group.nodes[0]])
+
+        self.groups = [(self.task(each.first), each.level, place(each)) for each in table.groups]
         self.pools = [nodes[pool.nodes[0]] for pool in table.pools]
 
     def task(self, position: int) -> str:

@@ -123,9 +123,7 @@ def demand(problem: ScheduleProblem, window: Window) -> Demand:
     nodes = problem.instance.state.node[problem.running[runs]]
     there = whole * exact_product(prices, room) - exact_product(prices[nodes], held)
     tasks = np.flatnonzero(counted(problem, window))
-    amounts = np.full((len(problem.tasks), problem.times.by_level.shape[1]), NEVER, dtype=np.int64)
-    amounts[tasks] = lengths(problem.times.by_level[tasks], long, window.function)
-    taken = problem.times.cheapest(prices, room > 0, amounts)[tasks]
+    taken = problem.times.cheapest(prices, room > 0, lambda times: lengths(times, long, window.function))[tasks]
     job = problem.jobs.of_task[problem.tasks[tasks]]
     if window.tail:
         first = _first_maps(problem, job, taken)

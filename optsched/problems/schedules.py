@@ -20,8 +20,10 @@ from optsched.decimals import decimal
 from optsched.errors import Fault, InputError, expect
 from optsched.instance import FINISHED, KINDS, LARGEST, MAP, PENDING, REDUCE, RUNNING, Bools, Instance, Ints
 from optsched.placement import NONE
-from optsched.problems.base import Parameter, TaskProblem, number, sequence
-from optsched.problems.service_times import ServiceTimes, untimed
+from optsched.problems.base import Parameter, TaskProblem, choice, number, sequence
+from optsched.problems.distances import missing_topology
+from optsched.problems.service_times import ServiceTimes, level_times, untimed
+from optsched.problems.transfer_times import transfer_times, untold
 from optsched.results import Violation
 from optsched.schedule import Schedule, microseconds, seconds
 
@@ -86,6 +88,10 @@ class ScheduleProblem(TaskProblem[Schedule]):
     become free. A task starts when its job has arrived or later. A reduce starts when the share `slowstart` of its
     job's maps has ended, and ends no sooner than the last of them.
 
+    With `service=transfer` a map takes what it computes and what it fetches (`transfer_times`), and a reduce what it
+    computes. What a reduce copies depends on where the maps of its job ran, and is left out: a run in which reduces
+    copy ends each of them no sooner than the problem says, so that bounds hold for it.
+
     Attributes
     ----------
     running
@@ -123,24 +129,34 @@ class ScheduleProblem(TaskProblem[Schedule]):
             number(lowest=0, highest=1),
             "share of a job's maps that have ended before its reduces may start (Hadoop: 0.05)",
         ),
+        Parameter(
+            "service",
+            "levels",
+            choice("levels", "transfer"),
+            "how long a task takes: levels, by how near its data is; transfer, it computes and fetches (topology, sizes)",
+        ),
+        Parameter("scale", 1, number(lowest=0), "with service=transfer: seconds that a MB takes over a distance of 1"),
     )
 
     @classmethod
     def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
         state = instance.state
-        yield from untimed(instance, np.flatnonzero(state.status != FINISHED))
+        left = np.flatnonzero(state.status != FINISHED)
+        if parameters["service"] == "transfer":
+            if instance.cluster.topology is None:
+                yield missing_topology(f"{cls.name} with service=transfer")
+            yield from untold(instance, left)
+        else:
+            yield from untimed(instance, left)
         for task in np.flatnonzero((state.status == RUNNING) & np.isnan(state.start)).tolist():
             yield Fault(f"tasks[{task}].start", f"it runs: {cls.name} needs when it started")
 
     def prepare(self) -> None:
         instance, state = self.instance, self.instance.state
         self.running: Ints = np.flatnonzero(state.status == RUNNING).astype(np.int64)
-        factors = self.parameters["factors"]
         self.now = int(microseconds(instance.time))
-        self.times = ServiceTimes(instance, self.tasks, factors)
-        running = ServiceTimes(instance, self.running, factors).on(
-            np.arange(len(self.running)), state.node[self.running]
-        )
+        self.times = self._times_of(self.tasks)
+        running = self._times_of(self.running).on(np.arange(len(self.running)), state.node[self.running])
         self.busy_until: Ints = np.maximum(microseconds(state.start[self.running]) + running, self.now)
         self.jobs = Jobs.of(instance, np.sort(np.append(self.tasks, self.running)))
         self.release: Ints = np.maximum(self.jobs.arrival[self.jobs.of_task[self.tasks]], self.now)
@@ -151,13 +167,19 @@ class ScheduleProblem(TaskProblem[Schedule]):
             {name: idle[name] + self._held(kind) for kind, name in enumerate(KINDS)}
         )
         latest = max(int(self.release.max(initial=self.now)), int(self.busy_until.max(initial=self.now)))
-        longest = self.times.by_level.max(axis=1, initial=0)
+        longest = self.times.longest
         total = abs(self.now) + latest + int(longest.astype(object).sum() if len(longest) else 0)
         if total > LARGEST:
             raise InputError(
                 [Fault("", "times may add up past 2^53 microseconds; write them in larger units")], self.place
             )
         self.prepare_value()
+
+    def _times_of(self, tasks: Ints) -> ServiceTimes:
+        """How long some tasks take."""
+        if self.parameters["service"] == "transfer":
+            return transfer_times(self.instance, tasks, self.parameters["scale"])
+        return level_times(self.instance, tasks, self.parameters["factors"])
 
     def prepare_value(self) -> None:
         """Compute what the objective needs beside ends."""
@@ -166,6 +188,15 @@ class ScheduleProblem(TaskProblem[Schedule]):
         """Slots of each node that running tasks of a kind hold."""
         nodes = self.instance.state.node[self.running[self.instance.workload.kind[self.running] == kind]]
         return np.bincount(nodes, minlength=len(self.instance.cluster)).astype(np.int64)
+
+    @property
+    def remark(self) -> str | None:
+        """What is left out of the times of reduces, and parameters that count with the other kind of service alone."""
+        transfer, shuffle = self.parameters["service"] == "transfer", self.instance.workload.shuffle
+        if transfer and shuffle is not None and np.isin(np.append(self.tasks, self.running), shuffle.reduce).any():
+            return "service=transfer: what reduces copy costs no time, since it depends on where their maps ran"
+        other, name = ("levels", "factors") if transfer else ("transfer", "scale")
+        return f"{name} counts with service={other} alone" if name in self.given else None
 
     # Who decides --------------------------------------------------------------------------------------------------
 
@@ -366,7 +397,7 @@ class ScheduleProblem(TaskProblem[Schedule]):
         Where no task could start earlier, each starts when its job arrives, when one that runs has ended, or when
         another one ends. 1 where nothing takes any time.
         """
-        times = (self.times.by_level.ravel(), self.release - self.now, self.busy_until - self.now)
+        times = (self.times.distinct, self.release - self.now, self.busy_until - self.now)
         return max(1, int(np.gcd.reduce(np.concatenate(times), initial=0)))
 
     def next_end(self, time: int) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 from optsched.deadline import check
 from optsched.instance import MAP, REDUCE, Bools, Ints
 from optsched.problems.schedules import ScheduleProblem
+from optsched.problems.service_times import ServiceTimes
 from optsched.schedule import Schedule
 from optsched.searches.left_shift import as_early
 
@@ -60,10 +61,10 @@ class _Gaps:
 
 
 class _Class(NamedTuple):
-    """Maps of a job with the same times at each level, and for each of them the nodes with its data."""
+    """Maps of a job with the same times at each level, the nearest first, and for each of them its nearest nodes."""
 
     tasks: list[int]
-    times: tuple[int, int, int]
+    times: tuple[int, ...]
     homes: list[list[int]]
 
 
@@ -79,7 +80,6 @@ class JobPlacing:
     def __init__(self, problem: ScheduleProblem) -> None:
         self.problem = problem
         instance, state = problem.instance, problem.instance.state
-        self._rack = instance.cluster.rack
         self._job = problem.jobs.of_task[problem.tasks]
         self._room: list[tuple[Ints, Ints]] = []
         self._waiting: list[tuple[int, int]] = []  # of reduces that run: place in the gaps, and job
@@ -116,8 +116,7 @@ class JobPlacing:
             by_times.setdefault(tuple(times), []).append(position)
         classes = []
         for times, tasks in sorted(by_times.items(), reverse=True):
-            homes = [problem.replicas[task].tolist() for task in tasks]
-            classes.append(_Class(tasks, times, homes))  # type: ignore[arg-type]
+            classes.append(_Class(tasks, times, list(map(problem.times.homes, tasks))))
         return classes
 
     def schedule(self, order: Sequence[int], packed: Bools, reduces: Sequence[int] | None = None) -> Schedule:
@@ -160,7 +159,7 @@ class JobPlacing:
         for job in order:
             check()
             release = np.maximum(begin, max(problem.now, int(problem.jobs.arrival[job])))
-            fitting = _Fitting(self._rack, node, np.maximum(clock, -by[job]), -release, packed)
+            fitting = _Fitting(problem.times, node, np.maximum(clock, -by[job]), -release, packed)
             if not all(fitting.add(known) for known in self._maps[job]):
                 return None
             for task, slot, start, end in zip(*fitting.placed, strict=True):
@@ -249,7 +248,7 @@ class JobPlacing:
         end = np.minimum(gaps.end, time)
         within = end > begin if all(min(known.times) for known in classes) else end >= begin
         usable = np.flatnonzero(within)
-        fitting = _Fitting(self._rack, gaps.node[usable], begin[usable], end[usable], packed)
+        fitting = _Fitting(self.problem.times, gaps.node[usable], begin[usable], end[usable], packed)
         for known in classes:
             if not fitting.add(known):
                 return None
@@ -286,18 +285,18 @@ class _Fitting:
 
     Parameters
     ----------
-    rack
-        int64, shape (nodes,): of each node, or -1.
+    times
+        How long tasks take.
     node, begin, end
         int64, shape (gaps,): the node of each gap, and between which instants it is free.
     packed
         Whether tasks go where least time is left over, rather than where they end first.
     """
 
-    def __init__(self, rack: Ints, node: Ints, begin: Ints, end: Ints, packed: bool) -> None:
-        self._rack, self._node, self._clock, self._until, self._packed = rack, node, begin, end, packed
-        self._by_node = np.argsort(node, kind="stable")
-        self._first = np.searchsorted(node[self._by_node], np.arange(len(rack) + 1)).tolist()
+    def __init__(self, times: ServiceTimes, node: Ints, begin: Ints, end: Ints, packed: bool) -> None:
+        self._times, self._node, self._clock, self._until, self._packed = times, node, begin, end, packed
+        self._by_node, self._nodes = np.argsort(node, kind="stable"), len(times.areas[0])
+        self._first = np.searchsorted(node[self._by_node], np.arange(self._nodes + 1)).tolist()
         self.placed = Placed([], [], [], [])
 
     def add(self, known: _Class) -> bool:
@@ -306,26 +305,18 @@ class _Fitting:
         room = np.bincount(
             self._node,
             weights=free // local if local else np.full(len(free), len(known.tasks)),
-            minlength=len(self._rack),
+            minlength=self._nodes,
         )
-        near = local <= max(known.times)
-        at = matched(known.homes, room.astype(np.int64).tolist()) if near else [-1] * len(known.tasks)
+        at = matched(known.homes, room.astype(np.int64).tolist())
         for task, home in zip(known.tasks, at, strict=True):
             if home >= 0:
                 here = self._by_node[self._first[home] : self._first[home + 1]]
                 self._put(task, here[self._until[here] - self._clock[here] >= local], local)
-        for task, home, homes in zip(known.tasks, at, known.homes, strict=True):
-            if home < 0 and not self._put_anywhere(task, known.times, homes):
-                return False
-        return True
+        return all(home >= 0 or self._put_anywhere(task) for task, home in zip(known.tasks, at, strict=True))
 
-    def _put_anywhere(self, task: int, times: tuple[int, int, int], homes: list[int]) -> bool:
+    def _put_anywhere(self, task: int) -> bool:
         """Put a task on any gap; False where it fits into none."""
-        length = np.full(len(self._node), times[2])
-        if homes:
-            racks = np.unique(self._rack[homes])
-            length[np.isin(self._rack[self._node], racks[racks >= 0])] = times[1]
-            length[np.isin(self._node, homes)] = times[0]
+        length = self._times.row(task)[self._node]
         able = np.flatnonzero(self._until - self._clock >= length)
         if len(able):
             self._put(task, able, length[able])

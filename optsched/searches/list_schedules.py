@@ -97,9 +97,11 @@ def list_schedule(problem: ScheduleProblem, order: Ints, waits: bool = True) -> 
     return Schedule(nodes, starts)
 
 
-#: Where a task may start: at a level (on a node with its data, in a rack of one, anywhere), which node or rack.
+#: Where a task may start: at a level (on a node with its data, in an area around one, anywhere), which node or area.
 _Place = tuple[int, int]
-_ANYWHERE: _Place = (2, 0)
+
+#: Where nodes are unevenly far, a task is looked for on nodes no slower than its quickest but so many, and anywhere.
+_QUICKEST = 8
 
 
 class _Wanting:
@@ -170,8 +172,8 @@ class _Wanting:
 class _Line:
     """The tasks of one kind, and the slots that take them one after another.
 
-    Of each job the tasks are on three heaps, the longest first: those with their data on a node, in a rack, and all.
-    What has started is taken off when it comes to the top.
+    Of each job the tasks are on heaps, the longest first: those with their data on a node, in an area, and all. What
+    has started is taken off when it comes to the top.
     """
 
     def __init__(
@@ -179,16 +181,20 @@ class _Line:
     ) -> None:
         positions = np.flatnonzero(problem.kind == kind)
         self._waits, (self._last, begin) = waits, maps
-        self._rack = problem.instance.cluster.rack.tolist()
-        self._replicas: dict[int, list[int]] = {
-            position: problem.replicas[position].tolist() for position in positions.tolist()
-        }
+        near, self._even = problem.times.near, problem.times.even
+        self._places = [tuple(enumerate(areas)) for areas in zip(*(level.area.tolist() for level in near), strict=True)]
         self._job = dict(zip(positions.tolist(), problem.jobs.of_task[problem.tasks[positions]].tolist(), strict=True))
-        times: list[list[int]] = problem.times.by_level[positions].tolist()
-        self._time = dict(zip(positions.tolist(), times, strict=True))
+        #: Of each task the time at each place where it takes one, the nearest first, and the least.
+        self._time: dict[int, dict[_Place, int]] = {
+            position: {(number, area): time for number, level in enumerate(near) for area, time in level.of(position)}
+            for position in positions.tolist()
+        }
+        least: list[int] = problem.times.by_level[positions].min(axis=1, initial=NEVER).tolist()
+        self._least = dict(zip(positions.tolist(), least, strict=True))
+        self._homes = {position: _quickest(time) for position, time in self._time.items()}
         release = dict(zip(positions.tolist(), problem.release[positions].tolist(), strict=True))
         ready = [
-            (max(release[position], begin[job], self._last[job] - min(self._time[position])), position)
+            (max(release[position], begin[job], self._last[job] - self._least[position]), position)
             for position, job in self._job.items()
         ]
         self._later = sorted(ready, reverse=True)
@@ -249,20 +255,21 @@ class _Line:
             _, position = self._later.pop()
             rank = self._rank[self._job[position]]
             self._wanting.ask_again(rank)
-            times, replicas = self._time[position], self._replicas[position]
-            racks = {self._rack[node] for node in replicas} - {-1}
-            places = [[(0, node) for node in replicas], [(1, rack) for rack in racks], [_ANYWHERE]]
-            for level, where in enumerate(places):
-                for place in where:
-                    heapq.heappush(self._heaps[rank, place], (-times[level], position))
+            homes = self._homes[position]
+            for place, time in self._time[position].items():
+                if place[0] or place[1] in homes:
+                    heapq.heappush(self._heaps[rank, place], (-time, position))
                     self._wanting.add(rank, place)
 
     def _next(self, clock: int, node: int) -> int | None:
         """The task that a free slot takes, which is started; None: none wants it yet."""
-        places = ((0, node), (1, self._rack[node]), _ANYWHERE)
+        places = self._places[node]
+        alone = len(places), node  # where times are uneven, who passes by a node may want others of a place
         for rank in self._wanting.each(places):
+            if not self._even and self._wanting.waits(rank, alone):
+                continue
             held = {place: head for place in places if (head := self._head(rank, place)) is not None}
-            if not held or self._wanting.waits(rank, nearest := next(iter(held))):
+            if not held or self._wanting.waits(rank, nearest := next(iter(held)) if self._even else alone):
                 continue
             position = min(
                 held.values(), key=lambda offer: (self._excess(offer, node), -self._takes(offer, node), offer)
@@ -292,18 +299,30 @@ class _Line:
 
     def _takes(self, position: int, node: int) -> int:
         """How long a task takes on a node."""
-        replicas, rack = self._replicas[position], self._rack[node]
-        near = rack >= 0 and any(self._rack[other] == rack for other in replicas)
-        return int(self._time[position][0 if node in replicas else 1 if near else 2])
+        time = self._time[position]
+        return next(time[place] for place in self._places[node] if place in time)
 
     def _excess(self, position: int, node: int) -> int:
         """How much longer a task takes on a node than where it is quickest."""
-        return self._takes(position, node) - min(self._time[position])
+        return self._takes(position, node) - self._least[position]
 
     def _sooner_elsewhere(self, position: int, node: int, clock: int) -> int | None:
         """A node with the data that would end a task before this one, which would begin it at once."""
-        end, least = clock + self._takes(position, node), self._time[position][0]
-        for other in self._replicas[position]:
-            if other in self._free and max(self._free[other][0], clock) + least < end:
+        end = clock + self._takes(position, node)
+        for other, time in self._homes[position].items():
+            if other in self._free and max(self._free[other][0], clock) + time < end:
                 return other
         return None
+
+
+def _quickest(time: Mapping[_Place, int]) -> dict[int, int]:
+    """The nodes at which a task is looked for, each with its time there.
+
+    >>> _quickest({(0, 3): 10, (0, 5): 12, (1, 0): 20})
+    {3: 10, 5: 12}
+    """
+    nodes = {area: length for (level, area), length in time.items() if not level}
+    if len(nodes) <= _QUICKEST:
+        return nodes
+    most = sorted(nodes.values())[_QUICKEST - 1]
+    return {node: length for node, length in nodes.items() if length <= most}

@@ -1,10 +1,12 @@
 """Prices of nodes for windows of time: duals of the program that spreads tasks over nodes, with those afar nameless.
 
-A task goes to a node with its data, to the tasks of its lengths that go to a rack of its data, or to those that go
-anywhere. So there are as many variables as replicas, and lengths times nodes, and not tasks times nodes.
+A task goes to a node with its data, to the tasks of its lengths that go to an area around its data (a rack), or to
+those that go anywhere. So there are as many variables as replicas, and lengths times nodes, and not tasks times nodes.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
@@ -58,13 +60,12 @@ def node_prices(problem: ScheduleProblem, window: Window) -> Ints | None:
     tasks = np.flatnonzero(counted(problem, window))
     room = problem.room[KINDS[window.kind]]
     long = window.end - window.begin
-    sizes = lengths(problem.times.by_level[tasks], long, window.function)
     whole = long * max(1, window.function)
     runs = problem.instance.workload.kind[problem.running] == window.kind
     held = np.zeros(len(room))
     busy = lengths(np.clip(problem.busy_until[runs] - window.begin, 0, long), long, window.function)
     np.add.at(held, problem.instance.state.node[problem.running[runs]], busy / whole)
-    posed = _posed(problem, tasks, sizes, whole, room - held)
+    posed = _posed(problem, tasks, lambda times: lengths(times, long, window.function), whole, room - held)
     if posed is None:
         return None
     check()
@@ -78,35 +79,38 @@ def node_prices(problem: ScheduleProblem, window: Window) -> Ints | None:
     return prices
 
 
-def _posed(problem: ScheduleProblem, tasks: Ints, sizes: Ints, whole: int, room: Floats) -> LinearProgram | None:
-    """The least part of all nodes' room that holds the tasks; rows are tasks, groups of them by rack, and nodes."""
-    cluster, replicas = problem.instance.cluster, problem.replicas.take(tasks)
-    nodes, racks = len(cluster), len(cluster.rack_ids)
-    kinds, group = np.unique(sizes, axis=0, return_inverse=True)
+def _posed(
+    problem: ScheduleProblem, tasks: Ints, counted: Callable[[Ints], Ints], whole: int, room: Floats
+) -> LinearProgram | None:
+    """The least part of all nodes' room that holds the tasks; rows are tasks, groups of them by area, and nodes."""
+    nodes, near = len(problem.instance.cluster), problem.times.near
+    kinds, group = np.unique(counted(problem.times.by_level[tasks]), axis=0, return_inverse=True)
     group, groups = group.ravel(), len(kinds)
-    if len(replicas.values) + 3 * len(tasks) + 2 * groups * nodes > _ARCS:
+    direct = [level.of_tasks(tasks) for level in near[:-1][:1]]  # a single node has but one level
+    arcs = sum(len(sizes) for _, sizes in direct)
+    if arcs + 3 * len(tasks) + (len(near) - 1) * groups * nodes > _ARCS:
         return None
-    by_rack, anywhere = len(tasks), len(tasks) + groups * racks
-    first_node = anywhere + groups
+    around = near[1:] if direct else near
+    widths = [int(level.area.max(initial=0)) + 1 for level in around]
+    first_hub = len(tasks) + groups * np.append(0, np.cumsum(widths))
+    first_node = int(first_hub[-1])
     usable = problem.room[KINDS[int(problem.kind[tasks[0]])]] > 0 if len(tasks) else np.zeros(nodes, dtype=bool)
     rows = _Rows()
-    task, node = replicas.row_of, replicas.values
-    own = usable[node] & (sizes[task, 0] < NEVER)
-    rows.arcs(task[own], first_node + node[own], sizes[task[own], 0] / whole)
-    racked = cluster.rack[node] >= 0
-    pairs = np.unique(np.stack([task[racked], cluster.rack[node[racked]]]), axis=1)
-    hub = by_rack + group[pairs[0]] * racks + pairs[1]
-    rows.arcs(pairs[0], hub, np.full(len(hub), -1.0))
-    rows.arcs(np.arange(len(tasks)), anywhere + group, np.full(len(tasks), -1.0))
+    for replicas, times in direct:
+        task, node, sizes = replicas.row_of, replicas.values, counted(times)
+        own = usable[node] & (sizes < NEVER)
+        rows.arcs(task[own], first_node + node[own], sizes[own] / whole)
+    for level, width, first in zip(around, widths, first_hub.tolist(), strict=False):
+        held, _ = level.of_tasks(tasks)
+        hub = first + group[held.row_of] * width + held.values
+        rows.arcs(held.row_of, hub, np.full(len(hub), -1.0))
     place = np.flatnonzero(usable)
-    for number, size in enumerate(kinds.tolist()):
-        near = place[cluster.rack[place] >= 0]
-        if size[1] < NEVER:
-            rows.arcs(
-                by_rack + number * racks + cluster.rack[near], first_node + near, np.full(len(near), size[1] / whole)
-            )
-        if size[2] < NEVER:
-            rows.arcs(np.full(len(place), anywhere + number), first_node + place, np.full(len(place), size[2] / whole))
+    for number, size in enumerate(kinds[:, -len(around) :].tolist()):
+        for level, width, first, takes in zip(around, widths, first_hub.tolist(), size, strict=False):
+            if takes < NEVER:
+                there = place[level.area[place] >= 0]
+                hub = first + number * width + level.area[there]
+                rows.arcs(hub, first_node + there, np.full(len(there), takes / whole))
     rows.rows.append(first_node + np.arange(nodes))
     rows.columns.append(np.full(nodes, rows.count))
     rows.values.append(-np.maximum(room, 0.0))

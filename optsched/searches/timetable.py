@@ -7,8 +7,8 @@ also start its time before such a sum. Nothing has to end after the instant by w
 no worse than the best of some lists (`list_schedules`).
 
 Which task of a job it is that starts does not matter, as long as each has a place. So tasks are counted by group: those
-of a job that take the same time on a node with their data, in a rack with it, or anywhere. One that lands nearer to its
-data than it is counted only ends sooner. Nodes that the same groups may use are a pool.
+of a job that take the same time on a node with their data, in an area around it (a rack), or anywhere. One that lands
+nearer to its data than it is counted only ends sooner. Nodes that the same groups may use are a pool.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from optsched.arrays import Ints
 from optsched.errors import TooLarge
 from optsched.instance import KINDS, MAP, REDUCE
-from optsched.problems.schedules import ScheduleProblem
+from optsched.problems.schedules import NEVER, ScheduleProblem
 from optsched.schedule import MICRO, Schedule
 from optsched.searches.list_schedules import list_schedules
 
@@ -34,9 +34,6 @@ MOST_STARTS = 2_000_000
 #: More instants are refused.
 MOST_INSTANTS = 100_000
 
-#: How near a place of a group is to the data, in names.
-_LEVELS = ("node", "rack", "off_rack")
-
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -47,7 +44,7 @@ class Group:
     job, kind, time
         Row of `problem.jobs`; `MAP` or `REDUCE`; ticks.
     level, place
-        "node" and its index, "rack" and its index, or "off_rack" and -1.
+        What areas of the level are called, and the index of the area, which at "node" is the node's; -1 for all nodes.
     nodes
         The open nodes of the place.
     first
@@ -155,7 +152,7 @@ def tick_of(problem: ScheduleProblem) -> int:
     500000
     """
     since = np.concatenate([problem.release, problem.busy_until]) - problem.now
-    return int(np.gcd.reduce(np.append(since, problem.times.by_level.ravel()), initial=MICRO))
+    return int(np.gcd.reduce(np.append(since, problem.times.distinct), initial=MICRO))
 
 
 def best_list(problem: ScheduleProblem) -> Schedule:
@@ -170,7 +167,7 @@ def latest_ends(problem: ScheduleProblem) -> Ints:
     """
     latest = problem.latest_completions(problem.completions(best_list(problem)))
     serial = int(np.concatenate([problem.release, problem.busy_until, [problem.now]]).max())
-    serial += int(problem.times.by_level.max(axis=1, initial=0).sum())
+    serial += int(problem.times.longest.sum())
     return np.maximum(np.minimum(latest, serial), problem.earliest_completions)
 
 
@@ -206,7 +203,7 @@ class Timetable:
         self.job: list[int] = problem.jobs.of_task[problem.tasks].tolist()
         self.open = {kind: np.flatnonzero(problem.room[KINDS[kind]]).tolist() for kind in (MAP, REDUCE)}
         members = self._alike()
-        places = {key: self._places(key[1], key[2:5], set(key[5:])) for key in members}
+        places = {key: self._places(key[1], held[0]) for key, held in members.items()}
         self.step = tick_of(problem)
         self.groups: list[Group] = []
         self.classes: list[TaskClass] = []
@@ -237,33 +234,38 @@ class Timetable:
     # What is told apart -------------------------------------------------------------------------------------------
 
     def _alike(self) -> dict[tuple[int, ...], list[int]]:
-        """Positions of the tasks that nothing tells apart, by job, kind, three times, and replicas."""
+        """Positions of the tasks that nothing tells apart, by job, kind, and what says how long they take."""
         found: dict[tuple[int, ...], list[int]] = {}
-        times, kinds = self.problem.times.by_level.tolist(), self.problem.kind.tolist()
-        for position, row in enumerate(self.problem.replicas):
-            key = (self.job[position], kinds[position], *times[position], *row.tolist())
+        times, kinds = self.problem.times, self.problem.kind.tolist()
+        for position, job in enumerate(self.job):
+            key = (job, kinds[position], *times.alike(position))
             found.setdefault(key, []).append(position)
         return found
 
-    def _places(self, kind: int, times: tuple[int, ...], replicas: set[int]) -> list[_Place]:
+    def _places(self, kind: int, position: int) -> list[_Place]:
         """The places of a task: as few as say for every open node how long it takes there, or at most takes."""
-        rack, nodes = self.problem.instance.cluster.rack.tolist(), self.open[kind]
-        racks = {rack[node] for node in replicas} - {-1}
-        level = {node: 0 if node in replicas else 1 if rack[node] in racks else 2 for node in nodes}
-        there = [times[number] for number in sorted(set(level.values()))]
+        nodes, near = self.open[kind], self.problem.times.near
+        held = [dict(level.of(position)) for level in near]
+        areas = [level.area[nodes].tolist() for level in near]
+        first = [next(n for n, row in enumerate(areas) if row[at] in held[n]) for at in range(len(nodes))]
+        time = [held[number][areas[number][at]] for at, number in enumerate(first)]
         every: list[_Place] = []
+        there = [time[at] for at in sorted(range(len(nodes)), key=lambda at: (first[at], time[at]))]
         if there != sorted(there):
-            every = [_Place("node", node, times[level[node]], (node,)) for node in nodes]
+            every = [_Place("node", node, time[at], (node,)) for at, node in enumerate(nodes)]
         else:
-            if 2 in level.values():
-                every.append(_Place("off_rack", -1, times[2], tuple(nodes)))
-            for number in sorted(racks):
-                within = tuple(node for node in nodes if rack[node] == number)
-                if any(level[node] for node in within) and not (2 in level.values() and times[2] == times[1]):
-                    every.append(_Place("rack", number, times[1], within))
-            for node in (node for node in nodes if not level[node]):
-                if all(place.time > times[0] for place in every if node in place.nodes):
-                    every.append(_Place("node", node, times[0], (node,)))
+            least = [NEVER] * len(nodes)  # by the places that each node is in
+            for number in range(len(near) - 1, -1, -1):
+                inside: dict[int, list[int]] = {}
+                for at, area in enumerate(areas[number]):
+                    inside.setdefault(area, []).append(at)
+                for area, takes in sorted(held[number].items()):
+                    within = inside.get(area, [])
+                    if any(first[at] == number for at in within) and takes < least[within[0]]:
+                        name, place = near[number].name, area if number < len(near) - 1 else -1
+                        every.append(_Place(name, place, takes, tuple(nodes[at] for at in within)))
+                        for at in within:
+                            least[at] = takes
         return [place for place in every if not place.time][:1] or every
 
     def _count(self, members: dict[tuple[int, ...], list[int]], places: dict[tuple[int, ...], list[_Place]]) -> None:

@@ -13,13 +13,28 @@ from optsched.running.answers import attempt
 from optsched.running.base import Heuristic
 from optsched.running.driver import Observer
 from optsched.running.known import posed_on
+from optsched.running.service import Service
 from optsched.simulating import on_the_clock, rules_of
 from optsched.simulating.engine import Engine
 from optsched.simulating.every_round import EveryRound
 from optsched.simulating.services import Levels
 from optsched.simulating.simulation import Simulation
+from optsched.simulating.transfer import Transfer
 
-__all__ = ["run_posed"]
+__all__ = ["run_posed", "service_of"]
+
+
+def service_of(problem: ScheduleProblem) -> Service:
+    """The service by which tasks take what a problem says: with `service=transfer` reduces copy nothing.
+
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.problems import Makespan
+    >>> service_of(Makespan(Instance(Cluster(["a"]), Workload(["t"], duration=[2])), factors=(1, 1, 2)))
+    <Service levels,factors=1:1:2>
+    """
+    if problem.parameters["service"] == "transfer":
+        return Transfer(problem.parameters["scale"], shuffle="none")
+    return Levels(problem.parameters["factors"])
 
 
 def run_posed(
@@ -70,6 +85,6 @@ def run_posed(
         policy.check(posed.instance)
     else:
         policy = attempt(heuristic.policy, **values)
-    engine = Engine(posed, policy, Levels(problem.parameters["factors"]), rules, seed, observers)
+    engine = Engine(posed, policy, service_of(problem), rules, seed, observers)
     unfinished = engine.run()
     return Simulation.of(engine, heuristic.name, values, seed, unfinished)

@@ -13,7 +13,7 @@ import numpy as np
 from optsched.errors import Fault, MissingField, UsageError
 from optsched.instance import FINISHED, Instance
 from optsched.problems.base import number, sequence
-from optsched.problems.service_times import ServiceTimes, untimed
+from optsched.problems.service_times import level_times, untimed
 from optsched.running.service import Ends, Service
 from optsched.schedule import microseconds
 
@@ -58,7 +58,7 @@ class Levels(Service):
         if missing := list(untimed(instance, left)):
             raise MissingField(missing, place_of(instance, "levels"))
         times = np.zeros((len(instance.workload), 3), dtype=np.int64)
-        times[left] = ServiceTimes(instance, left, self.factors).by_level
+        times[left] = level_times(instance, left, self.factors).by_level
         self._node, self._rack, self._off_rack = times.T.tolist()
         self._alike = (times == times[:, :1]).all(axis=1).tolist()
         self._starts, self._replicas = instance.replicas.starts.tolist(), instance.replicas.values.tolist()

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-
 import numpy as np
 
-from optsched.errors import Fault, MissingField, UsageError
+from optsched.errors import MissingField, UsageError
 from optsched.instance import FINISHED, MAP, PENDING, Floats, Instance, Ints
-from optsched.parts import HOPS
 from optsched.problems.base import choice, number
-from optsched.problems.distances import cluster_places, nested_areas
+from optsched.problems.transfer_times import Apart, computing, moved, transfer_times, untold
 from optsched.running.service import Ends, Progress, Service
-from optsched.schedule import MICRO, microseconds
+from optsched.schedule import microseconds
 from optsched.simulating.services import place_of
 from optsched.simulating.shuffling import Shuffling, unplaced
 
-__all__ = ["Transfer", "by_levels"]
+__all__ = ["Transfer"]
 
 #: Sums of shares of whole microseconds are this near to what they are.
 _ROUNDED = 1e-3
@@ -30,7 +26,8 @@ class Transfer(Service):
     """A map computes and fetches its block; a reduce copies from its maps while these run, and computes then.
 
     A map takes its `duration` (or else its `times` on a node with its block: that is assumed to be computing alone) and
-    for each MB the distance to the nearest replica. A map without replicas fetches nothing. A reduce copies what its
+    for each MB the distance to the nearest replica (`optsched.problems.transfer_times`, as the problems over time with
+    `service=transfer`). A map without replicas fetches nothing. A reduce copies what its
     maps send it, one after another, each MB for the distance from where the map ran, and computes for its `duration`
     once it has all. What is copied before the last map ends costs no time of its own.
 
@@ -43,7 +40,8 @@ class Transfer(Service):
         infer the size of outputs; `first`: it reads, then it computes and emits.
     shuffle
         `ended`: a reduce copies from maps that have ended, in the order in which they did, as Hadoop does; `emitted`:
-        it copies what its maps have emitted by then.
+        it copies what its maps have emitted by then; `none`: it copies nothing, computes at once, and ends no sooner
+        than its job's last map, as in the problems over time.
 
     Examples
     --------
@@ -56,7 +54,6 @@ class Transfer(Service):
     (((0, 10000000),), ((0, 12000000),))
     """
 
-    waits_for_maps = False
     scale: float
     reads: str
     shuffle: str
@@ -65,23 +62,31 @@ class Transfer(Service):
         readers = {
             "scale": (number(lowest=0), scale),
             "reads": (choice("throughout", "first"), reads),
-            "shuffle": (choice("ended", "emitted"), shuffle),
+            "shuffle": (choice("ended", "emitted", "none"), shuffle),
         }
         for name, (read, given) in readers.items():
             try:
                 setattr(self, name, read(given))
             except ValueError as error:
                 raise UsageError(f"transfer: {name}={given!r}: {error}") from None
+        self.waits_for_maps = self.shuffle == "none"
+
+    @property
+    def told(self) -> str:
+        given = {"scale": self.scale, "reads": self.reads, "shuffle": self.shuffle}
+        usual = {"scale": 1, "reads": "throughout", "shuffle": "ended"}
+        return ",".join(["transfer", *(f"{name}={value}" for name, value in given.items() if value != usual[name])])
 
     def prepare(self, instance: Instance) -> None:
-        if faults := [*_untold(instance), *unplaced(instance)]:
+        left = np.flatnonzero(instance.state.status != FINISHED)
+        lost = () if self.shuffle == "none" else unplaced(instance)
+        if faults := [*untold(instance, left), *lost]:
             raise MissingField(faults, place_of(instance, "transfer"))
         workload = instance.workload
         tasks = len(workload)
-        self._nested = nested_areas(instance)
-        self._places = None if self._nested is not None else cluster_places(instance.cluster, instance.name)
-        self._computes = microseconds(np.nan_to_num(_computing(instance)))
-        self._size, self._replicas = np.nan_to_num(workload.size), instance.replicas
+        self._apart, self._times = Apart(instance), transfer_times(instance, np.arange(tasks), self.scale)
+        self._computes = microseconds(np.nan_to_num(computing(instance)))
+        self._size = np.nan_to_num(workload.size)
         self._is_map = (workload.kind == MAP).tolist()
         self._shuffling = Shuffling(instance)
         #: Of each task where it runs or ran, and from when on; of each map how long it takes, and reads.
@@ -96,17 +101,17 @@ class Transfer(Service):
         self._node[task], self._begin[task] = node, now
         if not self._is_map[task]:
             self._running[node].add(task)
+            if self.shuffle == "none":
+                return ((task, now + int(self._computes[task])),)
             return () if self._shuffling.left(task) else ((task, self._end_of(task, now)),)
-        holders = self._replicas[task]
-        away = self._from(holders, node).min() if len(holders) else 0.0
-        self._fetches[task] = round(float(self._size[task]) * float(away) * self.scale * MICRO)
-        self._takes[task] = self._fetches[task] + self._computes[task]
+        self._takes[task] = self._times.on(np.array([task]), np.array([node]))[0]
+        self._fetches[task] = self._takes[task] - self._computes[task]
         self._running[node].add(task)
         return ((task, now + int(self._takes[task])),)
 
     def ended(self, task: int, now: int) -> Ends:
         self._running[self._node[task]].discard(task)
-        if not self._is_map[task]:
+        if not self._is_map[task] or self.shuffle == "none":
             return ()
         self._shuffling.ended(task, int(self._node[task]))
         reduces = [
@@ -120,20 +125,12 @@ class Transfer(Service):
         self._running[self._node[task]].discard(task)
         return ()
 
-    def _from(self, nodes: Ints, node: int) -> Floats:
-        """How far a node is from each of some nodes."""
-        if self._nested is None:
-            assert self._places is not None
-            return self._places.pairs(nodes, node)
-        lengths: Floats = self._nested.lengths[self._nested.level(nodes, np.full(len(nodes), node))]
-        return lengths
-
     def _end_of(self, reduce: int, now: int) -> int:
         """When a reduce ends whose maps have all ended by now."""
         entries = self._shuffling.of_reduce[reduce]
         maps, begin = self._shuffling.map[entries], int(self._begin[reduce])
-        away = self._from(self._node[maps], int(self._node[reduce]))
-        copies = np.rint(self._shuffling.size[entries] * away * self.scale * MICRO).astype(np.int64)
+        away = self._apart.pairs(self._node[maps], np.full(len(maps), self._node[reduce]))
+        copies = moved(self._shuffling.size[entries], away, self.scale)
         since, until = self._begin[maps], self._begin[maps] + self._takes[maps]
         if self.shuffle == "emitted":
             since = since + (self._fetches[maps] if self.reads == "first" else 0)
@@ -162,68 +159,6 @@ class Transfer(Service):
             sent.values,
             self._shuffling.size[sent.values] * emitted[sent.row_of],
         )
-
-
-def by_levels(instance: Instance, scale: float | str = 1) -> Instance:
-    """The instance with what maps take under `Transfer` as their times by locality, which problems over time know.
-
-    Each map gets `times`: what it computes, and for each MB the distance to a node with its block, in its rack, and
-    beyond. So `makespan` and `job-times` let it end when a run under `Transfer` does. A reduce gets what it computes
-    alone: its copying is no matter of the node that it is on, but of where the maps ran. A run under `Transfer` ends it
-    no sooner than the problems do, and their bounds hold for such runs too.
-
-    Parameters
-    ----------
-    instance
-        With a topology of `hops` that do not shorten with distance, and sizes and durations.
-    scale
-        Seconds that a MB takes over a distance of 1.
-
-    Raises
-    ------
-    UsageError
-        If distances are not those of node, rack and beyond, or the scale is out of its range.
-    MissingField
-        If the instance lacks what `Transfer` needs.
-
-    Examples
-    --------
-    >>> from optsched.instance import Cluster, Ragged, Topology, Workload
-    >>> cluster = Cluster(["a", "b"], topology=Topology("hops", hops={"node": 0, "rack": 2, "off_rack": 4}))
-    >>> workload = Workload(["m"], size=[100], duration=[10], replicas=Ragged.from_rows([[0]]))
-    >>> by_levels(Instance(cluster, workload), scale=0.004).workload.times.tolist()
-    [[10.0, 10.8, 11.6]]
-    """
-    service = Transfer(scale)
-    service.prepare(instance)
-    topology = instance.cluster.topology
-    hops = None if topology is None else topology.hops
-    away = [] if hops is None else [hops[level] for level in HOPS]
-    if not away or sorted(away) != away:
-        told = "distances are not those of node, rack and beyond"
-        raise UsageError(f"{place_of(instance, 'transfer')}: {told}: give hops, none shorter than a nearer one")
-    workload = instance.workload
-    reads = np.nan_to_num(workload.size) * ((workload.kind == MAP) & (instance.replicas.lengths > 0))
-    units = np.rint(reads[:, None] * np.array(away) * service.scale * MICRO).astype(np.int64)
-    computes = microseconds(np.nan_to_num(_computing(instance)))
-    known = np.where(np.isnan(_computing(instance))[:, None], np.nan, (computes[:, None] + units) / MICRO)
-    return replace(instance, workload=replace(workload, times=known))
-
-
-def _computing(instance: Instance) -> Floats:
-    """How long each task computes, in seconds; NaN where nobody knows."""
-    workload = instance.workload
-    return np.where(np.isnan(workload.duration), workload.times[:, 0], workload.duration)
-
-
-def _untold(instance: Instance) -> Iterator[Fault]:
-    """What is missing, one fault each."""
-    workload, left = instance.workload, instance.state.status != FINISHED
-    for task in np.flatnonzero(left & np.isnan(_computing(instance))).tolist():
-        yield Fault(f"tasks[{task}].duration", "say for how many seconds it computes")
-    reads = left & (instance.replicas.lengths > 0) & (workload.kind == MAP)
-    for task in np.flatnonzero(reads & np.isnan(workload.size)).tolist():
-        yield Fault(f"tasks[{task}].size", "say how many MB it reads from its replicas")
 
 
 def _share(went: Ints, takes: Ints) -> Floats:

@@ -531,3 +531,40 @@ def test_frontier_for_documents() -> None:
     asked = ("frontier", "papers/fsy-not-optimal", "--problem", "latency", "--format")
     assert run(*asked, "markdown").stdout.splitlines()[2:] == ["| 3 | 9 | combinatorial |", "| 4 | 7 | combinatorial |"]
     assert run(*asked, "latex").stdout.splitlines()[0] == r"\begin{tabular}{rrl}"
+
+
+def test_tasks_that_compute_and_fetch(tmp_path: Path) -> None:
+    """Tests `service=transfer` from the file on to a certified solution, what it needs, and values that are none."""
+    found = answer("solve", "papers/pna-compute-and-fetch", "--problem", "makespan")
+    assert (found["objective"], found["parameters"]["service"], found["parameters"]["scale"]) == (30, "transfer", 0.1)
+    nearer = answer("solve", "papers/pna-compute-and-fetch", "--problem", "makespan", "--param", "scale=0.05")
+    assert nearer["objective"] == 30
+    file, held = tmp_path / "m.json", tmp_path / "m.solution.json"
+    run(
+        "generate",
+        "job-times",
+        "--nodes",
+        "3",
+        "--tasks",
+        "6",
+        "--jobs",
+        "2",
+        "--distances",
+        "4",
+        "--output",
+        str(file),
+    )
+    asked = ("--problem", "job-times", "--param", "service=transfer", "--param", "scale=0.5")
+    run("solve", str(file), *asked, "--output", str(held))
+    assert "proof" in run("certify", str(file), str(held), *asked[2:]).stdout
+    told = answer("gap", str(file), *asked, "--heuristic", "fair")
+    assert told[0]["assumed"] == "transfer,scale=0.5,shuffle=none, heartbeat 3 s"
+    for value, words in (("scale=-1", "give a number that is 0 or more"), ("service=foo", "known: levels, transfer")):
+        wrong = run("solve", str(file), "--problem", "job-times", "--param", value)
+        assert wrong.exit_code == 2
+        assert words in wrong.stderr
+    bare = run("solve", "examples/order-of-jobs", *asked)
+    assert bare.exit_code == 3
+    assert "topology: job-times with service=transfer needs it" in bare.stderr
+    unused = run("solve", str(file), "--problem", "makespan", "--param", "scale=2")
+    assert "scale counts with service=transfer alone" in unused.stderr

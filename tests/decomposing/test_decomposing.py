@@ -7,6 +7,7 @@ import re
 from fractions import Fraction
 
 import pytest
+from over_time import FORMS, fetching
 from schedule_drawn import document
 
 import optsched
@@ -18,6 +19,8 @@ from optsched.instances.files import parse
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.running.base import Policy
+from optsched.simulating import simulate
+from optsched.simulating.posed import service_of
 
 
 def two_jobs() -> Instance:
@@ -216,3 +219,18 @@ def test_what_several_refuse() -> None:
         decompose_all(problem, ["fair"], [])
     with pytest.raises(UsageError, match="delai"):
         decompose_all(problem, [("fair", {"delai": 1})])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_tasks_that_fetch_over_distances(form: str) -> None:
+    """Tests that replays take the problem's times, and that parts add up, over each kind of distances."""
+    problem = JobTimes(fetching(2, form, tasks=6, jobs=2, reduces=1), service="transfer", scale=0.5)
+    for heartbeat in (0, 2):
+        found = decompose(problem, "rand", seeds=[0, 1], heartbeat=heartbeat)
+        run = simulate(problem.instance, "rand", service_of(problem), heartbeat=heartbeat, seed=1)
+        assert found.runs[1].as_is == problem.evaluate(run.schedule)[0]
+        assert None not in found.parts.values()
+        assert found.bound is not None
+        assert sum(part for part in found.parts.values() if part is not None) == found.means[0] - found.bound
+        assert found.parts["not proved"] is not None
+        assert found.parts["not proved"] >= 0

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from over_time import FORMS, fetching
 from schedule_drawn import document
 from timed_workloads import arriving
 
@@ -20,6 +21,7 @@ from optsched.running.base import Policy
 from optsched.running.run import values_in_force
 from optsched.simulating import Levels, simulate
 from optsched.simulating.every_round import EveryRound
+from optsched.simulating.transfer import Transfer
 
 
 def crossed(count: int = 4) -> Makespan:
@@ -132,3 +134,31 @@ def test_nearest_of_policies_that_look_at_the_shuffle(name: str, seed: int) -> N
     run = simulate(problem.instance, Nearest(problem, policy), heartbeat=1, seed=seed)
     assert run.unfinished == ""
     assert problem.violations(run.schedule) == []
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_nearest_over_distances(form: str) -> None:
+    """Tests that the excess of each task on each node is what it takes there more than at its best, and the nearest
+    task of a job is the one with the least of all that wait.
+    """
+    problem = Makespan(fetching(1, form, nodes=5, tasks=10), service="transfer", scale=0.5)
+    chosen: list[int] = []
+
+    class Looking(InOrder):
+        def start(self, view: Any, rng: np.random.Generator) -> None:
+            super().start(view, rng)
+            waiting = self._waiting
+            for number, row in enumerate(view.workload.task_ids.tolist()):
+                times = problem.times.row(problem.instance.task_index[row])
+                for node in range(5):
+                    assert waiting.excess(number, node) == times[node] - times.min()
+            for job in sorted(set(waiting.job)):
+                for node in range(5):
+                    found = waiting.nearest(job, 0, node, lambda _: True)
+                    least = min(waiting.excess(n, node) for n, own in enumerate(waiting.job) if own == job)
+                    assert found is not None
+                    assert waiting.excess(found[1], node) == least
+                    chosen.append(found[1])
+
+    simulate(problem.instance, Looking(problem, "arrival"), Transfer(scale=0.5), heartbeat=0)
+    assert chosen

@@ -466,6 +466,13 @@ def over_time(draw: Drawing) -> tuple[Record, Record]:
             node[slots] = max(node.get(slots, 1), runs)
             node[idle] = min(node.get(idle, node[slots]), node[slots] - runs)
     parameters = draw.chosen({"factors": [[1, 1.5, 2], [1, 1, 0.5]], "slowstart": [0, 0.5, 1]})
+    if draw.often(0.4):
+        draw.style = "tenths" if draw.style == "large" else draw.style  # a second has a million microseconds
+        add_topology(draw, document)
+        for task in document["tasks"]:
+            if task.get("kind", "map") == "map" and task.get("replicas"):
+                task["size"] = draw.amount()
+        parameters |= {"service": "transfer", "scale": draw.random.choice([1, 0.5, 0.004, 0])}
     return document, parameters
 
 

@@ -8,6 +8,7 @@ from math import ceil
 from typing import Any, ClassVar
 
 from .common import Decision, Number, Oracle, Value
+from .transmission import distances
 
 __all__ = ["JobTimes", "Makespan"]
 
@@ -26,12 +27,19 @@ def micro(seconds: Number) -> int:
 class Makespan(Oracle):
     """A decision has the nodes of all pending tasks, and then their starts in microseconds."""
 
-    defaults: ClassVar[Mapping[str, Any]] = {"factors": [1, 1, 1], "slowstart": 0.05}
+    defaults: ClassVar[Mapping[str, Any]] = {
+        "factors": [1, 1, 1],
+        "slowstart": 0.05,
+        "service": "levels",
+        "scale": 1,
+    }
     kinds = ("map", "reduce")
 
     def prepare(self) -> None:
         self.now = micro(self.document.get("time", 0))
         self.share = Fraction(str(self.parameters["slowstart"]))
+        if self.parameters["service"] == "transfer":
+            self.away = distances(self.nodes, self.document["topology"])
         self.runs = {task["id"]: self.place[task["node"]] for task in self.running(*self.kinds)}
         self.until = {
             name: max(micro(self.task_of[name]["start"]) + self.takes(self.task_of[name], node), self.now)
@@ -60,6 +68,12 @@ class Makespan(Oracle):
     def takes(self, task: Mapping[str, Any], node: int) -> int:
         """Microseconds of a task on a node."""
         hosts = self.hosts(task)
+        if self.parameters["service"] == "transfer":
+            computes = micro(task["duration"] if "duration" in task else task["times"]["node"])
+            if self.kind(task) == "reduce" or not hosts:
+                return computes
+            nearest = min(self.away[host][node] for host in hosts)
+            return computes + micro(task["size"] * nearest * self.parameters["scale"])
         racks = {self.nodes[host].get("rack") for host in hosts} - {None}
         level = 0 if node in hosts else 1 if self.nodes[node].get("rack") in racks else 2
         if "times" in task:

@@ -37,3 +37,27 @@ def test_cheapest_is_the_least_of_all_nodes() -> None:
         for row in range(len(problem.tasks)):
             all_nodes = problem.times.on(np.full(nodes, row), np.arange(nodes)) * prices
             assert found[row] == min(all_nodes[usable].tolist(), default=2**60)
+
+
+def test_all_that_is_asked_of_times() -> None:
+    """Tests rows, homes, what is alike, and each level against each task on each node, also where racks are slower."""
+    for seed in range(60):
+        problem = Makespan(parse(json.dumps(document(seed, 6))), factors=(1, 2, 3))
+        times, nodes = problem.times, len(problem.instance.cluster)
+        areas = [level.area.tolist() for level in times.near]
+        assert [level.name for level in times.near] == ["node", "rack", "off_rack"]
+        rows: dict[tuple[int, ...], list[int]] = {}
+        for task in range(len(problem.tasks)):
+            row = times.on(np.full(nodes, task), np.arange(nodes)).tolist()
+            assert times.row(task).tolist() == row
+            near = [dict(level.of(task)) for level in times.near]
+            assert row == [
+                next(held[areas[n][node]] for n, held in enumerate(near) if areas[n][node] in held)
+                for node in range(nodes)
+            ]
+            assert times.homes(task) == problem.replicas[task].tolist()
+            assert rows.setdefault(times.alike(task), row) == row
+            assert set(row) <= set(times.distinct.tolist())
+            assert max(row) <= times.longest[task]
+            held, own = times.near[1].of_tasks(np.array([task, task]))
+            assert (held[1].tolist(), own[len(held[0]) :].tolist()) == (list(near[1]), list(near[1].values()))

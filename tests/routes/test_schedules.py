@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from over_time import batch
+from over_time import FORMS, batch, fetching
 from schedule_drawn import document
 
 import optsched
+from optsched.certificates import certify
 from optsched.instances.files import from_document
 from optsched.problems import JobTimes
 from optsched.results import Proof, Termination
@@ -25,6 +26,21 @@ def test_every_route_finds_the_optimum(name: str) -> None:
         for route in routes_of(problem):
             found = solve(problem, route=route)
             assert (found.termination, found.objective) == (tried.termination, tried.objective), (seed, route)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["makespan", "job-times"])
+def test_every_route_finds_the_optimum_over_distances(name: str, form: str) -> None:
+    """Tests the same where tasks fetch what they read, of all routes, over each kind of distances."""
+    for seed in range(3):
+        instance = fetching(seed, form, nodes=3, tasks=4, reduces=seed % 2, jobs=2, slots=1)
+        problem = optsched.problem(name, instance, service="transfer", scale=0.5, slowstart=(0.05, 1)[seed % 2])
+        tried = solve(problem, route="brute-force")
+        assert tried.optimal
+        for route in routes_of(problem):
+            found = solve(problem, route=route)
+            assert (found.termination, found.objective) == (tried.termination, tried.objective), (seed, route)
+            certify(problem, found).raise_if_invalid()
 
 
 @pytest.mark.thorough

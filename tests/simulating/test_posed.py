@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from over_time import FORMS, fetching
 from schedule_drawn import document
 
 from optsched.errors import MissingField, UsageError
@@ -20,7 +21,7 @@ from optsched.problems import JobTimes, Lsap, Makespan
 from optsched.running.base import Offer, Policy, View
 from optsched.schedule import MICRO, Schedule
 from optsched.simulating import EveryRound, simulate
-from optsched.simulating.posed import run_posed
+from optsched.simulating.posed import run_posed, service_of
 
 TWO = Workload(["t1", "t2"], duration=[2, 3])
 
@@ -67,6 +68,19 @@ def test_its_service_is_the_problems() -> None:
         assert found.end[ran].tolist() == problem.ends(found.schedule)[ran].tolist()
         compared += 1
     assert compared > 10
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_its_service_is_the_problems_with_transfer(form: str) -> None:
+    """Tests that maps fetch in the run, too, and that reduces copy nothing there: all ends are those of the problem."""
+    for seed in range(4):
+        problem = JobTimes(fetching(seed, form, reduces=1), service="transfer", scale=0.3, slowstart=0.5)
+        assert repr(service_of(problem)) == "<Service transfer,scale=0.3,shuffle=none>"
+        for name in ("fair", "lsap-sched"):
+            found = run_posed(problem, heuristic(name), {}, seed, heartbeat=1)
+            assert not problem.violations(found.schedule)
+            assert found.end.tolist() == problem.ends(found.schedule).tolist()
+            assert found.assumed == "transfer,scale=0.3,shuffle=none, heartbeat 1 s"
 
 
 def test_heartbeats_and_slots() -> None:

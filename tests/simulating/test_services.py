@@ -8,7 +8,7 @@ from timed_workloads import arriving
 
 from optsched.errors import MissingField, UsageError
 from optsched.instance import Cluster, Instance, Workload
-from optsched.problems.service_times import ServiceTimes
+from optsched.problems.service_times import level_times
 from optsched.simulating.services import SERVICES, Levels, Recorded, service_named
 
 
@@ -18,7 +18,7 @@ def test_levels_are_the_times_of_the_problems(seed: int) -> None:
     instance = arriving(seed)
     service, tasks = Levels((1, 1.5, 2)), np.arange(len(instance.workload))
     service.prepare(instance)
-    times = ServiceTimes(instance, tasks, (1, 1.5, 2))
+    times = level_times(instance, tasks, (1, 1.5, 2))
     for node in range(len(instance.cluster)):
         takes = times.on(tasks, np.full(len(tasks), node)).tolist()
         assert [service.started(task, node, 7) for task in tasks.tolist()] == [

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from driven_services import driven
+from over_time import FORMS, fetching
 
 from optsched.errors import MissingField, UsageError
 from optsched.instance import FINISHED, RUNNING, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
@@ -19,10 +20,11 @@ from optsched.instances.generate import generate
 from optsched.problems.distances import distances
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
+from optsched.routes import solve
 from optsched.running.base import Offer, Policy, View
 from optsched.schedule import MICRO
 from optsched.simulating import simulate
-from optsched.simulating.transfer import Transfer, _copied_as_emitted, _copied_as_ended, by_levels
+from optsched.simulating.transfer import Transfer, _copied_as_emitted, _copied_as_ended
 
 #: Shen et al. 2016, II-B.2: the distances of four nodes, and what two maps send to two reduces.
 H = [[0, 4, 2, 8], [4, 0, 10, 4], [2, 10, 0, 6], [8, 4, 6, 0]]
@@ -276,30 +278,69 @@ def test_a_batch_of_shen_runs() -> None:
         assert (run.end[~maps] >= last[workload.job[~maps]] + 5 * MICRO).all()
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_times_by_levels(seed: int) -> None:
-    """Tests that maps end in the problems as in a run under transfer, reduces no later, and bounds hold for the run."""
-    drawn = generate("shen-run", seed, batch=1 + seed % 3, divide=40, racks=3, nodes=6)
-    assert isinstance(drawn, Instance)
-    arrival = np.random.default_rng(seed).integers(0, 30, len(drawn.workload.job_ids))
-    instance = replace(drawn, workload=replace(drawn.workload, arrival=arrival.astype(float)))
-    run = simulate(instance, "rand", Transfer(scale=0.0037), seed=seed)
-    assert run.unfinished == ""
-    assert min(run.locality.values()) > 0
-    for kind in (Makespan, JobTimes):
-        problem = kind(by_levels(instance, 0.0037))
-        ends, is_map = problem.ends(run.schedule), instance.workload.kind == 0
-        assert ends[is_map].tolist() == run.end[is_map].tolist()
-        assert (ends <= run.end).all()
-        worth = run.job_times.sum() / MICRO if kind is JobTimes else run.makespan
-        assert all(bound.value <= worth for bound in problem.cheap_bounds())
+@pytest.mark.parametrize("policy", ["rand", "fair", "dl"])
+@pytest.mark.parametrize("form", FORMS)
+def test_runs_in_the_problems(form: str, policy: str) -> None:
+    """Tests that maps end in the problems as in a run, reduces no later, and that what is proved holds for the run."""
+    for seed in range(3):
+        for reduces in (0, 1):
+            instance = fetching(seed, form, nodes=5, tasks=8, reduces=reduces)
+            run = simulate(instance, policy, Transfer(scale=0.37), seed=seed, slowstart=0.5)
+            assert run.unfinished == ""
+            is_map = instance.workload.kind == 0
+            for kind in (Makespan, JobTimes):
+                problem = kind(instance, service="transfer", scale=0.37, slowstart=0.5)
+                ends = problem.ends(run.schedule)
+                assert ends[is_map].tolist() == run.end[is_map].tolist()
+                assert (ends <= run.end).all()
+                worth = Fraction(int(run.job_times.sum() if kind is JobTimes else run.end.max()), MICRO)
+                value = problem.evaluate(run.schedule)[0]
+                assert value <= worth if reduces else value == worth
+                assert all(bound.value <= value for bound in problem.cheap_bounds())
+                solved = solve(problem)
+                assert solved.bound is not None
+                assert solved.bound[0] is not None
+                assert solved.bound[0] <= value
 
 
-def test_times_that_levels_cannot_tell() -> None:
-    """Tests that distances of a matrix, and hops that shorten, are refused."""
-    with pytest.raises(UsageError, match="transfer: distances are not those of node, rack and beyond: give hops"):
-        by_levels(example())
-    shorter = Topology("hops", hops={"node": 3, "rack": 2, "off_rack": 4})
-    workload = Workload(["m"], size=[1], duration=[1], replicas=Ragged.from_rows([[0]]))
-    with pytest.raises(UsageError, match="none shorter than a nearer one"):
-        by_levels(Instance(Cluster(["a", "b"], topology=shorter), workload))
+@pytest.mark.parametrize("form", FORMS)
+def test_reduces_that_copy_nothing(form: str) -> None:
+    """Tests that reduces then end as in the problems, and those that copy no sooner."""
+    compared = 0
+    for seed in range(4):
+        drawn = fetching(seed, form, nodes=4, tasks=8, reduces=2)
+        workload = drawn.workload
+        maps, reduces = (np.flatnonzero(workload.kind == kind) for kind in (0, 1))
+        pairs = [(m, r) for m in maps for r in reduces if workload.job[m] == workload.job[r]]
+        sent = Shuffle(*np.array(pairs).T, size=[2.0] * len(pairs))
+        instance = replace(drawn, workload=replace(workload, shuffle=sent))
+        problem = JobTimes(instance, service="transfer", scale=0.5)
+        run = simulate(instance, "fair", Transfer(scale=0.5, shuffle="none"), heartbeat=0)
+        assert run.end.tolist() == problem.ends(run.schedule).tolist()
+        copied = simulate(instance, "fair", Transfer(scale=0.5), heartbeat=0)
+        assert (problem.ends(copied.schedule) <= copied.end).all()
+        assert problem.remark is not None
+        compared += int(copied.end.max()) > int(problem.ends(copied.schedule).max())
+    assert compared
+
+
+def test_what_it_is_called() -> None:
+    """Tests the name of a service in records: with what is not as usual."""
+    assert Transfer().told == "transfer"
+    assert Transfer("0.004", "first", "none").told == "transfer,scale=0.004,reads=first,shuffle=none"
+    assert (Transfer().waits_for_maps, Transfer(shuffle="none").waits_for_maps) == (False, True)
+
+
+def test_lost_outputs_that_nobody_copies() -> None:
+    """Tests that without copying nobody asks on which node a map ran."""
+    instance = example()
+    state = State.initial(
+        instance.cluster,
+        instance.workload,
+        status=[RUNNING, FINISHED, RUNNING, 0],
+        node=[2, -1, 0, -1],
+        start=[0, 0, 0, np.nan],
+        time=100.0,
+    )
+    run = simulate(replace(instance, state=state), Everywhere, Transfer(shuffle="none"), heartbeat=0)
+    assert (run.end[[0, 2]] / MICRO).tolist() == [266, 266]

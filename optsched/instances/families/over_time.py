@@ -6,9 +6,24 @@ is uniform. Times are whole seconds, alike within a job; arrivals are those of a
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from optsched.instance import FINISHED, MAP, PENDING, REDUCE, RUNNING, Bools, Cluster, Floats, Ints, State, Workload
+from optsched.instance import (
+    FINISHED,
+    MAP,
+    PENDING,
+    REDUCE,
+    RUNNING,
+    Bools,
+    Cluster,
+    Floats,
+    Ints,
+    State,
+    Topology,
+    Workload,
+)
 from optsched.instances.families.base import LOST, Drawn, Family, Setting, require, require_distinct, share
 from optsched.instances.families.sampling import (
     dealt,
@@ -40,6 +55,8 @@ def _over_time(
     finished: float,
     running: float,
     busy: float,
+    distances: int,
+    size: int,
 ) -> Drawn:
     """What runs and what is busy holds slots at random; the times of all that runs go on from before the snapshot."""
     require_distinct(replicas, nodes)
@@ -73,7 +90,38 @@ def _over_time(
         group_weight=rng.integers(1, 4, size=groups, endpoint=True).astype(np.float64),
     )
     labels = {"times": "assumed: whole seconds, uniform, alike in a job; no experiment of a paper"}
-    return Drawn(cluster, workload, _state(rng, cluster, workload, ended, runs, busy), labels)
+    state = _state(rng, cluster, workload, ended, runs, busy)
+    if distances:
+        form = distances if distances < _ANY else int(rng.integers(1, _ANY))
+        cluster = replace(cluster, topology=_topology(rng, form, cluster))
+        blocks = np.where(kind == MAP, rng.integers(0, size, size=len(kind), endpoint=True), np.nan)
+        workload = replace(workload, size=blocks)
+        labels |= {"topology": f"assumed: {_FORMS[form]}", "size": "assumed: whole MB, uniform"}
+    return Drawn(cluster, workload, state, labels)
+
+
+#: The distances that there are, by the numbers of their setting; one more is any of them.
+_FORMS = {1: "hops", 2: "links of switches on two levels", 3: "links of switches, uneven", 4: "a matrix, uneven"}
+_ANY = len(_FORMS) + 1
+
+
+def _topology(rng: np.random.Generator, form: int, cluster: Cluster) -> Topology:
+    """Distances in whole seconds a MB at a scale of 1."""
+    nodes, names = len(cluster), cluster.node_ids.tolist()
+    if form == 1:
+        return Topology("hops", hops={"node": 0, "rack": 1, "off_rack": 3})
+    if form == 4:
+        matrix = rng.integers(1, 4, size=(nodes, nodes), endpoint=True).astype(np.float64)
+        np.fill_diagonal(matrix, 0)
+        return Topology("distance", matrix)
+    switches = -(-nodes // 2)  # each above two nodes, and one above all
+    if form == 2:
+        rates = [2.0] * nodes + [1.0] * switches
+    else:
+        rates = (1 / rng.integers(1, 3, size=nodes + switches, endpoint=True)).tolist()
+    ends = [(name, f"switch{place // 2}") for place, name in enumerate(names)]
+    ends += [(f"switch{place}", "above") for place in range(switches)]
+    return Topology("links", links=tuple((*pair, rate) for pair, rate in zip(ends, rates, strict=True)))
 
 
 def _times(rng: np.random.Generator, jobs: int, longest: int) -> tuple[Floats, Floats]:
@@ -130,6 +178,14 @@ def _settings(jobs: int, gap: float) -> dict[str, Setting]:
         "finished": share("maps that have ended"),
         "running": share("other maps, which run"),
         "busy": share("map slots that are not idle, though nothing listed runs there"),
+        "distances": Setting(
+            0,
+            "how far nodes are apart, for service=transfer: 0 not told, 1 hops, 2 switches on two levels, 3 uneven "
+            "links, 4 an uneven matrix, 5 any of these",
+            choices=tuple(range(_ANY + 1)),
+            later=True,
+        ),
+        "size": Setting(4, "most MB of a block, where distances are told", 0, 10**6, later=True),
     }
 
 

@@ -8,6 +8,7 @@ import pytest
 from optsched.errors import UsageError
 from optsched.instance import FINISHED, MAP, REDUCE, RUNNING, Instance
 from optsched.instances.generate import generate
+from optsched.problems.distances import distances, nested_areas
 
 
 def drawn(family: str, seed: int = 0, **parameters: object) -> Instance:
@@ -65,3 +66,29 @@ def test_what_does_not_go_together() -> None:
     with pytest.raises(UsageError, match="groups is 5"):
         drawn("makespan", groups=5)
     assert len(drawn("makespan", tasks=0, reduces=0, slots=0).workload) == 0
+
+
+def test_distances() -> None:
+    """Tests each kind of distances: blocks have sizes, areas are nested or not, and all else is drawn as without."""
+    plain = drawn("job-times", seed=3)
+    assert plain.cluster.topology is None
+    assert np.isnan(plain.workload.size).all()
+    nested = {}
+    for form in range(1, 6):
+        instance = drawn("job-times", seed=3, distances=form, size=7)
+        workload = instance.workload
+        assert np.array_equal(workload.times, plain.workload.times, equal_nan=True)
+        assert workload.arrival.tolist() == plain.workload.arrival.tolist()
+        assert workload.replicas.values.tolist() == plain.workload.replicas.values.tolist()
+        assert set(workload.size[workload.kind == MAP].tolist()) == set(range(8))
+        assert np.isnan(workload.size[workload.kind == REDUCE]).all()
+        assert {"topology", "size"} <= set(instance.labels)
+        areas = nested_areas(instance)
+        nested[form] = None if areas is None else len(areas.lengths)
+        assert distances(instance).shape == (10, 10)
+        assert np.diagonal(distances(instance)).tolist() == [0] * 10
+    assert [nested[form] for form in (1, 2, 3, 4)] == [3, 3, None, None]
+    kinds = {drawn("makespan", seed=seed, distances=5).labels["topology"] for seed in range(30)}
+    assert len(kinds) == 4
+    with pytest.raises(UsageError, match="distances is 6; it must be one of 0, 1, 2, 3, 4, 5"):
+        drawn("makespan", distances=6)
