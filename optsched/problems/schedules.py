@@ -133,7 +133,7 @@ class ScheduleProblem(TaskProblem[Schedule]):
             "service",
             "levels",
             choice("levels", "transfer"),
-            "how long a task takes: levels, by how near its data is; transfer, it computes and fetches (topology, sizes)",
+            "how long a task takes: levels, by how near its data is; transfer, it computes and fetches its MB",
         ),
         Parameter("scale", 1, number(lowest=0), "with service=transfer: seconds that a MB takes over a distance of 1"),
     )
