@@ -39,6 +39,9 @@ __all__ = [
 ]
 
 
+#: What stands for the optimum of each round where policies are run over time, and for no heuristic.
+_SOLVE = "solve"
+
 #: So many seeds are taken at most: each is an instance, or a run.
 MOST_SEEDS = 1_000_000
 
@@ -75,6 +78,11 @@ def chosen(given: AnyHeuristic | Choice) -> Choice:
         entry = heuristic(given)
         return Choice(entry, {}, entry.name)
     name, texts = parted(given, "--heuristic")
+    if name == _SOLVE:
+        raise UsageError(
+            f'"{given}": solve decides in rounds of simulate and decompose; here derive a class from '
+            "optsched.simulating.EveryRound, and name it package.module:class"
+        )
     if ":" in name:
         _find_here()
     entry = heuristic(name)

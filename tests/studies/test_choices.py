@@ -14,6 +14,7 @@ import optsched
 from optsched.errors import InputError, UsageError
 from optsched.instance import Cluster, Instance, Workload
 from optsched.instances.library import NETWORK, library
+from optsched.simulating import EveryRound
 from optsched.studies.choices import Family, chosen, distinct, groups_of, seeds_of
 from optsched.studies.runs import plan
 
@@ -213,3 +214,15 @@ def test_patterns_of_library_names(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "papers").mkdir()
     optsched.save(tiny("own"), tmp_path / "papers" / "own.json")
     assert [group.label for group in groups_of("papers/*")] == ["papers/own.json"]
+
+
+def test_the_optimum_of_each_round() -> None:
+    """Tests the line for `solve`, which is a policy over time and no heuristic, and that an object of it is one."""
+    with pytest.raises(
+        UsageError, match=r'^"solve,problem=lsap": solve decides in rounds of simulate and decompose; .*'
+    ):
+        chosen("solve,problem=lsap")
+    problem = optsched.problem("job-times", "examples/order-of-jobs")
+    report = optsched.gap(problem, EveryRound("solve", problem="lsap"))
+    run = optsched.simulate(problem.instance, "solve", problem="lsap")
+    assert report.objective == problem.evaluate(run.schedule)
