@@ -81,10 +81,22 @@ def portions_of(text: str, given: Sequence[str]) -> Portions:
         _check_known(text, values, [])
         names = names_of(given)
         more = f" and {len(names) - 1} more" * (len(names) > 1)
-        return Portions(f"{names[0]}{more}", lambda: map(load_instance, names), exact)
+        return Portions(f"{names[0]}{more}", lambda: map(_in_order, map(load_instance, names)), exact)
     if len(given) != 1:
         raise UsageError(f"--stream swim: is of one trace, and these are {len(given)}")
     return Portions(*_of_trace(text, given[0], values), exact)
+
+
+def _in_order(instance: Instance) -> Instance:
+    """The instance with its jobs, and tasks by their jobs, in order of arrival, where all have one."""
+    import numpy as np
+
+    from optsched.simulating.streaming import portions
+
+    workload = instance.workload
+    if (workload.job < 0).any() or np.isnan(workload.arrival).any() or not len(workload.job_ids):
+        return instance  # which is told
+    return next(portions(instance, len(workload.job_ids)))
 
 
 def _check_known(text: str, values: Mapping[str, Any], known: Sequence[str]) -> None:

@@ -7,6 +7,7 @@ import io
 import json
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -91,6 +92,23 @@ def test_instances_as_portions(parts: Path) -> None:
     done = run("simulate", *files, "--stream", "instances", "--policy", "dl")
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
     assert 'portion 2 of the workload, "part-1", has jobs that arrive before those of the portion before' in done.stderr
+
+
+def test_instances_whose_jobs_are_not_in_order(tmp_path: Path) -> None:
+    """Tests that jobs of an instance are put in order of arrival, and that one without an arrival is told."""
+    fields: dict[str, Any] = {"job": [0, 1, 0], "job_ids": ["late", "early"], "duration": [1, 2, 3]}
+    path = tmp_path / "two.json"
+    instance = Instance(Cluster(["a"]), Workload(["t", "u", "v"], **fields, arrival=[50, 3]), name="two")
+    save(instance, path)
+    words = ["simulate", str(path), "--policy", "fifo", "--format", "json"]
+    (record,), (whole,) = (json.loads(run(*words, *more).stdout) for more in (["--stream", "instances"], []))
+    assert {name: record[name] for name in ("ended", "makespan", "mean_job_time", "offers")} == {
+        name: whole[name] for name in ("ended", "makespan", "mean_job_time", "offers")
+    }
+    save(Instance(Cluster(["a"]), Workload(["t", "u", "v"], **fields), name="two"), path)
+    done = run(*words, "--stream", "instances")
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert 'portion 1 of the workload, "two", has jobs without an arrival' in done.stderr
 
 
 def test_exact_or_not(trace: Path) -> None:
