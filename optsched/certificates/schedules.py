@@ -1,4 +1,4 @@
-"""Proofs of bounds on schedules: windows of time, with prices of nodes, and prices of slots by time."""
+"""Proofs of bounds on schedules: windows of time, with prices of nodes, prices of slots by time, and jobs alone."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from optsched.by_id import Chosen, plain
+from optsched.certificates.latency import latency_proof
 from optsched.certificates.reading import as_mapping, denominator, integer, items, mapping, prices_of, shown
 from optsched.certificates.trees import Tree
 from optsched.deadline import check
@@ -15,6 +17,7 @@ from optsched.instance import KINDS, MAP, Ints
 from optsched.problems.completion_counts import cheap_limits, least_total, most_ended
 from optsched.problems.job_ends import MOST_WORK, JobEnds, packed, unpacked
 from optsched.problems.job_times import JobTimes
+from optsched.problems.jobs_alone import JobAlone, JobsAlone
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_windows import Window, ruled_out, too_short
 from optsched.problems.schedules import ScheduleProblem
@@ -23,8 +26,11 @@ from optsched.results import Certificate, Number, Proof, Value
 from optsched.schedule import seconds
 
 __all__ = [
+    "alone_entry",
     "cases_certificate",
+    "end_alone",
     "end_certificate",
+    "ends_alone",
     "job_times_proof",
     "makespan_certificate",
     "makespan_proof",
@@ -45,10 +51,16 @@ _FUNCTIONS = 10**6
 # makespan -------------------------------------------------------------------------------------------------------------
 
 
-def makespan_certificate(problem: Makespan, window: Window | None = None) -> Certificate:
-    """The certificate that a window makes of the makespan, beside the longest job alone on all slots; or that alone."""
+def makespan_certificate(
+    problem: Makespan, window: Window | None = None, alone: Sequence[Mapping[str, Any]] = ()
+) -> Certificate:
+    """The certificate that a window makes of the makespan, beside the longest job alone on all slots; or that alone.
+
+    `alone` is what is proved of jobs alone beyond counting, as of `alone_entry`.
+    """
     windows = [] if window is None else [window]
-    return Certificate("makespan", Proof.DUAL, _latest(problem, windows), _all_written(problem, windows))
+    data = _all_written(problem, windows) | _alone_written(alone)
+    return Certificate("makespan", Proof.DUAL, _latest(problem, windows, ends_alone(problem, data)), data)
 
 
 def end_certificate(problem: Makespan, prices: TimePrices, by: int) -> Certificate:
@@ -65,7 +77,7 @@ def makespan_proof(problem: Makespan, certificate: Certificate, objective: Value
         if not 0 <= by <= _STEPS:
             raise CertificateInvalid(f"by: must be from 0 to {_STEPS}, not {by}")
         return _after(problem, *_prices_read(problem, certificate.data), by)
-    return _latest(problem, _all_read(problem, certificate.data))
+    return _latest(problem, _all_read(problem, certificate.data), ends_alone(problem, certificate.data))
 
 
 def _after(problem: Makespan, priced: PricedTime, prices: TimePrices, by: int) -> Number:
@@ -79,9 +91,9 @@ def _after(problem: Makespan, priced: PricedTime, prices: TimePrices, by: int) -
     return seconds(latest - problem.now)
 
 
-def _latest(problem: Makespan, windows: Iterable[Window]) -> Number:
+def _latest(problem: Makespan, windows: Iterable[Window], alone: Ints) -> Number:
     """The first value beyond the end of each window, with its tail, by which not all tasks can end."""
-    latest = int(problem.earliest_completions.max(initial=problem.now))
+    latest = int(alone.max(initial=problem.now))
     for window in windows:
         check()
         if ruled_out(problem, window):
@@ -92,17 +104,27 @@ def _latest(problem: Makespan, windows: Iterable[Window]) -> Number:
 # job-times ------------------------------------------------------------------------------------------------------------
 
 
-def windows_certificate(problem: JobTimes, windows: Sequence[Window] = ()) -> Certificate:
-    """The certificate that windows make of the sum of job times, beside counting (`cheap_limits`); or that alone."""
-    return Certificate("job time", Proof.DUAL, _by_windows(problem, windows), _all_written(problem, windows))
+def windows_certificate(
+    problem: JobTimes, windows: Sequence[Window] = (), alone: Sequence[Mapping[str, Any]] = ()
+) -> Certificate:
+    """The certificate that windows make of the sum of job times, beside counting (`cheap_limits`); or that alone.
+
+    `alone` is what is proved of jobs alone beyond counting, as of `alone_entry`.
+    """
+    data = _all_written(problem, windows) | _alone_written(alone)
+    return Certificate("job time", Proof.DUAL, _by_windows(problem, windows, ends_alone(problem, data)), data)
 
 
-def prices_certificate(problem: JobTimes, prices: TimePrices) -> Certificate:
+def prices_certificate(problem: JobTimes, prices: TimePrices, alone: Sequence[Mapping[str, Any]] = ()) -> Certificate:
     """The certificate that prices of slots by time make of the sum of job times; it claims just what they prove."""
-    return Certificate("job time", Proof.DUAL, PricedTime(problem, prices.step).bound(prices), _prices_written(prices))
+    data = _prices_written(prices) | _alone_written(alone)
+    priced = PricedTime(problem, prices.step, ends_alone(problem, data))
+    return Certificate("job time", Proof.DUAL, priced.bound(prices), data)
 
 
-def cases_certificate(problem: JobTimes, step: int, limit: int, tree: Tree) -> Certificate:
+def cases_certificate(
+    problem: JobTimes, step: int, limit: int, tree: Tree, alone: Sequence[Mapping[str, Any]] = ()
+) -> Certificate:
     """The certificate that a tree of cases by jobs' ends makes of the sum of job times (`JobEnds`).
 
     It claims what `limit` stands for, without looking: where the tree proves less, `certify` says so.
@@ -114,19 +136,20 @@ def cases_certificate(problem: JobTimes, step: int, limit: int, tree: Tree) -> C
         columns = zip(KINDS, map(_trimmed, prices.prices), strict=True)
         return {"scale": prices.scale, "slot_prices": dict(columns)}
 
-    data = {"step": step, "limit": limit, **tree.written(lambda job: job, multipliers)}
+    data = {"step": step, "limit": limit, **tree.written(lambda job: job, multipliers), **_alone_written(alone)}
     return Certificate("job time", Proof.DUAL, ends.told(limit), data)
 
 
 def job_times_proof(problem: JobTimes, certificate: Certificate, objective: Value | None) -> Number:
     """The bound on the sum of job times that prices of slots by time prove, or windows beside counting."""
     del objective
-    if "steps" in certificate.data:
-        return _by_cases(problem, certificate.data)
-    if "slot_prices" in certificate.data:
-        priced, prices = _prices_read(problem, certificate.data)
+    data = certificate.data
+    if "steps" in data:
+        return _by_cases(problem, data)
+    if "slot_prices" in data:
+        priced, prices = _prices_read(problem, data)
         return priced.bound(prices)
-    return _by_windows(problem, _all_read(problem, certificate.data))
+    return _by_windows(problem, _all_read(problem, data), ends_alone(problem, data))
 
 
 def _by_cases(problem: JobTimes, data: Mapping[str, Any]) -> Number:
@@ -134,7 +157,7 @@ def _by_cases(problem: JobTimes, data: Mapping[str, Any]) -> Number:
     step, limit = _step_read(problem, data), integer(data, "limit")
     if not 0 <= limit <= _LIMIT:
         raise CertificateInvalid(f"limit: must be from 0 to 2^57, not {limit}")
-    ends = JobEnds(problem, step, limit)
+    ends = JobEnds(problem, step, limit, ends_alone(problem, data))
 
     def multipliers(entry: Mapping[str, Any]) -> Ints:
         check()
@@ -144,12 +167,7 @@ def _by_cases(problem: JobTimes, data: Mapping[str, Any]) -> Number:
             raise CertificateInvalid(f"multipliers: {wrong}")
         return some
 
-    def job(name: Any) -> int:
-        if isinstance(name, bool) or not isinstance(name, int) or not 0 <= name < len(problem.jobs):
-            raise CertificateInvalid(f"steps: there is no job {shown(name)}; jobs are counted from 0")
-        return name
-
-    tree = Tree.read(data, job, multipliers)
+    tree = Tree.read(data, lambda name: _job(problem, name, "steps"), multipliers)
     costs = [ends.work(some) for some in tree.multipliers]
     work = sum(costs[which] for step in tree.steps for which in step.by)
     if work > MOST_WORK:
@@ -157,16 +175,88 @@ def _by_cases(problem: JobTimes, data: Mapping[str, Any]) -> Number:
     return ends.told(tree.bound(ends, limit))
 
 
-def _by_windows(problem: JobTimes, windows: Iterable[Window]) -> Number:
+def _by_windows(problem: JobTimes, windows: Iterable[Window], alone: Ints) -> Number:
     """Windows that end at one time, with their tails, are looked at together."""
     by_time: dict[int, list[Window]] = {}
     for window in windows:
         by_time.setdefault(window.end + window.tail, []).append(window)
-    limits = list(cheap_limits(problem))
+    limits = list(cheap_limits(problem, alone))
     for time, together in by_time.items():
         check()
-        limits.append(most_ended(problem, time, together))
+        limits.append(most_ended(problem, time, together, alone))
     return least_total(problem, limits)
+
+
+# Jobs alone -----------------------------------------------------------------------------------------------------------
+
+
+def alone_entry(problem: ScheduleProblem, alone: JobAlone, proof: Certificate) -> Mapping[str, Any]:
+    """What a certificate of the makespan of a job alone proves, as certificates hold it: by nodes, in microseconds.
+
+    Parameters
+    ----------
+    problem, alone
+        What it is about.
+    proof
+        A certificate of `alone.posed` with a cover or prices.
+    """
+    limit = int(proof.data["limit"])
+    time = alone.release + limit * alone.unit
+    entry = {"job": alone.job, "to": time - problem.now}
+    given = {key: value for key, value in proof.data.items() if key != "limit"}
+    if "cover" in given:
+        ids = problem.instance.cluster.node_ids
+        given["cover"] = Chosen.where(ids, alone.nodes(proof.data["cover"].chosen(), limit, len(ids)))
+    return entry | {key: plain(value) for key, value in given.items()}
+
+
+def ends_alone(problem: ScheduleProblem, data: Mapping[str, Any]) -> Ints:
+    """When each of `jobs` ends at the earliest, by counting and by the jobs alone that a certificate's data has."""
+    found = problem.earliest_completions.copy()
+    if "alone" not in data:
+        return found
+    jobs, seen = JobsAlone(problem), set()
+    for number, given in enumerate(items(data, "alone")):
+        check()
+        entry, place = as_mapping(given, "alone"), f"alone[{number}]"
+        job = _job(problem, entry.get("job"), place)
+        if job in seen:
+            raise CertificateInvalid(f"{place}.job: {job} is there twice")
+        seen.add(job)
+        alone = jobs.posed(job)
+        if alone is None:
+            raise CertificateInvalid(f"{place}.job: {job} has no maps that wait and take time, or no slots for them")
+        try:
+            found[job] = max(int(found[job]), end_alone(problem, alone, entry))
+        except CertificateInvalid as error:
+            raise CertificateInvalid(f"{place}.{error}") from error
+    return found
+
+
+def end_alone(problem: ScheduleProblem, alone: JobAlone, entry: Mapping[str, Any]) -> int:
+    """When a job ends at the earliest, in microseconds, by an entry of `alone_entry`; `now` where it proves nothing."""
+    limit = alone.limit(problem.now + integer(entry, "to"))
+    data = {**entry, "limit": limit}
+    if "task_prices" not in entry:
+        named = np.zeros(len(problem.instance.cluster), dtype=bool)
+        for node in items(entry, "cover"):
+            if not isinstance(node, str) or node not in problem.instance.node_index:
+                raise CertificateInvalid(f"cover: there is no node {shown(node)}")
+            named[problem.instance.node_index[node]] = True
+        data["cover"] = Chosen.where(alone.posed.instance.cluster.node_ids, alone.servers(named))
+    makespan = latency_proof(alone.posed, Certificate("makespan", Proof.COMBINATORIAL, 0, data), None)
+    return problem.next_end(alone.release + int(makespan) * alone.unit + alone.tail) if makespan > 0 else problem.now
+
+
+def _alone_written(alone: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {"alone": list(alone)} if alone else {}
+
+
+def _job(problem: ScheduleProblem, name: Any, place: str) -> int:
+    """The number of a job, as data; `place` is where it stands."""
+    if isinstance(name, bool) or not isinstance(name, int) or not 0 <= name < len(problem.jobs):
+        raise CertificateInvalid(f"{place}: there is no job {shown(name)}; jobs are counted from 0")
+    return name
 
 
 # Windows as data ------------------------------------------------------------------------------------------------------
@@ -241,7 +331,7 @@ def _prices_written(prices: TimePrices) -> dict[str, Any]:
 def _prices_read(problem: ScheduleProblem, data: Mapping[str, Any]) -> tuple[PricedTime, TimePrices]:
     """Prices by time that can be used, and what they are used on."""
     prices = _scaled_read(data, _step_read(problem, data), denominator(data))
-    priced = PricedTime(problem, prices.step)
+    priced = PricedTime(problem, prices.step, ends_alone(problem, data))
     wrong = priced.too_large(prices)
     if wrong is not None:
         raise CertificateInvalid(f"slot_prices: {wrong}")

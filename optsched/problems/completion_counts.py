@@ -8,7 +8,7 @@ from math import gcd, lcm
 
 import numpy as np
 
-from optsched.instance import KINDS
+from optsched.instance import KINDS, Ints
 from optsched.problems.base import exact
 from optsched.problems.job_times import JobTimes
 from optsched.problems.schedule_bounds import fluid_ends, work_by_job
@@ -40,20 +40,28 @@ def least_total(problem: JobTimes, limits: Iterable[Limit]) -> Number:
     return exact(Fraction(area + waited), MICRO)
 
 
-def cheap_limits(problem: JobTimes) -> Iterator[Limit]:
+def cheap_limits(problem: JobTimes, alone: Ints | None = None) -> Iterator[Limit]:
     """What counting says: jobs alone on all slots; and, with equal weights, all jobs on one fluid machine a kind.
 
     The shortest remaining job first has as many jobs ended at any instant as can be (Schrage 1968).
+
+    Parameters
+    ----------
+    problem
+        What it is about.
+    alone
+        int64, shape (jobs,): microseconds at which each job ends at the earliest, as is proved; by default
+        `ScheduleProblem.earliest_completions`.
     """
-    ends = problem.earliest_completions.tolist()
-    yield from _stepwise(zip(ends, problem.weights, strict=True))
+    earliest = problem.earliest_completions if alone is None else alone
+    yield from _stepwise(zip(earliest.tolist(), problem.weights, strict=True))
     if len(set(problem.weights)) != 1:
         return
     for kind, name in enumerate(KINDS):
         slots = int(problem.room[name].sum())
         if slots:
             work, release = work_by_job(problem, kind)
-            release = np.where(work > 0, release, problem.earliest_completions)  # it needs none of these slots
+            release = np.where(work > 0, release, earliest)  # it needs none of these slots
             fluid = fluid_ends(work, release - problem.now, slots)
             yield from _stepwise((problem.next_end(problem.now - -end // slots), problem.weights[0]) for end in fluid)
 
@@ -66,8 +74,10 @@ def _stepwise(ends: Iterable[tuple[int, Number]]) -> Iterator[Limit]:
         before += weight
 
 
-def most_ended(problem: JobTimes, time: int, windows: Sequence[Window]) -> Limit:
+def most_ended(problem: JobTimes, time: int, windows: Sequence[Window], alone: Ints | None = None) -> Limit:
     """The weight of jobs that can have ended by a time at most, by windows that end then, with their tails.
+
+    `alone` is as of `cheap_limits`.
 
     Returns
     -------
@@ -75,10 +85,10 @@ def most_ended(problem: JobTimes, time: int, windows: Sequence[Window]) -> Limit
         The next instant at which another one may end, and the weight ended before it.
     """
     demands = [demand(problem, window) for window in windows]
-    alone = problem.earliest_completions.tolist()
+    earliest = problem.earliest_completions if alone is None else alone
     candidates = [
         job
-        for job, end in enumerate(alone)
+        for job, end in enumerate(earliest.tolist())
         if end <= time and all((need := needs[job]) is not None and need <= room for needs, room in demands)
     ]
     weights = [problem.weights[job] for job in candidates]

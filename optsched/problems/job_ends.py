@@ -45,6 +45,8 @@ class JobEnds:
         Microseconds, 1 or more.
     limit
         Schedules that cost as much or more do not count.
+    ends
+        When each job ends at the earliest, as of `PricedTime`.
 
     Examples
     --------
@@ -58,9 +60,9 @@ class JobEnds:
     ([3, 3], 6)
     """
 
-    def __init__(self, problem: JobTimes, step: int, limit: int) -> None:
+    def __init__(self, problem: JobTimes, step: int, limit: int, ends: Ints | None = None) -> None:
         self.problem, self.step, self.limit = problem, step, limit
-        self.priced = PricedTime(problem, step)
+        self.priced = PricedTime(problem, step, ends)
 
     @cached_property
     def _weights(self) -> Ints:

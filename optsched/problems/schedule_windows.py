@@ -17,7 +17,7 @@ from optsched.problems.base import exact_product
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.service_times import NEVER
 
-__all__ = ["Demand", "Window", "counted", "demand", "lengths", "ruled_out", "tails", "too_short"]
+__all__ = ["Demand", "Window", "all_waited_for", "counted", "demand", "lengths", "ruled_out", "tails", "too_short"]
 
 
 class Window(NamedTuple):
@@ -98,6 +98,14 @@ def tails(problem: ScheduleProblem) -> Ints:
     np.maximum.at(found, problem.jobs.of_task[problem.tasks[reduces]], problem.least_times[reduces])
     found[problem.maps_before_reduces == 0] = 0
     return found
+
+
+def all_waited_for(problem: ScheduleProblem) -> Bools:
+    """Whether the reduces of each job wait for all its maps that are left, of which there are some; shape (jobs,)."""
+    left = np.concatenate([problem.tasks, problem.running])
+    maps = left[problem.instance.workload.kind[left] == MAP]
+    count = np.bincount(problem.jobs.of_task[maps], minlength=len(problem.jobs))
+    return np.asarray((problem.maps_before_reduces == count) & (count > 0))
 
 
 def counted(problem: ScheduleProblem, window: Window) -> Bools:

@@ -59,6 +59,28 @@ class Level:
         row = slice(*self.held.starts[position : position + 2].tolist())
         return list(zip(self.held.values[row].tolist(), self.times[row].tolist(), strict=True))
 
+    def cheapest(self, offers: Ints, counted: Callable[[Ints], Ints] | None = None) -> Ints:
+        """The least of time times offer over the areas of each task; shape (tasks,), 2^60 where there is none.
+
+        Parameters
+        ----------
+        offers
+            int64, shape (nodes,): the price of each node, 2^60 where it is not to be used.
+        counted
+            As of `ServiceTimes.cheapest`.
+        """
+        least = np.full(int(self.area.max(initial=-1)) + 2, NEVER, dtype=np.int64)  # the last entry: no area
+        np.minimum.at(least, self.area, offers)
+        least[-1] = NEVER
+        price, amounts = least[self.held.values], self.times if counted is None else counted(self.times)
+        products = np.full(len(price), NEVER, dtype=np.int64)
+        there = (price < NEVER) & (amounts < NEVER)
+        products[there] = price[there] * amounts[there]
+        found, filled = np.full(len(self.held), NEVER, dtype=np.int64), np.flatnonzero(self.held.lengths)
+        if len(filled):
+            found[filled] = np.minimum.reduceat(products, self.held.starts[:-1][filled])
+        return found
+
 
 class ServiceTimes:
     """The microseconds that each of some tasks takes on each node.
@@ -178,18 +200,23 @@ class ServiceTimes:
         offers = np.where(usable, prices, NEVER)
         found = np.full(len(self), NEVER, dtype=np.int64)
         for level in self.near:
-            least = np.full(int(level.area.max(initial=-1)) + 2, NEVER, dtype=np.int64)  # the last entry: no area
-            np.minimum.at(least, level.area, offers)
-            least[-1] = NEVER
-            price, amounts = least[level.held.values], level.times if counted is None else counted(level.times)
-            products = np.full(len(price), NEVER, dtype=np.int64)
-            there = (price < NEVER) & (amounts < NEVER)
-            products[there] = price[there] * amounts[there]
-            filled = np.flatnonzero(level.held.lengths)
-            if len(filled):
-                here = np.minimum.reduceat(products, level.held.starts[:-1][filled])
-                found[filled] = np.minimum(found[filled], here)
+            found = np.minimum(found, level.cheapest(offers, counted))
         return found
+
+    def near_and_far(self, usable: Bools) -> tuple[Ints, Ints]:
+        """The least time of each task on usable nodes with its data, and on others; shape (tasks,), 2^60 for none.
+
+        The second may be too low, and so still a bound: an area counts as usable where one of its nodes is.
+        """
+        offers, nodes = np.where(usable, 1, NEVER), len(usable)
+        own, at = self.replicas.row_of, self.replicas.values
+        node = self.near[0]
+        elsewhere = ~np.isin(node.held.row_of * nodes + node.held.values, own * nodes + at)
+        others = Level(node.name, node.area, node.held.kept(elsewhere), node.times[elsewhere])
+        far = others.cheapest(offers)
+        for level in self.near[1:]:
+            far = np.minimum(far, level.cheapest(offers))
+        return Level(node.name, node.area, self.replicas, self.on(own, at)).cheapest(offers), far
 
 
 def level_times(instance: Instance, tasks: Ints, factors: Sequence[float]) -> ServiceTimes:

@@ -20,7 +20,7 @@ from optsched.instance import KINDS, MAP, Ints
 from optsched.problems.base import exact
 from optsched.problems.completion_counts import common_unit
 from optsched.problems.job_times import JobTimes
-from optsched.problems.schedule_windows import tails
+from optsched.problems.schedule_windows import all_waited_for, tails
 from optsched.problems.schedules import ScheduleProblem
 from optsched.results import Number
 from optsched.schedule import MICRO
@@ -99,15 +99,19 @@ class PricedTime:
         One for which each kind with tasks has a slot; `job-times`, but for `paid_by`.
     step
         Microseconds.
+    ends
+        int64, shape (jobs,): microseconds at which each job ends at the earliest, as is proved; by default
+        `ScheduleProblem.earliest_completions`.
     """
 
-    def __init__(self, problem: ScheduleProblem, step: int) -> None:
+    def __init__(self, problem: ScheduleProblem, step: int, ends: Ints | None = None) -> None:
         self.problem, self.step = problem, step
         self.slots = tuple(int(problem.room[name].sum()) for name in KINDS)
         self._given: tuple[Number, ...] = problem.weights if isinstance(problem, JobTimes) else ()
         self._below = lcm(*(Fraction(weight).denominator for weight in self._given))
         self.weights = [int(weight * self._below) for weight in self._given]
-        self.alone = ((problem.earliest_completions - problem.now) // step).tolist()
+        earliest = problem.earliest_completions if ends is None else ends
+        self.alone = ((earliest - problem.now) // step).tolist()
         self.classes = self._grouped()
         kinds = problem.instance.workload.kind[problem.running]
         held = (problem.busy_until - problem.now) // step
@@ -121,21 +125,12 @@ class PricedTime:
         rows = np.stack([job, problem.kind, problem.least_times // self.step, release])
         groups, counts = np.unique(rows, axis=1, return_counts=True)
         after = (tails(problem) // self.step).tolist()
-        waited = self._all_waited_for()
+        waited = all_waited_for(problem).tolist()
         found: list[list[SlotClass]] = [[] for _ in range(len(problem.jobs))]
         for (of, kind, length, begin), count in zip(groups.T.tolist(), counts.tolist(), strict=True):
             tail = after[of] if kind == MAP and waited[of] else 0
             found[of].append(SlotClass(kind, length, count, begin, tail))
         return found
-
-    def _all_waited_for(self) -> list[bool]:
-        """Whether each job's reduces wait for all its maps."""
-        problem = self.problem
-        left = np.concatenate([problem.tasks, problem.running])
-        maps = left[problem.instance.workload.kind[left] == MAP]
-        count = np.bincount(problem.jobs.of_task[maps], minlength=len(problem.jobs))
-        waited: list[bool] = ((problem.maps_before_reduces == count) & (count > 0)).tolist()
-        return waited
 
     def steps(self, prices: Sequence[Ints]) -> int:
         """How many steps are looked at: after the last price each job may run its tasks for nothing."""

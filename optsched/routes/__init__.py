@@ -56,7 +56,7 @@ if TYPE_CHECKING:  # lists, so that mypy shows which module lacks what
     _BY_PROBLEM: list[RoutesByProblem] = [assignment, enumerated, min_cost_flow]
     _PLAINLY: list[PlainModule] = [assignment, latency, lsap_fairness, schedules, traffic]
     _WITH_SIZES: list[SizesModule] = [assignment]
-    _WITH_BOUNDS: list[BoundsModule] = [latency]
+    _WITH_BOUNDS: list[BoundsModule] = [latency, schedules]
     _WITH_FRONTIER: list[FrontierModule] = [latency, lsap_fairness, traffic]
 
 __all__ = [
@@ -239,7 +239,8 @@ def bounds(problem: AnyProblem) -> tuple[Bound, ...]:
     """Every bound that is cheap to prove, each with what it bounds.
 
     In addition to `Problem.cheap_bounds` this has l_flow for `latency`: the least limit that a maximum b-matching and
-    counting do not rule out (Agosta et al., note 3).
+    counting do not rule out (Agosta et al., note 3); and for `makespan` and `job-times` job-alone: the same of each
+    job on the empty cluster, with slots as servers.
 
     Examples
     --------

@@ -8,17 +8,18 @@ import numpy as np
 
 from optsched.errors import TooLarge
 from optsched.problems.schedules import ScheduleProblem
-from optsched.results import Certificate, Proof, Solution
+from optsched.results import Bound, Certificate, Proof, Solution
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Held
 from optsched.routes.schedule_programs import by_program, by_small_program
 from optsched.schedule import Schedule
 from optsched.searches.job_placing import JobPlacing
+from optsched.searches.jobs_alone import AloneSearch
 from optsched.searches.schedule_enumeration import semi_active
 from optsched.searches.schedules import ScheduleSearch, cheap_proof
 from optsched.solvers.profiles import Profile
 
-__all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
+__all__ = ["OVERRUNS", "ROUTES", "bounds", "by_route", "plain"]
 
 #: The default first.
 ROUTES = ("search", "arrays", *MODELS, "brute-force")
@@ -72,6 +73,16 @@ def _enumerated(problem: ScheduleProblem) -> tuple[Schedule, Certificate] | None
         return None
     schedule = problem.schedule(nodes, starts)
     return schedule, Certificate(problem.components[0].name, Proof.ENUMERATION, problem.evaluate(schedule)[0])
+
+
+def bounds(problem: ScheduleProblem) -> tuple[Bound, ...]:
+    """The cheap bounds, and each job alone on the empty cluster, as covers of its data prove (`AloneSearch`)."""
+    cheap = problem.cheap_bounds()
+    if not cheap:
+        return cheap
+    search = AloneSearch(problem)
+    search.by_covers()
+    return (*cheap, search.bound)
 
 
 def plain(problem: ScheduleProblem) -> Held:

@@ -14,7 +14,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,8 +30,10 @@ from optsched.searches.latency_packing import GrowingMatchings, packed, with_rem
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
-__all__ = ["FixedLimit", "FixedLimitSolver", "LatencySearch", "settled", "with_claimed_bound"]
+__all__ = ["FixedLimit", "FixedLimitSolver", "LatencySearch", "relaxation", "settled", "with_claimed_bound"]
 
+if TYPE_CHECKING:
+    from optsched.searches.latency_program import CompactProgram
 
 #: The most rounds of cuts before a program is solved, which they make many times as fast, and to prove what it claims.
 _ROUNDS_BEFORE, _ROUNDS = 20, 50
@@ -368,7 +370,7 @@ def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) 
 
     problem, limit, began = search.problem, known.limit, time.perf_counter()
     compact, room = CompactProgram(problem, limit), problem.room(limit)
-    known = _priced(known, problem, compact.prices(profile, _ROUNDS_BEFORE, _PATIENCE))
+    known = _relaxed(known, compact, profile)
     if known.feasible is False:
         return known
     hint = search.hint(limit)
@@ -399,6 +401,21 @@ def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) 
     if nodes is None:
         raise SolverDisagreement(f"{problem.name}: the solver's remote counts at limit {limit} do not fit")
     return settled(search, bound, nodes, solution.outcome.limit)
+
+
+def relaxation(search: LatencySearch, known: FixedLimit, profile: Profile) -> FixedLimit:
+    """The same without the program: what the duals of its relaxation prove, after a few rounds of cuts.
+
+    What they leave open stays so. No answer is a solver's word, and none takes long.
+    """
+    from optsched.searches.latency_program import CompactProgram
+
+    return _relaxed(known, CompactProgram(search.problem, known.limit), profile)
+
+
+def _relaxed(known: FixedLimit, compact: CompactProgram, profile: Profile) -> FixedLimit:
+    """`known` with what the relaxation's prices prove before the program is solved."""
+    return _priced(known, compact.problem, compact.prices(profile, _ROUNDS_BEFORE, _PATIENCE))
 
 
 def _priced(

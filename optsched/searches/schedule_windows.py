@@ -173,14 +173,14 @@ def _latest(problem: Makespan, load: _Load, below: int) -> Window | None:
     return None if best is None else load.window(*best)
 
 
-def counting_windows(problem: JobTimes, until: int) -> list[Window]:
+def counting_windows(problem: JobTimes, until: int, alone: Ints | None = None) -> list[Window]:
     """Windows by which few jobs have ended: at each of many instants before `until` the best one of each kind.
 
-    What adds nothing to the others, and to counting, is left out.
+    What adds nothing to the others, and to counting, is left out; `alone` is as of `cheap_limits`.
     """
     weights = np.array([float(weight) for weight in problem.weights])
     ends = _instants(problem, problem.now + 1, until)
-    alone = problem.earliest_completions
+    alone = problem.earliest_completions if alone is None else alone
     best: dict[int, tuple[Floats, list[Window | None]]] = {
         kind: (np.full(len(ends), np.inf), [None] * len(ends)) for kind in range(len(KINDS))
     }
@@ -197,7 +197,7 @@ def counting_windows(problem: JobTimes, until: int) -> list[Window]:
             for place in np.flatnonzero(found < most[later] - 1e-9).tolist():
                 most[later[place]] = found[place]
                 chosen[later[place]] = load.window(int(ends[later[place]]), function)
-    return list(_needed(problem, ends, best))
+    return list(_needed(problem, ends, best, alone))
 
 
 def _weight_ended(load: _Load, ends: Ints, function: int, weights: Floats, alone: Ints) -> Floats:
@@ -222,9 +222,11 @@ def _weight_ended(load: _Load, ends: Ints, function: int, weights: Floats, alone
     return found
 
 
-def _needed(problem: JobTimes, ends: Ints, best: dict[int, tuple[Floats, list[Window | None]]]) -> Iterator[Window]:
+def _needed(
+    problem: JobTimes, ends: Ints, best: dict[int, tuple[Floats, list[Window | None]]], alone: Ints
+) -> Iterator[Window]:
     """The windows that say more than those that end later, and than counting."""
-    limits = sorted(cheap_limits(problem))
+    limits = sorted(cheap_limits(problem, alone))
     instants = np.array([until for until, _ in limits], dtype=np.int64)
     worth = np.array([float(most) for _, most in limits])
     least = np.append(np.minimum.accumulate(worth[::-1])[::-1], np.inf)

@@ -32,6 +32,7 @@ from optsched.schedule import MICRO, Schedule
 from optsched.searches.ends_program import EndsProgram
 from optsched.searches.job_ends import EndTree
 from optsched.searches.job_placing import JobPlacing
+from optsched.searches.jobs_alone import AloneSearch
 from optsched.searches.list_schedules import list_schedules
 from optsched.searches.schedule_windows import best_window, counting_windows
 from optsched.searches.time_prices import PriceSearch, latest_priced
@@ -95,6 +96,7 @@ class ScheduleSearch:
         self._window: Window | None = None
         self._prices: TimePrices | None = None
         self._tried: set[tuple[int, ...]] = set()
+        self._alone = AloneSearch(problem)
         if start is not None:
             self._try(start)
 
@@ -115,6 +117,7 @@ class ScheduleSearch:
         if len(self.problem.jobs) * len(self.problem.tasks) <= _LISTED:
             yield "lists", self._by_lists
         yield "orders", self._by_orders
+        yield "jobs alone", self._by_jobs_alone
         yield "windows", self._by_windows
         if isinstance(self.problem, JobTimes):
             yield "prices by time", self._by_prices
@@ -243,10 +246,23 @@ class ScheduleSearch:
         assert self.best is not None
         return int(self.problem.completions(self.best).max(initial=self.problem.now))
 
+    def _by_jobs_alone(self) -> None:
+        """Each job alone on the empty cluster, near its data and far from it: by covers, and then exactly."""
+        problem, alone = self.problem, self._alone
+        for step in (alone.by_covers, alone.exactly):
+            step()
+            if isinstance(problem, JobTimes):
+                self._prove(windows_certificate(problem, (), alone.proofs))
+            elif isinstance(problem, Makespan):
+                self._prove(makespan_certificate(problem, None, alone.proofs))
+            if self.closed:
+                return
+
     def _by_windows(self) -> None:
-        problem = self.problem
+        problem, alone = self.problem, self._alone
         if isinstance(problem, JobTimes):
-            self._prove(windows_certificate(problem, counting_windows(problem, self._until)))
+            windows = counting_windows(problem, self._until, alone.ends)
+            self._prove(windows_certificate(problem, windows, alone.proofs))
         elif isinstance(problem, Makespan):
             self._window = best_window(problem, self._until)
             self._prove(makespan_certificate(problem, self._window))
@@ -279,7 +295,7 @@ class ScheduleSearch:
         problem = self.problem
         assert isinstance(problem, JobTimes)
         assert self.value is not None
-        search = PriceSearch(problem, self._until)
+        search = PriceSearch(problem, self._until, self._alone.ends)
         packed = np.zeros(len(problem.jobs), dtype=bool)
         for number, paid in enumerate(search.steps(_STEPS, self.value)):
             if number % _EVERY == 0:
@@ -288,7 +304,7 @@ class ScheduleSearch:
                 break
         if search.best is not None:
             self._prices = search.best
-            self._prove(prices_certificate(problem, search.best))
+            self._prove(prices_certificate(problem, search.best, self._alone.proofs))
 
     def _by_cases(self) -> None:
         """Trees of cases by jobs' ends, for one limit after another, up to what the best schedule costs."""
@@ -314,17 +330,17 @@ class ScheduleSearch:
         tuple
             Whether it is closed, and how many starts its programs had.
         """
-        problem = self.problem
+        problem, alone = self.problem, self._alone
         assert isinstance(problem, JobTimes)
         assert self.value is not None
         wanted, most = (JobEnds.limit_of(problem, prices.step, goal) for goal in (limit, self.value))
         wanted = min(max(wanted, JobEnds.limit_after(problem, prices.step, self.proof.claim)), most)
-        tree = EndTree(JobEnds(problem, prices.step, wanted), prices, realising.value)
+        tree = EndTree(JobEnds(problem, prices.step, wanted, alone.ends), prices, realising.value)
         try:
             tree.run(starts // tree.size)
         finally:
             if tree.proved > 0:
-                self._prove(cases_certificate(problem, prices.step, tree.proved, tree.tree()))
+                self._prove(cases_certificate(problem, prices.step, tree.proved, tree.tree(), alone.proofs))
         return tree.closed, max(1, tree.programs) * tree.size
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from optsched.deadline import check
-from optsched.instance import KINDS, Floats
+from optsched.instance import KINDS, Floats, Ints
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.time_prices import Paid, PricedTime, TimePrices
@@ -38,6 +38,8 @@ class PriceSearch:
         One that is not plainly infeasible.
     until
         Microseconds: by when everything ends in some good schedule.
+    ends
+        When each job ends at the earliest, as of `PricedTime`.
 
     Attributes
     ----------
@@ -45,11 +47,11 @@ class PriceSearch:
         The prices with the highest bound, or None where none can be used.
     """
 
-    def __init__(self, problem: JobTimes, until: int) -> None:
+    def __init__(self, problem: JobTimes, until: int, ends: Ints | None = None) -> None:
         self.problem = problem
         span = max(1, until - problem.now)
         step = problem.lattice * max(1, -(-span // (problem.lattice * _STEPS)))
-        self._priced = PricedTime(problem, step)
+        self._priced = PricedTime(problem, step, ends)
         steps = -(-span // step)
         self._prices = [np.zeros(steps) for _ in KINDS]
         self.best: TimePrices | None = None

@@ -5,27 +5,36 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from alone_jobs import crowded, one_job
 from over_time import batch, both, proved
 
 from optsched.certificates import certify, proved_bound
 from optsched.certificates.schedules import (
+    ends_alone,
     makespan_certificate,
     prices_certificate,
     windows_certificate,
 )
 from optsched.errors import CertificateInvalid
 from optsched.instance import KINDS, MAP, Cluster, Instance, Workload
+from optsched.instances.solution_files import read_solution, write_solution
 from optsched.problems.job_ends import JobEnds
 from optsched.problems.job_times import JobTimes
+from optsched.problems.jobs_alone import JobsAlone
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_windows import Window, ruled_out
 from optsched.problems.time_prices import TimePrices
 from optsched.results import Certificate, Proof, Termination
 from optsched.routes import solve
+from optsched.routes.latency import latency_search
+from optsched.searches.enumeration import best_decision
+from optsched.searches.jobs_alone import AloneSearch
 from optsched.searches.schedules import ScheduleSearch
 
 SECOND = 10**6
@@ -258,3 +267,163 @@ def test_cases_of_drawn_instances_prove_no_more_than_the_optimum() -> None:
         assert bound <= optimum
         told += 1
     assert told > 10
+
+
+# Jobs alone ---------------------------------------------------------------------------------------------------------
+
+
+def searched(problem: Any) -> AloneSearch:
+    """What is proved of the jobs of a problem, each alone."""
+    search = AloneSearch(problem)
+    search.by_covers()
+    search.exactly()
+    return search
+
+
+def alone_certificate(problem: Makespan | JobTimes, entries: Any) -> Certificate:
+    """A certificate of jobs alone, as a file gives it back."""
+    data = {"windows": [], "alone": entries}
+    return as_written(Certificate(problem.components[0].name, Proof.DUAL, 99, data))
+
+
+def test_jobs_alone_prove_what_they_claim() -> None:
+    """Tests on drawn instances that covers and prices of jobs alone are proved again, and no more than the optimum."""
+    forms = set()
+    for seed in range(120):
+        for kind in (Makespan, JobTimes):
+            problem = kind(crowded(seed), slowstart=(0.05, 1, 0.5)[seed % 3])
+            if problem.plainly_infeasible is not None:
+                continue
+            search, found = searched(problem), best_decision(problem)
+            assert found is not None
+            if isinstance(problem, Makespan):
+                certificate = makespan_certificate(problem, None, search.proofs)
+            else:
+                certificate = windows_certificate(problem, (), search.proofs)
+            assert search.bound.value <= certificate.claim <= found[0][0]
+            assert proved_bound(problem, as_written(certificate)) == certificate.claim
+            forms |= {frozenset(entry) for entry in search.proofs}
+    for seed in (1, 3, 11, 16):
+        instance, alone = one_job(seed, nodes=3, maps=8)
+        search = searched(Makespan(instance))
+        certificate = makespan_certificate(search.problem, None, search.proofs)
+        least = latency_search(alone).first_feasible().limit
+        assert proved_bound(search.problem, as_written(certificate)) == certificate.claim == Fraction(least, 10)
+        forms |= {frozenset(entry) for entry in search.proofs}
+    assert forms == {
+        frozenset({"job", "to", "cover"}),
+        frozenset({"job", "to", "weight", "task_prices", "remote_price"}),
+    }
+
+
+def test_changed_covers_prove_no_more_than_the_optimum() -> None:
+    """Tests that any cover and any time prove a bound, and that some add to counting and others do not."""
+    chance, told = random.Random(2), set()
+    for seed in range(80):
+        problem = Makespan(crowded(seed))
+        if problem.plainly_infeasible is not None:
+            continue
+        found = best_decision(problem)
+        assert found is not None
+        jobs, nodes = JobsAlone(problem), problem.instance.cluster.node_ids.tolist()
+        plainly = makespan_certificate(problem).claim
+        for job in range(len(problem.jobs)):
+            for _ in range(10 if jobs.posed(job) else 0):
+                cover = [name for name in nodes if chance.random() < 0.7]
+                time = chance.choice([0, 1, chance.randrange(8 * SECOND)])
+                bound = proved_bound(problem, alone_certificate(problem, [{"job": job, "to": time, "cover": cover}]))
+                assert plainly <= bound <= found[0][0]
+                told.add(bound > plainly)
+    assert told == {False, True}
+
+
+def test_jobs_alone_beside_prices_and_cases() -> None:
+    """Tests that prices of slots and cases count from when each job alone has ended, and prove more for that."""
+    problem = JobTimes(one_job(3, slots=1, nodes=4, maps=12)[0])
+    proofs = searched(problem).proofs
+    none = np.zeros(0, dtype=np.int64)
+    prices = TimePrices(problem.lattice, 1, (none, none))
+    free, later = prices_certificate(problem, prices), prices_certificate(problem, prices, proofs)
+    assert proved_bound(problem, as_written(later)) == later.claim > free.claim
+    assert later.claim == windows_certificate(problem, (), proofs).claim == searched(problem).bound.value
+    ends = JobEnds(problem, problem.lattice, 10**6, ends_alone(problem, later.data))
+    assert ends.box.lower[0] * problem.lattice == later.claim * SECOND
+    limit = JobEnds.limit_of(problem, problem.lattice, later.claim)
+    tree = {"multipliers": [{"scale": 1, "slot_prices": {"map": [], "reduce": []}}], "steps": [{"by": [0]}]}
+    data = {"step": problem.lattice, "limit": limit, **tree}
+    assert proved_bound(problem, Certificate("job time", Proof.DUAL, 1, data | {"alone": proofs})) == later.claim
+    assert proved_bound(problem, Certificate("job time", Proof.DUAL, 1, data)) < later.claim
+
+
+@pytest.mark.parametrize(
+    ("entries", "told"),
+    [
+        (3, "alone: must be a list"),
+        ([3], "alone: must hold objects"),
+        ([{}], r"alone\[0\]: there is no job None"),
+        ([{"job": True, "to": 1, "cover": []}], r"alone\[0\]: there is no job True"),
+        ([{"job": 1, "to": 1, "cover": []}], r"alone\[0\]: there is no job 1"),
+        ([{"job": -1, "to": 1, "cover": []}], r"alone\[0\]: there is no job -1"),
+        ([{"job": 0, "to": 1, "cover": []}] * 2, r"alone\[1\].job: 0 is there twice"),
+        ([{"job": 0, "cover": []}], r"alone\[0\].to: must be an integer"),
+        ([{"job": 0, "to": 0.5, "cover": []}], r"alone\[0\].to: must be an integer"),
+        ([{"job": 0, "to": 2**60, "cover": []}], r"alone\[0\].to: must be an integer"),
+        ([{"job": 0, "to": 1}], r"alone\[0\].cover: must be a list"),
+        ([{"job": 0, "to": 1, "cover": "n0"}], r"alone\[0\].cover: must be a list"),
+        ([{"job": 0, "to": 1, "cover": ["nowhere"]}], r"alone\[0\].cover: there is no node 'nowhere'"),
+        ([{"job": 0, "to": 1, "cover": [["n0"]]}], r"alone\[0\].cover: there is no node"),
+        ([{"job": 0, "to": 1, "weight": 1, "task_prices": {"x": 1}, "remote_price": 1}], "task_prices: there is no"),
+        ([{"job": 0, "to": 1, "weight": -1, "task_prices": {}, "remote_price": 1}], "weight: must be at least 0"),
+        ([{"job": 0, "to": 1, "weight": 1, "task_prices": {}}], r"alone\[0\].remote_price: must be an integer"),
+    ],
+)
+def test_hostile_jobs_alone(entries: Any, told: str) -> None:
+    """Tests that data that is no proof of jobs alone is refused, with its place, by each form of certificate."""
+    for problem in (Makespan(one_job(1)[0]), JobTimes(one_job(1)[0])):
+        with pytest.raises(CertificateInvalid, match=told):
+            proved_bound(problem, alone_certificate(problem, entries))
+    with pytest.raises(CertificateInvalid, match=told):
+        proved_bound(problem, Certificate("job time", Proof.DUAL, 9, slot_prices(alone=entries)))
+
+
+def test_jobs_alone_that_have_no_maps() -> None:
+    """Tests that an entry for a job without maps that take time, or without slots for them, is refused."""
+    entry = {"job": 0, "to": 1, "cover": []}
+    for cluster in (Cluster(["a"], reduce_slots=[1]), Cluster(["a"], slots=[0])):
+        kind = int(cluster.reduce_slots[0])
+        problem = Makespan(Instance(cluster, Workload(["t"], kind=[kind], duration=[1])))
+        with pytest.raises(CertificateInvalid, match=r"alone\[0\].job: 0 has no maps"):
+            proved_bound(problem, alone_certificate(problem, [entry]))
+
+
+def test_late_and_early_times_prove_nothing() -> None:
+    """Tests that a time before the job may begin, and one far beyond its end, add nothing to counting."""
+    for problem in (Makespan(one_job(1)[0]), JobTimes(batch(1))):
+        cheap = makespan_certificate if isinstance(problem, Makespan) else windows_certificate
+        for time in (-(2**53), -1, 10**9, 2**53):
+            for entry in ({"cover": ["n0"]}, {"weight": 0, "task_prices": {"t0": 3}, "remote_price": 2}):
+                given = alone_certificate(problem, [{"job": 0, "to": time, **entry}])
+                assert proved_bound(problem, given) == cheap(problem).claim  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["solution.json", "solution.npz"])
+def test_jobs_alone_in_files(tmp_path: Path, name: str) -> None:
+    """Tests that covers and prices of jobs alone are written, read and proved, and that forged ones are caught."""
+    caught = set()
+    for seed in (1, 3, 16, 37, 45):
+        problem = Makespan(one_job(seed, slots=1, nodes=3, maps=8)[0])
+        solution = solve(problem)
+        assert solution.optimal
+        write_solution(solution, problem.instance, tmp_path / name)
+        held = read_solution(tmp_path / name, problem.instance)
+        assert certify(problem, held).proved
+        (certificate,) = held.certificates
+        if "alone" not in certificate.data:
+            continue
+        (entry,) = certificate.data["alone"]
+        for changed in ({"to": entry["to"] + SECOND}, {"cover": []}, {"task_prices": {}}):
+            if changed.keys() <= entry.keys():
+                data = {**certificate.data, "alone": [{**entry, **changed}]}
+                forged = replace(held, certificates=(replace(certificate, data=data),))
+                caught |= changed.keys() if not certify(problem, forged).proved else set()
+    assert caught == {"to", "cover", "task_prices"}

@@ -68,3 +68,14 @@ def test_without_jobs() -> None:
     """Tests that nothing takes no time, and that limits before the snapshot say nothing."""
     problem = next(found for found, _ in proved(JobTimes, range(80)) if not len(found.jobs))
     assert least_total(problem, [(problem.now + 5, 0), (problem.now - 5, 0)]) == 0
+
+
+def test_jobs_that_end_later_alone() -> None:
+    """Tests that limits count from when jobs are proved to end alone, where that is later than counting says."""
+    problem = JobTimes(batch(4, tasks=32))
+    later = problem.earliest_completions + 5 * 10**6
+    counted, known = (least_total(problem, cheap_limits(problem, ends)) for ends in (None, later))
+    assert known > counted
+    at = int(problem.earliest_completions.max())
+    assert most_ended(problem, at, [])[1] == len(problem.jobs)
+    assert most_ended(problem, at, [], later)[1] == int((later <= at).sum()) < len(problem.jobs)

@@ -11,7 +11,7 @@ from over_time import batch, proved
 
 from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, State, Workload
 from optsched.problems.makespan import Makespan
-from optsched.problems.schedule_windows import Window, demand, lengths, ruled_out, tails, too_short
+from optsched.problems.schedule_windows import Window, all_waited_for, demand, lengths, ruled_out, tails, too_short
 from optsched.problems.service_times import NEVER
 
 
@@ -107,3 +107,18 @@ def test_windows_that_are_too_long() -> None:
     assert "2^60" in str(too_short(problem, Window(MAP, 0, 2**53, 0, 1000)))
     assert "2^60" in str(too_short(problem, Window(MAP, 0, 2**53, 0, 0, np.full(4, 1000))))
     assert NEVER == 2**60
+
+
+def test_reduces_that_wait_for_all_maps() -> None:
+    """Tests that maps that run count, ones that have ended do not, and that a job without maps waits for none."""
+    cluster = Cluster(["a"], slots=[3], reduce_slots=[2])
+    workload = Workload(
+        ["m1", "m2", "m3", "r", "s"], job=[0, 0, 0, 0, 1], job_ids=["j", "k"], kind=[0, 0, 0, 1, 1], duration=[1] * 5
+    )
+    state = State.initial(
+        cluster, workload, status=[2, 1, 0, 0, 0], node=[0, 0, -1, -1, -1], start=[0, 0] + [float("nan")] * 3,
+        idle_slots=[1],
+    )  # fmt: skip
+    for slowstart, waits in ((1, [True, False]), (0.5, [False, False])):
+        problem = Makespan(Instance(cluster, workload, state), slowstart=slowstart)
+        assert all_waited_for(problem).tolist() == waits

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+from over_time import FORMS, fetching
 from schedule_drawn import document, two_jobs
 
 from optsched.instances.files import parse
@@ -61,3 +62,22 @@ def test_all_that_is_asked_of_times() -> None:
             assert max(row) <= times.longest[task]
             held, own = times.near[1].of_tasks(np.array([task, task]))
             assert (held[1].tolist(), own[len(held[0]) :].tolist()) == (list(near[1]), list(near[1].values()))
+
+
+def test_near_and_far_against_all_nodes() -> None:
+    """Tests the least time on usable nodes with the data, and that off them no node is quicker than is said."""
+    chance, exact = np.random.default_rng(6), 0
+    drawn = [Makespan(parse(json.dumps(document(seed))), factors=(1, 2, 3)) for seed in range(80)]
+    drawn += [Makespan(fetching(seed, form), service="transfer") for seed in range(8) for form in FORMS]
+    for problem in drawn:
+        nodes = len(problem.instance.cluster)
+        usable = chance.random(nodes) < 0.7
+        near, far = problem.times.near_and_far(usable)
+        for row in range(len(problem.tasks)):
+            times = problem.times.on(np.full(nodes, row), np.arange(nodes))
+            holds = np.isin(np.arange(nodes), problem.replicas[row])
+            assert near[row] == min(times[usable & holds].tolist(), default=2**60)
+            others = min(times[usable & ~holds].tolist(), default=2**60)
+            assert far[row] <= others
+            exact += far[row] == others
+    assert exact > 200

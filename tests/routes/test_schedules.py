@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
+from alone_jobs import one_job
 from over_time import FORMS, batch, fetching
 from schedule_drawn import document
 
@@ -55,3 +58,15 @@ def test_what_bounds_leave_open_goes_to_the_program() -> None:
     assert (found.termination, found.certificates[0].kind) == (Termination.OPTIMAL, Proof.SOLVER)
     assert found.objective is not None
     assert search.proof.claim < found.objective[0] <= search.value
+
+
+def test_a_single_job_of_two_speeds_is_proved() -> None:
+    """Tests that the default route ends with a proof that is checked where a job alone has two speeds, never a word."""
+    for seed in (3, 7, 9, 16, 19):
+        instance, alone = one_job(seed, nodes=3, maps=8)
+        for name in ("makespan", "job-times"):
+            problem = optsched.problem(name, instance)
+            found = solve(problem)
+            assert found.objective == (Fraction(int(solve(alone).objective[0]), 10),)  # type: ignore[index]
+            assert found.certificates[0].kind is Proof.DUAL
+            assert certify(problem, found).proved

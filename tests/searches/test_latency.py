@@ -14,7 +14,7 @@ from optsched.problems import Latency
 from optsched.results import Certificate, Limit, Proof, Value
 from optsched.routes import frontier
 from optsched.searches.enumeration import best_placement
-from optsched.searches.latency import LatencySearch, settled, with_claimed_bound
+from optsched.searches.latency import LatencySearch, relaxation, settled, with_claimed_bound
 from optsched.solvers.profiles import Profile
 
 EXACT = Profile("exact")
@@ -190,3 +190,18 @@ def test_hard_band_is_proved_by_name(weights: tuple[int, int]) -> None:
             check_certificates(posed, values[position - 1] if position else None, point.objective, point.certificates)
         if seed % 15 == 0:
             assert [point.objective for point in frontier(posed, route="pyomo").points] == values
+
+
+def test_the_relaxation_alone_gives_no_word() -> None:
+    """Tests that without the program each limit is ruled out by a checked proof, or stays open, below the optimum."""
+    ruled_out = 0
+    for seed in range(40):
+        posed = Latency(generate("latency", seed=seed, nodes=6, tasks=11, replicas=2), w_loc=2, w_rem=3)
+        best, search = LatencySearch(posed, EXACT).first_feasible(), LatencySearch(posed, EXACT, decide=relaxation)
+        known = search.first_feasible()
+        assert known.limit <= best.limit
+        certificate = search.makespan_certificate(known.limit)
+        assert certificate.kind is Proof.COMBINATORIAL
+        assert proved_bound(posed, certificate) == known.limit
+        ruled_out += "task_prices" in certificate.data
+    assert ruled_out

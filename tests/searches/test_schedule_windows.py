@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from over_time import batch, proved
 
 from optsched.certificates import proved_bound
@@ -52,3 +53,11 @@ def test_windows_of_a_larger_one() -> None:
     problem = JobTimes(batch(3, tasks=60))
     certificate = windows_certificate(problem, counting_windows(problem, 60 * 10**6))
     assert certificate.claim > windows_certificate(problem).claim
+
+
+def test_windows_beside_jobs_that_end_later_alone() -> None:
+    """Tests that a window is left out that says no more than when jobs are proved to end alone."""
+    problem = JobTimes(batch(3, tasks=60))
+    some = counting_windows(problem, 60 * 10**6)
+    never = np.full(len(problem.jobs), problem.now + 61 * 10**6)
+    assert len(some) > 0 == len(counting_windows(problem, 60 * 10**6, never))
