@@ -206,7 +206,8 @@ class ServiceTimes:
     def near_and_far(self, usable: Bools) -> tuple[Ints, Ints]:
         """The least time of each task on usable nodes with its data, and on others; shape (tasks,), 2^60 for none.
 
-        The second may be too low, and so still a bound: an area counts as usable where one of its nodes is.
+        The second may be too low, and so still a bound: an area counts as usable where one of its nodes is. So does
+        the only node of a cluster, where all tasks run.
         """
         offers, nodes = np.where(usable, 1, NEVER), len(usable)
         own, at = self.replicas.row_of, self.replicas.values
@@ -214,7 +215,7 @@ class ServiceTimes:
         elsewhere = ~np.isin(node.held.row_of * nodes + node.held.values, own * nodes + at)
         others = Level(node.name, node.area, node.held.kept(elsewhere), node.times[elsewhere])
         far = others.cheapest(offers)
-        for level in self.near[1:]:
+        for level in self.near[1:] or self.near:
             far = np.minimum(far, level.cheapest(offers))
         return Level(node.name, node.area, self.replicas, self.on(own, at)).cheapest(offers), far
 

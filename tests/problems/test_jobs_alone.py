@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from alone_jobs import crowded, one_job
 
-from optsched.instance import MAP, RUNNING, Cluster, Instance, Ragged, State, Workload
+from optsched import bounds, solve
+from optsched.instance import MAP, RUNNING, Cluster, Instance, Ragged, State, Topology, Workload
 from optsched.problems.jobs_alone import JobsAlone
 from optsched.problems.latency import Latency
 from optsched.problems.makespan import Makespan
@@ -145,3 +146,20 @@ def test_covers_by_node() -> None:
             assert few <= many
             more += few < many
     assert more
+
+
+@pytest.mark.parametrize(("size", "scale"), [(0, 1), (3, 0.1)])
+def test_a_job_alone_on_the_only_node(size: float, scale: float) -> None:
+    """Tests maps that fetch on a cluster of one node: there is no level of times but that of the node itself."""
+    cluster = Cluster(["a"], topology=Topology("rate", [[1]]))
+    workload = Workload(
+        ["t", "u"], job=[0, 0], job_ids=["j"], duration=[2, 4], size=[size] * 2, replicas=Ragged.from_rows([[0], []])
+    )
+    problem = Makespan(Instance(cluster, workload), service="transfer", scale=scale)
+    near, far = problem.times.near_and_far(np.array([True]))
+    assert (near.tolist(), far.tolist()) == ([2 * SECOND, 2**60], [2 * SECOND, 4 * SECOND])
+    found = JobsAlone(problem).posed(0)
+    assert found is not None
+    assert (found.unit, found.posed.w_loc, found.posed.w_rem) == (2 * SECOND, 1, 1)
+    assert [bound.value for bound in bounds(problem)] == [4, 6, 4]
+    assert solve(problem).bound == (6,)
