@@ -170,10 +170,14 @@ class ScheduleProblem(TaskProblem[Schedule]):
         longest = self.times.longest
         total = abs(self.now) + latest + int(longest.astype(object).sum() if len(longest) else 0)
         if total > LARGEST:
-            raise InputError(
-                [Fault("", "times may add up past 2^53 microseconds; write them in larger units")], self.place
-            )
+            raise InputError([Fault("", f"times may add up past 2^53 microseconds; {self._smaller}")], self.place)
         self.prepare_value()
+
+    @property
+    def _smaller(self) -> str:
+        """What makes times shorter."""
+        transfer = self.parameters["service"] == "transfer"
+        return "write them in larger units" + (", or give a smaller scale" if transfer else "")
 
     def _times_of(self, tasks: Ints) -> ServiceTimes:
         """How long some tasks take."""
@@ -192,11 +196,16 @@ class ScheduleProblem(TaskProblem[Schedule]):
     @property
     def remark(self) -> str | None:
         """What is left out of the times of reduces, and parameters that count with the other kind of service alone."""
-        transfer, shuffle = self.parameters["service"] == "transfer", self.instance.workload.shuffle
-        if transfer and shuffle is not None and np.isin(np.append(self.tasks, self.running), shuffle.reduce).any():
-            return "service=transfer: what reduces copy costs no time, since it depends on where their maps ran"
+        transfer, workload = self.parameters["service"] == "transfer", self.instance.workload
+        left, shuffle, told = np.append(self.tasks, self.running), workload.shuffle, []
+        if transfer and shuffle is not None and np.isin(left, shuffle.reduce).any():
+            told.append("service=transfer: what reduces copy costs no time, since it depends on where their maps ran")
+        if transfer and np.isnan(workload.duration[left]).any():
+            told.append("service=transfer: tasks without a duration compute for as long as they take on their data")
         other, name = ("levels", "factors") if transfer else ("transfer", "scale")
-        return f"{name} counts with service={other} alone" if name in self.given else None
+        if name in self.given:
+            told.append(f"{name} counts with service={other} alone")
+        return "; ".join(told) or None
 
     # Who decides --------------------------------------------------------------------------------------------------
 

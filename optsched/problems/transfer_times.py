@@ -17,12 +17,16 @@ from optsched.errors import Fault
 from optsched.instance import LARGEST, MAP, Instance
 from optsched.problems.distances import NestedAreas, Places, cluster_places, nested_areas
 from optsched.problems.service_times import Level, ServiceTimes
+from optsched.processes.memory import refuse_beyond
 from optsched.schedule import MICRO, microseconds
 
 __all__ = ["Apart", "computing", "moved", "transfer_times", "untold"]
 
 #: Tasks times nodes that are looked at at once.
 _BLOCK = 2**22
+
+#: Bytes for each pair of a task and a node of uneven distances, while they are put together.
+_PAIR = 70
 
 
 def moved(size: Floats, away: Floats, scale: float) -> Ints:
@@ -127,7 +131,7 @@ def transfer_times(instance: Instance, tasks: Ints, scale: float) -> ServiceTime
     size = np.where(reads, np.nan_to_num(workload.size[tasks]), 0.0)
     computes = microseconds(np.nan_to_num(computing(instance)[tasks]))
     if apart.nested is None:
-        return _Uneven(replicas, apart, size, computes, scale)
+        return _Uneven(instance.name, replicas, apart, size, computes, scale)
     nested = apart.nested
     lengths = np.broadcast_to(nested.lengths, (len(tasks), len(nested.lengths)))
     by_level = computes[:, None] + moved(size[:, None], lengths, scale)
@@ -145,9 +149,9 @@ class _Uneven(ServiceTimes):
 
     even = False
 
-    def __init__(self, replicas: Ragged, apart: Apart, size: Floats, computes: Ints, scale: float) -> None:
+    def __init__(self, name: str, replicas: Ragged, apart: Apart, size: Floats, computes: Ints, scale: float) -> None:
         assert apart.places is not None
-        self.replicas, self._names = replicas, tuple(_names(2))
+        self._name, self.replicas, self._names = name, replicas, tuple(_names(2))
         self._places, self._size, self._computes, self._scale = apart.places, size, computes, scale
         nodes = len(apart.places.place)
         self.areas = (np.arange(nodes, dtype=np.int64), np.zeros(nodes, dtype=np.int64))
@@ -192,6 +196,12 @@ class _Uneven(ServiceTimes):
         return found
 
     def _nearer(self) -> Iterator[Level]:
+        pairs = int(np.count_nonzero(self.replicas.lengths)) * len(self.areas[0])
+        refuse_beyond(
+            pairs * _PAIR,
+            f"{self._name}: over uneven distances there would be times for {pairs:,} pairs of tasks and nodes",
+            "take fewer tasks or nodes, or distances by racks, which need no pairs",
+        )
         lengths, nodes, nearer = np.zeros(len(self), dtype=np.int64), [], []
         for some, times in self._blocks():
             row, node = np.nonzero(times < self.by_level[some, -1:])

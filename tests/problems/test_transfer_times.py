@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from over_time import FORMS, fetching
 
-from optsched.errors import InputError, MissingField, UsageError
+from optsched.errors import InputError, MissingField, TooLarge, UsageError
 from optsched.instance import Cluster, Instance, Ragged, Shuffle, Topology, Workload
 from optsched.instances.files import from_document, to_document
 from optsched.problems.distances import distances
@@ -20,6 +20,7 @@ from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_windows import lengths
 from optsched.problems.service_times import NEVER, level_times
 from optsched.problems.transfer_times import Apart, moved, transfer_times
+from optsched.processes import memory
 from optsched.routes import solve
 from optsched.schedule import MICRO
 from optsched.searches.enumeration import best_decision
@@ -98,6 +99,26 @@ def test_a_cluster_of_one_node_and_of_none() -> None:
         assert none.cheapest(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)).tolist() == [NEVER]
 
 
+def test_pairs_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that times over uneven distances are refused before they are made; one after another they can be had."""
+    for name, value in {"_ALWAYS": 0, "available_mb": lambda: 0}.items():
+        monkeypatch.setattr(memory, name, value)
+    told = (
+        r"^some: over uneven distances there would be times for 3 pairs of tasks and nodes, and take about .* by racks"
+    )
+    topology = Topology("distance", [[0, 2, 5], [2, 0, 1], [5, 1, 0]])
+    workload = Workload(["m", "n"], size=[100, 1], duration=[10, 1], replicas=Ragged.from_rows([[0], []]))
+    instance = Instance(Cluster(["a", "b", "c"], topology=topology), workload, name="some")
+    times = transfer_times(instance, np.array([0, 1]), 0.01)
+    assert (times.row(0) // MICRO).tolist() == [10, 12, 15]
+    with pytest.raises(TooLarge, match=told):
+        _ = times.near
+    even = Instance(
+        Cluster(["a", "b"], topology=Topology("hops", hops={"node": 0, "rack": 2, "off_rack": 4})), workload
+    )
+    assert len(transfer_times(even, np.array([0, 1]), 0.01).near) > 0
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_pairs_of_nodes(form: str) -> None:
     """Tests the distance of each pair of nodes, from the one to the other."""
@@ -138,7 +159,7 @@ def test_what_is_missing(kind: type[Makespan]) -> None:
         kind(pair(), scale=-1)
     with pytest.raises(UsageError, match="service='foo': known: levels, transfer"):
         kind(pair(), service="foo")
-    with pytest.raises(InputError, match="times may add up past 2"):
+    with pytest.raises(InputError, match=r"times may add up past 2.*, or give a smaller scale"):
         kind(pair(), scale=2**52, **asked)
     stuck = replace(pair(), cluster=Cluster(["a", "b"], topology=Topology("rate", [[1, 0], [1, 1]])))
     with pytest.raises(InputError, match=r"topology\.rate\[0\]\[1\]"):
@@ -146,11 +167,20 @@ def test_what_is_missing(kind: type[Makespan]) -> None:
 
 
 def test_remarks() -> None:
-    """Tests what a user is told: that reduces copy nothing, and of parameters that do not count."""
+    """Tests what a user is told: that reduces copy nothing, what is taken for computing, what does not count."""
     instance = pair()
     sends = replace(instance, workload=replace(instance.workload, shuffle=Shuffle([0], [1], size=[3.0])))
     told = "service=transfer: what reduces copy costs no time, since it depends on where their maps ran"
-    assert Makespan(sends, service="transfer", factors=(1, 1, 2)).remark == told
+    assert Makespan(sends, service="transfer").remark == told
+    counts = f"{told}; factors counts with service=levels alone"
+    assert Makespan(sends, service="transfer", factors=(1, 1, 2)).remark == counts
+    workload = instance.workload
+    timed = replace(
+        workload, times=np.repeat(workload.duration[:, None], 3, axis=1), duration=np.full(len(workload), np.nan)
+    )
+    assumed = "service=transfer: tasks without a duration compute for as long as they take on their data"
+    assert Makespan(replace(instance, workload=timed), service="transfer").remark == assumed
+    assert Makespan(replace(instance, workload=timed)).remark is None
     assert (
         Makespan(instance, service="transfer", factors=(1, 1, 2)).remark == "factors counts with service=levels alone"
     )
