@@ -6,6 +6,7 @@ Hsu and Freeh, sections 3 and 4.2: a task is a flow of data from a storage node 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from heapq import heappop, heappush
 from math import isnan
@@ -23,7 +24,7 @@ from optsched.simulating.services import place_of
 from optsched.simulating.shuffling import Shuffling, unplaced
 from optsched.solvers.max_min import Shares
 
-__all__ = ["Rates"]
+__all__ = ["Rates", "least_times"]
 
 #: Rates are whole multiples of 1 MB/s over this, so that nothing drifts; what is left to do are whole products of
 #: such a rate and a microsecond.
@@ -350,6 +351,91 @@ class Rates(Service):
     def _work(self, size: float) -> int:
         """MB as a rate times microseconds."""
         return _units(size) * MICRO
+
+
+def least_times(instance: Instance, local: str = "free") -> Instance:
+    """The instance with times that no task undercuts under `Rates`, so that bounds of problems over time hold there.
+
+    Each task takes what it would at the best node with its data, and at the best one beyond, were it alone in the
+    cluster. With shared rates no schedule is proved best: what a bound of the instance leaves open may be sharing.
+
+    Parameters
+    ----------
+    instance
+        As `Rates` needs it.
+    local
+        As for `Rates`.
+
+    Returns
+    -------
+    Instance
+        With `times` of all tasks that have not ended, rounded up to whole microseconds, and a label that says so.
+
+    Raises
+    ------
+    UsageError
+        If `local` is unknown, or a task can read nowhere.
+    MissingField
+        If the instance lacks what `Rates` needs.
+
+    Examples
+    --------
+    A map of 80 MB reads 20 MB/s on `s`, and 10 from there, as one run on `a` does; two share, and take longer:
+
+    >>> from optsched.instance import Cluster, Ragged, Workload
+    >>> cluster = Cluster(["a", "s"], slots=[2, 0], rate_out=[10, 10])
+    >>> blocks = Ragged.from_rows([[1], [1]])
+    >>> instance = Instance(cluster, Workload(["t1", "t2"], size=[80, 80], rate_in=[20, 20], replicas=blocks))
+    >>> least_times(instance).workload.times.tolist()
+    [[4.0, 8.0, 8.0], [4.0, 8.0, 8.0]]
+    """
+    Rates(local).prepare(instance)
+    cluster, workload, state = instance.cluster, instance.workload, instance.state
+    left = np.flatnonzero(state.status != FINISHED)
+    process, takes_in, gives = (
+        np.where(np.isnan(rates), np.inf, rates) for rates in (cluster.rate_process, cluster.rate_in, cluster.rate_out)
+    )
+    asks = task_rates(instance, left)
+    # What nodes of each type process at best, and what they do of what comes over the network.
+    alone, over = np.zeros(asks.shape[1]), np.zeros(asks.shape[1])
+    np.maximum.at(alone, cluster.type, process)
+    np.maximum.at(over, cluster.type, np.minimum(process, takes_in))
+    by_process, by_network = np.fmin(asks, alone).max(axis=1), np.fmin(asks, over).max(axis=1)
+    times, amounts = workload.times.copy(), _amounts(instance)
+    for row, task in enumerate(left.tolist()):
+        near = far = float(by_process[row])
+        holders = instance.replicas[task]
+        if workload.kind[task] == MAP and len(holders):
+            own = np.fmin(asks[row, cluster.type[holders]], process[holders])
+            near = float((own if local == "free" else np.minimum(own, gives[holders])).max())
+            far = float(min(by_network[row], gives[holders].max()))
+        fastest = max(near, far)
+        if amounts[task] and not fastest:
+            told = f"tasks[{task}] can read nowhere, and would never end; give its nodes rates above 0"
+            raise UsageError(f"{place_of(instance, 'rates')}: {told}")
+        took = [_took(amounts[task], rate or fastest) for rate in (near, far, far)]
+        read, start = state.bytes_read[task], state.start[task]
+        if state.status[task] == RUNNING and workload.kind[task] == MAP and not isnan(read) and not isnan(start):
+            still = _took(max(0, amounts[task] - _units(float(read)) * MICRO), fastest)
+            took = [int(microseconds(instance.time) - microseconds(start)) + still] * 3
+        times[task] = [time / MICRO for time in took]
+    labels = {**instance.labels, "times": "inferred: what each task takes alone, at least, by the rates of nodes"}
+    return replace(instance, workload=replace(workload, times=times), labels=labels)
+
+
+def _amounts(instance: Instance) -> list[int]:
+    """What each task reads, as a rate times microseconds."""
+    found = [0 if isnan(size) else _units(size) * MICRO for size in instance.workload.size.tolist()]
+    shuffling = Shuffling(instance)
+    for reduce in np.flatnonzero(shuffling.of_reduce.lengths).tolist():
+        sizes = shuffling.size[shuffling.of_reduce[reduce]].tolist()
+        found[reduce] = sum(_units(size) * MICRO for size in sizes)
+    return found
+
+
+def _took(amount: int, rate: float) -> int:
+    """The microseconds that it takes to read so much."""
+    return 0 if rate == float("inf") else -(-amount // max(1, _units(rate)))
 
 
 @lru_cache(maxsize=2**16)

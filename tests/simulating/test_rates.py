@@ -18,10 +18,12 @@ from driven_services import driven
 from optsched.errors import MissingField, UsageError
 from optsched.instance import FINISHED, MAP, RUNNING, Cluster, Instance, Ragged, Shuffle, State, Workload
 from optsched.instances.generate import generate
+from optsched.problems import JobTimes, Makespan
+from optsched.routes import bounds, solve
 from optsched.running.base import Offer, Policy, View
 from optsched.schedule import MICRO
 from optsched.simulating import simulate
-from optsched.simulating.rates import Rates
+from optsched.simulating.rates import Rates, least_times
 
 SIMGRID = Path(__file__).parent.parent / "data" / "simgrid"
 
@@ -362,3 +364,68 @@ def test_processor_sharing() -> None:
         error = means.std(ddof=1) / sqrt(batches)
         assert abs(means.mean() - 1 / (1 - load)) <= 3.88 * error  # Student's t with 19 degrees of freedom
         assert error < 0.1 / (1 - load)
+
+
+# What no run undercuts ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("local", ["free", "shared"])
+def test_alone_on_the_best_node_a_task_takes_its_least_time(local: str) -> None:
+    """Tests each drawn task alone on each node: never sooner, and on the best node with its data just then."""
+    for seed in range(8):
+        instance, _ = drawn(seed)
+        least = np.rint(least_times(instance, local).workload.times * MICRO).astype(int).tolist()
+        for task, (near, rack, far) in enumerate(least):
+            assert rack == far
+            holders = instance.replicas[task].tolist()
+            took = [driven(Rates(local), instance, [(0, task, node)])[task] for node in range(len(instance.cluster))]
+            if holders:
+                assert min(took[node] for node in holders) == near
+            assert min([took[node] for node in range(len(took)) if node not in holders], default=far) >= far
+
+
+@pytest.mark.parametrize("seed", seeds(6, 60))
+def test_no_run_beats_a_bound(seed: int) -> None:
+    """Tests that runs, also from snapshots on in which tasks run, are no better than what is proved by least times."""
+    instance, _ = drawn(seed, reduces=seed % 3)
+    nodes = len(instance.cluster)
+    cluster = replace(instance.cluster, slots=[1 + seed % 2] * nodes, reduce_slots=[1] * nodes)
+    sized = np.nan_to_num(instance.workload.size)
+    instance = Instance(cluster, replace(instance.workload, size=sized))
+    for local in ("free", "shared"):
+        run = simulate(instance, Everywhere, Rates(local), seed=seed)
+        assert not run.unfinished
+        ends = {Makespan: run.end.max() / MICRO, JobTimes: run.jobs["turnaround_time"].sum()}
+        for kind, value in ends.items():
+            problem = kind(least_times(instance, local))
+            proved = [bound.value for bound in bounds(problem)]
+            if seed < 6:  # the rest would take minutes
+                proved.append(solve(problem).bound[0])
+            assert all(bound is not None and bound <= value + 1e-6 for bound in proved), (local, kind, value, proved)
+        for snapshot in run.snapshots(at=[float(run.end.max()) / MICRO * share for share in (0.2, 0.6)]):
+            proved = [bound.value for bound in bounds(Makespan(least_times(snapshot, local)))]
+            assert all(bound <= ends[Makespan] + 1e-6 for bound in proved)
+
+
+def test_least_times_of_what_is_told() -> None:
+    """Tests reduces by what they are sent, no limits at all, what was read, a label, and what can be read nowhere."""
+    sent = Shuffle([0, 1], [2, 2], size=[8.0, 12.0])
+    instance = two_nodes(
+        task_ids=["t", "u", "r"], kind=[0, 0, 1], job=[0] * 3, job_ids=["j"], size=[40, 0, np.nan], shuffle=sent
+    )
+    found = least_times(instance)
+    assert found.workload.times.tolist() == [[4] * 3, [0] * 3, [2] * 3]
+    assert "alone" in found.labels["times"]
+    free = Instance(Cluster(["a"], slots=[0], reduce_slots=[0]), Workload(["t"], size=[5]))
+    assert least_times(free).workload.times.tolist() == [[0] * 3]
+    far = two_nodes(task_ids=["t"], size=[40], replicas=Ragged.from_rows([[1]]))
+    assert least_times(far).workload.times.tolist() == [[4, 10, 10]]
+    given = {"status": [RUNNING], "node": [0], "start": [1.0], "bytes_read": [10.0]}
+    state = State.initial(far.cluster, far.workload, **given, time=4.0)
+    assert least_times(replace(far, state=state)).workload.times.tolist() == [[6] * 3]
+    dry = replace(far, cluster=replace(far.cluster, rate_out=[0, 0]))
+    assert least_times(dry).workload.times.tolist() == [[4] * 3]
+    with pytest.raises(UsageError, match=r"tasks\[0\] can read nowhere, and would never end"):
+        least_times(dry, "shared")
+    with pytest.raises(UsageError, match="rates: local='near'"):
+        least_times(far, "near")
