@@ -945,7 +945,7 @@ UNNEEDED: dict[str, set[str]] = {
     "fair-lsap, build_pulp": {"overflow"},
     "utility, build_pulp": {"table_reduces"},
     "flow, build_pulp": {"sink", "source", "unscheduled_node"},
-    "makespan, build_pyomo": {"ends_after_maps", "every_map"},
+    "makespan, build_pyomo": {"area"},
     "makespan, build_pulp": {"ends_after_map"},
     "job-times, build_pulp": {"ends_after_map"},
 }
