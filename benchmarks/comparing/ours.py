@@ -18,9 +18,11 @@ import numpy as np
 
 from comparing.clock import MOST, Clock, again
 from comparing.rows import HEURISTICS, Row, made
+from optsched.instances.generate import generate
 from optsched.network import FlowNetwork
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem, TabledProblem
 from optsched.registry import imported, record_of
+from optsched.solvers.compiled import compiles
 
 __all__ = ["certified", "measured", "prepared"]
 
@@ -30,7 +32,15 @@ _MOST_CELLS = 2**26
 #: None of these can be imported where a certificate is checked.
 _SOLVERS = ("highspy", "pyomo", "pulp", "networkx", "numba")
 
+#: The same of a route whose programs HiGHS solves by its interior point method.
+_INTERIOR = "interior point"
+
 _FILES = (".json", ".json.gz", ".npz")
+
+#: What a way adds to its route's name where kernels are loaded before it begins; and, of problems that then use them
+#: for small instances too, an instance whose frontier loads them.
+_LOADED = "kernels loaded"
+_LOADING = {"latency": {"nodes": 5_000, "tasks": 10_000}}
 
 
 def _problem(row: Row, instance: Any) -> Any:
@@ -57,12 +67,16 @@ def prepared(row: Row, folder: Path) -> dict[str, Any]:
         return {"ways": [f"heuristic {name}" for name in HEURISTICS[row.problem]], "forms": {}}
     problem = _problem(row, instance)
     routes = [route for route in routes_of(problem) if route != "brute-force"]
-    if row.kind == "frontier":
-        return {"ways": ["default", *(f"route {route}" for route in routes[1:])], "forms": {}}
-    forms = {form: int(cells) for form, cells in _forms(row, problem, folder)}
+    if row.kind == "study":
+        return {"ways": ["default"], "forms": {}}
     ways = ["default", *(f"route {route}" for route in routes[1:])]
+    if row.problem in _LOADING and row.size < _LOADING[row.problem]["tasks"] and compiles():
+        ways.insert(1, f"route {routes[0]}, {_LOADED}")
+    if row.kind == "frontier":
+        return {"ways": ways, "forms": {}}
+    forms = {form: int(cells) for form, cells in _forms(row, problem, folder)}
     if {"matching", "network", "table"} & set(forms) and "arrays" in routes:
-        ways.insert(1 + routes.index("arrays"), "route arrays, interior point")
+        ways.insert(1 + routes.index("arrays"), f"route arrays, {_INTERIOR}")
     return {"ways": ways, "forms": forms}
 
 
@@ -113,10 +127,12 @@ def measured(row: Row, way: str, folder: Path, rounds: int = MOST) -> dict[str, 
     """What one of our own ways takes, from reading the instance's file on."""
     if row.kind == "files":
         return again(lambda clock: _read(clock, folder / f"instance{way}"), rounds)
-    import optsched  # noqa: F401 - what every command imports
+    import optsched
 
-    name, _, profile = way.removeprefix("route ").partition(", ")
+    name, _, kind = way.removeprefix("route ").partition(", ")
     route, kept = (None, folder) if way == "default" else (name, None)
+    if kind == _LOADED:
+        optsched.frontier(_problem(row, generate(row.family, **_LOADING[row.problem])))
 
     def once(clock: Clock) -> dict[str, Any]:
         from optsched.instances.files import load
@@ -129,7 +145,9 @@ def measured(row: Row, way: str, folder: Path, rounds: int = MOST) -> dict[str, 
             return _placed(clock, problem, way.removeprefix("heuristic "))
         if row.kind == "frontier":
             return _frontier(clock, problem, route, kept)
-        return _solved(clock, problem, route, "large" if profile else "exact", kept)
+        if row.kind == "study":
+            return _studied(clock, problem)
+        return _solved(clock, problem, route, "large" if kind == _INTERIOR else "exact", kept)
 
     return again(once, rounds)
 
@@ -176,6 +194,22 @@ def _frontier(clock: Clock, problem: Any, route: str | None, folder: Path | None
     proofs = sorted({str(point.certificate) for point in found.points})
     points = [",".join(map(str, point.objective)) for point in found.points]
     return {"answer": points if found.complete else None, "proof": ", ".join(proofs), "points": len(points)}
+
+
+def _studied(clock: Clock, problem: Any) -> dict[str, Any]:
+    """Bounds, optimum, frontier and the certificates of both, one after another."""
+    from optsched.certificates import certify
+    from optsched.routes import bounds, frontier, solve
+
+    with clock.phase("solve"):
+        bounds(problem)
+        solution, found = solve(problem), frontier(problem)
+        verdicts = [certify(problem, claim) for claim in (solution, found)]
+    for verdict in verdicts:
+        verdict.raise_if_invalid()
+    proved = solution.optimal and found.complete and all(verdict.proved for verdict in verdicts)
+    points = [",".join(map(str, point.objective)) for point in found.points]
+    return {"answer": points if proved else None, "proof": str(solution.certificate), "points": len(points)}
 
 
 def _placed(clock: Clock, problem: Any, name: str) -> dict[str, Any]:

@@ -37,8 +37,9 @@ class Row:
     parameters
         Of the problem.
     kind
-        `solve`, `frontier`, `heuristics` (each a way, whose placements need not be equal) or `files` (each kind of file
-        a way, which is read).
+        `solve`, `frontier`, `study` (bounds, optimum, frontier and the certificates of both, one after another),
+        `heuristics` (each a way, whose placements need not be equal) or `files` (each kind of file a way, which is
+        read).
     """
 
     problem: str
@@ -210,6 +211,9 @@ _SERIES: dict[str, list[_Series]] = {
         ("frontier: ten tasks a server", "latency", {}, {
             "large": [(1_000_000, _latency(100_000, 1_000_000))],
         }),
+        ("study: ten tasks a server", "latency", {}, {
+            "large": [(1_000_000, _latency(100_000, 1_000_000))],
+        }),
         ("heuristics: policies", "latency", {}, {
             "small": [(3450, _latency(2000, 3450))],
             "large": [(1_000_000, _latency(100_000, 1_000_000))],
@@ -315,8 +319,8 @@ def _tiny() -> Iterator[Row]:
         for parameters in ({}, *record.variants):
             series = "tiny" + "".join(f" {name}={value}" for name, value in parameters.items())
             yield Row(record.name, "tiny", series, 4, record.family, record.sizes, parameters)
-        if record.frontier:
-            yield Row(record.name, "tiny", "frontier: tiny", 4, record.family, record.sizes, {}, "frontier")
+        for kind in ("frontier", "study") if record.frontier else ():
+            yield Row(record.name, "tiny", f"{kind}: tiny", 4, record.family, record.sizes, {}, kind)
 
 
 def _listed() -> Iterator[Row]:

@@ -98,7 +98,7 @@ def standing_table(comparisons: Iterable[Comparison]) -> str:
     for comparison in comparisons:
         told = comparison.ways.get("default", {})
         work, checked = _work(told), cpu(told.get("certificate", {}), "certify")
-        if comparison.row.kind in ("heuristics", "files"):
+        if comparison.row.kind in ("heuristics", "files", "study"):
             continue
         peer, route = _least(comparison, ours=False), _least(comparison, ours=True)
         both = None if work is None or checked is None else work + checked

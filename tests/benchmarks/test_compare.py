@@ -66,6 +66,12 @@ def test_all_ways_agree(compare: ModuleType, tmp_path: Path, capsys: pytest.Capt
     for ways in solved.values():
         assert set(ways["default"]["phases"]) == {"load", "pose", "solve", "write"}
         assert set(ways["default"]["certificate"]["phases"]) == {"load", "read", "pose", "certify"}
+    points, studied = (
+        {row["problem"]: row["ways"]["default"]["answer"] for row in document["rows"] if row["kind"] == kind}
+        for kind in ("frontier", "study")
+    )
+    assert set(studied) == {record.name for record in SHIPPED if record.frontier}
+    assert studied == points, "a study proves other points than the frontier alone"
     peers = {way for ways in solved.values() for way in ways if way != "default"}
     assert peers == {
         "SciPy maximum_bipartite_matching",
@@ -199,3 +205,18 @@ def test_in_processes_of_their_own(tmp_path: Path) -> None:
     assert row["ways"]["default"]["certificate"]["proved"] is True
     assert all(told["memory_mb"] > 0 for told in row["ways"].values())
     assert "### Beside the best" in ended.stdout
+
+
+@pytest.mark.thorough
+def test_kernels_that_are_loaded_before(tmp_path: Path) -> None:
+    """Tests the way that loads kernels before it is measured: the same points, by the route of the default."""
+    import subprocess
+
+    command = [sys.executable, str(ROOT / "benchmarks" / "compare.py"), "--problem", "latency", "--sizes", "tiny"]
+    command += ["--repeats", "1", "--row", "*frontier: tiny*", "--way", "*kernels loaded"]
+    subprocess.run([*command, "--json", str(tmp_path / "result.json")], capture_output=True, text=True, check=True)
+    (row,) = json.loads((tmp_path / "result.json").read_text())["rows"]
+    assert list(row["ways"]) == ["default", "route search, kernels loaded"]
+    default, loaded = (row["ways"][way] for way in row["ways"])
+    assert loaded["answer"] == default["answer"]
+    assert loaded["start_mb"] > default["start_mb"] + 20, "nothing was loaded"
