@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from optsched import __version__
 from optsched.cli import arguments
 from optsched.cli.simulating import FIELDS as OF_RUNS
-from optsched.cli.simulating import seconds
+from optsched.cli.simulating import RunRows
 from optsched.errors import HeuristicFailed, UsageError, nearest
 
 if TYPE_CHECKING:
@@ -179,42 +180,14 @@ def _sink(form: str, write: Write, output: str | None, name: str, repeated: bool
     from optsched.cli.streams import Records
 
     if form in arguments.TABLES:
-        return _Rows(write, output, form, repeated)
+        first = ("policy", *(("seed",) if repeated else ()))
+        times = {"makespan": "makespan", "mean job": "mean_job_time", "longest job": "longest_job_time"}
+        return RunRows(write, output, form, first, times, {"most held": "most_held"})
 
     def record(run: Streamed) -> dict[str, Any]:
         return {"version": __version__, "instance": name, **run.record_of(), "notes": notes.told(name, "")}
 
     return Records(form, write, ["version", *FIELDS], record)
-
-
-class _Rows:
-    """Puts out a table at the end, with a row for each run."""
-
-    def __init__(self, write: Write, output: str | None, form: str, repeated: bool) -> None:
-        self._write, self._output, self._form = write, output, form
-        self._first = ("policy", *(("seed",) if repeated else ()))
-        self._rows: list[list[str]] = []
-
-    def add(self, run: Streamed) -> None:
-        record = run.record_of()
-        maps = max(1, sum(run.locality.values()))
-        self._rows.append(
-            [
-                *(str(record[name]) for name in self._first),
-                f"{run.ended}/{run.tasks}",
-                *(seconds(record[name]) for name in ("makespan", "mean_job_time", "longest_job_time")),
-                *(f"{100 * count / maps:.1f} %" for count in run.locality.values()),
-                f"{run.most_held}",
-            ]
-        )
-
-    def close(self) -> None:
-        from optsched.cli.streams import drawn
-        from optsched.printing import Table, render
-
-        numbers = ("tasks", "makespan", "mean job", "longest job", "node", "rack", "remote", "most held")
-        table = Table((*self._first, *numbers), self._rows, frozenset((*numbers, "seed")))
-        self._write(render(table, drawn(self._output), self._form))
 
 
 # Rows of jobs -----------------------------------------------------------------------------------------------------
@@ -230,7 +203,7 @@ def _job_rows(file: GrowingFile, path: str) -> Iterator[_JobRows]:
         rows.close()
 
 
-class _JobRows:
+class _JobRows(ABC):
     """Takes rows of jobs, each frame with what it is of."""
 
     def of(self, instance: str, policy: str, seed: int) -> Callable[[pd.DataFrame], None]:
@@ -243,10 +216,11 @@ class _JobRows:
 
         return tell
 
+    @abstractmethod
     def add(self, rows: pd.DataFrame) -> None:
         """Rows that are complete."""
-        raise NotImplementedError
 
+    @abstractmethod
     def close(self) -> None:
         """There are no more."""
 
@@ -258,6 +232,9 @@ class _Csv(_JobRows):
     def add(self, rows: pd.DataFrame) -> None:
         self._file.write(rows.to_csv(index=False, header=not self._begun, lineterminator="\n").encode())
         self._begun = True
+
+    def close(self) -> None:
+        """Every row is written."""
 
 
 class _Parquet(_JobRows):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from optsched.instance import Instance
     from optsched.printing import Progress
     from optsched.simulating import Simulation
+    from optsched.simulating.streaming import Streamed
 
-__all__ = ["policy_named", "seconds", "simulate"]
+__all__ = ["RunRows", "policy_named", "simulate"]
 
 #: How tables of jobs may be written.
 JOBS = (".csv", ".parquet")
@@ -332,7 +333,9 @@ def _sink(
     from optsched.cli.streams import Records
 
     if form in arguments.TABLES:
-        return _Rows(write, output, form, len(given) > 1, repeats > 1)
+        first = (*(("instance",) if len(given) > 1 else ()), "policy", *(("seed",) if repeats > 1 else ()))
+        times = {"makespan": "makespan", "mean job": "mean_job_time", "median job": "median_job_time"}
+        return RunRows(write, output, form, first, {**times, "longest job": "longest_job_time"}, {})
 
     def record(run: Simulation) -> dict[str, Any]:
         return {"version": __version__, **run.record_of(), "notes": notes.told(run.instance.name, "")}
@@ -370,36 +373,55 @@ FIELDS = (
 )
 
 
-class _Rows:
-    """Puts out a table at the end, with a row for each run."""
+class RunRows:
+    """Puts out a table at the end, with a row for each run.
 
-    def __init__(self, write: Write, output: str | None, form: str, several: bool, repeated: bool) -> None:
+    Parameters
+    ----------
+    write, output, form
+        Where to, the file of it, and the kind of table.
+    first, times, last
+        Fields of a run's record: those that stand first, by their names; those that are seconds, and those that stand
+        last, by their headings.
+    """
+
+    def __init__(
+        self,
+        write: Write,
+        output: str | None,
+        form: str,
+        first: Sequence[str],
+        times: Mapping[str, str],
+        last: Mapping[str, str],
+    ) -> None:
         self._write, self._output, self._form = write, output, form
-        self._first = (*(("instance",) if several else ()), "policy", *(("seed",) if repeated else ()))
+        self._first, self._times, self._last = tuple(first), times, last
         self._rows: list[list[str]] = []
 
-    def add(self, run: Simulation) -> None:
+    def add(self, run: Simulation | Streamed) -> None:
+        """The row of one more run."""
         record = run.record_of()
         maps = max(1, sum(run.locality.values()))
         self._rows.append(
             [
                 *(str(record[name]) for name in self._first),
                 f"{record['ended']}/{record['tasks']}",
-                *(seconds(record[name]) for name in ("makespan", "mean_job_time", "median_job_time")),
-                seconds(record["longest_job_time"]),
+                *(_seconds(record[field]) for field in self._times.values()),
                 *(f"{100 * count / maps:.1f} %" for count in run.locality.values()),
+                *(str(record[field]) for field in self._last.values()),
             ]
         )
 
     def close(self) -> None:
+        """There are no more."""
         from optsched.cli.streams import drawn
         from optsched.printing import Table, render
 
-        numbers = ("tasks", "makespan", "mean job", "median job", "longest job", "node", "rack", "remote")
+        numbers = ("tasks", *self._times, "node", "rack", "remote", *self._last)
         table = Table((*self._first, *numbers), self._rows, frozenset((*numbers, "seed")))
         self._write(render(table, drawn(self._output), self._form))
 
 
-def seconds(time: float | None) -> str:
+def _seconds(time: float | None) -> str:
     """Seconds as a table shows them."""
     return "-" if time is None else f"{time:,.1f} s"
