@@ -27,6 +27,7 @@ from optsched.problems.base import expect_problem
 from optsched.registry import imported, record_of
 from optsched.results import Component
 from optsched.solvers.algebraic import injective_names
+from optsched.solvers.quiet_highs import QuietHighs
 
 __all__ = ["Meaning", "about", "write_lp", "write_mps"]
 
@@ -209,8 +210,7 @@ def write_mps(model: Any, path: Path | str, notes: Sequence[str] = ()) -> None:
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "model.lp")
         write_lp(model, program)
-        solver = highspy.Highs()
-        solver.silent()
+        solver = QuietHighs()
         if solver.readModel(str(program)) == highspy.HighsStatus.kError or solver.getHessianNumNz():
             raise UsageError(f"{model.name} is no linear or mixed-integer program that HiGHS can read; write it as LP")
     text = mps_text(solver.getLp(), [_plain(note) for note in notes])

@@ -31,6 +31,7 @@ from optsched.results import Termination
 from optsched.solvers.highs import program_of, read_solution, run
 from optsched.solvers.outcome import OUT_OF_MEMORY, SolverOutcome, negated
 from optsched.solvers.profiles import AnyProfile
+from optsched.solvers.quiet_highs import quieten
 
 __all__ = ["injective_names", "solve_pulp", "solve_pyomo"]
 
@@ -44,6 +45,7 @@ def _translate(model: Any) -> tuple[Any, list[Any], list[Any]]:
 
     This is the one place that knows the inside of Pyomo's interface, which can translate a model only to solve it.
     """
+    quieten()
     interface = PyomoHighs()
     with _translating:
         interface.set_instance(model)
@@ -151,6 +153,7 @@ class _PulpEngine(pulp.HiGHS):  # type: ignore[misc]
     def __init__(
         self, profile: AnyProfile, start: Mapping[str, float] | None, decode: Callable[[], Any] | None
     ) -> None:
+        quieten()
         super().__init__(msg=False)
         self.profile = profile
         self.start = start

@@ -7,7 +7,9 @@ are met here:
 - "Optimal" is said at any tolerated gap: only objective and bound together tell;
 - options of a wrong name or type are refused by a return value, not by an exception;
 - Ctrl-C is not seen before the end, or loses the incumbent: here a callback stops the solver and keeps both;
-- interior point may go round for ever, on programs of some twenty columns: after 300 iterations simplex takes over;
+- interior point may go round for ever, on programs of some twenty columns (highspy 1.15): after 300 iterations simplex
+  takes over;
+- the first object of a process prints a banner before any option can be set (highspy 1.16): see `quiet_highs`;
 - "infeasible or unbounded" is settled by a second run without the objective;
 - a model without columns is "empty", even if its rows cannot hold;
 - solving with another number of threads than before in the same process fails once.
@@ -41,6 +43,7 @@ from optsched.solvers.highs_options import set_options
 from optsched.solvers.improving import Improving
 from optsched.solvers.outcome import OUT_OF_MEMORY, SolverOutcome
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
+from optsched.solvers.quiet_highs import QuietHighs
 
 __all__ = [
     "ArraySolution",
@@ -70,7 +73,8 @@ _LIMITS = {
 #: what HiGHS leaves when no gap is tolerated (its feasibility tolerance).
 _ROUNDING, _CLOSED = 1e-9, 1e-6 + 1e-9
 
-#: Interior point takes some tens of iterations, whatever the size, or never ends; after so many simplex takes over.
+#: Interior point takes some tens of iterations, whatever the size, or never ends (highspy 1.15); after so many simplex
+#: takes over.
 _IPM_ITERATIONS = 300
 _STUCK = (_Status.kIterationLimit, _Status.kUnknown, _Status.kSolveError)
 
@@ -399,8 +403,7 @@ def solve_arrays(
         if start.shape != (columns,) or not np.isfinite(start).all():
             raise UsageError(f"a start is {columns} finite numbers, one a column; this one has shape {start.shape}")
         hint = (np.arange(columns, dtype=np.int32), start.astype(np.float64))
-    highs = highspy.Highs()
-    highs.setOptionValue("log_to_console", False)
+    highs = QuietHighs()
     if not has_room(program.matrix.nnz * _BYTES_A_COEFFICIENT):
         return ArraySolution(_too_large(program), None, None, None)
     try:
@@ -435,8 +438,7 @@ class WarmProgram:
     """
 
     def __init__(self, program: LinearProgram) -> None:
-        self._program, self._highs = program, highspy.Highs()
-        self._highs.setOptionValue("log_to_console", False)
+        self._program, self._highs = program, QuietHighs()
         self._columns = np.arange(len(program.objective), dtype=np.int32)
         self._passed = False
 

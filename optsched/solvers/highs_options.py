@@ -8,6 +8,7 @@ from typing import Any
 import highspy
 
 from optsched.errors import Fault, nearest
+from optsched.solvers.quiet_highs import QuietHighs
 
 __all__ = ["option_faults", "set_options"]
 
@@ -18,9 +19,7 @@ def option_faults(options: Mapping[str, Any]) -> list[Fault]:
     >>> [str(fault) for fault in option_faults({"mip_rel_gpa": 0.1})]
     ['mip_rel_gpa: HiGHS has no such option: did you mean "mip_rel_gap"?']
     """
-    highs = highspy.Highs()
-    highs.setOptionValue("log_to_console", False)
-    return set_options(highs, options)
+    return set_options(QuietHighs(), options)
 
 
 def set_options(highs: Any, options: Mapping[str, Any]) -> list[Fault]:

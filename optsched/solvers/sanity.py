@@ -1,6 +1,6 @@
 """Models of two or three variables for which some release of HiGHS called a wrong value "Optimal".
 
-`optsched self-test` runs them on the installed solver: highspy 1.14 failed all of these in its presolve.
+`optsched self-test` runs them on the installed solver: highspy 1.14 failed all of these, by 0.8 or more.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from optsched.solvers.profiles import Profile
 __all__ = ["SMALL_MODELS", "wrong_answers"]
 
 _INF = np.inf
+
+#: An optimum that is off by less is no fault: HiGHS keeps a row up to a millionth (1.16 gives 8.999999 for 9).
+_TOLERANCE = 1e-5
 
 
 def _program(
@@ -71,6 +74,6 @@ def wrong_answers(profile: Profile | None = None) -> list[str]:
     lines = []
     for issue, (program, optimum) in SMALL_MODELS.items():
         outcome = solve_arrays(program, profile or Profile("exact")).outcome
-        if outcome.objective is None or outcome.bound is None or abs(outcome.objective - optimum) > 1e-9:
+        if outcome.objective is None or outcome.bound is None or abs(outcome.objective - optimum) > _TOLERANCE:
             lines.append(f"{issue}: optimum {optimum}, HiGHS {outcome.solver['version']} says {outcome.objective}")
     return lines

@@ -72,8 +72,9 @@ def _read_by_highs(path: Path) -> float | None:
     """The optimum of a file as HiGHS reads it; None where it is infeasible."""
     import highspy
 
-    highs = highspy.Highs()
-    highs.silent()
+    from optsched.solvers.quiet_highs import QuietHighs
+
+    highs = QuietHighs()
     highs.setOptionValue("mip_rel_gap", 0.0)
     highs.setOptionValue("mip_abs_gap", 0.0)
     expect(highs.readModel(str(path)) != highspy.HighsStatus.kError, path.name, "HiGHS cannot read it")

