@@ -46,6 +46,7 @@ from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 from optsched.solvers.quiet_highs import QuietHighs
 
 __all__ = [
+    "MOST_COEFFICIENT",
     "ArraySolution",
     "LinearProgram",
     "WarmProgram",
@@ -81,6 +82,9 @@ _STUCK = (_Status.kIterationLimit, _Status.kUnknown, _Status.kSolveError)
 #: A bound that is so far away (or infinite) means that none is known: no problem has such numbers.
 _BEYOND = 2.0**62
 
+#: HiGHS refuses programs in which a row has a coefficient of this size.
+MOST_COEFFICIENT = 10**15
+
 #: What HiGHS was measured to take at least for a coefficient of a large program.
 _BYTES_A_COEFFICIENT = 300
 
@@ -107,7 +111,8 @@ def run(
         What built the model, for the record: `arrays`, `pyomo 6.10.1`.
     start
         Columns and their values in a solution to start from; HiGHS completes a partial one and passes over one that
-        is infeasible. Linear programs start without.
+        is infeasible. Linear programs start without. Where it ends with a solution that is not worth what it says, as
+        HiGHS 1.16.0 may after completing one, it runs again without.
     improving
         Gets the values of the columns in solutions that a program with integers finds on its way, each better than the
         one before (`optsched.solvers.improving`). It must not run HiGHS.
@@ -144,10 +149,15 @@ def run(
     with _one_at_a_time, _interruptible(highs) as interrupted, _telling(highs, improving):
         try:
             # A linear program starts from a basis or not at all.
-            if start is not None and _has_integers(highs):
+            started = start is not None and _has_integers(highs)
+            if start is not None and started:
                 highs.setSolution(len(start[0]), *start)
             _run(highs)
             raw = _words(highs)
+            if started and _misvalued(highs) and not interrupted():
+                highs.clearSolver()
+                _run(highs)
+                raw = f"from the start: {raw}, of another value than it says; without: {_words(highs)}"
             if watched and not _has_integers(highs) and highs.getModelStatus() in _STUCK and not interrupted():
                 set_options(highs, {"solver": "simplex"})  # HiGHS counts the time of both runs
                 _run(highs)
@@ -195,6 +205,18 @@ def _run(highs: Any) -> None:
     if highs.run() == _ERROR:
         highspy.Highs.resetGlobalScheduler(True)
         highs.run()
+
+
+def _misvalued(highs: Any) -> bool:
+    """Whether HiGHS holds a solution that is not worth the objective that it claims."""
+    info = highs.getInfo()
+    if info.primal_solution_status != _FEASIBLE_POINT:
+        return False
+    try:
+        check_objective(info.objective_function_value, np.asarray(highs.getSolution().col_value), program_of(highs))
+    except SolverDisagreement:
+        return True
+    return False
 
 
 @contextlib.contextmanager

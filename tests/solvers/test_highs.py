@@ -7,7 +7,9 @@ import itertools
 import signal
 from collections import Counter
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import highspy
 import numpy as np
@@ -17,8 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optsched.errors import InputError, UsageError
+from optsched.instances.files import from_document
 from optsched.instances.generate import generate
-from optsched.problems import FairLsap
+from optsched.problems import FairLsap, WorstGroup
 from optsched.processes.handing import handing, taking
 from optsched.results import Limit, Termination
 from optsched.routes import solve
@@ -345,3 +348,67 @@ class TestOnTheWay:
         with handing(), taking(print), pytest.raises(ZeroDivisionError):
             solve_arrays(self.knapsacks(), EXACT, decode=lambda x: 1 / 0)
         assert solve_arrays(self.knapsacks(), EXACT).outcome.status is Termination.OPTIMAL
+
+
+#: An instance whose least cost within the least mean is 4. The literal model of `worst-group` gets the optimum of its
+#: first program as a start, of some columns; from there HiGHS 1.16.0 says that the least cost is 2.
+START_THAT_MISLEADS = {
+    "format": "optsched/1",
+    "nodes": [
+        {"id": "n0", "slots": 1, "rack": "r1", "idle_slots": 1},
+        {"id": "n1", "slots": 2},
+        {"id": "n2", "slots": 2, "rack": "r1"},
+        {"id": "n3", "slots": 1},
+    ],
+    "tasks": [
+        {"id": "t14", "kind": "map", "replicas": [], "job": "j0"},
+        {"id": "t15", "replicas": ["n3"], "job": "j0"},
+        {"id": "t6", "replicas": ["n0", "n2"], "state": "finished", "node": "n1", "job": "j0"},
+        {"id": "t5", "replicas": ["n2"], "job": "j0"},
+        {"id": "t17", "replicas": ["n3"], "job": "j0"},
+        {"id": "t12", "replicas": ["n2"], "job": "j0"},
+    ],
+    "groups": [{"id": "g0", "weight": 4600, "running_tasks": 3}, {"id": "g1", "weight": 5300, "running_tasks": 2}],
+    "jobs": [{"id": "j0", "group": "g1"}],
+}
+
+
+def test_start_that_misleads() -> None:
+    """Tests that a partial start, after which HiGHS 1.16.0 claims another value than its solution has, does no harm."""
+    problem = WorstGroup(from_document(START_THAT_MISLEADS), levels=[0, 1, 2])
+    solution = solve(problem, route="pulp")
+    assert (solution.optimal, solution.objective) == (True, (Fraction(4, 5), 4))
+
+
+class ClaimsLess:
+    """HiGHS that claims another objective than its solution has, until it is told to forget its start."""
+
+    def __init__(self, highs: highspy.Highs) -> None:
+        self.highs, self.started = highs, False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.highs, name)
+
+    def setSolution(self, *given: Any) -> Any:  # noqa: N802 - as HiGHS calls it
+        self.started = True
+        return self.highs.setSolution(*given)
+
+    def clearSolver(self) -> Any:  # noqa: N802 - as HiGHS calls it
+        self.started = False
+        return self.highs.clearSolver()
+
+    def getInfo(self) -> Any:  # noqa: N802 - as HiGHS calls it
+        info = self.highs.getInfo()
+        if self.started:
+            info.objective_function_value -= 1.0
+        return info
+
+
+def test_claim_from_a_start_is_held_to_its_solution() -> None:
+    """Tests that HiGHS runs again without a start where its claim is not the value of its solution, and says so."""
+    highs = highspy.Highs()
+    highs.setOptionValue("log_to_console", False)
+    highs.passModel(engine._highs_lp(program([1.0, 2.0], [[1.0, 1.0]], [3.0], integer=np.array([True, True]))))
+    outcome = engine.run(ClaimsLess(highs), EXACT, "test", (np.array([0], dtype=np.int32), np.array([3.0])))
+    assert (outcome.status, outcome.objective) == (Termination.OPTIMAL, 3.0)
+    assert outcome.raw_status == "from the start: Optimal, of another value than it says; without: Optimal"
