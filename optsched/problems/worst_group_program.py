@@ -7,44 +7,16 @@ there afterwards, so that each placement is a solution of the same cost, and eac
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 
 import numpy as np
 
 from optsched.instance import Ints
+from optsched.problems.counted_room import count_limits
 from optsched.problems.relaxations import UNBOUNDED, IntegerProgram
 from optsched.problems.worst_group import WorstGroup
 
-__all__ = ["GroupProgram", "count_limits", "group_limits"]
-
-
-def count_limits(size: int, near: int, far: int, most: int) -> list[tuple[int, int, int]]:
-    """Limits on how many of `size` tasks pay `near`, and how many `far`, so that they pay no more than `most` together.
-
-    Each is (a, b, c) for a x near + b x far <= c, in numbers of tasks. Pairs of whole numbers keep them all just where
-    they keep the limit on what is paid: they are the sides of the convex hull of these pairs.
-
-    >>> count_limits(4, 2, 3, 7)
-    [(1, 0, 3), (1, 1, 3), (1, 2, 4), (0, 1, 2)]
-    """
-    if most < 0:
-        return [(0, 0, -1)]
-    highest = min(size, most // far) if far else size
-    pairs = [
-        (min(size - count, (most - far * count) // near) if near else size - count, count)
-        for count in range(highest + 1)
-    ]
-    hull: list[tuple[int, int]] = []
-    for x, y in pairs:
-        while len(hull) > 1 and (hull[-1][0] - hull[-2][0]) * (y - hull[-1][1]) <= (x - hull[-1][0]) * (
-            hull[-1][1] - hull[-2][1]
-        ):
-            hull.pop()
-        hull.append((x, y))
-    sides = [(y - before_y, before_x - x) for (before_x, before_y), (x, y) in itertools.pairwise(hull)]
-    limits = [(a, b, a * x + b * y) for (a, b), (x, y) in zip(sides, hull[1:], strict=True)]
-    return [(1, 0, hull[0][0]), *limits, (0, 1, hull[-1][1])]
+__all__ = ["GroupProgram", "group_limits"]
 
 
 def group_limits(problem: WorstGroup, most: Sequence[int]) -> list[tuple[int, int, int, int]] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,13 +18,17 @@ from optsched.instance import Floats, Ints, Ragged
 from optsched.placement import Placement
 from optsched.problems import Latency
 from optsched.problems.assignment import TaskClasses
+from optsched.problems.counted_room import count_limits
 from optsched.problems.latency import LatencyPrices
 from optsched.results import Termination
 from optsched.solvers.blocks import Block, ones_at, stacked
 from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.profiles import Profile
 
-__all__ = ["CompactProgram"]
+__all__ = ["CompactProgram", "room_limits"]
+
+#: From this weight of a remote task on the room of a server is told by limits on numbers of tasks (`counted_room`).
+_LARGE_WEIGHT = 10_000
 
 #: A cut counts as broken from here on.
 _BROKEN = 1e-6
@@ -35,14 +40,28 @@ _GAIN = 1e-4
 _GRID = 10**6
 
 
+def room_limits(size: int, w_loc: int, w_rem: int, room: int) -> list[tuple[int, int, int]]:
+    """Limits on numbers of local and remote tasks in the place of that on the room that they take.
+
+    Each is (a, b, c) for a local + b remote <= c. Of `size` tasks as many fit as keep them all. Where weights are small
+    it is the one limit on the room.
+
+    >>> room_limits(9, 1, 3, 7), room_limits(4, 20_000, 30_000, 70_000)
+    ([(1, 3, 7)], [(1, 0, 3), (1, 1, 3), (1, 2, 4), (0, 1, 2)])
+    """
+    if w_rem < _LARGE_WEIGHT:
+        return [(w_loc, w_rem, room)]
+    return count_limits(size, w_loc, w_rem, room)
+
+
 class CompactProgram:
     """The compact program at a limit, as arrays.
 
     Columns: local tasks of each class on each server with a replica and room, and remote tasks of each class (both
     continuous); remote counts of the servers, and where w_loc is not 1 their local counts (integers); remote tasks
     without room, which there are none of but in the program that looks for the fewest of them. Rows: every task of a
-    class is local or remote; the servers take as many remote tasks as have room; each server keeps its room; the local
-    counts are the sums of the local tasks; and cuts.
+    class is local or remote; the servers take as many remote tasks as have room; each server keeps its room
+    (`room_limits`); the local counts are the sums of the local tasks; and cuts.
 
     With q remote tasks, a server takes at most f(q) = min(k, (room - w_rem q) // w_loc) of any k tasks of its own. From
     the last q at which f is what it is with none, f falls. A cut is the line down to the next q, no steeper than
@@ -82,22 +101,23 @@ class CompactProgram:
         local_tasks = ones_at(self.pair_server, servers)
         local_cuts, remote_cuts = (sp.vstack(parts, format="csr") for parts in list(zip(*self._cuts, strict=True))[:2])
         heights = np.concatenate([height for *_, height in self._cuts])
+        local_room, remote_room, most = self._room
         blocks: dict[tuple[int, int], Block] = {
             (0, 0): ones_at(self.pair_class, classes),
             (0, 1): sp.eye_array(classes, format="csr"),
             (1, 1): np.ones((1, classes)),
             (1, 2): -np.ones((1, servers)),
             (1, 4): -np.ones((1, 1)),
-            (2, 2): each_server * problem.w_rem,
+            (2, 2): remote_room,
             (4, 0): local_cuts,
             (4, 2): remote_cuts,
         }
         if self.counted:
-            blocks |= {(2, 3): each_server * problem.w_loc, (3, 0): local_tasks, (3, 3): -each_server}
+            blocks |= {(2, 3): local_room, (3, 0): local_tasks, (3, 3): -each_server}
         else:
-            blocks[2, 0] = local_tasks * problem.w_loc
+            blocks[2, 0] = (local_room @ local_tasks).tocsr()
         widths = [pairs, classes, servers, counted, 1]
-        no_more, nothing = np.full(servers, -np.inf), np.zeros(counted)
+        no_more, nothing = np.full(len(most), -np.inf), np.zeros(counted)
         most_local = np.full(counted, len(problem.tasks))
         no_room = len(problem.tasks) if homeless else 0
         return LinearProgram(
@@ -106,9 +126,19 @@ class CompactProgram:
             col_upper=np.concatenate([supply[self.pair_class], supply, free // problem.w_rem, most_local, [no_room]]),
             integer=np.repeat([False, False, whole, whole, False], widths),
             row_lower=np.concatenate([supply, [0.0], no_more, nothing, np.full(len(heights), -np.inf)]),
-            row_upper=np.concatenate([supply, [0.0], free, nothing, heights]),
-            matrix=stacked([classes, 1, servers, counted, len(heights)], widths, blocks).tocsc(),
+            row_upper=np.concatenate([supply, [0.0], most, nothing, heights]),
+            matrix=stacked([classes, 1, len(most), counted, len(heights)], widths, blocks).tocsc(),
         )
+
+    @cached_property
+    def _room(self) -> tuple[sp.csr_array, sp.csr_array, Floats]:
+        """The limits on the room of the servers: parts of local and of remote counts, and the most of both together."""
+        problem = self.problem
+        limits = [room_limits(len(problem.tasks), problem.w_loc, problem.w_rem, room) for room in self.room.tolist()]
+        server = np.repeat(np.arange(len(limits)), list(map(len, limits)))
+        local, remote, most = np.array([limit for some in limits for limit in some], dtype=np.float64).reshape(-1, 3).T
+        rows, shape = np.arange(len(server)), (len(server), len(limits))
+        return sp.csr_array((local, (rows, server)), shape), sp.csr_array((remote, (rows, server)), shape), most
 
     def _cut(self, server: Ints, own: Ints) -> tuple[Ints, Floats]:
         """Slope and height of the cut of so many tasks of a server's own: local + slope remote <= height."""

@@ -38,7 +38,7 @@ from optsched.results import Certificate, Limit, Number, Proof, Termination
 from optsched.searches.assignment import TransportNetwork, fill_idle_slots, network_program, solve_network_program
 from optsched.searches.program_tree import settling_tree
 from optsched.solvers.answers import rounded_prices, stronger, whole_bound, whole_numbers
-from optsched.solvers.highs import ArraySolution, LinearProgram, solve_arrays
+from optsched.solvers.highs import MOST_COEFFICIENT, ArraySolution, LinearProgram, solve_arrays
 from optsched.solvers.networks import maximum_b_matching
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
@@ -226,8 +226,15 @@ class ProgramEngine:
             row_upper=np.append(base.row_upper, np.zeros(self._groups)),
         )
 
+    @property
+    def _priceable(self) -> bool:
+        """Whether HiGHS takes costs as coefficients, so that limits on what groups pay have duals."""
+        return int(self._network.cost.max(initial=0)) < MOST_COEFFICIENT
+
     def excluded(self, mean: Number) -> GroupPrices | None:
         """Prices where they prove that the groups must exceed their limits: those of the program of least excess."""
+        if not self._priceable:
+            return None
         program, groups = self._within(mean), self._groups
         above = sp.csc_array((program.matrix.shape[0] - groups, groups))
         found = self._solved(
@@ -250,7 +257,7 @@ class ProgramEngine:
         return best if best is not None and proved(best) > mean else None
 
     def priced(self, mean: Number) -> Priced | None:
-        duals = self._solved(self._within(mean)).row_duals
+        duals = self._solved(self._within(mean)).row_duals if self._priceable else None
         if duals is None:
             return None
 
@@ -262,6 +269,9 @@ class ProgramEngine:
 
     def cheapest(self, mean: Number, start: Placement | None) -> Cheapest:
         program = self._counted(mean)
+        if program.matrix.size and np.abs(program.matrix.data).max() >= MOST_COEFFICIENT:
+            self.raw_status = "costs are too large for HiGHS"
+            return Cheapest(None, None, None, None)
         relaxed = self._solved(program)
         if relaxed.x is not None and (np.abs(relaxed.x - np.rint(relaxed.x)) <= _WHOLE).all():
             return self._told(relaxed)

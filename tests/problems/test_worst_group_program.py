@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 from fractions import Fraction
 
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from worst_group_instances import posed, problems
 
 from optsched.problems import WorstGroup
-from optsched.problems.worst_group_program import GroupProgram, count_limits, group_limits
+from optsched.problems.worst_group_program import GroupProgram, group_limits
 from optsched.searches.enumeration import best_placement
 from optsched.searches.program_tree import settling_tree
 from optsched.solvers.profiles import Profile
-
-
-@given(st.integers(0, 7), st.integers(0, 6), st.integers(0, 6), st.integers(-2, 45))
-def test_limits_on_counts(size: int, near: int, more: int, most: int) -> None:
-    """Tests that pairs of counts keep the limits on them just where they keep the one on what they cost."""
-    limits = count_limits(size, near, near + more, most)
-    for racked, elsewhere in itertools.product(range(size + 1), repeat=2):
-        if racked + elsewhere <= size:
-            kept = all(a * racked + b * elsewhere <= number for a, b, number in limits)
-            assert kept == (near * racked + (near + more) * elsewhere <= most)
 
 
 @given(problems(4))

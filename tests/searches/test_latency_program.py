@@ -10,6 +10,7 @@ from optsched.instances.generate import generate
 from optsched.problems import Latency
 from optsched.problems.latency import LatencyPrices
 from optsched.results import Termination
+from optsched.routes import solve
 from optsched.searches.latency_program import CompactProgram
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile
@@ -76,3 +77,25 @@ def test_rounds_that_gain_nothing_end() -> None:
     compact = CompactProgram(Latency(generate("latency", seed=160, nodes=343, tasks=656, replicas=3)), 5)
     assert len(list(compact.prices(EXACT, 4))) == 4
     assert len(list(compact.prices(EXACT, 4, patience=1))) == 2
+
+
+@pytest.mark.parametrize("weights", [(7 * 10**14 - 3, 2 * 10**15 - 7), (6 * 10**14 + 1, 10**15 + 1), (1, 2 * 10**15)])
+def test_weights_that_highs_would_refuse(weights: tuple[int, int]) -> None:
+    """Tests the program against enumeration with weights that no coefficient may be: it counts tasks in their place."""
+    tried = 0
+    for seed in range(10):
+        posed = generate("latency", seed=seed, nodes=3, tasks=4, replicas=2)
+        problem = Latency(posed, w_loc=weights[0], w_rem=weights[1])
+        front = pareto_front(problem)
+        for makespan, work in front:
+            program = CompactProgram(problem, int(makespan)).program()
+            assert np.abs(program.matrix.data).max() <= len(problem.tasks)
+            found = solve_arrays(program, EXACT).outcome
+            assert found.objective is not None
+            remote = round(found.objective)
+            assert weights[0] * (len(problem.tasks) - remote) + weights[1] * remote == work
+            less = solve_arrays(CompactProgram(problem, int(makespan) - 1).program(), EXACT).outcome
+            assert less.status is Termination.INFEASIBLE or round(less.objective or 0) > remote
+            tried += 1
+        assert solve(problem).objective == front[0]
+    assert tried >= 10

@@ -190,3 +190,27 @@ def test_flows_check_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FlowEngine, "_flow", lambda *given: (*true(*given)[:2], 2))
     with pytest.raises(SolverDisagreement, match="SciPy places 2 of 3 tasks"):
         engine.cheapest(1, None)
+
+
+def test_levels_that_highs_would_refuse() -> None:
+    """Tests levels that no coefficient may have: numbers of tasks take their place, or the cost is left open."""
+    settled, left_open = 0, 0
+    for seed in range(12):
+        for idle_ratio in (1.0, 0.5):
+            drawn = generate(
+                "worst-group", seed=seed, nodes=4, tasks=4, idle_ratio=idle_ratio, replicas=1, groups=2, racks=2
+            )
+            for levels in ((0, 10**15 + 7, 2 * 10**15 + 9), (5, 10**15, 10**15 + 3)):
+                problem = WorstGroup(drawn, levels=levels)
+                found, solution = best_placement(problem), solve(problem)
+                assert found is not None
+                counted = not levels[0] or problem.count == len(problem.tasks)
+                assert solution.objective is not None
+                assert solution.objective >= found[0]
+                assert certify(problem, solution).valid
+                if counted:
+                    assert (solution.optimal, solution.objective) == (True, found[0])
+                settled += solution.optimal
+                left_open += solution.raw_status == "costs are too large for HiGHS"
+    assert settled > 12
+    assert left_open
