@@ -24,18 +24,15 @@ in the file of `--json`, a line each, and not run again. It fails where a check 
 from __future__ import annotations
 
 import argparse
-import json
-import multiprocessing
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
+from in_blocks import add_options, blocks, done_in_blocks, given_options, made_block
 
 from optsched.deadline import deadline
 from optsched.errors import HeuristicFailed, InputError, OutOfTime, UsageError
@@ -264,70 +261,29 @@ def _areas(run: Simulation) -> Counter[Any]:
 
 def block(seed: int, begin: int, end: int) -> dict[str, Any]:
     """What came of runs `begin` to `end` - 1 of a seed."""
-    counts: Counter[str] = Counter()
-    failed = []
-    began = time.process_time()
-    for number in range(begin, end):
-        run = drawn(seed, number)
-        counts[f"policy {run.policy}"] += 1
-        counts[f"service {run.options['service']}"] += 1
-        try:
-            with deadline(LONGEST):
-                done = run.done()
-                wrong = broken(run, done, number % AGAIN == 1)
-        except (HeuristicFailed, InputError, OutOfTime) as error:
-            failed.append([number, f"{type(error).__name__}: {error}"])
-            continue
-        failed += [[number, line] for line in wrong]
-        counts["runs"] += 1
-        counts["tasks"] += done.schedule.placed
-        counts["events"] += len(done.record)
-        counts["offers"] += done.offers
-        counts["enumerated"] += run.tiny
-        if done.unfinished:
-            counts["unfinished"] += 1
-            counts[f"unfinished {run.policy}"] += 1
-    return {
-        "seed": seed,
-        "begin": begin,
-        "end": end,
-        "counts": counts,
-        "failed": failed,
-        "seconds": time.process_time() - began,
-    }
+    return made_block(partial(_of_run, seed), seed, begin, end)
 
 
-def _kept(path: Path | None) -> dict[tuple[int, int, int], dict[str, Any]]:
-    """Blocks that are done already."""
-    lines = path.read_text().splitlines() if path is not None and path.exists() else []
-    found = [json.loads(line) for line in lines]
-    return {(entry["seed"], entry["begin"], entry["end"]): entry for entry in found}
-
-
-def blocks(seed: int, runs: int, processes: int, path: Path | None) -> Iterator[dict[str, Any]]:
-    """All blocks, those that are kept first."""
-    kept = _kept(path)
-    todo = []
-    for begin in range(0, runs, BLOCK):
-        key = (seed, begin, min(begin + BLOCK, runs))
-        if key in kept:
-            yield kept[key]
-        else:
-            todo.append(key)
-    if processes == 1:
-        for key in todo:
-            yield _keep(block(*key), path)
-        return
-    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
-        for found in as_completed([pool.submit(block, *key) for key in todo]):
-            yield _keep(found.result(), path)
-
-
-def _keep(found: dict[str, Any], path: Path | None) -> dict[str, Any]:
-    if path is not None:
-        with path.open("a") as file:
-            file.write(json.dumps(found) + "\n")
-    return found
+def _of_run(seed: int, number: int, counts: Counter[str]) -> list[str]:
+    """What is wrong with a run, a line each; it is counted."""
+    run = drawn(seed, number)
+    counts[f"policy {run.policy}"] += 1
+    counts[f"service {run.options['service']}"] += 1
+    try:
+        with deadline(LONGEST):
+            done = run.done()
+            wrong = broken(run, done, number % AGAIN == 1)
+    except (HeuristicFailed, InputError, OutOfTime) as error:
+        return [f"{type(error).__name__}: {error}"]
+    counts["runs"] += 1
+    counts["tasks"] += done.schedule.placed
+    counts["events"] += len(done.record)
+    counts["offers"] += done.offers
+    counts["enumerated"] += run.tiny
+    if done.unfinished:
+        counts["unfinished"] += 1
+        counts[f"unfinished {run.policy}"] += 1
+    return wrong
 
 
 def _table(counts: Counter[str], seconds: float) -> str:
@@ -360,30 +316,16 @@ def _told(seed: int, number: int) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run them; 1 where a check fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=100_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="keep what is done, and go on where it ended")
-    parser.add_argument("--only", type=int, metavar="NUMBER", help="tell of one run")
-    given = parser.parse_args(arguments)
-    for name, least in (("runs", 1), ("seed", 0), ("processes", 1), ("only", 0)):
-        if (number := getattr(given, name)) is not None and number < least:
-            parser.error(f"--{name} {number}: give {least} or more")
+    add_options(parser, "runs", 100_000)
+    given = given_options(parser, arguments, {"runs": 1})
     if given.only is not None:
         return int(_told(given.seed, given.only) > 0)
-    counts: Counter[str] = Counter()
-    failed: list[list[Any]] = []
-    seconds = 0.0
-    for found in blocks(given.seed, given.runs, given.processes, given.json):
-        counts.update(found["counts"])
-        failed += found["failed"]
-        seconds += found["seconds"]
-        told = f"{counts['runs']:,} of {given.runs:,} runs, {len(failed)} lines wrong"
-        print(told, file=sys.stderr, flush=True)
-    print(_table(counts, seconds))
-    for number, line in failed:
+    found = blocks(block, given.seed, given.runs, given.processes, given.json, BLOCK)
+    done = done_in_blocks(found, given.runs, "runs", "runs")
+    print(_table(done.counts, done.seconds))
+    for number, line in done.failed:
         print(f"run {number}: {line}")
-    return int(bool(failed))
+    return int(bool(done.failed))
 
 
 if __name__ == "__main__":
