@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from large_engines import THRESHOLDS, force
 from oracles.documents import drawn
 
 import optsched
@@ -33,17 +34,6 @@ MOST = 1500
 
 #: No more documents are drawn for a kind of instances that is hard to meet.
 MOST_DRAWN = 500
-
-#: From which size on an engine compiles its loops, by module: what asks `compiles` of anything.
-THRESHOLDS = {
-    "optsched.heuristics.flow_based": ("_MANY",),
-    "optsched.routes.min_cost_flow": ("_SCALED",),
-    "optsched.searches.capacity_tree": ("_COMPILED_FROM",),
-    "optsched.searches.tabled_assignment": ("_FEW_ENTRIES", "_FEW_PAIRS"),
-    "optsched.solvers.growing_matching": ("COMPILED_PAIRS",),
-    "optsched.solvers.networks": ("FEW_ARCS",),
-}
-
 
 #: What makes a document degenerate: values of fields, wherever these stand.
 DEGENERATE: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
@@ -136,10 +126,7 @@ def test_engines_for_large_inputs_on_small_ones(by_oracles: Record, monkeypatch:
 
     Where numba is installed their loops are compiled; else the same loops run as plain Python.
     """
-    for module, names in THRESHOLDS.items():
-        monkeypatch.setattr(f"{module}.compiles", lambda: True)
-        for name in names:
-            monkeypatch.setattr(f"{module}.{name}", -1)
+    force(monkeypatch)
     tried = 0
     for kind in DEGENERATE:
         found = [*instances(by_oracles.name, 1), *instances(by_oracles.name, 6, kind)]  # the first: to decide anything

@@ -1,0 +1,88 @@
+"""The engines for large inputs, forced onto small ones: with loops that numba compiles, or the same loops as Python."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import pytest
+from plain_kernels import plain
+
+from optsched.solvers import growing_matching
+from optsched.solvers.compiled import compiled
+
+__all__ = ["KERNELS", "THRESHOLDS", "Used", "force", "large_engines"]
+
+#: From which size on an engine compiles its loops, by module: what asks `compiles` of anything.
+THRESHOLDS = {
+    "optsched.heuristics.flow_based": ("_MANY",),
+    "optsched.routes.min_cost_flow": ("_SCALED",),
+    "optsched.searches.capacity_tree": ("_COMPILED_FROM",),
+    "optsched.searches.tabled_assignment": ("_FEW_ENTRIES", "_FEW_PAIRS"),
+    "optsched.solvers.growing_matching": ("COMPILED_PAIRS",),
+    "optsched.solvers.networks": ("FEW_ARCS",),
+}
+
+#: Modules of loops that engines import once they take them.
+KERNELS = (
+    "optsched.solvers.knapsack_kernels",
+    "optsched.solvers.scaling_kernels",
+    "optsched.solvers.simplex_kernels",
+)
+
+#: The loop of `growing_matching`, compiled once for all.
+_grow = cache(lambda: compiled(growing_matching.grow))
+
+
+class Used:
+    """How often an engine took loops to run."""
+
+    def __init__(self) -> None:
+        self.number = 0
+
+
+class _Counting(ModuleType):
+    """A module of loops that counts how often somebody takes something of it."""
+
+    def __init__(self, module: ModuleType, used: Used) -> None:
+        super().__init__(module.__name__)
+        self.__dict__.update(_module=module, _used=used)
+
+    def __getattr__(self, name: str) -> Any:
+        self.__dict__["_used"].number += not name.startswith("__")
+        return getattr(self.__dict__["_module"], name)
+
+
+def force(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have every engine that is meant for large inputs take small ones too."""
+    for module, names in THRESHOLDS.items():
+        monkeypatch.setattr(f"{module}.compiles", lambda: True)
+        for name in names:
+            monkeypatch.setattr(f"{module}.{name}", -1)
+
+
+@contextmanager
+def large_engines(interpreted: bool) -> Iterator[Used]:
+    """Within this, engines for large inputs take all: compiled where numba is installed, or `interpreted`, as Python.
+
+    Gives how often an engine took loops of the modules of kernels; that of plain Python is counted only.
+    """
+    used = Used()
+    with pytest.MonkeyPatch.context() as patched:
+        force(patched)
+        # Once its loop is compiled, a matching takes it for small inputs too: what is compiled here is not to stay.
+        patched.setattr(growing_matching, "_compiled", cache(_grow))
+        if interpreted:
+            for name in KERNELS:
+                patched.setitem(sys.modules, name, _Counting(plain(patched, name), used))
+
+            def taken() -> Any:
+                used.number += 1
+                return growing_matching.grow
+
+            patched.setattr(growing_matching, "_compiled", taken)
+        yield used
