@@ -996,6 +996,7 @@ IMPLIED: dict[str, set[str]] = {
     "min-cost-flow, build_pulp": {"node: above", "node: below"},
     "makespan, build_pyomo": {"ended_by: below"},
     "makespan, build_pulp": {"ends: below"},
+    "job-times, build_pyomo": {"ended_by: below"},
     "job-times, build_pulp": {"ends: below"},
 }
 
