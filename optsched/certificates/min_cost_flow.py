@@ -26,15 +26,22 @@ __all__ = [
 def min_cost_flow_certificate(problem: MinCostFlow, potentials: Ints) -> Certificate | None:
     """The certificate that potentials make (`MinCostFlow.potential_bound`).
 
-    None where they prove nothing, or one is past 2^53, which no certificate may hold.
+    Only their differences count: where one is past 2^53, which no certificate may hold, the least and the largest are
+    put equally far from 0. None where one is past it even so, or they prove nothing.
     """
-    if any(abs(value) > LARGEST for value in np.asarray(potentials).tolist()):
-        return None
-    claim = problem.potential_bound(potentials)
+    held = np.asarray(potentials)
+    if _past(held):
+        held = held - (int(held.min()) + int(held.max())) // 2
+    claim = None if _past(held) else problem.potential_bound(held)
     if claim is None:
         return None
-    data = {"potentials": ById.nonzero(problem.instance.node_ids, np.asarray(potentials))}
+    data = {"potentials": ById.nonzero(problem.instance.node_ids, held)}
     return Certificate("cost", Proof.DUAL, claim, data)
+
+
+def _past(potentials: Ints) -> bool:
+    """Whether a potential is past 2^53, exactly."""
+    return any(abs(value) > LARGEST for value in potentials.tolist())
 
 
 def min_cost_flow_proof(problem: MinCostFlow, certificate: Certificate, objective: Value | None) -> Number:

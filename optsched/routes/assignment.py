@@ -11,7 +11,14 @@ from optsched.problems.assignment import AssignmentProblem
 from optsched.results import Certificate, Solution
 from optsched.routes.base import MODELS, RouteSize
 from optsched.routes.call import Call, Found, Held, Told
-from optsched.searches.assignment import Prices, fill_idle_slots, is_tiered, prices_of, solve_assignment
+from optsched.searches.assignment import (
+    Prices,
+    cheapest_from,
+    fill_idle_slots,
+    is_tiered,
+    prices_of,
+    solve_assignment,
+)
 from optsched.searches.assignment import sizes as engine_sizes
 from optsched.solvers.profiles import Profile
 
@@ -44,6 +51,9 @@ def by_route(call: Call[AssignmentProblem], profile: Profile) -> Solution:
         if nodes is not None:
             placement = problem.placement(nodes)
             certificate = _proof(call, placement, prices)
+            if certificate is None and call.route not in MODELS:
+                placement = problem.placement(cheapest_from(problem, nodes))
+                certificate = _proof(call, placement, None)
     if certificate is None:
         held, certificate = _fallback(problem)
         placement = placement or held
@@ -59,15 +69,18 @@ def _found(call: Call[AssignmentProblem], profile: Profile) -> tuple[Ints | None
     return None if found.decision is None else call.problem.nodes_of(found.decision), None, found
 
 
-def _proof(call: Call[AssignmentProblem], placement: Placement, prices: Prices | None) -> Certificate:
-    """The dual certificate of an optimal placement: by the engine's prices if they close it, else by shortest paths."""
+def _proof(call: Call[AssignmentProblem], placement: Placement, prices: Prices | None) -> Certificate | None:
+    """The dual certificate of an optimal placement: by the engine's prices if they close it, else by shortest paths.
+
+    None where the placement is not optimal.
+    """
     problem = call.problem
     if prices is not None:
         certificate = assignment_certificate(problem, *prices)
         if (certificate.claim,) == call.worth(placement):
             return certificate
     prices = prices_of(problem, placement)
-    return _fallback(problem)[1] if prices is None else assignment_certificate(problem, *prices)
+    return None if prices is None else assignment_certificate(problem, *prices)
 
 
 def plain(problem: AssignmentProblem) -> Held:

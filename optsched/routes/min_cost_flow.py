@@ -14,7 +14,7 @@ from optsched.problems import MinCostFlow
 from optsched.results import Certificate, Solution, Termination
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, modelled
-from optsched.searches.min_cost_flow import by_arrays, cut_potentials, in_integers, potentials_of
+from optsched.searches.min_cost_flow import by_arrays, cheapest_of, cut_potentials, in_integers, potentials_of
 from optsched.solvers.compiled import compiles
 from optsched.solvers.profiles import Profile
 
@@ -61,6 +61,9 @@ def by_route(call: Call[MinCostFlow], profile: Profile) -> Solution:
         if found.optimal:
             value = problem.evaluate(found.checked(problem).decision)[0]
             if potentials is None or problem.potential_bound(potentials) != value:
+                potentials = potentials_of(problem, found.decision)
+            if potentials is None and call.route not in MODELS:  # HiGHS is a tolerance away, with costs near 2^53
+                found = replace(found, decision=cheapest_of(problem, found.decision))
                 potentials = potentials_of(problem, found.decision)
     if found.outcome.status in _NO_OPTIMUM:
         raw = found.raw_status

@@ -48,6 +48,7 @@ from optsched.solvers.networks import (
     BMatching,
     assign_dense,
     bytes_an_arc,
+    cheapened,
     few_b_matching,
     maximum_b_matching,
     min_cost_flow,
@@ -715,6 +716,17 @@ def cheapest_flow(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: In
     """
     found = solve_network(tail, head, capacity, cost, supply, _EXACT)
     return _unless_stopped(found.flow, found.outcome, who)
+
+
+def cheapest_from(problem: AssignmentProblem, nodes: Ints) -> Ints:
+    """The node of each of `problem.tasks`, or -1, in an optimal placement, from one that is nearly so.
+
+    Solvers in floating point are a tolerance away where costs are near 2^53.
+    """
+    network = TransportNetwork(problem)
+    none = np.zeros_like(network.tail)
+    columns = network.tail, network.head, none, network.capacity, network.cost
+    return network.decode(cheapened(*columns, network.flow_of(nodes), len(network.supply)))
 
 
 def prices_of(problem: AssignmentProblem, placement: Placement) -> Prices | None:

@@ -15,11 +15,11 @@ from optsched.problems.min_cost_flow import MinCostFlow
 from optsched.results import Termination
 from optsched.solvers.answers import whole_numbers, whole_prices
 from optsched.solvers.highs import LinearProgram, solve_arrays
-from optsched.solvers.networks import FlowStatus, min_cost_flow, residual_potentials, simplex_compiled
+from optsched.solvers.networks import FlowStatus, cheapened, min_cost_flow, residual_potentials, simplex_compiled
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
-__all__ = ["by_arrays", "cut_potentials", "feasible_flow", "in_integers", "potentials_of", "whole_flow"]
+__all__ = ["by_arrays", "cheapest_of", "cut_potentials", "feasible_flow", "in_integers", "potentials_of", "whole_flow"]
 
 
 #: Networks with more arcs take the network simplex of networkx seconds.
@@ -90,6 +90,12 @@ def potentials_of(problem: MinCostFlow, flow: NetworkFlow) -> Ints | None:
     """Potentials that prove a flow to be of least cost; None where it is not."""
     network = problem.instance
     return residual_potentials(*_columns(network), flow.units, len(network))
+
+
+def cheapest_of(problem: MinCostFlow, flow: NetworkFlow) -> NetworkFlow:
+    """A flow of least cost from one that is nearly so; of a problem without a negative cycle that has no limit."""
+    network = problem.instance
+    return NetworkFlow(cheapened(*_columns(network), flow.units, len(network)))
 
 
 def cut_potentials(problem: MinCostFlow, profile: Profile) -> Ints | None:

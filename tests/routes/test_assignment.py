@@ -9,9 +9,12 @@ from stopping import interrupted
 from optsched.certificates import certify
 from optsched.errors import UsageError
 from optsched.instances.generate import generate
-from optsched.problems import FairLsap, Lsap
+from optsched.problems import FairLsap, Lsap, problem
+from optsched.registry import record
 from optsched.results import Limit, Termination
 from optsched.routes import solve
+from optsched.searches.assignment import AssignmentSolution
+from optsched.testing.cases import every_decision
 
 
 def test_matching_is_taken_only_where_counting_local_tasks_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,6 +77,28 @@ def test_interrupt_of_a_proof_keeps_the_placement(monkeypatch: pytest.MonkeyPatc
     solution = solve(posed)
     assert solution.objective == (0,)
     assert certify(posed, solution).valid
+
+
+@pytest.mark.parametrize("family", ["lsap", "fair-lsap", "flow", "transmission"])
+def test_placement_a_tolerance_away_is_made_cheapest(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that an engine's placement that is not the cheapest becomes one, with prices, by its network."""
+    name = "transmission-maps" if family == "transmission" else family
+    parameters = {"levels": (0, 1, 2)} if name == "lsap" else {}
+    worse = 0
+    for seed in range(8):
+        posed = problem(name, generate(family, seed=seed, **record(name).sizes), **parameters)
+        best = solve(posed)
+        dearest = max(
+            (placement for placement in every_decision(posed) if not posed.violations(placement)), key=posed.evaluate
+        )
+        worse += posed.evaluate(dearest) != best.objective
+        with monkeypatch.context() as patched:
+            held = AssignmentSolution(posed.nodes_of(dearest), "optimal")
+            patched.setattr("optsched.routes.assignment.solve_assignment", lambda *_, held=held: held)
+            solution = solve(posed)
+        assert (solution.termination, solution.objective) == (Termination.OPTIMAL, best.objective)
+        assert certify(posed, solution).proved
+    assert worse > 3
 
 
 @pytest.mark.parametrize("route", ["arrays", "pyomo", "pulp"])

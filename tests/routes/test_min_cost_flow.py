@@ -147,6 +147,16 @@ def test_start_must_be_a_flow() -> None:
         solve(SMALL, start=NetworkFlow([0, 0, 0, 1]))
 
 
+def test_flow_a_tolerance_away_is_made_cheapest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that what HiGHS calls the optimum, and is none, becomes one; of a model it stays a difference."""
+    best = solve(SMALL)
+    called = SolverOutcome(Termination.OPTIMAL, None, None, None, "Optimal", 0.0, None)
+    monkeypatch.setattr("optsched.routes.min_cost_flow.by_arrays", lambda *_: (called, NetworkFlow([0, 3, 0, 1]), None))
+    solution = solve(SMALL)
+    assert (solution.termination, solution.objective) == (Termination.OPTIMAL, best.objective)
+    assert certify(SMALL, solution).proved
+
+
 @pytest.mark.parametrize("held", [None, NetworkFlow([0, 3, 0, 1])])
 def test_limit(monkeypatch: pytest.MonkeyPatch, held: NetworkFlow | None) -> None:
     """Tests that at a limit what is held comes with the bound of zero potentials, and none where they prove nothing."""

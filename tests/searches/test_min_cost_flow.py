@@ -20,6 +20,7 @@ def test_flow_that_is_not_optimal_has_no_potentials() -> None:
     """Tests that a flow above the least cost gets no potentials."""
     assert min_cost_flow.potentials_of(SMALL, NetworkFlow([0, 3, 4, 1])) is None
     assert min_cost_flow.potentials_of(SMALL, NetworkFlow([1, 2, 4, 1])) is not None
+    assert min_cost_flow.cheapest_of(SMALL, NetworkFlow([0, 3, 4, 1])) == NetworkFlow([1, 2, 4, 1])
 
 
 def test_wrong_solvers_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ from optsched.solvers.networks import (
     UNBOUNDED,
     FlowStatus,
     assign_dense,
+    cheapened,
     few_b_matching,
     maximum_b_matching,
     min_cost_flow,
@@ -251,6 +252,28 @@ def test_min_cost_flow(case: tuple[Arcs, list[int]]) -> None:
     assert np.all((reduced <= 0) | (flow == lower))
     dual = (reduced * np.where(reduced > 0, lower, capacity)).sum() - (potential * supply).sum()
     assert (cost * flow).sum() == dual == least
+
+
+@given(
+    case=flow_networks(), other=st.lists(st.integers(-4, 4), min_size=6, max_size=6), scale=st.sampled_from([1, 2**50])
+)
+def test_cheapened_flows(case: tuple[Arcs, list[int]], other: list[int], scale: int) -> None:
+    """Tests that from the cheapest flow of other costs comes one of least cost, exactly where costs are near 2^53."""
+    arcs, supply = case
+    tail, head, lower, capacity, cost = (ints(column) for column in np.reshape(arcs, (-1, 5)).T)
+    found = min_cost_flow(tail, head, lower, capacity, ints(other[: len(arcs)]), ints(supply)).flow
+    if found is None:
+        return
+    before, large = found.copy(), cost * scale + ints(other[: len(arcs)]) * (scale > 1)
+    flow = cheapened(tail, head, lower, capacity, large, found, len(supply))
+    assert found.tolist() == before.tolist()
+    assert np.all((lower <= flow) & (flow <= capacity))
+    balance = np.zeros(len(supply), dtype=np.int64)
+    np.add.at(balance, tail, flow)
+    np.subtract.at(balance, head, flow)
+    assert balance.tolist() == supply
+    least = brute_force([(*arc[:4], price) for arc, price in zip(arcs, large.tolist(), strict=True)], supply)
+    assert int((large * flow).sum()) == least
 
 
 def test_min_cost_flow_without_capacity() -> None:
