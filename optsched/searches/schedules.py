@@ -57,6 +57,9 @@ _SHARE, _STARTS = Fraction(1, 4), 8_000_000
 #: Of more tasks no program over nodes is posed; a tree is to find schedules first, by so many starts.
 _SMALL, _DIVES = 500, 1_500_000
 
+#: Of so few tasks a tree first reaches for the best schedule at once, by so many starts: often one program proves it.
+_FEW, _AT_ONCE = 8, 2_000
+
 #: For so many ends of jobs schedules are looked for; programs over nodes have so many variables at most.
 _ENDS, _VARIABLES = 25, 8_000
 
@@ -317,6 +320,8 @@ class ScheduleSearch:
         starts, closed = _STARTS, True
         if len(problem.tasks) > _SMALL:
             starts -= self._grown(prices, self.value, realising, _DIVES)[1]
+        elif len(problem.tasks) <= _FEW:
+            self._grown(prices, self.value, realising, _AT_ONCE)
         while closed and not self.closed and starts > 0:
             limit = self.proof.claim + (self.value - self.proof.claim) * _SHARE
             closed, used = self._grown(prices, limit, realising, starts)

@@ -510,7 +510,7 @@ def test_frontier_where_nothing_is_feasible(tmp_path: Path) -> None:
 
 def test_proof_that_nothing_is_feasible(tmp_path: Path) -> None:
     """Tests that a frontier and a solution say what proves that nothing is feasible."""
-    full = posed([[0]], reduces=2, nodes=[0, 1, 2], reduce_slots=[3, 3, 0], jobs=3, capacity="slots")
+    full = posed([[0]], reduces=2, reduce_slots=[3, 3], jobs=3, capacity="slots")
     file, points = str(tmp_path / "full.json"), str(tmp_path / "points.json")
     optsched.save(replace(full.instance, parameters={"traffic": dict(full.parameters)}), file)
     result = run("frontier", file, "--problem", "traffic", "--output", points)
