@@ -280,7 +280,7 @@ _HELD: dict[tuple[str, int, int], Case] = {}
 
 
 def forget() -> None:
-    """Forget the cases that are held, for who changes a definition under the suite's feet."""
+    """Forget the cases, and what was found of them, for who changes a definition under the suite's feet."""
     _HELD.clear()
 
 

@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from optsched import registry
 from optsched.certificates import Enumerated, certify
@@ -18,6 +19,7 @@ from optsched.problems import AnyProblem, Problem
 from optsched.problems.schedules import ScheduleProblem
 from optsched.registry import Record
 from optsched.results import Sense, Solution, Termination, Value
+from optsched.routes import solve
 from optsched.testing.cases import SEEDS, Case, NoGenerator
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "places",
     "placing",
     "right",
+    "solved",
     "times",
     "with_usual",
 ]
@@ -136,6 +139,18 @@ def placing(case: Case) -> Problem:
 def listed(value: Sequence[object] | None) -> str:
     """A value as messages tell it."""
     return "nothing" if value is None else ", ".join(map(str, value))
+
+
+#: What `solved` found, while its case is held.
+_SOLVED: WeakKeyDictionary[Case, dict[str | None, Solution]] = WeakKeyDictionary()
+
+
+def solved(case: Case, route: str | None = None) -> Solution:
+    """What a route finds of a case, or the usual one; found once, since several checks are about the same solution."""
+    found = _SOLVED.setdefault(case, {})
+    if route not in found:
+        found[route] = solve(case.problem, route=route)
+    return found[route]
 
 
 def with_usual(seeds: Sequence[int]) -> list[int]:

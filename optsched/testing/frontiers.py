@@ -24,7 +24,7 @@ from optsched.routes import frontier, routes_of, solve
 from optsched.solvers.profiles import load_profile
 from optsched.testing.cases import Case, cases, columns
 from optsched.testing.changes import short_of_room
-from optsched.testing.contract import check, expect, listed, placing, right, with_usual
+from optsched.testing.contract import check, expect, listed, placing, right, solved, with_usual
 from optsched.testing.tampering import tampered
 
 __all__: list[str] = []
@@ -173,7 +173,7 @@ def check_beside(record: Record, seeds: Sequence[int]) -> None:
             truth = tuple(_beyond(case, value, place) for place in (1, 0))
             told = beside.gaps(value)
             expect(told == truth, case.name, f"beside {listed(value)} it says {listed(told)}, the truth is {truth}")
-        report = gap_of(problem, run(problem, _optimum), 1, Reference(problem, solution=solve(problem)))
+        report = gap_of(problem, run(problem, _optimum), 1, Reference(problem, solution=solved(case)))
         missing = set(made.fields) - set(report.record())
         expect(not missing, case.name, f"records lack {', '.join(sorted(missing))}")
         header = record_fields([problem], policies=False, waves=False)

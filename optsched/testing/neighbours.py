@@ -16,7 +16,7 @@ from optsched.results import Limit, Termination
 from optsched.routes import frontier, has_frontier, routes_of, solve
 from optsched.testing.cases import Case, cases, size_of
 from optsched.testing.changes import emptied, limitless, permuted, scaled, short_of_room, starved, tightened
-from optsched.testing.contract import check, expect, listed, right
+from optsched.testing.contract import check, expect, listed, right, solved
 from optsched.testing.programs import is_modelled, programs, right_program
 
 __all__: list[str] = []
@@ -146,7 +146,7 @@ def check_unlimited(record: Record, seeds: Sequence[int]) -> None:
             verdict = certify(problem, solution)
             expect(verdict.proved, f"{where}, route {route}", f"not shown: {'; '.join(verdict.unproved)}")
         nothing = (None,) * len(case.problem.components)
-        held = replace(solve(case.problem), bound=nothing, certificates=())
+        held = replace(solved(case), bound=nothing, certificates=())
         false = replace(held, termination=Termination.ERROR, raw_status="unbounded")
         expect(not certify(case.problem, false).valid, case.name, "accepts that there is no limit, and there is")
 

@@ -13,9 +13,9 @@ from optsched.errors import CertificateInvalid
 from optsched.problems import AnyProblem
 from optsched.registry import Record, imported
 from optsched.results import Certificate, Proof, Sense, Solution
-from optsched.routes import routes_of, solve
+from optsched.routes import routes_of
 from optsched.testing.cases import Case, cases
-from optsched.testing.contract import ContractBroken, check, expect, is_beyond, listed, with_usual
+from optsched.testing.contract import ContractBroken, check, expect, is_beyond, listed, solved, with_usual
 from optsched.testing.tampering import tampered
 
 __all__: list[str] = []
@@ -29,7 +29,7 @@ def check_certificates(record: Record, seeds: Sequence[int]) -> None:
             continue
         seen = set()
         for route in routes_of(case.problem):
-            solution = solve(case.problem, route=route)
+            solution = solved(case, route)
             for given in solution.certificates:
                 told = f"gives a proof of kind {given.kind}, for which the record names no prover"
                 expect(
@@ -56,8 +56,8 @@ def _proofs_are_given(record: Record, seeds: Sequence[int]) -> None:
     if record.routes is None:  # nothing but enumeration, which is no proof that can be checked
         return
     kind = record.problem_class.proof
-    held = [case.problem for case in cases(record, with_usual(seeds))]
-    usual = [(entry.component, entry.kind) for problem in held for entry in solve(problem).certificates]
+    held = cases(record, with_usual(seeds))
+    usual = [(entry.component, entry.kind) for case in held for entry in solved(case).certificates]
     for component in record.problem_class.components:
         told = f"the usual route gives no certificate of {component.name} of kind {kind} anywhere"
         expect((component.name, kind) in usual, record.problem, told)
@@ -65,12 +65,12 @@ def _proofs_are_given(record: Record, seeds: Sequence[int]) -> None:
     for key in set(record.provers) - seen:
         given = (
             str(entry.kind)
-            for problem in held
-            for route in routes_of(problem)
-            for entry in solve(problem, route=route).certificates
+            for case in held
+            for route in routes_of(case.problem)
+            for entry in solved(case, route).certificates
         )
         expect(
-            key in given or key in _of_vectors(record, held),
+            key in given or key in _of_vectors(record, [case.problem for case in held]),
             record.problem,
             f"no route gives a certificate for the prover of kind {key}",
         )

@@ -18,7 +18,7 @@ from optsched.results import Decision
 from optsched.routes import solve
 from optsched.testing.cases import Case, cases
 from optsched.testing.changes import narrowed
-from optsched.testing.contract import ContractBroken, check, expect, listed, places, placing, times
+from optsched.testing.contract import ContractBroken, check, expect, listed, places, placing, solved, times
 
 __all__: list[str] = []
 
@@ -86,7 +86,7 @@ def check_heuristics(record: Record, seeds: Sequence[int]) -> None:
         expect(bool(served) or not times(record), case.name, "no policy runs over time: name a runner")
         if case.best is None:
             continue
-        reference = Reference(problem, solution=solve(problem))
+        reference = Reference(problem, solution=solved(case))
         for entry in served:
             try:
                 report = gap_of(problem, run(problem, entry, seed=1), 1, reference)
@@ -133,7 +133,7 @@ def check_locality(record: Record, seeds: Sequence[int]) -> None:
     """The record of a gap counts tasks on a node with their data, in a rack with it, and remote, of each kind."""
     for case in cases(record, seeds):
         problem: Any = case.problem
-        report = gap_of(problem, run(problem, _optimal), 1, Reference(problem, solution=solve(problem)))
+        report = gap_of(problem, run(problem, _optimal), 1, Reference(problem, solution=solved(case)))
         told, truth = report.record()["locality"], _local(case, report.placement)
         expect(told == truth, case.name, f"the record counts {told}, the truth is {truth}")
 

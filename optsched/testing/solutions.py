@@ -14,7 +14,7 @@ from optsched.problems import problem as posed_by_name
 from optsched.registry import Record
 from optsched.routes import bounds, routes_of, solve
 from optsched.testing.cases import cases, columns
-from optsched.testing.contract import check, expect, is_beyond, listed, right
+from optsched.testing.contract import check, expect, is_beyond, listed, right, solved
 
 __all__: list[str] = []
 
@@ -24,7 +24,7 @@ def check_routes(record: Record, seeds: Sequence[int]) -> None:
     """Every route finds the optimum, with a bound that closes, a decision that is worth it and a certificate."""
     for case in cases(record, seeds):
         for route in routes_of(case.problem):
-            right(case.problem, solve(case.problem, route=route), case.best, f"{case.name}, route {route}")
+            right(case.problem, solved(case, route), case.best, f"{case.name}, route {route}")
 
 
 @check()
@@ -46,7 +46,7 @@ def check_bounds(record: Record, seeds: Sequence[int]) -> None:
 def check_solution_file(record: Record, seeds: Sequence[int]) -> None:
     """A solution in a file comes back as it was, and is judged the same."""
     for case in cases(record, seeds):
-        again = solution = solve(case.problem)
+        again = solution = solved(case)
         with tempfile.TemporaryDirectory() as folder:
             for path in (Path(folder, "solution.npz"), Path(folder, "solution.json")):
                 write_solution(again, case.problem.instance, path)

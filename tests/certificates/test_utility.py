@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -179,6 +180,7 @@ TREE = Utility(generate("utility", nodes=3, types=3, jobs=2, maps=4, reduces=2, 
 LEXIMIN = optsched.problem("utility", "generated/utility-n10-seed0")
 
 
+@cache
 def tree_certificates() -> list[tuple[Utility, Certificate, Any]]:
     """Certificates that are trees, with what they take as given: of the utilisation, of the second lowest utility."""
     solution, vector = solve(TREE), leximin(LEXIMIN)
@@ -186,8 +188,6 @@ def tree_certificates() -> list[tuple[Utility, Certificate, Any]]:
     assert second is not None
     return [(TREE, solution.certificates[1], solution.objective), (LEXIMIN, second, vector.utilities[:1])]
 
-
-TREES = tree_certificates()
 
 #: Fixed reduces that grow: its lowest utility, and the second lowest, by choices of counts and cuts.
 GROWING = Utility(generate("utility", seed=0), phase="by-maps", reduces="fixed")
@@ -197,6 +197,7 @@ GROWING = Utility(generate("utility", seed=0), phase="by-maps", reduces="fixed")
 GAP = Utility(generate("utility", seed=6, nodes=4, types=1, jobs=3, maps=8), phase="by-maps", reduces="fixed")
 
 
+@cache
 def choice_certificates() -> list[tuple[Utility, Certificate, Any]]:
     """Certificates that are trees over choices of counts, with what they take as given."""
     vector = leximin(GROWING)
@@ -213,12 +214,9 @@ def choice_certificates() -> list[tuple[Utility, Certificate, Any]]:
     ]
 
 
-CHOICES = choice_certificates()
-
-
 def test_trees_prove_the_optimum() -> None:
     """Tests that the trees prove what is claimed, that it is the truth, and that the lowest utility has trees too."""
-    for problem, certificate, given_values in (*TREES, *CHOICES):
+    for problem, certificate, given_values in (*tree_certificates(), *choice_certificates()):
         assert certificate.kind is Proof.COMBINATORIAL
         assert proved_bound(problem, certificate, given_values) == certificate.claim
     solution = solve(TREE)
@@ -232,11 +230,11 @@ def test_trees_prove_the_optimum() -> None:
 
 def test_trees_do_not_prove_more() -> None:
     """Tests that a claim beyond the truth is refused, or proves the truth, also where less is given."""
-    for problem, certificate, given_values in (*TREES, *CHOICES):
+    for problem, certificate, given_values in (*tree_certificates(), *choice_certificates()):
         for more in (1, 100):
             beyond = replace(certificate, claim=certificate.claim - Fraction(more, GRID))
             assert proved_or(problem, beyond, given_values, certificate.claim) >= certificate.claim
-    problem, certificate, given_values = TREES[1]
+    problem, certificate, given_values = tree_certificates()[1]
     data = {**certificate.data, "threshold": certificate.data["threshold"] - 1}
     lower = replace(certificate, data=data)
     assert proved_or(problem, lower, given_values, certificate.claim) >= certificate.claim
@@ -272,19 +270,19 @@ def proved_or(problem: Utility, certificate: Certificate, given_values: Any, oth
 )
 def test_what_is_no_tree(which: int, change: dict[str, Any], told: str) -> None:
     """Tests that data that is no tree over the columns is refused, and says what is wrong."""
-    problem, certificate, given_values = TREES[which]
+    problem, certificate, given_values = tree_certificates()[which]
     with pytest.raises(CertificateInvalid, match=re.escape(told)):
         proved_bound(problem, replace(certificate, data={**certificate.data, **change}), given_values)
 
 
 def test_trees_of_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a tree is of the entry that comes next, of one kind of demands, and of not too many columns."""
-    problem, certificate, given_values = TREES[1]
+    problem, certificate, given_values = tree_certificates()[1]
     for wrong in ((), (*given_values, 1), (1,) * 9):
         with pytest.raises(CertificateInvalid, match="a proof of lowest-utility-2 does not go with that"):
             proved_bound(problem, certificate, wrong)
     with pytest.raises(CertificateInvalid, match="needs a lowest utility that is given"):
-        proved_bound(TREES[0][0], TREES[0][1], None)
+        proved_bound(tree_certificates()[0][0], tree_certificates()[0][1], None)
     job = {"maps": 2, "map": {"cpu": 1}, "reduces": 1, "reduce": {"cpu": 4}, "shuffle": {"cpu": 1}}
     coupled = posed({"cpu": [9]}, [job], phase="by-maps")
     with pytest.raises(CertificateInvalid, match="there are no trees over patterns where what a"):
@@ -296,7 +294,7 @@ def test_trees_of_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_cuts_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that cuts are lists of prices of pending jobs, and not too many; without them the tree proves nothing."""
-    problem, certificate, given_values = CHOICES[0]
+    problem, certificate, given_values = choice_certificates()[0]
     free: dict[str, Any] = {"map_prices": {}, "reduce_prices": {}}
     for cuts, told in (
         (3, "cuts: must be a list"),
@@ -316,7 +314,7 @@ def test_cuts_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_cuts_of_a_use_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that cuts of a utilisation have a scale of 0 or more, and leave choices that can be gone through."""
-    problem, certificate, given_values = CHOICES[2]
+    problem, certificate, given_values = choice_certificates()[2]
     (first, *rest) = certificate.data["cuts"]
     with pytest.raises(CertificateInvalid, match="scale: must be 0 or more, not -1"):
         proved_bound(problem, replace(certificate, data={"cuts": [{**first, "scale": -1}, *rest]}), given_values)
@@ -332,7 +330,7 @@ def test_cuts_of_a_use_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_tampered_trees(seed: int) -> None:
     """Tests that whatever is changed in a tree, it is refused or proves no more than the truth."""
-    for problem, certificate, given_values in (*TREES, *CHOICES):
+    for problem, certificate, given_values in (*tree_certificates(), *choice_certificates()):
         for data in tampered(certificate.data, np.random.default_rng(seed), 3):
             for claim in (certificate.claim, certificate.claim - Fraction(1, GRID)):
                 changed = replace(certificate, data=data, claim=claim)

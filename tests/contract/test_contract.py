@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -11,9 +12,10 @@ from contract_page import shows, table
 from optsched import registry
 from optsched.errors import TooLarge
 from optsched.registry import Record, records
-from optsched.testing import CHECKS, SEEDS, ContractBroken, NoGenerator, check_problem
+from optsched.routes import routes_of, solve
+from optsched.testing import CHECKS, SEEDS, ContractBroken, NoGenerator, check_problem, contract, forget
 from optsched.testing.__main__ import report
-from optsched.testing.cases import MOST_DECISIONS
+from optsched.testing.cases import MOST_DECISIONS, cases
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
 
@@ -37,6 +39,26 @@ def test_contract_at_length(name: str) -> None:
     """Tests that a problem keeps the whole contract on instances that the quick test does not see."""
     check_problem(name)
     check_problem(name, seeds=[4])
+
+
+def test_a_case_is_solved_once_by_each_route(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that checks share what a route finds of a case, and that nothing of it is left once cases are forgotten."""
+    asked = []
+
+    def counted(problem: Any, route: str | None = None) -> Any:
+        asked.append((id(problem), route))
+        return solve(problem, route=route)
+
+    monkeypatch.setattr(contract, "solve", counted)
+    record = records()["transmission-maps"]
+    forget()
+    for again in (1, 2):
+        for check in ("routes", "certificates", "solution-file", "heuristics"):
+            CHECKS[check].function(record, SEEDS)
+        assert None in {route for _, route in asked}
+        assert set(routes_of(cases(record)[0].problem)) <= {route for _, route in asked}
+        assert len(asked) == again * len(set(asked[: len(asked) // again]))
+        forget()
 
 
 def test_page_shows_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
