@@ -33,7 +33,7 @@ def test_every_route_finds_the_optimum(name: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", ["makespan", "job-times"])
-@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 6), marks=pytest.mark.thorough)], ids=str)
+@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 3), marks=pytest.mark.thorough)], ids=str)
 def test_every_route_finds_the_optimum_over_distances(name: str, form: str, seeds: range) -> None:
     """Tests the same where tasks fetch what they read, of all routes, over each kind of distances, by either rule."""
     for seed in seeds:
