@@ -208,12 +208,17 @@ def _run(highs: Any) -> None:
 
 
 def _misvalued(highs: Any) -> bool:
-    """Whether HiGHS holds a solution that is not worth the objective that it claims."""
-    info = highs.getInfo()
+    """Whether HiGHS holds a solution that is not worth the objective that it claims.
+
+    Values of which there are too few or too many, or that are no numbers, are told where they are read.
+    """
+    info, values = highs.getInfo(), np.asarray(highs.getSolution().col_value)
     if info.primal_solution_status != _FEASIBLE_POINT:
         return False
+    if len(values) != highs.getNumCol() or not np.isfinite(values).all():
+        return False
     try:
-        check_objective(info.objective_function_value, np.asarray(highs.getSolution().col_value), program_of(highs))
+        check_objective(info.objective_function_value, values, program_of(highs))
     except SolverDisagreement:
         return True
     return False
