@@ -20,6 +20,7 @@ from optsched.results import Certificate, Limit, Number, Proof, Solution, Termin
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, proof_of
 from optsched.searches.capacity_climb import CapacityClimb
+from optsched.searches.capacity_neighbourhoods import CapacityNeighbourhoods
 from optsched.searches.capacity_tree import MOST_ENTRIES, CapacityTree
 from optsched.searches.generalized_assignment import (
     Assigned,
@@ -36,12 +37,12 @@ __all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
 #: The default first.
 ROUTES = ("search", "arrays", *MODELS, "brute-force")
 
-#: The tree is searched for so long (see `capacity_tree`), then HiGHS has so many nodes, then the tree goes on.
-_SOON, _NODES = 4 * 10**9, 5_000
+#: The tree is searched for so long, in these parts (see `capacity_tree`). After each of them so many neighbourhoods of
+#: the placement are searched for a better one. Then HiGHS has so many nodes, and then the tree goes on.
+_PARTS, _NEAR, _NODES = (2 * 10**8, 6 * 10**8, 12 * 10**8, 2 * 10**9), 100, 5_000
 
-#: After so little of that search, where one part in so many is open, HiGHS is asked for a better placement: at the root
-#: of its tree it often finds one in seconds that is much nearer to the bound than the first packing.
-_FIRST, _OPEN = 2 * 10**8, 500
+#: Any placement is searched for so long at first, and so long is the tree gone on with where few nodes are allowed.
+_SOON = sum(_PARTS)
 
 #: From so many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
 OVERRUNS = {"search": 20_000, "arrays": 20_000}
@@ -116,12 +117,7 @@ class _Search:
         if nodes is not None:
             self.tree = CapacityClimb(problem, least, nodes)
             self.call.hold(lambda: (self._held, (self._proof(priced),)))
-            self.tree.search(min(_FIRST, _SOON))
-            if _OPEN * (self.tree.limit - self.tree.bound) > abs(self.tree.limit):
-                self.found = _by_arrays(self.call, replace(profile, node_limit=min(1, most)), self._held)
-                if (better := self.found.decision) is not None:
-                    self.tree.hold(problem.nodes_of(better))
-            self.tree.search(_SOON)
+            self._by_turns(self.tree, priced)
         if self._closed:
             return
         self.call.hold(lambda: (self._held, (self._proof(priced),)))
@@ -135,6 +131,20 @@ class _Search:
             self.tree.search(entries)
         if not self._closed and stopped is Limit.NODES and most != profile.node_limit:
             self.found = _by_arrays(self.call, profile, self._held)
+
+    def _by_turns(self, tree: CapacityClimb, priced: Certificate) -> None:
+        """Search the tree, and neighbourhoods of what it holds, by turns, until the tree is closed."""
+        near = None
+        for part in _PARTS:
+            if tree.search(part):
+                return
+            near = near or CapacityNeighbourhoods(self.problem, tree.prices, tree.nodes)
+            near.hold(tree.nodes)
+            try:
+                near.search(_NEAR)
+            finally:
+                tree.hold(near.nodes)
+            self.call.hold(lambda: (self._held, (self._proof(priced),)))
 
     def _packed(self, least: Floats, most_entries: int) -> Ints | None:
         """Nodes of any placement, searched for with so much work; None where none was found."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from optsched.certificates.trees import Tree
 from optsched.instance import Floats, Ints
+from optsched.problems.capacity_knapsacks import NodePrices
 from optsched.problems.generalized_assignment import GeneralizedAssignment
 from optsched.searches.capacity_tree import MOST_ENTRIES, CapacityTree
 
@@ -46,6 +47,11 @@ class CapacityClimb:
         self.bound = self.limit - 2**60
         self.tree: Tree | None = None
         self._step = 0
+
+    @property
+    def prices(self) -> NodePrices:
+        """The best ones of the first case of the last tree so far."""
+        return self._tree.prices
 
     @property
     def closed(self) -> bool:

@@ -108,6 +108,9 @@ class CapacityTree:
         Only what costs less is looked for, in units to be least; by default anything.
     enough
         What is known that every placement costs: the search ends with one that costs no more.
+    within
+        bool, shape (tasks, nodes): only places that are True are looked at; by default all. The tree then proves
+        nothing of the others.
 
     Attributes
     ----------
@@ -129,6 +132,7 @@ class CapacityTree:
         costless: bool = False,
         limit: int | None = None,
         enough: int | None = None,
+        within: Bools | None = None,
     ) -> None:
         self.problem, self.costless = problem, costless
         self._enough = 0 if costless else enough
@@ -153,7 +157,10 @@ class CapacityTree:
         #: Prices of the first case; they were improved before where they were given whole.
         self.prices = prices if isinstance(prices, NodePrices) else self._start(prices)
         self._rounds = _AGAIN if isinstance(prices, NodePrices) else _FIRST
-        self._open: list[tuple[_Case, Box, NodePrices]] = [(self._root, self.knapsacks.box, self.prices)]
+        box = self.knapsacks.box
+        if within is not None:
+            box.upper[~within.ravel()] = 0
+        self._open: list[tuple[_Case, Box, NodePrices]] = [(self._root, box, self.prices)]
 
     @staticmethod
     def _fill(cost: Any, weight: Ints, free: Bools, room: Ints) -> Filled:

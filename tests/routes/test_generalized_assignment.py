@@ -10,17 +10,17 @@ import pytest
 from generalized_assignment_instances import SMALL, posed
 
 from optsched.certificates import certify
-from optsched.errors import SolverDisagreement, UsageError
+from optsched.errors import OutOfTime, SolverDisagreement, UsageError
 from optsched.instance import Cluster, Instance, Pairs, Workload
-from optsched.placement import NetworkFlow, Placement
+from optsched.placement import NetworkFlow
 from optsched.problems import GeneralizedAssignment
 from optsched.results import Limit, Proof, Termination
 from optsched.routes import generalized_assignment, solve
-from optsched.routes.call import Call, Found
 from optsched.routes.generalized_assignment import ROUTES as GENERALIZED_ASSIGNMENT_ROUTES
+from optsched.searches.capacity_neighbourhoods import CapacityNeighbourhoods
 from optsched.searches.enumeration import best_placement
 from optsched.solvers.outcome import SolverOutcome
-from optsched.solvers.profiles import Profile, load_profile
+from optsched.solvers.profiles import load_profile
 
 
 @pytest.mark.parametrize("route", ["arrays", "pyomo", "pulp"])
@@ -171,30 +171,34 @@ def test_bug_capacities_kept_to_a_millionth(size: int) -> None:
     assert refused
 
 
-@pytest.mark.parametrize(("one_in", "limits"), [(500, [1, 5000]), (1, [5000])])
-def test_a_wide_gap_has_highs_look_at_once(monkeypatch: pytest.MonkeyPatch, one_in: int, limits: list[int]) -> None:
-    """Tests that HiGHS looks at one node for a better placement where much is open, and that what it finds is held."""
-    module = "optsched.routes.generalized_assignment"
+def test_neighbourhoods_and_tree_by_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that neighbourhoods begin from what the tree holds, that it takes what they find, and so at a deadline."""
     rng = np.random.default_rng(5)
     weight = rng.integers(5, 25, (20, 4))
     cost = 30 - weight + rng.integers(0, 4, (20, 4))
     problem = posed(cost.tolist(), {"weight": weight.tolist()}, {"weight": (0.8 * weight.sum(axis=0) // 4).tolist()})
-    asked: list[tuple[int | None, object]] = []
+    optimum = solve(problem)
+    assert optimum.optimal
+    best = problem.nodes_of(optimum.decision)
+    monkeypatch.setattr("optsched.searches.capacity_tree.repaired", lambda *_: None)
+    monkeypatch.setattr(f"{generalized_assignment.__name__}._PARTS", (0, 0))
+    turns: list[tuple[int, int]] = []
 
-    def counted(call: Call[GeneralizedAssignment], profile: Profile, start: Placement | None) -> Found:
-        asked.append((profile.node_limit, start))
-        return by_arrays(call, profile, start)
+    class Noted(CapacityNeighbourhoods):
+        """Neighbourhoods that find the optimum at their second turn, and then have no time left."""
 
-    by_arrays = generalized_assignment._by_arrays
-    for name, value in {"_by_arrays": counted, "_SOON": 0, "_FIRST": 0, "_OPEN": one_in}.items():
-        monkeypatch.setattr(f"{module}.{name}", value)
+        def search(self, trees: int) -> None:
+            turns.append((trees, self.limit))
+            if len(turns) == 2:
+                self.hold(best)
+                raise OutOfTime("out of time")
+
+    monkeypatch.setattr(generalized_assignment, "CapacityNeighbourhoods", Noted)
     found = solve(problem)
-    assert found.optimal
-    assert [limit for limit, _ in asked] == limits
-    starts = [problem.evaluate(start)[0] for _, start in asked if isinstance(start, Placement)]
-    assert len(starts) == len(asked)
-    assert starts == sorted(starts, reverse=True)
-    assert len(set(starts)) == len(starts)  # the second begins from what the first found
+    assert found.limit is Limit.TIME
+    assert found.objective == optimum.objective
+    assert [trees for trees, _ in turns] == [generalized_assignment._NEAR] * 2
+    assert turns[0][1] == turns[1][1] > problem.evaluate(optimum.decision)[0]
 
 
 def test_the_tree_proves_what_prices_leave_open(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,6 +212,8 @@ def test_the_tree_proves_what_prices_leave_open(monkeypatch: pytest.MonkeyPatch)
     assert (str(grown.certificate), grown.raw_status) == ("combinatorial", "every case is settled")
     assert certify(problem, grown).proved
     monkeypatch.setattr(f"{module}._SOON", 0)
+    monkeypatch.setattr(f"{module}._PARTS", (0,))
+    monkeypatch.setattr(f"{module}._NEAR", 0)
     with monkeypatch.context() as patch:  # HiGHS finds the optimum, and the tree proves it
         patch.setattr(f"{module}.greedy_packing", lambda problem: None)
         patch.setattr("optsched.searches.capacity_tree.repaired", lambda *_: None)

@@ -135,3 +135,21 @@ def test_placements_of_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
         best = enumerated(problem)
         assert best is not None
         assert search.limit == problem.sign * best[0]
+
+
+def test_within_some_places_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a tree within some places ends at the best placement of these, as if the others were barred."""
+    monkeypatch.setattr(capacity_tree, "repaired", lambda *_: None)  # it looks everywhere
+    found = 0
+    for seed in range(6):
+        problem = drawn(seed, 6, 3)
+        within = np.random.default_rng(seed).random((6, 3)) < 0.7
+        demand, capacity = {"r0": problem.demand[0].tolist()}, {"r0": problem.capacity[0].tolist()}
+        sense = problem.parameters["sense"]
+        best = enumerated(posed(problem.units.tolist(), demand, capacity, within.tolist(), sense=sense))
+        search = CapacityTree(problem, np.zeros(problem.capacity.shape), within=within)
+        assert search.search()
+        value = None if search.nodes is None else problem.evaluate(problem.placement(search.nodes))
+        assert value == best
+        found += best is not None
+    assert 0 < found < 6

@@ -16,6 +16,9 @@ __all__ = ["FAMILIES"]
 #: Type C: uniform costs and demands, both ends included.
 _COSTS, _DEMANDS = (10, 50), (5, 25)
 
+#: Type E: a demand is 1 - 10 log(u), a cost 1000 over it less up to so much.
+_LONG, _PRODUCT, _LESS = 10, 1000, 10
+
 #: Type D: demands, and how far the sum of a pair's cost and demand is from their constant.
 _WIDE_DEMANDS, _SUM, _AWAY = (1, 100), 111, (-10, 10)
 
@@ -32,7 +35,10 @@ def _draw(
 ) -> Drawn:
     """Whole numbers; a node's capacity is `tightness` of what all tasks would take there, over the number of nodes."""
     shape = tasks, nodes
-    if correlated:
+    if correlated == 2:
+        demand = np.rint(1 - _LONG * np.log(1 - rng.random(size=shape)))
+        cost = np.rint(_PRODUCT / demand - _LESS * rng.random(size=shape))
+    elif correlated:
         demand = rng.integers(*_WIDE_DEMANDS, size=shape, endpoint=True)
         cost = _SUM - demand + rng.integers(*_AWAY, size=shape, endpoint=True)
     else:
@@ -48,7 +54,7 @@ def _draw(
         numbered("t", tasks), pairs=Pairs(cost=cost.astype(np.float64), demand=demands, allowed=allowed)
     )
     labels = {
-        "pairs": f"drawn as type {'D' if correlated else 'C'} of OR-Library's files; no cluster has these numbers",
+        "pairs": f"drawn as type {'CDE'[correlated]} of OR-Library's files; no cluster has these numbers",
         "feasible": "not known: scarce capacities may leave no placement",
     }
     return Drawn(cluster, workload, State.initial(cluster, workload), labels)
@@ -58,12 +64,14 @@ FAMILIES = (
     Family(
         "generalized-assignment",
         "OR-Library.",
-        "Costs and demands of each pair drawn as in OR-Library's types C and D, capacities a share of the demand.",
+        "Costs and demands of each pair drawn as in OR-Library's types C to E, capacities a share of the demand.",
         {
             "nodes": Setting(5, "nodes (agents)", 1, 10**4),
             "tasks": Setting(30, "pending tasks (jobs); the files have 15 to 200", 0, 10**5),
             "tightness": Setting(0.8, "capacity of each node, of what an equal part of all tasks would take", 0, 10),
-            "correlated": Setting(0, "1: dear pairs take little (type D, hard); 0: type C", choices=(0, 1)),
+            "correlated": Setting(
+                0, "dear pairs take little in 1 (type D) and 2 (type E), which are hard; 0: type C", choices=(0, 1, 2)
+            ),
             "resources": Setting(1, "resources that a task takes", 1, 100, later=True),
             "barred": share("pairs that are not allowed"),
         },
