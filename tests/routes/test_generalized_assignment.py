@@ -182,6 +182,7 @@ def test_neighbourhoods_and_tree_by_turns(monkeypatch: pytest.MonkeyPatch) -> No
     best = problem.nodes_of(optimum.decision)
     monkeypatch.setattr("optsched.searches.capacity_tree.repaired", lambda *_: None)
     monkeypatch.setattr(f"{generalized_assignment.__name__}._PARTS", (0, 0))
+    monkeypatch.setattr(f"{generalized_assignment.__name__}._FEW", 19)
     turns: list[tuple[int, int]] = []
 
     class Noted(CapacityNeighbourhoods):
@@ -194,6 +195,10 @@ def test_neighbourhoods_and_tree_by_turns(monkeypatch: pytest.MonkeyPatch) -> No
                 raise OutOfTime("out of time")
 
     monkeypatch.setattr(generalized_assignment, "CapacityNeighbourhoods", Noted)
+    with monkeypatch.context() as patch:
+        patch.setattr(f"{generalized_assignment.__name__}._FEW", 20)
+        assert solve(problem).optimal
+        assert not turns
     found = solve(problem)
     assert found.limit is Limit.TIME
     assert found.objective == optimum.objective
