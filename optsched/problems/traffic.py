@@ -7,7 +7,7 @@ datacenters cause to three arrays a job (`Job`, `Bundle`). Models, engines and c
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -87,6 +87,24 @@ class Narrowed(NamedTuple):
     each: npt.NDArray[Any]
 
 
+class SharedMaps(NamedTuple):
+    """The maps of a job with several bundles, which all of them want near.
+
+    Attributes
+    ----------
+    first
+        Place of the first of these bundles; the others follow it.
+    maps
+        Places of the maps; int64.
+    send
+        Units that each map sends to each bundle; int64, shape (bundles of the job, maps of the job).
+    """
+
+    first: int
+    maps: Ints
+    send: Ints
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class PricedBundles:
     """What bundles pay at prices of the slots, and with them the bound that the prices prove.
@@ -102,6 +120,10 @@ class PricedBundles:
         What the maps of other jobs pay at least, less what the slots earn.
     scale, step
         Denominator of the prices; units of traffic are multiples of `step`.
+    base
+        Shape (maps, datacenters), whole: what a map pays for its block and its slot, times `scale`.
+    shared
+        The jobs with maps and several bundles.
     """
 
     paid: npt.NDArray[Any]
@@ -109,22 +131,49 @@ class PricedBundles:
     more: int
     scale: int
     step: int
+    base: npt.NDArray[Any]
+    shared: tuple[SharedMaps, ...]
 
     def bound(self, hosts: Mapping[int, int] = MappingProxyType({})) -> int:
         """Units of traffic at least, with some bundles in given datacenters (see `Traffic.price_bound`)."""
-        return self._units(self._total(self._least(hosts)))
+        return self._units(self._total(self._least(hosts)) + sum(self.joined(hosts).values()))
+
+    def joined(self, hosts: Mapping[int, int]) -> dict[int, Fraction]:
+        """What maps pay beyond their parts, times `scale`; an entry for each job all of whose bundles are in `hosts`.
+
+        With the bundles in their datacenters a map is in one place for all of them, each of its parts where it likes.
+        The first bundle of the job stands for it.
+        """
+        return {
+            shared.first: self._beyond_parts(shared, [hosts[shared.first + at] for at in range(len(shared.send))])
+            for shared in self.shared
+            if all(shared.first + at in hosts for at in range(len(shared.send)))
+        }
+
+    def _beyond_parts(self, shared: SharedMaps, centers: Sequence[int]) -> Fraction:
+        """The same of one job, with its bundles in `centers`."""
+        base, send = self.base[shared.maps], shared.send.astype(self.base.dtype) * self.scale
+        whole, least, count = base + send.sum(axis=0)[:, None], base.min(axis=1), len(centers)
+        parts = 0
+        for sent, center in zip(send, centers, strict=True):
+            whole[:, center] -= sent
+            parts += sum(np.minimum(base[:, center], least + sent * count).tolist())
+        return Fraction(sum(whole.min(axis=1).tolist())) - Fraction(parts, count)
 
     def bounds(self, hosts: Mapping[int, int], bundle: int) -> list[int]:
         """The same with one bundle more in each datacenter."""
         least = self._least(hosts)
         least[bundle] = 0
         others, share = self._total(least), int(self.shares[bundle])
-        return [self._units(others + Fraction(int(paid), share)) for paid in self.paid[bundle].tolist()]
+        return [
+            self._units(others + Fraction(int(paid), share) + sum(self.joined({**hosts, bundle: center}).values()))
+            for center, paid in enumerate(self.paid[bundle].tolist())
+        ]
 
     @property
     def everywhere(self) -> npt.NDArray[Any]:
         """The same with each bundle, and no other, in each datacenter: whole numbers, shape (bundles, datacenters)."""
-        return self._with_each(self._least({}))
+        return self._with_each(self._least({}), Fraction())
 
     def narrowed(self, hosts: Mapping[int, int], barred: Bools, target: int) -> Narrowed:
         """What is proved of placements that cause less than `target` units, with some bundles in given datacenters.
@@ -143,16 +192,17 @@ class PricedBundles:
         if closed.all(axis=1).any():
             return Narrowed(target, barred, np.full(barred.shape, target, dtype=object))
         least = np.where(closed, self.paid.max() + 1, self.paid).min(axis=1)
-        each = np.minimum(self._with_each(least), target)
+        joined = sum(self.joined(hosts).values(), Fraction())
+        each = np.minimum(self._with_each(least, joined), target)
         each[barred] = target
-        return Narrowed(min(target, self._units(self._total(least))), barred | (each >= target), each)
+        return Narrowed(min(target, self._units(self._total(least) + joined)), barred | (each >= target), each)
 
-    def _with_each(self, least: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The bound with each bundle in each datacenter, where the others pay the least."""
+    def _with_each(self, least: npt.NDArray[Any], joined: Fraction) -> npt.NDArray[Any]:
+        """The bound with each bundle in each datacenter, where the others pay the least, and maps `joined` beyond."""
         parts = lcm(*self.shares.tolist())
         more = (self.paid - least[:, None]).astype(object) * (parts // self.shares.astype(object))[:, None]
         units = parts * self.scale * self.step
-        found: npt.NDArray[Any] = -(-(int(self._total(least) * parts) + more) // units) * self.step
+        found: npt.NDArray[Any] = -(-(int((self._total(least) + joined) * parts) + more) // units) * self.step
         return found
 
     def _total(self, least: npt.NDArray[Any]) -> Fraction:
@@ -500,9 +550,10 @@ class Traffic(Problem):
 
         It is Lagrangian duality. Jobs that pay for slots are independent of each other. Within a job each bundle
         chooses a datacenter, and given that each map does: a closed form. A map that serves several different bundles
-        is divided among them in equal parts; each part may then want it elsewhere, so this is still a bound. What the
-        slots earn is taken off, and the result is rounded up to a multiple of `step`. Without prices this is the
-        optimum without capacities, wherever a job's bundles are alike.
+        is divided among them in equal parts; each part may then want it elsewhere, so this is still a bound. Where all
+        of them have their datacenters by `hosts`, the map is in one place. What the slots earn is taken off, and the
+        result is rounded up to a multiple of `step`. Without prices this is the optimum without capacities, wherever a
+        job's bundles are alike.
 
         Parameters
         ----------
@@ -522,7 +573,8 @@ class Traffic(Problem):
     def priced(self, map_prices: Ints, reduce_prices: Ints, scale: int, limit: int | None = None) -> PricedBundles:
         """What each bundle pays at prices; parameters as of `price_bound`."""
         if not self.datacenters:  # nothing is placed, and nothing crosses
-            return PricedBundles(np.zeros((0, 0), dtype=np.int64), np.zeros(0, dtype=np.int64), 0, 1, self.step)
+            nothing = np.zeros((0, 0), dtype=np.int64)
+            return PricedBundles(nothing, np.zeros(0, dtype=np.int64), 0, 1, self.step, nothing, ())
         map_prices, reduce_prices = np.maximum(map_prices, 0), np.maximum(reduce_prices, 0)
         sending = self._sending
         largest = int(sending.shares.max(initial=1)) * (
@@ -539,7 +591,18 @@ class Traffic(Problem):
         if len(sending.filled):
             paid[sending.filled] += np.add.reduceat(with_maps, sending.starts, axis=0)
         earned = exact_product(map_prices, self.room_within(limit)) + exact_product(reduce_prices, self.reduce_room)
-        return PricedBundles(paid, sending.shares, int(least[sending.lone].sum()) - earned, scale, self.step)
+        more = int(least[sending.lone].sum()) - earned
+        return PricedBundles(paid, sending.shares, more, scale, self.step, base, self.shared_maps)
+
+    @cached_property
+    def shared_maps(self) -> tuple[SharedMaps, ...]:
+        """The jobs with maps and several bundles."""
+        firsts = np.cumsum([0, *(len(job.bundles) for job in self.jobs)]).tolist()
+        return tuple(
+            SharedMaps(first, job.maps, np.array([bundle.send for bundle in job.bundles]))
+            for first, job in zip(firsts, self.jobs, strict=False)
+            if len(job.bundles) > 1 and len(job.maps)
+        )
 
     @cached_property
     def _sending(self) -> _Sending:

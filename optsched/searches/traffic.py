@@ -33,7 +33,7 @@ from optsched.errors import SolverDisagreement
 from optsched.instance import LARGEST, Bools, Floats, Ints
 from optsched.placement import Placement
 from optsched.problems.base import exact
-from optsched.problems.traffic import Traffic
+from optsched.problems.traffic import PricedBundles, Traffic
 from optsched.processes.handing import hand_over
 from optsched.results import Certificate, FrontierPoint, Limit, Proof, Termination
 from optsched.searches.traffic_load import BestPlaces, LoadProgram
@@ -356,6 +356,8 @@ class TrafficSearch:
             if narrowed.bound >= target:
                 return Cases(prices)
             bundle = None if infeasible else program.most_parted(found.x)
+            if bundle is None and not infeasible:
+                bundle = self._most_torn(self.problem.priced(*prices, limit), hosts, narrowed.barred)
             if bundle is None:
                 return None
             inside: dict[int, Cases] = {}
@@ -367,6 +369,14 @@ class TrafficSearch:
             return Cases(prices, bundle, inside)
 
         return cases({}, nowhere_barred(self.problem))
+
+    def _most_torn(self, priced: PricedBundles, hosts: Mapping[int, int], barred: Bools) -> int | None:
+        """A bundle not in `hosts`, of the job whose maps these prices part most, each bundle where it pays least."""
+        likes = np.where(barred, priced.paid.max(initial=0) + 1, priced.paid).argmin(axis=1)
+        beyond = priced.joined({**dict(enumerate(likes.tolist())), **hosts})
+        torn = sorted(priced.shared, key=lambda shared: -beyond[shared.first])
+        bundles = (shared.first + at for shared in torn for at in range(len(shared.send)))
+        return next((bundle for bundle in bundles if bundle not in hosts), None)
 
     def _enough(self, target: int) -> Iterator[int]:
         """How many times a price in steps is tried that proves a case to be infeasible: until it proves the target."""

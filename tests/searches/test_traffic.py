@@ -174,6 +174,30 @@ def test_capacities_are_proved_case_by_case(seed: int, spare: float) -> None:
     assert certify(problem, solution).proved
 
 
+@pytest.mark.parametrize(
+    ("seed", "nodes", "datacenters", "tasks", "jobs", "reduces", "spare"),
+    [
+        (48, 2, 2, 4, 2, 4, 0.0),
+        (50, 4, 3, 5, 3, 5, 0.0),
+        (61, 3, 2, 5, 3, 3, 0.5),
+        (68, 3, 2, 4, 3, 3, 0.5),
+        (98, 3, 3, 5, 3, 4, 0),
+    ],
+)
+def test_reduces_that_are_parted_are_proved_case_by_case(
+    seed: int, nodes: int, datacenters: int, tasks: int, jobs: int, reduces: int, spare: float
+) -> None:
+    """Tests that where prices part the maps of a job among its reduces, cases of these reduces prove the optimum."""
+    sizes = {"nodes": nodes, "datacenters": datacenters, "tasks": tasks, "jobs": jobs, "reduces": reduces}
+    made = generate("traffic", seed=seed, replicas=1 if seed == 98 else 2, spare=spare, smallest=1, **sizes)
+    problem = Traffic(made, capacity="slots", reduces="free")
+    solution = solve(problem)
+    assert [certificate.kind for certificate in solution.certificates] == [Proof.DUAL, Proof.DUAL]
+    assert any("in" in certificate.data for certificate in solution.certificates)
+    assert certify(problem, solution).proved
+    assert solution.objective == solve(problem, route="arrays").objective
+
+
 def test_cases_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a proof which takes too many cases, or too long, is left to the solver's word."""
     sizes = {"nodes": 9, "tasks": 30, "jobs": 6, "datacenters": 3, "smallest": 1}
