@@ -41,8 +41,8 @@ ROUTES = ("search", "arrays", *MODELS, "brute-force")
 #: the placement are searched for a better one. Then HiGHS has so many nodes, and then the tree goes on.
 _PARTS, _NEAR, _NODES = (2 * 10**8, 6 * 10**8, 12 * 10**8, 2 * 10**9), 100, 5_000
 
-#: With so few tasks the tree is as quick without neighbourhoods, which would be nearly all of the problem.
-_FEW = 40
+#: With so few tasks, or less than one part in so many open, the tree is as quick without neighbourhoods.
+_FEW, _OPEN = 40, 1_000
 
 #: Any placement is searched for so long at first, and so long is the tree gone on with where few nodes are allowed.
 _SOON = sum(_PARTS)
@@ -141,7 +141,8 @@ class _Search:
         for part in _PARTS:
             if tree.search(part):
                 return
-            if len(self.problem.tasks) <= _FEW:
+            wide = _OPEN * (tree.limit - tree.bound) > abs(tree.limit)
+            if len(self.problem.tasks) <= _FEW or not wide:
                 continue
             near = near or CapacityNeighbourhoods(self.problem, tree.prices, tree.nodes)
             near.hold(tree.nodes)

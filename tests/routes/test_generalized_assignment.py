@@ -195,10 +195,11 @@ def test_neighbourhoods_and_tree_by_turns(monkeypatch: pytest.MonkeyPatch) -> No
                 raise OutOfTime("out of time")
 
     monkeypatch.setattr(generalized_assignment, "CapacityNeighbourhoods", Noted)
-    with monkeypatch.context() as patch:
-        patch.setattr(f"{generalized_assignment.__name__}._FEW", 20)
-        assert solve(problem).optimal
-        assert not turns
+    for name, value in (("_FEW", 20), ("_OPEN", 0)):  # too few tasks, or too little open
+        with monkeypatch.context() as patch:
+            patch.setattr(f"{generalized_assignment.__name__}.{name}", value)
+            assert solve(problem).optimal
+            assert not turns
     found = solve(problem)
     assert found.limit is Limit.TIME
     assert found.objective == optimum.objective
