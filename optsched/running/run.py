@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import math
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -400,7 +401,7 @@ def users_own(name: str, what: str = "heuristic") -> Any:
     if not all(part.isidentifier() for part in [*module_name.split("."), *attribute.split(".")]):
         raise UsageError(f"{place}: write it as package.module:function")
     try:
-        found: Any = importlib.import_module(module_name)
+        found: Any = _without_bytecode(module_name)
     except (Exception, SystemExit) as error:
         missing = isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}.")
         if missing:
@@ -413,6 +414,19 @@ def users_own(name: str, what: str = "heuristic") -> Any:
             raise UsageError(f'{place}: there is no "{part}" in it; {nearest(part, known)}')
         found = getattr(found, part)
     return found
+
+
+def _without_bytecode(module: str) -> Any:
+    """A user's module, imported anew where this process does not have it, with nothing kept of it in `__pycache__`.
+
+    Python tells by size and second whether what it kept is of the present text. A heuristic that is edited within a
+    second, as by a program that tries numbers, would run as it was before.
+    """
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        return importlib.import_module(module)
+    finally:
+        sys.dont_write_bytecode = before
 
 
 #: What may stand for a heuristic: a name, an entry of the list, a policy (class or instance), or a callable.
