@@ -1,7 +1,7 @@
 """What the library comes to by every problem, route and heuristic, kept and compared: the net under a redesign.
 
     python benchmarks/regression_net.py record FILE [NAME ...]    write what each question was answered, as JSON
-    python benchmarks/regression_net.py compare FILE [NAME ...]   ask again, print what differs, exit with 1 if anything does
+    python benchmarks/regression_net.py compare FILE [NAME ...]   ask again, print what differs, exit with 1 if so
 
 A question is a route of a problem on an instance (value, kind of proof, termination), its frontier, its cheap bounds,
 or a heuristic at seed 0 (value, or the first violation). Routes by a model, and brute force, are asked where they are
