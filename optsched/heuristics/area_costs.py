@@ -18,7 +18,7 @@ class AreaCosts:
     nested
         How far nodes are apart.
     sizes, replicas
-        MB of each map's block, and the nodes that hold it, at least one.
+        MB of each map's block, and the nodes that hold it; without any it is farthest from all.
 
     Examples
     --------

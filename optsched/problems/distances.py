@@ -155,19 +155,19 @@ class Places:
         return found
 
     def nearest(self, rows: Ragged, columns: Ints) -> Floats:
-        """From the nearest node of each row to each of some nodes, shape (rows, columns); no row is empty."""
+        """From the nearest node of each row to each of some nodes, shape (rows, columns); an empty row: the longest."""
         among = self.between[:, columns] if self.apart else self.between
         found: Floats = np.empty((len(rows), len(columns)))
         at = np.full(len(self.place), len(columns))
         at[columns] = np.arange(len(columns))
-        places = self.place[columns]
+        places, longest = self.place[columns], self.longest
         for row, sources in enumerate(rows):
             if self.apart:
-                found[row] = among[sources].min(axis=0)
+                found[row] = among[sources].min(axis=0, initial=longest)
                 continue
-            found[row] = among[self.place[sources]].min(axis=0)[places]
+            found[row] = among[self.place[sources]].min(axis=0, initial=longest)[places]
             inside = sources[at[sources] < len(columns)]
-            found[row, at[inside]] = self.pairs(sources[:, None], inside).min(axis=0)
+            found[row, at[inside]] = self.pairs(sources[:, None], inside).min(axis=0, initial=longest)
         return found
 
     def sums(self, weights: Floats) -> Floats:

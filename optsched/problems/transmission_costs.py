@@ -128,7 +128,7 @@ def map_costs(sizes: Floats, replicas: Ragged, places: Places, nodes: Ints | Non
     sizes
         B_j in MB, shape (maps,); or amounts of a `Scale`, with its places.
     replicas
-        For each map at least one node.
+        Nodes with each map's block; a map without any is as far from every node as the farthest nodes are apart.
     places
         How far nodes are apart.
     nodes
