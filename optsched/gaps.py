@@ -40,6 +40,7 @@ __all__ = [
     "each_wave",
     "fields_beside",
     "gap",
+    "gap_limit",
     "gap_of",
     "gap_waves",
     "ratio",
@@ -360,9 +361,9 @@ class GapReport:
         Raises
         ------
         UsageError
-            If `limit` is no number of at least 0, such as `0.05` or `"5%"`.
+            If `limit` is no number of at least 0, such as `0.05` or `"5%"`, or a bare number of 1 or more.
         """
-        most = ratio(limit)
+        most = gap_limit(limit)
         if self.deciding is None:
             return False
         absolute, relative = self.deciding
@@ -450,7 +451,29 @@ class GapReport:
         return record
 
 
-def ratio(given: Any, told: str = "a limit on the gap") -> Fraction | float:
+def gap_limit(given: Any, told: str = "a limit on the gap") -> Fraction | float:
+    """The most that a relative gap may be, as `ratio` reads it; from 100 % on it is written with its unit.
+
+    Raises
+    ------
+    UsageError
+        If it is none, or a bare number of 1 or more: 5 would be 500 %, where 5 % may be meant. A Fraction, and a text
+        such as `"7/5"`, are shares.
+
+    Examples
+    --------
+    >>> gap_limit(0.05), gap_limit("500%")
+    (Fraction(1, 20), Fraction(5, 1))
+    """
+    found = ratio(given, told)
+    if 1 <= found < math.inf and not isinstance(given, Fraction) and not {"%", "/"} & set(str(given)):
+        number, share, percents = str(given).strip(), float(found) / 100, 100 * float(found)
+        mend = f'write "{number}%" or {share:g}, or "{percents:g}%" if that is meant'
+        raise UsageError(f"{told} of {number} is {percents:g} %: {mend}")
+    return found
+
+
+def ratio(given: Any, told: str = "a share") -> Fraction | float:
     """A share as a number of at least 0: `0.05`, `"0.05"`, `"1/20"` and `"5%"` are the same, to the last digit.
 
     Infinity (`"inf"`) is a share that everything known is within.

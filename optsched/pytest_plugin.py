@@ -115,7 +115,7 @@ class GapCheck:
         problem
             Its name, or a list of names: every heuristic is measured in every one.
         max_gap
-            Most that a gap may be, as a share of the optimum: `0.05` or `"5%"`.
+            Most that a gap may be, as a share of the optimum: `0.05` or `"5%"`. A bare number of 1 or more is refused.
         max_absolute
             The same as a difference, for optima that may be 0.
         over

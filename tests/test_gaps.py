@@ -22,6 +22,7 @@ from optsched.gaps import (
     each_wave,
     fields_beside,
     gap,
+    gap_limit,
     gap_of,
     gap_waves,
     ratio,
@@ -99,7 +100,7 @@ def test_relative_gap_to_a_reference_of_zero() -> None:
     assert gap(Lsap(FIGURE_2), answer([2, 1, 0])).relative_gap == (0,)
     report = gap(Lsap(FIGURE_2), answer([0, 1, 2]))
     assert (report.absolute_gap, report.relative_gap) == ((1,), (None,))
-    assert report.within(1000.0) is False
+    assert report.within("1000%") is False
 
 
 def test_infeasible_placement_has_violations_and_no_gap() -> None:
@@ -117,9 +118,9 @@ def test_heuristic_that_fails_is_a_report_with_its_error() -> None:
     report = gap(Lsap(FIGURE_2), lambda problem, rng: None)
     assert report.error is not None
     assert report.placement is None
-    assert not report.within(1.0)
+    assert not report.within("100%")
     with pytest.raises(HeuristicFailed, match="None"):
-        report.raise_unless_within(1.0)
+        report.raise_unless_within("100%")
 
 
 def test_lexicographic_gap_ends_at_the_first_difference() -> None:
@@ -157,13 +158,21 @@ def test_limits_on_the_gap() -> None:
     assert best.within(0.0)
     best.raise_unless_within(0.0)
     swapped = gap(problem, answer([1, 0]))
-    assert not swapped.within(1.9)
-    assert swapped.within(2.0)
+    assert not swapped.within("190%")
+    assert swapped.within(Fraction(2))
     for nonsense in (True, "x", -0.5, float("nan")):
         with pytest.raises(UsageError, match="a limit on the gap is a number of at least 0"):
             best.within(nonsense)  # type: ignore[arg-type]
-    with pytest.raises(HeuristicFailed, match=r"gap 2\.0 is over 1\.9: 3, 6 against optimum 1, 2"):
-        swapped.raise_unless_within(1.9)
+    for bare in (5, 5.0, "5", 1, "1.0", np.float64(5)):
+        with pytest.raises(UsageError, match=r'a limit on the gap of .* %: write "(5|1)(\.0)?%" or 0\.0[15], or'):
+            best.within(bare)  # type: ignore[arg-type]
+    assert [gap_limit(share) for share in ("500%", "7/5", Fraction(7, 5), 0.999)] == [
+        5,
+        *[Fraction(7, 5)] * 2,
+        Fraction("0.999"),
+    ]
+    with pytest.raises(HeuristicFailed, match=r"gap 2\.0 is over 190%: 3, 6 against optimum 1, 2"):
+        swapped.raise_unless_within("190%")
 
 
 def test_gap_against_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,8 +185,8 @@ def test_gap_against_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     unknown = replace(held, bound=(None,))
     report = gap(problem, answer([2, 1, 0]), reference=unknown)
     assert (report.reference.kind, report.absolute_gap, report.record()["reference"]) == (None, None, None)
-    with pytest.raises(HeuristicFailed, match=r"gap unknown is over 1\.0: 3 against a reference that is unknown$"):
-        report.raise_unless_within(1.0)
+    with pytest.raises(HeuristicFailed, match=r"gap unknown is over 100%: 3 against a reference that is unknown$"):
+        report.raise_unless_within("100%")
 
 
 def test_gap_stops_where_the_bound_of_a_later_component_is_unknown() -> None:
@@ -643,7 +652,7 @@ def test_report_names_five_violations_and_the_instance() -> None:
     for posed, name in ((overfull, "small"), (replace(overfull, name=""), "the instance")):
         wrong = gap(Lsap(posed), answer([task // 2 for task in range(14)]))
         with pytest.raises(HeuristicFailed) as caught:
-            wrong.raise_unless_within(1.0)
+            wrong.raise_unless_within("100%")
         assert str(caught.value).endswith(f" on {name}, lsap: infeasible: {told}")
 
 

@@ -223,6 +223,7 @@ def test_references_that_are_not_proved(check: GapCheck) -> None:
         ({"feasible": False}, UsageError, "nothing is asserted"),
         ({"max_gap": 5, "max_absolute": 1}, UsageError, "not both"),
         ({"max_gap": "five"}, UsageError, "a number of at least 0"),
+        ({"max_gap": 5}, UsageError, 'max_gap of 5 is 500 %: write "5%" or 0.05, or "500%" if that is meant'),
         ({"max_gap": 0, "component": "work"}, UsageError, "component"),
         ({"instances": "no/such.json"}, InputError, "No such file"),
         ({"heuristic": "dll"}, UsageError, "did you mean"),
@@ -243,7 +244,7 @@ def test_wrong_use(
 def test_properties_of_several_checks(check: GapCheck) -> None:
     """Tests that each check of a test has numbers of its own, under its own number."""
     for heuristic in ("dl", "lsap-sched"):
-        check(heuristic, "papers/guo-table2", "worst-group", max_gap=1)
+        check(heuristic, "papers/guo-table2", "worst-group", max_gap="100%")
     names = [name for name, _ in check._node.user_properties]
     assert names.count("optsched") == 2
     assert {"optsched.1.worst", "optsched.2.worst", "optsched.2.runs"} <= set(names)

@@ -77,10 +77,10 @@ def gap(
     feasible in any of them, so that there is no gap.
     """
     from optsched.cli.streams import collected, replacing
-    from optsched.gaps import ratio
+    from optsched.gaps import gap_limit
     from optsched.studies.runs import measure
 
-    limit = None if max_gap is None else ratio(max_gap, "--max-gap")
+    limit = None if max_gap is None else gap_limit(max_gap, "--max-gap")
     form = arguments.format_of(form, output)
     tabled = form in arguments.TABLES
     if explain and (waves or form not in ("table", "json")):

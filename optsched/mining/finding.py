@@ -320,7 +320,9 @@ class Find:
             deciding = next(at for at, beyond in enumerate(self.report.absolute_gap or ()) if beyond)
             limit, component = f'max_absolute="{self.aim.gap(self.report)}"', component or names[deciding]
         else:
-            limit = f'{"max_gap" if self.aim.worst == "relative" else "max_absolute"}="{gap}"'
+            relative = self.aim.worst == "relative"
+            told = f"{100 * gap}%" if relative and gap.denominator == 1 else f"{gap}"
+            limit = f'{"max_gap" if relative else "max_absolute"}="{told}"'
             runs = self._seeds()
         return ", ".join([limit, *([] if component is None else [f'component="{component}"']), runs])
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from optsched.errors import Fault, InputError, UsageError, nearest
-from optsched.gaps import ratio
+from optsched.gaps import gap_limit, ratio
 from optsched.studies.checks import Check, Planned, kinds_of
 from optsched.studies.choices import Group
 from optsched.studies.limits import GapLimit
@@ -215,7 +215,7 @@ RECORDER = "optsched check --update records it"
 
 #: What is wrong with these values is told at their place, and not only of the whole check.
 _LOOKED_AT: dict[str, Callable[[Any], Any]] = {
-    "max_gap": lambda value: ratio(value, "a share"),
+    "max_gap": lambda value: gap_limit(value, "a share"),
     "max_absolute": lambda value: ratio(value, "a difference"),
     "over": lambda value: GapLimit.of(max_gap=0, over=value),
     "certify": kinds_of,

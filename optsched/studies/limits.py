@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from optsched.errors import UsageError, nearest
-from optsched.gaps import GapReport, fields_beside, ratio
+from optsched.gaps import GapReport, fields_beside, gap_limit, ratio
 from optsched.problems.base import TaskProblem
 from optsched.results import Number
 from optsched.studies.runs import Measured
@@ -81,7 +81,7 @@ class GapLimit:
         if frontier and component is None:
             raise UsageError("frontier compares one component; name it: component=...")
         absolute = max_gap is None
-        most = ratio(max_absolute, "max_absolute") if absolute else ratio(max_gap)
+        most = ratio(max_absolute, "max_absolute") if absolute else gap_limit(max_gap, "max_gap")
         return cls(most, absolute, over, component, frontier)
 
     def check(self, problem: TaskProblem[Any]) -> None:

@@ -124,7 +124,7 @@ def test_a_heuristic_that_raises(folder: Path) -> None:
     """Tests that its own traceback is on stdout and in JUnit XML, what it prints is not, and where GitHub shows it."""
     (folder / "own.py").write_text(OWN)
     (folder / "checks.toml").write_text(
-        '[[check]]\nheuristic = "own:broken"\nproblem = "lsap"\ninstances = "papers/guo-fig2"\nmax_gap = 1\n'
+        '[[check]]\nheuristic = "own:broken"\nproblem = "lsap"\ninstances = "papers/guo-fig2"\nmax_gap = "100%"\n'
         '[[check]]\nheuristic = "own:third"\nproblem = "lsap"\ninstances = "papers/guo-fig2"\nmax_absolute = 9\n'
     )
     summary = folder / "summary.md"

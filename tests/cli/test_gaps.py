@@ -239,6 +239,8 @@ def test_max_gap() -> None:
     assert run(*args, "--max-gap", "inf").exit_code == 0
     assert run(*args, "--max-gap", "5 %").stderr == result.stderr
     assert run(*args, "--max-gap", "5%%").exit_code == 2
+    bare = run(*args, "--max-gap", "5")
+    assert (bare.exit_code, 'write "5%" or 0.05' in bare.stderr) == (2, True)
     assert run("examples/racks", "--problem", "lsap", "--heuristic", "lsap-sched", "--max-gap", "0").exit_code == 0
 
 
@@ -348,7 +350,7 @@ def test_infeasible_placement_is_a_result(tmp_path: Path) -> None:
     assert {"constraint": "slots", "ids": ["a"], "amount": 2} in found["violations"]
     assert found["error"] is None
     assert "infeasible: " in run(*args).stdout
-    result = run(*args, "--max-gap", "10")
+    result = run(*args, "--max-gap", "1000%")
     assert result.exit_code == 4
     assert "infeasible: slots(a) by 2" in result.stderr
 
@@ -362,7 +364,7 @@ def test_instance_where_nothing_is_feasible(tmp_path: Path) -> None:
     result = run(*args)
     assert (result.exit_code, "small, traffic: nothing is feasible: proof: dual" in result.stdout) == (6, True)
     assert "warning: small, traffic: nothing is feasible: proof: dual" in result.stderr
-    assert run(*args, "--max-gap", "9").exit_code == 4
+    assert run(*args, "--max-gap", "900%").exit_code == 4
     both = run(*args, name)
     assert (both.exit_code, "nothing is feasible: proof: dual" in both.stderr) == (0, True)
     alone = run(name, *args[1:])

@@ -180,7 +180,7 @@ def test_out_of_time_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     assert first.split()[-1] == "%"
     assert second.endswith("-  out of time after 0.2 s")
     assert "1 run of a heuristic was out of time after 0.2 s; --time-limit S gives more" in result.stderr
-    result = run(*args, "--max-gap", "9", "--format", "json")
+    result = run(*args, "--max-gap", "900%", "--format", "json")
     assert result.exit_code == 4
     assert "out of time after 0.2 s" in json.loads(result.stdout)[1]["error"]
     assert "out of time after 0.2 s" in result.stderr

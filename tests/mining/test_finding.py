@@ -112,6 +112,14 @@ def test_files(folder: Path) -> None:
     assert instance_file.read_bytes() == before
 
 
+def test_a_whole_gap_is_a_limit_in_per_cent(folder: Path) -> None:
+    """Tests that a gap of a whole number is written as a limit that is taken: `max_gap="2"` would be refused."""
+    found = found_by("round-robin", "latency")
+    assert found.score[1] >= 1
+    assert found.score[1].denominator == 1
+    assert f'max_gap="{100 * found.score[1]}%"' in found.save(folder)[1].read_text()
+
+
 @pytest.mark.thorough
 def test_a_test_of_a_gap_goes_red(folder: Path) -> None:
     """Tests that a mined gap passes as it is, and fails once the heuristic is worse on it."""

@@ -247,4 +247,4 @@ def test_gap_of_a_heuristic_out_of_time() -> None:
     report = gap(problem("lsap", INSTANCE), "dl", reference=gap(POSED["lsap"], "dl").reference, time_limit=0)
     assert report.run.out_of_time == 0
     assert report.reference.kind == "optimum"
-    assert not report.within(1000)
+    assert not report.within("inf")

@@ -113,14 +113,15 @@ def test_only_some() -> None:
         (f'{SMALL}seeds = "9-1"', "check[0].seeds: seeds '9-1': give how many"),
         (f"{SMALL}maxgap = 1", 'check[0].maxgap: there is no such key; did you mean "max_gap"?'),
         (f'{SMALL}max_gap = "five"', "check[0].max_gap: a share is a number of at least 0"),
+        (f"{SMALL}max_gap = 5", 'check[0].max_gap: a share of 5 is 500 %: write "5%" or 0.05'),
         (f"{SMALL}max_gap = nan", "check[0].max_gap: expected a share such as 0.05"),
         (f"{SMALL}max_gap = 1979-05-27", 'check[0].max_gap: expected a share such as 0.05 or "5%", got a date'),
         (f'{SMALL}component = ""', "check[0].component: expected the name of a component, got an empty text"),
         (f"{SMALL}max_absolute = -1", "check[0].max_absolute: a difference is a number of at least 0"),
-        (f"{SMALL}max_gap = 1\nmax_absolute = 1", "check[0]: give max_gap, a share of the optimum, or max_absolute"),
+        (f"{SMALL}max_gap = 0.1\nmax_absolute = 1", "check[0]: give max_gap, a share of the optimum, or max_absolute"),
         (f"{SMALL}over = 2", "check[0].over: over=2: give worst, mean, median, or a quantile"),
         (
-            f'{SMALL}max_gap = 1\ncomponent = "locality"',
+            f'{SMALL}max_gap = 0.1\ncomponent = "locality"',
             'check[0]: lsap has no component "locality"; did you mean',
         ),
         (f"{SMALL}feasible = 1", "check[0].feasible: expected true or false, got 1"),
@@ -179,7 +180,7 @@ heuristic = ["dl", 3, "nope"]
 problem = ["lsap", "lsapp"]
 instances = [4, "no/such.json"]
 certify = [true, "solver"]
-max_gap = 1
+max_gap = 0.1
 max_absolute = 1
 """
     assert [fault.partition(": ")[0] for fault in faults(text)] == [

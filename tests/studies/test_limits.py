@@ -44,7 +44,7 @@ def runs(by: list[int]) -> list[Measured]:
 )  # fmt: skip
 def test_over_runs(over: Any, most: Any, holds: bool) -> None:
     """Tests each way to compare several runs, whose gaps are 0, 0, 2, 3: the median is the higher middle."""
-    limit = GapLimit.of(max_gap=most, over=over)
+    limit = GapLimit.of(max_gap=Fraction(str(most)), over=over)
     assert limit is not None
     measured = runs([0, 0, 2, 3])
     assert [entry.report.deciding for entry in measured] == [(0, 0), (0, 0), (2, 2), (3, 3)]
@@ -58,7 +58,7 @@ def test_over_runs(over: Any, most: Any, holds: bool) -> None:
 def test_an_optimum_of_zero() -> None:
     """Tests that beside an optimum of 0 a share breaks every limit and says why, and a difference is compared."""
     measured = list(measure(plan(zero(), "lsap", swapped), 1))
-    share = GapLimit.of(max_gap=100)
+    share = GapLimit.of(max_gap="10000%")
     (breach,) = breaches(measured, share)
     assert "over an optimum of 0" in breach.told
     assert "max_absolute" in breach.told

@@ -193,7 +193,7 @@ def test_a_sequence() -> None:
 def test_told() -> None:
     """Tests the line on all runs and its numbers."""
     found = study(ROWS[:3], "lsap", turned)
-    text, numbers = found.told(GapLimit.of(max_gap=1))
+    text, numbers = found.told(GapLimit.of(max_gap="100%"))
     assert text.endswith(":turned in lsap, 3 runs: worst gap 300 %, mean 166.7 %")
     assert numbers == {"runs": 3, "feasible": 3, "over_zero": 0, "worst": 3.0, "mean": pytest.approx(5 / 3)}
     text, numbers = study(ROWS[2:], "lsap", turned).told()
