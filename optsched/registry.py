@@ -109,7 +109,8 @@ class Record:
     models
         A module of models (`optsched.models.base.ModelModule`), for the routes `pyomo` and `pulp` and for `export`.
     routes
-        A module of routes (`optsched.routes.base.RouteModule`). Without one there is the route `brute-force` alone.
+        A module of routes (`optsched.routes.base.RouteModule`). Without one there are `brute-force` and,
+        if there are models, the routes by these.
     provers
         What recomputes a bound from a certificate's data, by the kind of the certificate:
         `(problem, certificate, value) -> bound`.

@@ -143,17 +143,28 @@ def test_models_from_outside(installed: CommandLine, drawn: str, tmp_path: Path)
     assert "consolidation is no flow network; export it to .lp or .mps" in refused.stderr
 
 
+def test_models_from_outside_solve(installed: CommandLine, drawn: str, tmp_path: Path) -> None:
+    """Tests that a package's models are routes to the optimum, and the default where there is too much to enumerate."""
+    (best,) = best_value(drawn)
+    for route in ("pyomo", "pulp"):
+        found = installed.json("solve", drawn, "--problem", "consolidation", "--route", route)
+        assert (found["objective"], found["certificates"][0]["kind"]) == (best, "solver")
+    large = str(tmp_path / "large.json")
+    installed("generate", "consolidation", "--nodes", "30", "--tasks", "60", "--output", large)
+    default, literal = (
+        installed.json("solve", large, "--problem", "consolidation", *route) for route in ((), ("--route", "pulp"))
+    )
+    assert (default["solver"]["route"], default["termination"]) == ("pyomo", "OPTIMAL")
+    assert default["objective"] == literal["objective"]
+
+
 def test_what_a_problem_from_outside_has_not(installed: CommandLine, drawn: str, tmp_path: Path) -> None:
-    """Tests that routes and limits that a package's problem does not have are refused, and large instances told."""
-    refused = installed("solve", drawn, "--problem", "consolidation", "--route", "pyomo", code=2)
+    """Tests that routes and limits that a package's problem does not have are refused."""
+    refused = installed("solve", drawn, "--problem", "consolidation", "--route", "arrays", code=2)
     assert "consolidation" in refused.stderr
     assert "brute-force" in refused.stderr
     refused = installed("export", drawn, "--problem", "consolidation", "--to", "x.lp", "--limit", "1", code=2)
     assert "consolidation has none" in refused.stderr
-    large = str(tmp_path / "large.json")
-    installed("generate", "consolidation", "--nodes", "30", "--tasks", "60", "--output", large)
-    told = installed("solve", large, "--problem", "consolidation", code=2).stderr
-    assert "Consolidation has no other, since no record names one (optsched.registry)" in told
     refused = installed("solve", drawn, "--problem", "consolidatio", code=2)
     assert 'did you mean "consolidation"?' in refused.stderr
 

@@ -127,7 +127,7 @@ def test_gap_of_a_class_without_a_record() -> None:
 
 def test_too_large_for_enumeration() -> None:
     """Tests that a class without a record says why there is no other way."""
-    with pytest.raises(TooLarge, match=r"WorstMean has no other, since no record names one"):
+    with pytest.raises(TooLarge, match=r"WorstMean has no other, since no record names models or routes"):
         best_placement(WorstMean(three_tasks()), most=5)
 
 

@@ -74,7 +74,7 @@ __all__ = [
 ]
 
 
-#: Routes of a problem that has none of its own, and the route `brute-force` of all.
+#: Routes of a problem whose record names none (its models, and `brute-force`), and the route `brute-force` of all.
 _ENUMERATED = "optsched.routes.enumerated"
 
 
@@ -85,7 +85,7 @@ def __getattr__(name: str) -> object:
 
 
 def _module(problem: AnyProblem) -> ModuleType:
-    """The module that solves a problem. A problem without routes, or unknown to the registry, is enumerated."""
+    """The module that solves a problem. Without routes of its own: its models, and enumeration."""
     return import_module(record_of(type(problem)).routes or _ENUMERATED)
 
 
@@ -139,6 +139,9 @@ def solve(
         - `generalized-assignment`: `search` (assignment to slots where each node only counts its tasks, else a tree,
           with HiGHS where the tree is too large), `arrays`.
         - `transmission`: `search`; `utility`: `thresholds`; the others: `arrays`.
+
+        A problem whose record names no routes has `brute-force` and, if the record names models, these. They are the
+        default where there are too many placements to try.
     time_limit
         Seconds; overrides the profile's. It is looked at between and within solves, and in every loop that may be long.
         What cannot look at it for long (the building of a large model, a large step of a library) runs in a process of

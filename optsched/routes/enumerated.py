@@ -1,14 +1,20 @@
-"""The route `brute-force`, and all that there is for a problem without routes: every placement is tried."""
+"""The route `brute-force`, and the routes of a problem whose record names none: its models, and every placement."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+from optsched.arrays import LARGEST
 from optsched.errors import UsageError
 from optsched.problems import AnyProblem, Problem
-from optsched.results import FEASIBLE, Certificate, Proof, Solution
-from optsched.routes.call import Call
-from optsched.searches.enumeration import best_decision
+from optsched.problems.base import GRID, exact
+from optsched.registry import record_of
+from optsched.results import FEASIBLE, Certificate, Proof, Sense, Solution, Termination
+from optsched.routes.base import MODELS
+from optsched.routes.call import Call, Found, Held
+from optsched.searches.enumeration import best_decision, is_small
+from optsched.solvers.answers import whole_bound
 from optsched.solvers.profiles import Profile
 
 __all__ = ["ALL_TRIED", "ROUTES", "by_route", "routes"]
@@ -16,20 +22,30 @@ __all__ = ["ALL_TRIED", "ROUTES", "by_route", "routes"]
 #: The status where nothing is feasible.
 ALL_TRIED = "no placement is feasible"
 
-#: The only one.
-ROUTES = ("brute-force",)
+#: All of them; those by a model only where the record names models.
+ROUTES = ("brute-force", *MODELS)
 
 
 def routes(problem: AnyProblem) -> tuple[str, ...]:
-    """`brute-force`; UsageError for a problem that decides no placement, for which it needs a record."""
-    if not isinstance(problem, Problem):
-        told = f"it decides a {problem.decided.noun}, and those cannot be enumerated as placements are"
-        raise UsageError(f"{problem.name} has no routes, and {told}: name its routes in its record")
-    return ROUTES
+    """`brute-force`, and the models; the models first where there are too many placements to try.
+
+    Raises
+    ------
+    UsageError
+        If the problem decides no placement and its record names neither models nor routes.
+    """
+    if isinstance(problem, Problem):
+        return ROUTES if record_of(type(problem)).models is None or is_small(problem) else (*MODELS, "brute-force")
+    if record_of(type(problem)).models is not None:
+        return MODELS
+    told = f"it decides a {problem.decided.noun}, and those cannot be enumerated as placements are"
+    raise UsageError(f"{problem.name} has no routes, and {told}: name its models or routes in its record")
 
 
 def by_route(call: Call[Any], profile: Profile) -> Solution:
-    """Solve by trying every placement, or order of tasks on nodes; no profile changes anything."""
+    """Solve by trying every placement, or order of tasks on nodes, or by a model, whose solver is taken at its word."""
+    if call.route in MODELS:
+        return _by_model(call, profile)
     noun = call.problem.decided.noun
     found = best_decision(call.problem)
     if found is None:
@@ -40,3 +56,37 @@ def by_route(call: Call[Any], profile: Profile) -> Solution:
         for component, claim in zip(call.problem.components, value, strict=True)
     )
     return call.solution(decision, certificates, None, f"all {noun}s tried")
+
+
+def _by_model(call: Call[Any], profile: Profile) -> Solution:
+    """The first program; then the second one at its optimum, where the record names a limit on the first component."""
+    limit = record_of(type(call.problem)).limit
+    programs = 2 if limit is not None and limit.component == 0 else 1
+    found, held, words = Found(), call.start, list[Certificate]()
+    with call.until_stopped():
+        for program in range(programs):
+            call.hold(partial(_held, held, tuple(words)))
+            found = call.by_model(profile, call.problem.evaluate(held)[0] if program else None, held)
+            if found.decision is None and found.outcome.status in (Termination.INFEASIBLE, Termination.ERROR):
+                told = found.raw_status, found.solver, found.build_seconds, found.outcome.status
+                return call.solution(held, tuple(words), None, *told)
+            held = found.decision or held
+            words += _words(call.problem, found)
+            if not found.optimal or found.limit is not None:
+                break
+    return call.answered(held, words, found)
+
+
+def _held(decision: Any, words: tuple[Certificate, ...]) -> Held:
+    return decision, words
+
+
+def _words(problem: AnyProblem, found: Found) -> list[Certificate]:
+    """What the solver of a model says of the component that is its objective; nothing where it says nothing."""
+    component = problem.components[found.position]
+    if found.optimal:
+        return [Certificate(component.name, Proof.SOLVER, problem.evaluate(found.decision)[found.position])]
+    if found.bound is None or not abs(found.bound) < LARGEST / GRID:
+        return []
+    sign = 1 if component.sense is Sense.MIN else -1
+    return [Certificate(component.name, Proof.SOLVER, sign * exact(whole_bound(sign * found.bound * GRID), GRID))]

@@ -36,6 +36,7 @@ __all__ = [
     "best_placement",
     "congestions",
     "highest_vector",
+    "is_small",
     "judged",
     "packings",
     "pareto_values",
@@ -151,19 +152,28 @@ def highest_vector(problem: Utility, most: int = MOST_PLACEMENTS) -> Value:
 def _placements(problem: Problem, most: int = MOST_PLACEMENTS) -> Iterator[Judged]:
     """Every feasible placement with its value, by the quicker enumeration that the problem's record names, if any."""
     record = record_of(type(problem))
-    choices = len(problem.instance.cluster) + (not stated(problem, "places_all", False))
-    tasks = len(problem.tasks)
-    if tasks > MOST_TASKS or choices**tasks > most:
+    if not is_small(problem, most):
         mend = "leave the route out and let optsched choose"
-        if record.routes is None:
-            mend = f"{type(problem).__name__} has no other, since no record names one (optsched.registry)"
+        if record.routes is None and record.models is None:
+            mend = f"{type(problem).__name__} has no other, since no record names models or routes (optsched.registry)"
         raise TooLarge(
-            f'{problem.name}: route "brute-force" would try {choices}^{tasks} placements; it takes up to '
-            f"{most:,}, of up to {MOST_TASKS} tasks; {mend}"
+            f'{problem.name}: route "brute-force" would try {_choices(problem)}^{len(problem.tasks)} placements; it '
+            f"takes up to {most:,}, of up to {MOST_TASKS} tasks; {mend}"
         )
     quicker = record.enumeration
     enumerate_placements: Callable[[Problem], Iterator[Judged]] = judged if quicker is None else imported(quicker)
     return enumerate_placements(problem)
+
+
+def is_small(problem: Problem, most: int = MOST_PLACEMENTS) -> bool:
+    """Whether there are at most `most` ways to map tasks to nodes, and at most `MOST_TASKS` tasks."""
+    tasks = len(problem.tasks)
+    return tasks <= MOST_TASKS and _choices(problem) ** tasks <= most
+
+
+def _choices(problem: Problem) -> int:
+    """Where a task may be: on any node, and nowhere."""
+    return len(problem.instance.cluster) + (not stated(problem, "places_all", False))
 
 
 def judged(problem: Problem) -> Iterator[Judged]:

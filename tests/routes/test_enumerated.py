@@ -6,11 +6,15 @@ import generalized_assignment_instances as generalized
 import min_cost_flow_instances
 import pytest
 from replica_instances import FIGURE_2, small
+from small_problems import NAMES, small_problem
 
 from optsched.errors import TooLarge, UsageError
-from optsched.problems import Latency, Lsap
+from optsched.problems import Latency, Lsap, MinCostFlow
+from optsched.registry import record
 from optsched.results import FEASIBLE, Certificate, Proof, Termination
 from optsched.routes import enumerated, solve
+from optsched.routes.base import MODELS
+from optsched.routes.call import Call
 from optsched.routes.enumerated import ALL_TRIED
 from optsched.solvers.profiles import Profile
 
@@ -34,11 +38,43 @@ def test_what_is_infeasible_was_tried() -> None:
     assert solution.certificates == (Certificate(FEASIBLE, Proof.ENUMERATION, 0),)
 
 
+class Unlisted(MinCostFlow):
+    """A class without a record."""
+
+
 def test_flows_are_not_enumerated() -> None:
     """Tests that it is the route of any problem that places tasks, and of none that decides a flow."""
-    assert enumerated.routes(Lsap(FIGURE_2)) == enumerated.ROUTES == ("brute-force",)
+    assert enumerated.routes(Lsap(FIGURE_2)) == enumerated.ROUTES == ("brute-force", "pyomo", "pulp")
+    assert enumerated.routes(Lsap(small([[0]] * 30, [1] * 29))) == ("pyomo", "pulp", "brute-force")
+    assert enumerated.routes(min_cost_flow_instances.SMALL) == MODELS
     with pytest.raises(UsageError, match="min-cost-flow has no routes, and it decides a flow"):
-        enumerated.routes(min_cost_flow_instances.SMALL)
+        enumerated.routes(Unlisted(min_cost_flow_instances.SMALL.instance))
+
+
+@pytest.mark.parametrize("route", MODELS)
+@pytest.mark.parametrize("name", NAMES)
+def test_any_models_solve(name: str, route: str) -> None:
+    """Tests that the models of every problem find its optimum without routes of its own, on the solver's word.
+
+    Where no limit on the first component makes a second program, the second component stays open.
+    """
+    posed = small_problem(name, 1)
+    best = solve(posed)
+    found = enumerated.by_route(Call(posed, route), Profile("exact"))
+    limit = record(name).limit
+    programs = 1 + (limit is not None and limit.component == 0)
+    assert found.objective is not None
+    assert best.objective is not None
+    assert found.objective[:programs] == best.objective[:programs]
+    assert found.bound[:programs] == best.objective[:programs]
+    assert {proof.kind for proof in found.certificates} == {Proof.SOLVER}
+
+
+def test_models_tell_what_is_infeasible() -> None:
+    """Tests the termination where each of two tasks fits beside none."""
+    none = generalized.posed([[1], [1]], {"weight": [[2], [2]]}, {"weight": [3]})
+    found = enumerated.by_route(Call(none, "pyomo"), Profile("exact"))
+    assert (found.termination, found.objective) == (Termination.INFEASIBLE, None)
 
 
 def test_what_cannot_be_finished_is_refused() -> None:
