@@ -9,7 +9,8 @@ a model and makes the solution.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -17,8 +18,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from optsched.deadline import deadline, remaining
-from optsched.errors import HeuristicFailed, UsageError, described, nearest
+from optsched.errors import HeuristicFailed, OptschedError, ProblemFailed, UsageError, described, nearest
 from optsched.fronts import Leximin
+from optsched.outside import blamed
 from optsched.placement import NetworkFlow, Placement
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import expect_problem, stated
@@ -161,6 +163,8 @@ def solve(
         If the route would build more than fits; says which to take instead.
     SolverDisagreement
         If a solver's own figure contradicts the re-evaluated one.
+    ProblemFailed
+        If the problem's class, models or routes are those of another package, and raise.
 
     Examples
     --------
@@ -186,7 +190,7 @@ def solve(
 
                 return solved(call, profile)
             call.hold_plain()
-            with taking(call.improve):
+            with taking(call.improve), _blaming(problem):
                 solution: Solution = module.by_route(call, profile)
             default = routes_of(problem)[0]
             if route in (default, "brute-force"):
@@ -195,6 +199,20 @@ def solve(
 
             return proved(call, solution, profile, module, default)
         return call.solution(*(call.held or (None, ())))  # it was stopped where no route looks for that
+
+
+@contextmanager
+def _blaming(problem: AnyProblem) -> Iterator[None]:
+    """Raise ProblemFailed, with the instance, for what the models or routes of an installed package raise."""
+    try:
+        yield
+    except (OptschedError, MemoryError):
+        raise
+    except Exception as error:
+        told = blamed(error)
+        if told is None:
+            raise
+        raise ProblemFailed(f"{problem.place}: {told}") from error
 
 
 def _may_overrun(problem: AnyProblem, route: str) -> bool:

@@ -223,6 +223,8 @@ class Heuristic:
         What it is from, or short names of `optsched.papers`, which lists show as authors and year.
     problems
         Names of the problems that it serves. A policy serves those, too, in which tasks run over time.
+    named
+        The problems as they were given.
     doc
         One line.
     parameters
@@ -247,8 +249,10 @@ class Heuristic:
     batch: BatchHeuristic | None = None
     policy: Callable[..., Policy] | None = None
     missing: Callable[[Any], Sequence[Fault]] | None = None
+    named: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "named", self.problems)
         if (self.batch is None) == (self.policy is None):
             raise UsageError(f'heuristic "{self.name}": give batch or policy, and one of them only')
         for what, given, kind in (("problems", self.problems, str), ("parameters", self.parameters or (), Parameter)):

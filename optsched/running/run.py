@@ -366,9 +366,10 @@ def custom(given: Any, name: str | None = None) -> Heuristic:
             f"{given!r} is no heuristic: give a name, a callable (problem, rng) -> placement, or a class with offer()"
         )
     doc = next(iter((inspect.getdoc(given) or "").splitlines()), "")
-    serves = tuple(problem for problem, kind in PROBLEMS.items() if kind.decided in (Placement, Schedule))
+    kinds = {problem: kind for problem, kind in PROBLEMS.items() if issubclass(kind, TaskProblem)}
     if not offers:
-        return Heuristic(name, "", "", serves, doc, parameters=None, batch=given)
+        return Heuristic(name, "", "", tuple(kinds), doc, parameters=None, batch=given)
+    serves = tuple(problem for problem, kind in kinds.items() if kind.offered is not TaskProblem.offered)
     policy = given if isinstance(given, type) else _Always(given)
     return Heuristic(name, "", "", serves, doc, parameters=None, policy=policy)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from optsched.errors import Fault, InputError, MissingField, UsageError, nearest
+from optsched.errors import Fault, InputError, MissingField, ProblemFailed, UsageError, nearest
 from optsched.gaps import GapReport, Reference, each_wave, gap_of
 from optsched.heuristics import HEURISTICS, AnyHeuristic, applicable, run
 from optsched.instance import Instance
@@ -244,33 +244,53 @@ def measure(
     ------
     KeyboardInterrupt
         Also where the interrupt cut short a solver, which tells of it in its solution.
+    ProblemFailed
+        At the end, with a line for each instance on which the problem of another package raised.
     """
     loaded = load_profile(profile)
     limits = loaded.with_limits(time_limit=time_limit)
     drawn = seeds_of(seeds)
+    failed: list[ProblemFailed] = []
     for part in work:
-        problem = part.problem
-        reference = None
-        for choice in part.choices:
-            for seed in drawn:
-                step(f"{problem.instance.name} {problem.name} {choice.label} seed {seed}")
-                reports: Iterable[GapReport]
-                if waves:
-                    reports = each_wave(
-                        problem.name,
-                        problem.instance,
-                        choice.entry,
-                        seed,
-                        profile=limits,
-                        time_limit=time_limit,
-                        problem_parameters=dict(problem.parameters),
-                        **choice.parameters,
-                    )
-                else:
-                    reference = reference or Reference.solved(problem, limits)
-                    ran = run(problem, choice.entry, seed, time_limit=time_limit, **choice.parameters)
-                    reports = [gap_of(problem, ran, seed, reference)]
-                for report in reports:
-                    yield Measured(part.group, choice.label, report)
-                    if report.reference.solution.limit is Limit.INTERRUPTED:
-                        raise KeyboardInterrupt
+        try:
+            yield from _measured(part, drawn, limits, time_limit, waves, step)
+        except ProblemFailed as error:
+            failed.append(error)
+    if failed:
+        raise ProblemFailed(*dict.fromkeys(map(str, failed))) from failed[0]
+
+
+def _measured(
+    part: Work,
+    seeds: Iterable[int],
+    limits: Profile,
+    time_limit: float | None,
+    waves: bool,
+    step: Callable[[str], None],
+) -> Iterator[Measured]:
+    """The reports of one problem on one instance."""
+    problem = part.problem
+    reference = None
+    for choice in part.choices:
+        for seed in seeds:
+            step(f"{problem.instance.name} {problem.name} {choice.label} seed {seed}")
+            reports: Iterable[GapReport]
+            if waves:
+                reports = each_wave(
+                    problem.name,
+                    problem.instance,
+                    choice.entry,
+                    seed,
+                    profile=limits,
+                    time_limit=time_limit,
+                    problem_parameters=dict(problem.parameters),
+                    **choice.parameters,
+                )
+            else:
+                reference = reference or Reference.solved(problem, limits)
+                ran = run(problem, choice.entry, seed, time_limit=time_limit, **choice.parameters)
+                reports = [gap_of(problem, ran, seed, reference)]
+            for report in reports:
+                yield Measured(part.group, choice.label, report)
+                if report.reference.solution.limit is Limit.INTERRUPTED:
+                    raise KeyboardInterrupt

@@ -321,7 +321,7 @@ def check_policy(
     seeds
         Of the instances and histories: each problem has so many.
     problems
-        Those to schedule for; by default all that it serves and that offer slots.
+        Those to schedule for; by default those that it names itself and that offer slots.
     steps
         Of each history.
     **parameters
@@ -351,7 +351,7 @@ def check_policy(
     if entry.policy is None:
         raise UsageError(f"{entry.name} is a batch heuristic, which nothing happens to; give a policy")
     offering = 0
-    for name in problems or entry.problems:
+    for name in problems or entry.named:
         for seed in seeds:
             posed = _posed(name, seed)
             if posed is None or not posed.offered or not entry.serves(posed):

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from small_problems import NAMES, small_problem
 
 from optsched.errors import UsageError
-from optsched.heuristics import HEURISTICS
+from optsched.heuristics import HEURISTICS, heuristic
 from optsched.heuristics.coupling import CouplingPolicy
 from optsched.heuristics.delay import DelayPolicy
 from optsched.heuristics.dl import LocalityPolicy
@@ -24,7 +25,7 @@ from optsched.instance import KINDS, MAP, PENDING, REDUCE, RUNNING
 from optsched.problems import Lsap
 from optsched.problems.traffic import Traffic
 from optsched.problems.transmission import Transmission
-from optsched.running.base import Event, Offer, Policy, View
+from optsched.running.base import Event, Heuristic, Offer, Policy, View
 from optsched.testing.contract import ContractBroken
 from optsched.testing.policies import Dice, History, check_policy, drawn_snapshot, law
 
@@ -56,7 +57,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 @pytest.mark.parametrize("name", POLICIES)
 def test_every_policy_follows_what_happens(name: str) -> None:
     """Tests that after every event of a drawn history each policy decides as one that begins with the present."""
-    check_policy(name, seeds=[0])
+    check_policy(name, seeds=[0], problems=HEURISTICS[name].problems)
     for parameters in VARIANTS.get(name, []):
         check_policy(name, seeds=[1], problems=HEURISTICS[name].problems[-1:], **parameters)
 
@@ -66,7 +67,7 @@ def test_every_policy_follows_what_happens(name: str) -> None:
 def test_every_policy_follows_long_histories(name: str) -> None:
     """Tests the same over more and longer histories, with all variants."""
     for parameters in ({}, *VARIANTS.get(name, [])):
-        check_policy(name, seeds=range(2, 4), steps=40, **parameters)
+        check_policy(name, seeds=range(2, 4), problems=HEURISTICS[name].problems, steps=40, **parameters)
 
 
 def _deaf_to(kind: type[Any], *what: str) -> Callable[[], Any]:
@@ -148,6 +149,23 @@ def test_a_users_own_policy() -> None:
             return view.pending_of(offer.kind)[: offer.free].tolist()
 
     check_policy(Plain, seeds=range(2), problems=["lsap", "transmission"])
+
+
+def test_bug_a_policy_for_lsap_was_held_to_job_times() -> None:
+    """Tests that by default a policy is held to the problems that it names, which may have no reduces."""
+    named = Heuristic("oldest", "", "", ("lsap",), "the first task that waits", policy=Oldest)
+    assert named.problems[-1] == "job-times"
+    check_policy(named, seeds=[0])
+    with pytest.raises(ContractBroken, match="job-times"):
+        check_policy(named, seeds=[0], problems=["job-times"])
+
+
+def test_bug_a_users_policy_was_asked_for_problems_without_slots() -> None:
+    """Tests that a policy serves every problem that offers slots on some instance, and no other."""
+    serves = set(heuristic(Oldest).problems)
+    assert {name for policy in POLICIES for name in HEURISTICS[policy].problems} <= serves
+    posed = {name: small_problem(name, 0) for name in NAMES}
+    assert {name for name, problem in posed.items() if getattr(problem, "offered", None)} == serves
 
 
 def test_what_breaks_is_told() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
@@ -174,13 +175,19 @@ def test_a_heuristic_is_not_blamed_for_its_problem(monkeypatch: pytest.MonkeyPat
 @pytest.fixture
 def wrong(tmp_path: Path) -> Iterator[CommandLine]:
     """The command line where a package is installed whose objective divides by zero."""
-    (tmp_path / "consolidation").mkdir()
-    for file in (PACKAGE / "consolidation").glob("*.py"):
-        text = file.read_text().replace("return (self.parameters", "1 / 0\n        return (self.parameters")
-        (tmp_path / "consolidation" / file.name).write_text(text)
-    install(tmp_path, project()["name"], project()["entry-points"])
+    install_with(tmp_path, "return (self.parameters", "1 / 0\n        return (self.parameters")
     with on_path(tmp_path) as there:
         yield there
+
+
+def install_with(folder: Path, text: str, other: str) -> Path:
+    """Install the package of the example with another text in the place of one; where its modules are."""
+    modules = folder / "consolidation"
+    modules.mkdir()
+    for file in (PACKAGE / "consolidation").glob("*.py"):
+        (modules / file.name).write_text(file.read_text().replace(text, other))
+    install(folder, project()["name"], project()["entry-points"])
+    return modules
 
 
 def test_bug_a_wrong_objective_was_called_a_bug_of_optsched(wrong: CommandLine, tmp_path: Path) -> None:
@@ -195,7 +202,7 @@ def test_bug_a_wrong_objective_was_called_a_bug_of_optsched(wrong: CommandLine, 
         lines = wrong(*command, code=1).stderr.splitlines()
         (line,) = [line for line in lines if "note:" not in line]
         assert line.startswith(
-            'optsched: error: the problem "consolidation" of optsched-consolidation '
+            'optsched: error: consolidation-n3-t4-seed0: the problem "consolidation" of optsched-consolidation '
             "(consolidation.problem:Consolidation): its objective raised ZeroDivisionError: division by zero ("
         )
         assert line.endswith("; mend or uninstall that package")
@@ -209,13 +216,8 @@ def test_bug_a_wrong_objective_was_called_a_bug_of_optsched(wrong: CommandLine, 
 
 def test_bug_code_of_a_record_was_called_a_bug_of_optsched(tmp_path: Path) -> None:
     """Tests that what a package's models raise is told as that package's, with its line and exit code 1."""
-    (tmp_path / "consolidation").mkdir()
-    for file in (PACKAGE / "consolidation").glob("*.py"):
-        text = file.read_text().replace("model = pyo.ConcreteModel()", "[][1]")
-        (tmp_path / "consolidation" / file.name).write_text(text)
-    lines = (tmp_path / "consolidation" / "models.py").read_text().splitlines()
+    lines = (install_with(tmp_path, "model = pyo.ConcreteModel()", "[][1]") / "models.py").read_text().splitlines()
     at = 1 + next(row for row, line in enumerate(lines) if "[][1]" in line)
-    install(tmp_path, project()["name"], project()["entry-points"])
     with on_path(tmp_path) as there:
         drawn = str(tmp_path / "drawn.json")
         there("generate", "consolidation", "--nodes", "3", "--tasks", "4", "--output", drawn)
@@ -226,6 +228,24 @@ def test_bug_code_of_a_record_was_called_a_bug_of_optsched(tmp_path: Path) -> No
         f"IndexError: list index out of range ({tmp_path}/consolidation/models.py, line {at}); "
         "mend or uninstall that package"
     ]
+
+
+def test_bug_a_fault_of_a_model_ended_the_gaps_of_all_instances(tmp_path: Path) -> None:
+    """Tests that what a package's models raise on one instance names it, and the other instances are measured."""
+    begin = "model = pyo.ConcreteModel()"
+    install_with(tmp_path, begin, f"1 // max(0, 20 - len(tasks))\n    {begin}")
+    files = [str(tmp_path / f"{tasks}.json") for tasks in (4, 21, 5)]
+    with on_path(tmp_path) as there:
+        for file in files:
+            there("generate", "consolidation", "--tasks", Path(file).stem, "--nodes", "9", "--output", file)
+        done = there("gap", *files, "--problem", "consolidation", "--format", "json", code=1)
+    assert [entry["instance"] for entry in json.loads(done.stdout)] == [
+        f"consolidation-n9-t{tasks}-seed0" for tasks in (4, 5)
+    ]
+    (line,) = [line for line in done.stderr.splitlines() if "error:" in line]
+    assert line.startswith(
+        "optsched: error: consolidation-n9-t21-seed0: consolidation: optsched-consolidation raised ZeroDivisionError"
+    )
 
 
 def test_a_failing_heuristic_stays_one() -> None:

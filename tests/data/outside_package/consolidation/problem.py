@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from optsched.errors import Fault
-from optsched.instance import Instance
+from optsched.instance import Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.base import Parameter, Problem, number
 from optsched.registry import Record
@@ -42,6 +42,14 @@ class Consolidation(Problem):
     def prepare(self) -> None:
         self.capacity = self.instance.state.idle_slots
         self.count = min(len(self.tasks), int(self.capacity.sum()))
+
+    @property
+    def offered(self) -> Mapping[str, Ints]:
+        return {"map": self.capacity}
+
+    @property
+    def due(self) -> int:
+        return self.count
 
     def objective(self, placement: Placement) -> Value:
         nodes = self.nodes_of(placement)
