@@ -82,7 +82,7 @@ __all__ = [
     "write_report",
 ]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 #: Module of each public name. The block under TYPE_CHECKING says the same to type checkers; a test holds them together.
 _MODULES = {

@@ -40,12 +40,12 @@ def name_of(module: Path) -> str:
 
 
 def does_something(module: Path) -> bool:
-    """Whether a module has more than a docstring and names of other modules, which it passes on in `__all__`."""
+    """Whether a module has more than a docstring and names of other modules, which it passes on."""
     text = module.read_text(encoding="utf-8")
     if re.search(r"^(?:def|class|@)", text, re.MULTILINE):
         return True  # in hundreds of modules this tells it sooner than Python's parser
     names = [ast.unparse(node) for node in ast.parse(text).body]
-    return any(not re.match(r"""['"]|import |from |__all__ = """, name) for name in names)
+    return any(not re.match(r"""['"]|import |from |__all__ = |__getattr__ = moved""", name) for name in names)
 
 
 #: Every module that does something.

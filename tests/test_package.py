@@ -58,6 +58,17 @@ def test_citation_names_this_version() -> None:
     assert cited[1] == optsched.__version__
 
 
+def test_the_version_after_a_release() -> None:
+    """Tests that code with unreleased changes has a development version, above that of the last release."""
+    heads = re.findall(r"^## \[?([\w.]+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    number = optsched.__version__.removesuffix(".dev0")
+    if heads[0] == "Unreleased":
+        assert number != optsched.__version__
+        assert [*map(int, number.split("."))] > [*map(int, heads[1].split("."))]
+    else:
+        assert optsched.__version__ == heads[0]
+
+
 #: What is run, not imported: a word that runs it, and where.
 RUN = {
     "POT": ("import ot", "benchmarks/comparing/peers.py"),  # called otherwise than it is imported
@@ -88,18 +99,3 @@ def test_every_dependency_is_used() -> None:
     assert RUN.keys() <= names
     for name, (word, place) in RUN.items():
         assert word in (ROOT / place).read_text(encoding="utf-8"), name
-
-
-@pytest.mark.parametrize(
-    ("former", "present"),
-    [
-        ("optsched.solvers.utility_leximin", "optsched.searches.utility_leximin"),
-        ("optsched.heuristics.waves", "optsched.waves"),
-        ("optsched.heuristics.p_min", "optsched.tuning"),
-    ],
-)
-def test_former_paths_still_work(former: str, present: str) -> None:
-    """Tests that the paths of the documents that have moved give all names of the new ones."""
-    before, now = importlib.import_module(former), importlib.import_module(present)
-    assert before.__all__ == now.__all__
-    assert all(getattr(before, name) is getattr(now, name) for name in now.__all__)

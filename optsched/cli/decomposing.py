@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from optsched import __version__
 from optsched.cli import arguments, completing
 from optsched.errors import UsageError
+from optsched.fingerprint import code_version
 
 if TYPE_CHECKING:
     from optsched.decomposing import Decomposition, Decompositions
@@ -133,7 +133,7 @@ def content(found: Decompositions) -> dict[str, Any]:
     """The fields of the JSON form; times in seconds."""
     first = found[0]
     return {
-        "version": __version__,
+        "version": code_version(),
         "instance": found.problem.instance.name,
         "problem": found.problem.name,
         "parameters": dict(found.problem.parameters),

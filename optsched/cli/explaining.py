@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from optsched import __version__
 from optsched.cli import arguments, completing
 from optsched.errors import UsageError, printable
+from optsched.fingerprint import code_version
 
 if TYPE_CHECKING:
     from optsched.explaining import Explanation, ScheduleExplanation
@@ -136,7 +136,7 @@ def explain(
             file.write(_picture(found, most, target))
     arguments.note_limits([found.report], seconds)
     if form == "json":
-        arguments.emit_json({"version": __version__, **found.to_dict(most), "notes": notes}, output)
+        arguments.emit_json({"version": code_version(), **found.to_dict(most), "notes": notes}, output)
     elif form == "table":
         arguments.emit_table(explanation_table(found, most), output)
     else:

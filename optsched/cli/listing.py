@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from optsched import __version__
 from optsched.cli import arguments
 
 __all__ = ["list_", "self_test", "versions"]
@@ -227,14 +226,9 @@ def self_test(ctx: click.Context, form: str) -> None:
 @arguments.format_option("table", "json")
 def versions(form: str) -> None:
     """Versions of this package, of Python, and of what computes."""
-    from importlib.metadata import PackageNotFoundError, version
+    from optsched.instances.documents import claims
 
-    found = {"optsched": __version__, "python": platform.python_version(), "platform": platform.platform()}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:  # an extra that is not installed
-            continue
+    found = {**claims.versions(PACKAGES), "platform": platform.platform()}
     if form == "json":
         arguments.emit_json(found)
         return

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from optsched import __version__
 from optsched.cli import arguments, completing
+from optsched.fingerprint import code_version
 
 if TYPE_CHECKING:
     from optsched.mining import Find
@@ -112,7 +112,7 @@ def mine(ctx: click.Context, /, problem_name: str, heuristic: str, params: tuple
     if found is None:
         what = "a gap was found" if options["claim"] is None else "the claim is broken"
         if form == "json":
-            arguments.emit_json({"version": __version__, "found": False})
+            arguments.emit_json({"version": code_version(), "found": False})
         arguments.note(f"no instance on which {what} in the budget; give a larger one, or another --seed")
         ctx.exit(NOTHING)
     _tell(found, form, folder, name)
@@ -123,7 +123,7 @@ def mine(ctx: click.Context, /, problem_name: str, heuristic: str, params: tuple
 def _tell(found: Find, form: str, folder: str | None, name: str | None) -> None:
     """Put out what was found, and keep it where that is asked for."""
     if form == "json":
-        arguments.emit_json({"version": __version__, **found.to_dict()})
+        arguments.emit_json({"version": code_version(), **found.to_dict()})
     else:
         arguments.emit(found.words())
     if folder is not None:

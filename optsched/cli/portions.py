@@ -8,11 +8,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from optsched import __version__
 from optsched.cli import arguments
 from optsched.cli.simulating import FIELDS as OF_RUNS
 from optsched.cli.simulating import RunRows
 from optsched.errors import HeuristicFailed, UsageError, nearest
+from optsched.fingerprint import code_version
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -185,7 +185,7 @@ def _sink(form: str, write: Write, output: str | None, name: str, repeated: bool
         return RunRows(write, output, form, first, times, {"most held": "most_held"})
 
     def record(run: Streamed) -> dict[str, Any]:
-        return {"version": __version__, "instance": name, **run.record_of(), "notes": notes.told(name, "")}
+        return {"version": code_version(), "instance": name, **run.record_of(), "notes": notes.told(name, "")}
 
     return Records(form, write, ["version", *FIELDS], record)
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from optsched import __version__
 from optsched.cli import arguments, completing
 from optsched.errors import HeuristicFailed, UsageError
+from optsched.fingerprint import code_version
 
 if TYPE_CHECKING:
     from optsched.cli.notes import Notes
@@ -338,7 +338,7 @@ def _sink(
         return RunRows(write, output, form, first, {**times, "longest job": "longest_job_time"}, {})
 
     def record(run: Simulation) -> dict[str, Any]:
-        return {"version": __version__, **run.record_of(), "notes": notes.told(run.instance.name, "")}
+        return {"version": code_version(), **run.record_of(), "notes": notes.told(run.instance.name, "")}
 
     return Records(form, write, ["version", *FIELDS], record)
 

@@ -390,10 +390,10 @@ def leximin(
 
 def _emit_found(problem: AnyProblem, **found: Any) -> None:
     """Put out as JSON what was found of a problem, after what it was found of."""
-    from optsched import __version__
+    from optsched.fingerprint import code_version
 
     asked = {"instance": problem.instance.name, "problem": problem.name, "parameters": problem.parameters}
-    arguments.emit_json({"version": __version__, **asked, **found})
+    arguments.emit_json({"version": code_version(), **asked, **found})
 
 
 def _reached(

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from optsched import __version__
 from optsched.cli import arguments
+from optsched.fingerprint import code_version
 from optsched.printing import Progress, progress, to_csv, to_json
 
 if TYPE_CHECKING:
@@ -196,4 +196,5 @@ def gap_records(
 
     policies = any(entry.online for entry in heuristics)
     fields = record_fields(problems, policies=policies, waves=waves, placements=placements)
-    return Records(form, write, ["version", *fields, *further], lambda entry: {"version": __version__, **record(entry)})
+    names = ["version", *fields, *further]
+    return Records(form, write, names, lambda entry: {"version": code_version(), **record(entry)})

@@ -209,7 +209,7 @@ def _dry(plan: Plan, path: str, retry: str | None) -> None:
 
     agenda = to_do(plan, path, retry)
     arguments.emit(f"{_counts(agenda)}\n")
-    _note_cut_short(agenda, retry)
+    _note_kept(agenda, path, retry)
 
 
 def _counts(agenda: Agenda) -> str:
@@ -219,10 +219,14 @@ def _counts(agenda: Agenda) -> str:
     return f"{counted(agenda.there + agenda.runs, 'run')}: {agenda.there} there, {agenda.runs} to be computed{optima}"
 
 
-def _note_cut_short(agenda: Agenda, retry: str | None) -> None:
-    """What is there and had too little time, since more may be given now."""
+def _note_kept(agenda: Agenda, path: str, retry: str | None) -> None:
+    """What is there of other code, and what had too little time, since more may be given now."""
     from optsched.brief import counted
+    from optsched.sweeping.results import of_other_code
 
+    if agenda.stale:
+        told = f"{path} has {counted(agenda.stale.total(), 'run')} measured {of_other_code(agenda.stale)}"
+        arguments.note(f"{told}: to be computed again; the old results stay in the store")
     late = agenda.kept["out-of-time"]
     if late and retry is None:
         arguments.note(f"{counted(late, 'run')} there had too little time; --retry timed-out computes them again")
@@ -273,7 +277,7 @@ class _Told:
 
         self._agenda = agenda
         arguments.note(_counts(agenda))
-        _note_cut_short(agenda, self._retry)
+        _note_kept(agenda, self._path, self._retry)
         self._bar = self._stack.enter_context(progress(sys.stderr, agenda.runs + agenda.optima))
         self._bar("")
         self._next = math.inf if sys.stderr.isatty() else time.monotonic() + PAUSE
@@ -357,11 +361,15 @@ def _check(path: str) -> None:
     from optsched.brief import counted
     from optsched.printing import progress
     from optsched.sweeping.checking import check_store
+    from optsched.sweeping.results import of_other_code
 
     with progress(sys.stderr) as step:
         found = check_store(path, step)
     optima = f"{found.optima} {'optimum' if found.optima == 1 else 'optima'}, {found.proved} of them proved anew"
     optima += "".join(f", {count} on {_WORDS[kind]}" for kind, count in found.claimed.items())
     arguments.emit(f"{path}: {counted(found.runs, 'run')}, {optima}, {counted(found.instances, 'instance')}\n")
+    if found.others:
+        told = f"{path} has {counted(found.others.total(), 'run')} measured {of_other_code(found.others)}"
+        arguments.note(f"{told}: the same sweep computes them again")
     if found.faults:
         raise InputError([Fault("", told) for told in found.faults], path)

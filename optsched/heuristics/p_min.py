@@ -1,5 +1,5 @@
-"""The former place of `optsched.tuning`, which the documents once named."""
+"""The former place of `optsched.tuning`."""
 
-from optsched.tuning import GRID, LIVENESS_LIMIT, Trial, Tuning, liveness_limit, tune_p_min
+from optsched.deprecated import moved
 
-__all__ = ["GRID", "LIVENESS_LIMIT", "Trial", "Tuning", "liveness_limit", "tune_p_min"]
+__getattr__ = moved(__name__, "optsched.tuning")

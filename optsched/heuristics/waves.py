@@ -1,5 +1,5 @@
-"""The former place of `optsched.waves`, which the documents once named."""
+"""The former place of `optsched.waves`."""
 
-from optsched.waves import IDLE, Wave, waves
+from optsched.deprecated import moved
 
-__all__ = ["IDLE", "Wave", "waves"]
+__getattr__ = moved(__name__, "optsched.waves")

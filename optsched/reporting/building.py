@@ -9,9 +9,9 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from optsched import __version__
 from optsched.brief import counted
 from optsched.errors import UsageError
+from optsched.fingerprint import code_version
 from optsched.reporting import tables
 from optsched.reporting.commands import asked, study
 from optsched.reporting.content import Lines, Part, Picture, Report, Section, Table, counts, texts
@@ -196,7 +196,7 @@ def _provenance(found: Found, entries: Sequence[Entry], told: Sequence[str], com
     sources = Table("sources", "Sources", columns, frozenset(columns[3:]), rows, everywhere=False)
     versions = sorted({*found.versions} - {""})
     of = f"The records are of optsched {', '.join(versions)}. " if versions else ""
-    parts: list[Part] = [f"{of}The report was written by optsched {__version__}, with this command:"]
+    parts: list[Part] = [f"{of}The report was written by optsched {code_version()}, with this command:"]
     parts += [Lines((command,), command=True), sources]
     for source in found.sources:
         if source.command:

@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from optsched import __version__
 from optsched.errors import Fault, InputError, UsageError, described
+from optsched.fingerprint import code_version
 from optsched.reporting.records import FrontierRecord, Record, parsed
 
 __all__ = ["Found", "Source", "read"]
@@ -135,7 +135,7 @@ def _read(given: Any) -> tuple[Source, list[Record | FrontierRecord]]:
         return replace(source, command=command, computed_with=computed_with), entries
     stored = isinstance(getattr(given, "path", None), str)
     name, kind = (given.path, "store") if stored else (repr(given).strip("<>"), "study")
-    documents = [{"version": __version__, **record} for record in given.records()]
+    documents = [{"version": code_version(), **record} for record in given.records()]
     unfinished = given.planned - len(documents) if stored else 0
     if not documents:
         told = f"holds no finished run ({unfinished} planned)" if unfinished else "holds no records"

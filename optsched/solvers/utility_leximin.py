@@ -1,5 +1,5 @@
-"""The former place of `optsched.searches.utility_leximin`, which README and docs once named."""
+"""The former place of `optsched.searches.utility_leximin`."""
 
-from optsched.searches.utility_leximin import Leximin, leximin
+from optsched.deprecated import moved
 
-__all__ = ["Leximin", "leximin"]
+__getattr__ = moved(__name__, "optsched.searches.utility_leximin")

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from optsched import __version__
 from optsched.errors import UsageError
+from optsched.fingerprint import code_version
 from optsched.gaps import Reference, gap_of, unanswered
 from optsched.instances.solution_files import parse_solution, solution_content
 from optsched.printing import to_json as json_of
@@ -23,7 +23,7 @@ from optsched.processes import Limits, Outcome, Status
 from optsched.results import Limit, Solution
 from optsched.running.contained import ended_run
 from optsched.sweeping.jobs import OptimumJob, Packed, Refused, RunJob
-from optsched.sweeping.keys import heuristic_parameters
+from optsched.sweeping.keys import canonical, heuristic_parameters
 from optsched.sweeping.plans import Plan, Planned, Posed
 from optsched.sweeping.rows import instance_row, optimum_row, run_row
 from optsched.sweeping.sources import named, source_digest
@@ -41,6 +41,18 @@ RETRIED = {
 
 #: What is to be said of a run beside its figures: of a problem on an instance, both by name.
 Notes = Callable[[str, str], list[str]]
+
+
+#: What is asked for by a run, whichever code computes it; and the runs of other code.
+_ASKED = ("instance_sha256", "problem", "parameters", "heuristic", "heuristic_parameters", "seed", "profile")
+_OTHERS = f"SELECT {', '.join(_ASKED)}, version FROM runs WHERE version != ? ORDER BY ended"
+
+
+def _asked(run: Planned) -> tuple[Any, ...]:
+    """The values of `_ASKED`, as the table of runs has them."""
+    problem, name = run.posed.problem, named(run.choice.entry)
+    values = canonical(dict(problem.parameters)), name, canonical(heuristic_parameters(run.choice))
+    return problem.instance.sha256, problem.name, *values, run.seed, run.posed.profile.name
 
 
 @dataclass(frozen=True)
@@ -113,6 +125,8 @@ class Agenda:
                 self._ready.append(run)
             else:
                 self._waiting.setdefault(run.posed.key, []).append(run)
+        #: How many of those to be computed are there as other code computed them, by its version.
+        self.stale = self._of_other_code() if self.there < len(plan.unique) else Counter()
         #: How many runs and optima are to be computed.
         self.runs, self.optima = len(plan.unique) - self.there, len(self._waiting)
         #: The number of the sweep in the store.
@@ -124,6 +138,14 @@ class Agenda:
         self._held: dict[str, _Held] = {}
         self._left = Counter(run.posed.key for run in self._ready)
         self._left.update({key: len(runs) for key, runs in self._waiting.items()})
+
+    def _of_other_code(self) -> Counter[str]:
+        rows = list(self._store.rows(_OTHERS, code_version()))
+        others = {tuple(row[name] for name in _ASKED): row["version"] for row in rows}
+        if not others:
+            return Counter()
+        left = [*self._ready, *(run for runs in self._waiting.values() for run in runs)]
+        return Counter(others[asked] for run in left if (asked := _asked(run)) in others)
 
     @property
     def left(self) -> int:
@@ -215,7 +237,7 @@ class Agenda:
         posed, problem = run.posed, run.posed.problem
         record = outcome.value if outcome.done else _broken_off(run, outcome, self._hold(posed).reference)
         notes = self.settings.notes(problem.instance.name, problem.name)
-        record = json.loads(json_of({"version": __version__, **record, "notes": notes}))
+        record = json.loads(json_of({"version": code_version(), **record, "notes": notes}))
         with self._store.transaction():
             self._store.put("runs", {**run_row(run, record), **further, "stale": 0, "record": record})
         self.ended[record["status"]] += 1

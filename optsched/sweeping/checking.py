@@ -11,6 +11,7 @@ from typing import Any
 
 from optsched.certificates import certify
 from optsched.errors import OptschedError
+from optsched.fingerprint import code_version
 from optsched.sweeping.keys import optimum_digest, run_digest
 from optsched.sweeping.results import OPTIMA, optimum_of
 from optsched.sweeping.store import Store
@@ -30,6 +31,8 @@ class Checked:
         How many of the optima are proved anew, from the instance and the proof alone.
     claimed
         How many of the others rest on what: `solver`, `enumeration` or `nothing`.
+    others
+        How many runs are of other code than this, by its version.
     faults
         What is wrong, a line each.
     """
@@ -39,6 +42,7 @@ class Checked:
     instances: int
     proved: int
     claimed: Mapping[str, int]
+    others: Counter[str]
     faults: tuple[str, ...]
 
 
@@ -61,8 +65,10 @@ def check_store(path: str | os.PathLike[str], step: Callable[[str], None] = lamb
         faults = store.faults()
         runs = optima = 0
         rests: Counter[str] = Counter()
+        others: Counter[str] = Counter()
         for row in store.rows("SELECT * FROM runs"):
             runs += 1
+            others[row["version"]] += row["version"] != code_version()
             faults += [f"run {row['key'][:12]}: {told}" for told in _of_run(row)]
         for row in store.rows(OPTIMA):
             optima += 1
@@ -72,7 +78,7 @@ def check_store(path: str | os.PathLike[str], step: Callable[[str], None] = lamb
             rests.update(rests_on)
         (counted,) = store.rows("SELECT count(*) AS instances FROM instances")
         proved = rests.pop(_PROVED, 0)
-        return Checked(runs, optima, counted["instances"], proved, dict(rests), tuple(faults))
+        return Checked(runs, optima, counted["instances"], proved, dict(rests), +others, tuple(faults))
 
 
 def _of_run(row: Mapping[str, Any]) -> Iterator[str]:

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
-from optsched import __version__
 from optsched.errors import InputError, OptschedError, UsageError, nearest
+from optsched.fingerprint import code_version
 from optsched.heuristics import AnyHeuristic
 from optsched.instances.solution_files import versions
 from optsched.processes import DaskExecutor, Executor, Limits, LocalExecutor
@@ -254,7 +254,7 @@ def _listed(store: Store, plan: Plan, options: Mapping[str, Any]) -> Iterator[in
         "plan": plan.digest,
         "command": shlex.join(sys.argv),
         "options": dict(options),
-        "version": __version__,
+        "version": code_version(),
         "versions": versions(),
         "machine": _machine(),
         "runs": len(plan),

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from optsched import __version__
+from optsched.fingerprint import code_version
 from optsched.gaps import Reference, gap_of
 from optsched.heuristics import run
 from optsched.problems import problem_class
@@ -27,6 +27,8 @@ from optsched.sweeping.keys import optimum_key
 from optsched.sweeping.sources import source_digest
 
 __all__ = ["OptimumJob", "Packed", "Refused", "RunJob", "execute"]
+
+code_version()  # a supervisor that has loaded this module forks for each job, which then need not look
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,8 @@ def execute(job: OptimumJob | RunJob) -> Solution | dict[str, Any] | Refused:
     with redirect_stdout(sys.stderr):  # what a heuristic or solver prints is no data
         problem, profile = _posed(job.problem)
         if optimum_key(problem, profile) != job.problem.key:
-            return Refused(f"optsched {__version__} runs there, or a package of another version that brings a problem")
+            told = f"optsched {code_version()} runs there, or a package of another version that brings a problem"
+            return Refused(told)
         if isinstance(job, OptimumJob):
             return Reference.solved(problem, profile).solution
         if source_digest(job.heuristic) != job.source:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from optsched import __version__
+from optsched.fingerprint import code_version
 from optsched.problems.base import TaskProblem, resolve
 from optsched.running.run import TIMING
 from optsched.solvers.profiles import Profile
@@ -86,7 +86,7 @@ def run_digest(optimum: str, heuristic: str, source: str, parameters: Mapping[st
 def optimum_key(problem: TaskProblem[Any], profile: Profile) -> str:
     """The key of the optimum of a problem as it is posed."""
     posed = problem.instance.sha256, problem.name, problem_source(problem), dict(problem.parameters)
-    return optimum_digest(__version__, *posed, solver_options(profile))
+    return optimum_digest(code_version(), *posed, solver_options(profile))
 
 
 def heuristic_parameters(choice: Choice) -> dict[str, Any]:

@@ -7,12 +7,14 @@ import io
 import json
 import os
 import zlib
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from optsched.brief import brief, counted
 from optsched.errors import Fault, InputError, UsageError
+from optsched.fingerprint import code_version
 from optsched.gaps import fields_beside
 from optsched.instances.files import LARGEST_FILE, parse
 from optsched.instances.solution_files import parse_solution
@@ -26,12 +28,12 @@ from optsched.sweeping.store import Store
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["OPTIMA", "Sweep", "load_sweep", "optimum_of"]
+__all__ = ["OPTIMA", "Sweep", "load_sweep", "of_other_code", "optimum_of"]
 
 #: The runs of some plans, each as it is called in the plan, in its order.
 _ASKED = 'planned.run, planned."group", planned.instance, planned.label, planned.variant'
 _RUNS = f"""
-SELECT {_ASKED}, runs.record, runs.optimum
+SELECT {_ASKED}, runs.record, runs.optimum, runs.version
 FROM planned LEFT JOIN runs ON runs.key = planned.run
 WHERE planned.plan IN ({{}}) GROUP BY {_ASKED} ORDER BY min(planned.plan), min(planned.position)"""
 
@@ -61,7 +63,9 @@ class Sweep:
         return len(self._rows)
 
     def __repr__(self) -> str:
-        return brief(f"Sweep in {self.path}: {len(self)} of {counted(self.planned, 'run')} done")
+        others = Counter(row["version"] for row in self._rows if row["version"] != code_version())
+        told = f", {others.total()} {of_other_code(others)}" if others else ""
+        return brief(f"Sweep in {self.path}: {len(self)} of {counted(self.planned, 'run')} done{told}")
 
     def _repr_html_(self) -> str:
         return self.summary().to_html(index=False, na_rep="-")
@@ -101,6 +105,17 @@ class Sweep:
             for key in keys:
                 (row,) = store.rows(OPTIMA + " WHERE optima.key = ?", key)
                 yield optimum_of(row, self.path)
+
+
+def of_other_code(versions: Iterable[str]) -> str:
+    """What to say of runs that other code computed.
+
+    Examples
+    --------
+    >>> of_other_code({"0.1.0": 3})
+    'by other code (optsched 0.1.0)'
+    """
+    return f"by other code (optsched {', '.join(sorted(versions))})"
 
 
 #: An optimum, with the instance that it is of.

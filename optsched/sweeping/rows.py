@@ -6,7 +6,7 @@ import gzip
 from collections.abc import Mapping
 from typing import Any
 
-from optsched import __version__
+from optsched.fingerprint import code_version
 from optsched.instance import Instance
 from optsched.instances.files import to_json
 from optsched.processes import Outcome, Status
@@ -51,7 +51,7 @@ def optimum_row(posed: Posed, solution: Solution, outcome: Outcome) -> dict[str,
         "source_sha256": problem_source(posed.problem),
         "profile": posed.profile.name,
         "solver": canonical(solver_options(posed.profile)),
-        "version": __version__,
+        "version": code_version(),
         "status": status,
         "message": outcome.message,
         "termination": str(solution.termination),

@@ -86,7 +86,7 @@ print("loaded:", *sys.modules, file=sys.stderr)
 
 
 def test_help_loads_the_command_line_alone() -> None:
-    """Tests that help, beside click and the standard library, loads no module but those of the commands and errors."""
+    """Tests that help, beside click and the standard library, loads the commands, errors and the version alone."""
     code = """
 import sys
 from optsched.cli import main
@@ -99,7 +99,11 @@ print(*sys.modules, file=sys.stderr)
     done = in_process("--help", code=code)
     assert done.stdout.startswith("Usage: optsched")
     own = {name for name in done.stderr.split() if name.partition(".")[0] == "optsched"}
-    assert {name for name in own if not name.startswith("optsched.cli")} == {"optsched", "optsched.errors"}
+    assert {name for name in own if not name.startswith("optsched.cli")} == {
+        "optsched",
+        "optsched.errors",
+        "optsched.fingerprint",
+    }
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from command_line import small
 from traffic_instances import posed
 
 import optsched
+from optsched.fingerprint import code_version
 
 FIELDS = [
     "version",
@@ -116,7 +117,7 @@ def test_record_fields() -> None:
     lsap, latency = found
     assert list(lsap) == [*FIELDS, "rounds", "idle_slot_time", "notes"]
     assert list(latency) == [*FIELDS, "work_gap_at_makespan", "makespan_gap_at_work", "notes"]
-    assert (lsap["version"], lsap["instance"], lsap["problem"]) == ("0.1.0", "guo-fig2", "lsap")
+    assert (lsap["version"], lsap["instance"], lsap["problem"]) == (code_version(), "guo-fig2", "lsap")
     assert isinstance(lsap["objective"], int)
     assert lsap["sense"] == "min"
     assert latency["sense"] == ["min", "min"]

@@ -21,6 +21,7 @@ from sweeps import InProcess, contents, count, memory_folder, small_plan
 
 import optsched
 from optsched.errors import InputError, UsageError
+from optsched.fingerprint import code_version
 from optsched.processes import Limits, LocalExecutor
 from optsched.studies.choices import Family
 from optsched.sweeping import executing
@@ -46,7 +47,7 @@ def test_a_sweep_in_processes(tmp_path: Path) -> None:
         assert {row["sweep"] for row in store.rows("SELECT sweep FROM runs")} == {first["id"]}
     assert first["plan"] == second["plan"]
     assert first["outcome"] == second["outcome"] == "finished"
-    assert json.loads(first["versions"])["optsched"] == optsched.__version__
+    assert json.loads(first["versions"])["optsched"] == code_version()
 
 
 def test_time_limits_are_kept_and_are_no_key(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from sweeps import TIMES
 
 import optsched
+from optsched.fingerprint import code_version
 from optsched.heuristics import HeuristicRun
 from optsched.results import Solution
 from optsched.solvers.profiles import load_profile
@@ -73,4 +74,4 @@ def test_another_version_is_refused() -> None:
     """Tests that a process with another version of the package solves nothing under this one's key."""
     answer = execute(OptimumJob(Packed("another key", packed().content)))
     assert isinstance(answer, Refused)
-    assert optsched.__version__ in answer.told
+    assert code_version() in answer.told

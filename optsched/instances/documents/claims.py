@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
 
-from optsched import __version__
 from optsched.by_id import plain
 from optsched.errors import Fault, InputError
+from optsched.fingerprint import code_version, commit
 from optsched.instance import Instance
 from optsched.instances.documents.claim_archive import BEGIN, Apart, Rows, rows_in, unpacked
 from optsched.instances.documents.diagnosis import Diagnosis, decode
@@ -180,10 +180,14 @@ def file_content(
     return msgspec.json.format(msgspec.json.encode(document(None)), indent=1) + b"\n"
 
 
-def versions() -> dict[str, str]:
-    """The versions of Python, this package and what it computes with, as files of claims have them."""
-    found = {"optsched": __version__, "python": platform.python_version()}
-    for package in _PACKAGES:
+def versions(packages: Sequence[str] = _PACKAGES) -> dict[str, str]:
+    """The versions of this package (and the commit of a clone), Python and packages, as files of claims have them."""
+    found = {"optsched": code_version()}
+    known = commit()
+    if known:
+        found["commit"] = known
+    found["python"] = platform.python_version()
+    for package in packages:
         try:
             found[package] = version(package)
         except PackageNotFoundError:  # a solution needs not every solver

@@ -1,0 +1,75 @@
+"""Which code computed a result: the version with a digest of the package's sources, and the commit of a clone.
+
+`optsched --help` loads this module, so it imports what takes long where it is needed.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+
+from optsched import __version__
+
+__all__ = ["code_version", "commit"]
+
+PACKAGE = Path(__file__).resolve().parent
+
+#: The first characters of the digest that a version shows.
+_SHOWN = 12
+
+
+@cache
+def code_version() -> str:
+    """The version, with a digest of the text of every module of this package; a process looks once.
+
+    It is the same for a clone and for a wheel that was built from it. An edit of any module changes it. Keys of sweeps,
+    records and files of solutions hold it.
+
+    Returns
+    -------
+    str
+        A version with a local part as PEP 440 has it: `0.2.0+src1a2b3c4d5e6f`.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> code_version().partition("+src")[0] == optsched.__version__
+    True
+    """
+    return f"{__version__}+src{_digest(PACKAGE)[:_SHOWN]}"
+
+
+def _digest(folder: Path) -> str:
+    """SHA-256 (hexadecimal) of the paths and texts of the modules in a folder."""
+    import hashlib
+
+    found = hashlib.sha256()
+    for name, path in sorted((path.relative_to(folder).as_posix(), path) for path in folder.rglob("*.py")):
+        found.update(f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return found.hexdigest()
+
+
+@cache
+def commit(folder: Path = PACKAGE.parent) -> str | None:
+    """The commit of the clone that this package runs from, with `-dirty` after local changes; None outside of a clone.
+
+    Untracked files are no local changes; `code_version` covers those of the package.
+
+    Parameters
+    ----------
+    folder
+        The top of the clone.
+    """
+    import subprocess
+
+    if not (folder / ".git").exists():  # a repository further up is somebody else's
+        return None
+    # A hook of git that calls us must not lead git to another repository.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    words = ["git", "--no-optional-locks", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    try:
+        done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.SubprocessError):  # no git here
+        return None
+    return done.stdout.strip() or None
