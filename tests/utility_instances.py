@@ -73,12 +73,8 @@ SWAPS = posed(
 
 @st.composite
 def problems(draw: st.DrawFn, tasks: int = 6, nodes: int = 3, **fixed: Any) -> Utility:
-    """Up to so many tasks of up to 3 jobs on up to so many nodes, with fractions, running tasks and all parameters.
-
-    With `phase="by-maps"` most have a job with both kinds, whose reduces take more beside its maps.
-    """
-    by_maps = fixed.get("phase") == "by-maps"
-    hosts, jobs = draw(st.integers(1, nodes)), draw(st.integers(1, 2 if by_maps else 3))
+    """Up to so many tasks of up to 3 jobs on up to so many nodes, with fractions, running tasks and all parameters."""
+    hosts, jobs = draw(st.integers(1, nodes)), draw(st.integers(1, 3))
     resources = draw(st.sampled_from([["cpu"], ["cpu", "disk_1"]]))
     grain = draw(st.sampled_from([1.0, 0.1, 0.5]))
 
@@ -90,11 +86,11 @@ def problems(draw: st.DrawFn, tasks: int = 6, nodes: int = 3, **fixed: Any) -> U
 
     equal = draw(st.booleans())
     capacity = {name: numbers(1, 1, 8) * hosts if equal else numbers(hosts, 0, 8) for name in resources}
-    owners = sorted(draw(st.lists(st.integers(0, jobs - 1), min_size=3 if by_maps else 1, max_size=tasks)))
-    reduces = draw(st.sampled_from([1, 2] if by_maps else [0, 0, 1, 2]))
+    owners = sorted(draw(st.lists(st.integers(0, jobs - 1), min_size=1, max_size=tasks)))
+    reduces = draw(st.sampled_from([0, 0, 1, 2]))
     kinds = [REDUCE if draw(st.integers(1, 4)) <= reduces else MAP for _ in owners]
     running = draw(st.lists(st.tuples(st.integers(0, jobs - 1), st.sampled_from([MAP, REDUCE])), max_size=1))
-    profile = {name: np.array(numbers(2 * jobs, int(by_maps), 4)).reshape(jobs, 2) for name in resources}
+    profile = {name: np.array(numbers(2 * jobs, 0, 4)).reshape(jobs, 2) for name in resources}
     job = [*owners, *(owner for owner, _ in running)]
     kind = [*kinds, *(which for _, which in running)]
     cluster = Cluster(["n 1", "n_1", "4"][:hosts], capacity=capacity)

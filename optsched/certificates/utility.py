@@ -1,8 +1,5 @@
 """Prices of tasks of a `utility` problem: a `dual` proof of either component; and trees, a `combinatorial` one.
 
-With `phase=by-maps` the prices of reduces are by level: from so many placed maps of their job on
-(`optsched.problems.utility_levels`), and a proof of the lowest utility says which threshold it rules out.
-
 A tree is over what prices leave of patterns and of jobs' counts (`optsched.problems.utility_columns`), which the
 checker lists anew. It proves a utilisation, or that not all jobs have the utilities that are asked for: of the lowest
 utility, and of each entry of the ordered vector, the lower ones given.
@@ -21,28 +18,23 @@ from optsched.certificates.reading import (
     entries,
     integer,
     items,
-    mapping,
     priced,
     prices_of,
     shown,
 )
 from optsched.certificates.trees import Tree
-from optsched.errors import CertificateInvalid, TooLarge
+from optsched.errors import CertificateInvalid
 from optsched.fronts import entry_name
 from optsched.instance import LARGEST, Ints
 from optsched.problems.base import GRID, exact
 from optsched.problems.relaxations import IntegerProgram
 from optsched.problems.utility import Utility
-from optsched.problems.utility_choices import Cut, choices_at, usage_at
+from optsched.problems.utility_choices import choices_at
 from optsched.problems.utility_columns import Columns, TaskPrices, columns_at
-from optsched.problems.utility_levels import LevelPrices, rules_out, utilisation_bound_at
 from optsched.results import Certificate, Number, Proof, Value
 
 __all__ = [
-    "level_utilisation_certificate",
-    "level_utility_certificate",
     "utilisation_certificate",
-    "usage_choices_certificate",
     "utilisation_tree_certificate",
     "utility_certificate",
     "utility_choices_certificate",
@@ -65,37 +57,8 @@ def utilisation_certificate(
 
     See `Utility.utilisation_bound`. It claims exactly what they prove.
     """
-    if problem.coupled:
-        levels = [{0: price} if price else {} for price in reduce_prices.tolist()]
-        return level_utilisation_certificate(problem, units, LevelPrices(map_prices, levels), scale)
     claim = exact(problem.utilisation_bound(units, map_prices, reduce_prices, scale), GRID)
     return Certificate("utilisation", Proof.DUAL, claim, {**_data(problem, map_prices, reduce_prices), "scale": scale})
-
-
-def level_utility_certificate(problem: Utility, threshold: int, prices: LevelPrices) -> Certificate:
-    """The certificate that prices by level make: no lowest utility of `threshold` units, if they rule it out."""
-    claim = exact(_below(problem, threshold, prices), GRID)
-    return Certificate("lowest-utility", Proof.DUAL, claim, {"threshold": threshold, **_level_data(problem, prices)})
-
-
-def level_utilisation_certificate(problem: Utility, units: int, prices: LevelPrices, scale: int) -> Certificate:
-    """As `utilisation_certificate`, by prices of reduces by level."""
-    claim = exact(utilisation_bound_at(problem, units, prices, scale), GRID)
-    return Certificate("utilisation", Proof.DUAL, claim, {**_level_data(problem, prices), "scale": scale})
-
-
-def _below(problem: Utility, threshold: int, prices: LevelPrices) -> int:
-    """The highest lowest utility that is not ruled out, in units."""
-    highest = problem.saturated_units if len(problem.jobs) else 0
-    return min(problem.utility_below(threshold), highest) if rules_out(problem, threshold, prices) else highest
-
-
-def _level_data(problem: Utility, prices: LevelPrices) -> dict[str, Any]:
-    ids = problem.instance.workload.job_ids[problem.jobs].tolist()
-    by_level = {
-        job: {str(start): price for start, price in row.items()} for job, row in zip(ids, prices.reduces, strict=True)
-    }
-    return {"map_prices": priced(ids, prices.maps), "reduce_prices": {job: row for job, row in by_level.items() if row}}
 
 
 def _data(problem: Utility, map_prices: Ints, reduce_prices: Ints) -> dict[str, Any]:
@@ -106,8 +69,6 @@ def _data(problem: Utility, map_prices: Ints, reduce_prices: Ints) -> dict[str, 
 def utility_proof(problem: Utility, certificate: Certificate, objective: Value | None) -> Number:
     """The bound that the certificate's prices prove; for the utilisation, given the lowest utility of `objective`."""
     data = certificate.data
-    if problem.coupled and ("threshold" in data or certificate.component == "utilisation"):
-        return _level_proof(problem, certificate, objective)
     jobs = _jobs(problem)
     of_maps, of_reduces = (prices_of(data, key, jobs, _JOB) for key in ("map_prices", "reduce_prices"))
     if certificate.component == "lowest-utility":
@@ -127,30 +88,18 @@ def _given(objective: Value | None) -> int:
     return min(int(objective[0] * GRID), _BEYOND)
 
 
-def _level_proof(problem: Utility, certificate: Certificate, objective: Value | None) -> Number:
-    """What prices by level prove."""
-    data = certificate.data
-    prices = _level_prices(problem, data)
-    if certificate.component == "lowest-utility":
-        return exact(_below(problem, integer(data, "threshold"), prices), GRID)
-    scale = denominator(data)
-    return exact(utilisation_bound_at(problem, _given(objective), prices, scale), GRID)
-
-
-def _level_prices(problem: Utility, data: Mapping[str, Any]) -> LevelPrices:
-    """Prices of maps, and of reduces by level."""
+def _cut(problem: Utility, data: Mapping[str, Any]) -> Ints:
+    """Prices of the maps of each job, then of the reduces of each job."""
     jobs = _jobs(problem)
 
-    def by_level(given: Mapping[str, Any], job: str) -> dict[int, int]:
-        levels = mapping(given, job)
-        for level in levels:
-            if not (isinstance(level, str) and level.isascii() and level.isdigit() and len(level) < 10):
-                raise CertificateInvalid(f"reduce_prices.{job}: {shown(level)} is no number of maps")
-        return {int(level): integer(levels, level) for level in levels}
+    def price(given: Mapping[str, Any], job: str) -> int:
+        if isinstance(given[job], Mapping):  # as version 0.1 wrote them: by numbers of placed maps, of which 0 counts
+            return integer({job: given[job].get("0", 0)}, job)
+        return integer(given, job)
 
-    given = dict(entries(data, "reduce_prices", jobs, _JOB, by_level))
-    reduces = [given.get(job, {}) for job in range(len(jobs))]
-    return LevelPrices(prices_of(data, "map_prices", jobs, _JOB), reduces)
+    reduces = dict(entries(data, "reduce_prices", jobs, _JOB, price))
+    of_reduces = np.array([reduces.get(job, 0) for job in range(len(jobs))], dtype=np.int64)
+    return np.concatenate([prices_of(data, "map_prices", jobs, _JOB), of_reduces])
 
 
 #: Cuts of a tree are at most so many, so that nobody fills knapsacks for ever.
@@ -187,28 +136,18 @@ def utility_tree_certificate(problem: Utility, lower: Sequence[int], threshold: 
 
 
 def utility_choices_certificate(
-    problem: Utility, lower: Sequence[int], threshold: int, cuts: Sequence[LevelPrices], tree: Tree
+    problem: Utility, lower: Sequence[int], threshold: int, cuts: Sequence[Ints], tree: Tree
 ) -> Certificate:
     """As `utility_tree_certificate`, by a tree over the choices of counts that prices, as cuts, leave."""
     name = entry_name(problem.components[0].name, len(lower) + 1)
     written = tree.written(int, _row_prices)
-    data = {"threshold": threshold, "cuts": [_level_data(problem, cut) for cut in cuts], **written}
+    data = {"threshold": threshold, "cuts": [_data(problem, *np.split(cut, 2)) for cut in cuts], **written}
     return Certificate(name, Proof.COMBINATORIAL, exact(_next_below(problem, len(lower), threshold), GRID), data)
 
 
 def utilisation_tree_certificate(problem: Utility, used: int, given: TaskPrices, tree: Tree) -> Certificate:
     """The certificate that a tree over the columns at prices makes of the utilisation, in units with fixed reduces."""
     return Certificate("utilisation", Proof.COMBINATORIAL, exact(used, GRID), _written(problem, given, tree))
-
-
-def usage_choices_certificate(problem: Utility, used: int, cuts: Sequence[Cut]) -> Certificate:
-    """The certificate that cuts make: no choice of counts uses more than `used` units, without fixed reduces."""
-    ids = _jobs(problem)
-    written = [
-        {**_level_data(problem, cut.prices), "scale": cut.scale, "fewest_maps": priced(ids, cut.fewest)} for cut in cuts
-    ]
-    claim = exact(problem.fixed_use + used, GRID)
-    return Certificate("utilisation", Proof.COMBINATORIAL, claim, {"cuts": written})
 
 
 def utility_tree_proof(problem: Utility, certificate: Certificate, objective: Value | None) -> Number:
@@ -218,15 +157,8 @@ def utility_tree_proof(problem: Utility, certificate: Certificate, objective: Va
     lower ones.
     """
     data, jobs = certificate.data, len(problem.jobs)
-    if problem.coupled and "cuts" not in data:
-        told = "there are no trees over patterns where what a reduce takes grows with its job's placed maps"
-        raise CertificateInvalid(f"cuts: {told}")
     if certificate.component == "utilisation":
         used = int(certificate.claim * GRID // 1)
-        if "cuts" in data:
-            return exact(
-                problem.fixed_use + _most_used(problem, data, _given(objective), used - problem.fixed_use), GRID
-            )
         columns = _columns(problem, data, [_given(objective)] * jobs, problem.fixed_use - used)
         limit = problem.fixed_use - used
         return exact(problem.fixed_use - _read_tree(data, columns.program).bound(columns.program, limit), GRID)
@@ -240,7 +172,7 @@ def utility_tree_proof(problem: Utility, certificate: Certificate, objective: Va
     if sorted(asked) != asked:
         raise CertificateInvalid(f"threshold: {threshold} is below a lower utility that is given, {lower[-1]}")
     if "cuts" in data:
-        cuts = [_level_prices(problem, cut) for cut in _cuts(data)]
+        cuts = [_cut(problem, cut) for cut in _cuts(data)]
         program = choices_at(problem, asked, cuts).program
     else:
         program = _columns(problem, data, asked, None).program
@@ -255,32 +187,6 @@ def _cuts(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     if len(given) > _MOST_CUTS:
         raise CertificateInvalid(f"cuts: {len(given)} lists of prices are more than {_MOST_CUTS}")
     return [as_mapping(cut, "cuts") for cut in given]
-
-
-def _most_used(problem: Utility, data: Mapping[str, Any], units: int, used: int) -> int:
-    """The utilisation without fixed reduces that cuts prove: `used` if no choice of counts is left, or that of all."""
-    jobs = _jobs(problem)
-    cuts = [
-        Cut(_level_prices(problem, cut), _scale(cut), prices_of(cut, "fewest_maps", jobs, _JOB)) for cut in _cuts(data)
-    ]
-    try:
-        choices = usage_at(problem, units, used, cuts).choices()
-    except TooLarge as error:
-        raise CertificateInvalid(f"cuts: {error}") from None
-    if choices is None:
-        raise CertificateInvalid("cuts: they leave too many choices of counts to go through")
-    if not len(choices):
-        return used
-    shares = ((problem.map_share, problem.pending_maps), (problem.reduce_share, problem.pending_reduces))
-    return sum(int(share.max(axis=1, initial=0) @ pending) for share, pending in shares)
-
-
-def _scale(cut: Mapping[str, Any]) -> int:
-    """How many times its share a task is worth beside its price."""
-    scale = integer(cut, "scale")
-    if scale < 0:
-        raise CertificateInvalid(f"scale: must be 0 or more, not {scale}")
-    return scale
 
 
 def _next_below(problem: Utility, lower: int, threshold: int) -> int:

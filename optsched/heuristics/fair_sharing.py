@@ -30,8 +30,7 @@ def fair_sharing(
 
     Such a scheduler overloads trackers, and an overload has no value in the problem. So a slot goes to the first job,
     in the order of shares, whose task fits the resources that are left on the tracker, and stays idle where none fits:
-    fair sharing on a cluster whose trackers refuse what they cannot run. With `phase=by-maps` a tracker also refuses a
-    map where the reduces of its job would then take more than some tracker has. Resources play no other part.
+    fair sharing on a cluster whose trackers refuse what they cannot run. Resources play no other part.
 
     Parameters
     ----------
@@ -48,8 +47,7 @@ def fair_sharing(
 
     Notes
     -----
-    O((tasks + nodes) x jobs) times the resources; with `phase=by-maps`, where what does not fit now may fit later, each
-    round asks every tracker.
+    O((tasks + nodes) x jobs) times the resources.
 
     References
     ----------
@@ -88,7 +86,7 @@ class _Offered:
     """Slots of a kind, and the jobs that have a task of the kind waiting, by how many they run."""
 
     def __init__(self, problem: Utility, kind: int, rooms: Rooms, idle: Ints) -> None:
-        self._kind, self._rooms, self._idle, self._coupled = kind, rooms, idle, problem.coupled
+        self._kind, self._rooms, self._idle = kind, rooms, idle
         pending = (problem.pending_maps, problem.pending_reduces)[kind]
         running = _running(problem, kind) + np.array(rooms.placed[kind], dtype=np.int64)
         self._waiting: list[int] = pending.tolist()
@@ -104,7 +102,7 @@ class _Offered:
             if job is not None:
                 self._place(job, node)
                 placed = True
-            elif not self._coupled:
+            else:
                 self._idle[node] = 0  # nor will any task fit there later: what is free only shrinks
         return placed
 

@@ -90,9 +90,7 @@ def map_rounds(problem: Utility, reduces: Ints, *, rounds: int = ROUNDS, improve
     utility whose map fits (work conserving). Then there is one swap: the waiting job of lowest utility takes the place
     of maps of the jobs of highest utility. A job gives up a map only if it stays above the lowest utility of any other
     (Sharmilarani et al.'s rule of fairness). After the last round what is free is given out once more. A map that
-    raises no utility, because no reduce of its job found room, is the last to be given, and takes nobody's place. With
-    `phase=by-maps` a map fits only if each tracker with reduces of its job has room for what these then take in
-    addition.
+    raises no utility, because no reduce of its job found room, is the last to be given, and takes nobody's place.
 
     Parameters
     ----------
@@ -175,7 +173,6 @@ class _Trackers:
         placed = reduces.sum(axis=1)
         self._worth = [[int(worth) for worth in problem.map_worth(job, placed[job])] for job in jobs]
         self.rooms = Rooms(problem, Allocation(np.zeros(reduces.shape, dtype=np.int64), reduces))
-        self._coupled = problem.coupled
         self.waiting: list[int] = problem.pending_maps.tolist()
         self.utility, self.fewer = [0 for _ in jobs], [0 for _ in jobs]
         #: The jobs with a map waiting, sorted: those first whose utility one more raises, by utility. And each job's
@@ -206,8 +203,7 @@ class _Trackers:
             check()
             job = self.rooms.first(MAP, node, self._order)
             if job is None:
-                if not self._coupled:
-                    self._full.add(node)
+                self._full.add(node)
                 return given
             self._move(job, node, 1)
             given = True

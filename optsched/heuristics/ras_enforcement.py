@@ -95,8 +95,7 @@ def enforce(
     once. Whenever tasks have ended, the trackers that are free for more take tasks, the most available tracker first. A
     tracker chooses among the jobs that run less there than they are to, that have a task waiting, and whose task fits
     what is free now. It takes the one of lowest utility (6), with what the job runs at that moment; a job's reduces go
-    before its maps. With `phase=by-maps` a map that ends makes room wherever reduces of its job run, so all trackers
-    take tasks then.
+    before its maps.
 
     Parameters
     ----------
@@ -228,7 +227,7 @@ class _Trackers(Course):
         self._gathers = False
         freed = sorted(self._gathered)
         self._gathered = set()
-        self.advertise(range(len(self._problem.free)) if self._problem.coupled else freed)
+        self.advertise(freed)
 
     def advertise(self, among: Sequence[int]) -> None:
         """Start what fits on the given trackers, the most available one first."""
@@ -244,7 +243,7 @@ class _Trackers(Course):
     def _row_for(self, node: int) -> int | None:
         """What to start on a tracker: of the jobs that may, the one of lowest utility, its reduces first."""
         waits = np.array([bool(tasks) for tasks in self._waiting], dtype=bool)
-        fits = np.concatenate([self.rooms.beside(kind, node) for kind in (MAP, REDUCE)])
+        fits = np.concatenate([self.rooms.fitting(kind, node) for kind in (MAP, REDUCE)])
         runs = np.zeros(len(waits), dtype=np.int64)
         jobs = len(self._problem.jobs)
         for kind in (MAP, REDUCE):
@@ -253,8 +252,7 @@ class _Trackers(Course):
         few = runs < self._target[:, node]
         able = np.flatnonzero(waits & fits & few)
         utility = self._problem.utility_units(*(np.array(placed, dtype=np.int64) for placed in self.rooms.placed))
-        order = able[np.lexsort((able < jobs, utility[able % jobs]))].tolist()
-        return next((row for row in order if self.rooms.fits(row // jobs, row % jobs, node)), None)
+        return int(able[np.lexsort((able < jobs, utility[able % jobs]))[0]]) if len(able) else None
 
     def _change(self, what: Literal["ended", "started"], task: int, count: int) -> None:
         """`count` (1 or -1) tasks more run, of the row and on the node of `task`."""

@@ -48,33 +48,17 @@ starved[j,k]        without: with no task of an item for which that is minus inf
 penalised           without: then the lowest utility is -penalty
 =================== ========================================================================================
 
-With `phase=by-maps` no nodes are alike, each is a host of its own, and there is beside these, for each job j with
-reduces that take more the more of its maps are placed (`LEVELS` has the pairs of such a job and a number of its maps):
-
-=================== ========================================================================================
-grown[j,n,r]        what one of its reduces takes more of a resource beside n placed maps
-level[j,n]          binary: just n of its maps are placed
-beside[j,n,h]       reduces of the job on the host that run beside n maps; 0 or more, where so large a one fits
-one_level[j]        one number of maps is
-counted[j]          the number of the maps placed
-split[j,h]          reduces on the host are those beside one number or another
-only[j,n]           none beside another number than that
-=================== ========================================================================================
-
-Fixed reduces need no `beside`: what they take is linear in `level`.
-
 The literal model of `build_pulp` is the tabulated program of Sharmilarani et al.'s (6) to (10): whole `maps.j.t` and
 `reduces.j.t` for each job and tracker (P^M, P^R), a binary `worth_maps.j.n` and `worth_reduces.j.n` for each count (one
 of them, by `table_maps.j`, `table_reduces.j`, and that of the tasks placed, by `count_maps.j`, `count_reduces.j`),
 `lowest`, `served`; rows `utility.j`, `capacity.r.t`, `starved.kind.j`, `penalised`. Fixed reduces are fixed by their
-bounds. With `phase=by-maps` `grows.r.j.t` is what the reduces of a job take more of a resource on a tracker: at least
-what they take more beside n maps, wherever n are placed (`beside.r.j.t.n`, which holds for none if fewer are).
+bounds.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -185,7 +169,6 @@ def _add_places(model: Any, problem: Utility) -> None:
         model.PATTERNS, within=pyo.NonNegativeIntegers, bounds=lambda model, h, p: (0, len(model.members[h]))
     )
     patterns, items_on = grouped(model.PATTERNS, 0), grouped(model.FITTING, 2)
-    growing = _growing(model, problem)
 
     def capacity(model: Any, h: str, r: str) -> Any:
         if h in patterns:
@@ -193,7 +176,7 @@ def _add_places(model: Any, problem: Utility) -> None:
         taken = [
             model.demand[j, k, r] * model.place[j, k, h] for j, k, _ in items_on.get(h, ()) if model.demand[j, k, r]
         ]
-        return at_most([*taken, *growing(h, r)], model.room[h, r])
+        return at_most(taken, model.room[h, r])
 
     def nodes(model: Any, h: str) -> Any:
         return at_most([model.take[pattern] for pattern in patterns.get(h, ())], len(model.members[h]))
@@ -214,79 +197,6 @@ def _placed(model: Any, j: str, k: str) -> Any:
     return pyo.quicksum(model.place[j, k, h] for h in model.HOSTS if (j, k, h) in model.FITTING)
 
 
-def _growing(model: Any, problem: Utility) -> Callable[[str, str], list[Any]]:
-    """Add what reduces take beside placed maps; the terms of it on a host and a resource, none where nothing grows."""
-    if not problem.coupled:
-        return lambda h, r: []
-    _add_levels(model, problem)
-    return _growing_free(model) if problem.fixed is None else _growing_fixed(model, problem)
-
-
-def _add_levels(model: Any, problem: Utility) -> None:
-    """Add the numbers of placed maps, of jobs whose reduces grow with them, and that each has one."""
-    some = problem.pending_reduces if problem.fixed is None else problem.fixed.sum(axis=1)
-    row_of = {job: row for row, job in enumerate(model.JOBS) if problem.growth[row].any() and some[row]}
-    grown = {
-        (job, n, resource): amount
-        for job, row in row_of.items()
-        for n, amounts in enumerate((problem.grown[row][: int(problem.pending_maps[row]) + 1] // problem.unit).tolist())
-        for resource, amount in zip(problem.resources, amounts, strict=True)
-    }
-    levels = [(job, n) for job, row in row_of.items() for n in range(int(problem.pending_maps[row]) + 1)]
-    of_job = grouped(levels, 0)
-    model.LEVELS = pyo.Set(initialize=levels, dimen=2)
-    model.grown = pyo.Param(model.LEVELS, model.RESOURCES, initialize=grown)
-    model.level = pyo.Var(model.LEVELS, within=pyo.Binary)
-
-    def one_level(model: Any, j: str) -> Any:
-        return pyo.quicksum(model.level[level] for level in of_job[j]) == 1
-
-    def counted(model: Any, j: str) -> Any:
-        return pyo.quicksum(n * model.level[j, n] for _, n in of_job[j]) == _placed(model, j, KINDS[MAP])
-
-    model.one_level = pyo.Constraint(list(row_of), rule=one_level)
-    model.counted = pyo.Constraint(list(row_of), rule=counted)
-
-
-def _growing_fixed(model: Any, problem: Utility) -> Callable[[str, str], list[Any]]:
-    """What fixed reduces take beside placed maps: it is linear in `level`."""
-    row_of, column_of = {job: row for row, job in enumerate(model.JOBS)}, problem.instance.node_index
-    assert problem.fixed is not None
-    fixed = problem.fixed.tolist()
-
-    def terms(h: str, r: str) -> list[Any]:
-        amounts = [(level, fixed[row_of[level[0]]][column_of[h]] * model.grown[level, r]) for level in model.LEVELS]
-        return [amount * model.level[level] for level, amount in amounts if amount]
-
-    return terms
-
-
-def _growing_free(model: Any) -> Callable[[str, str], list[Any]]:
-    """Add the reduces on each host that run beside each number of placed maps, and the terms of what these take."""
-    reduce, levels = KINDS[REDUCE], grouped(model.LEVELS, 0)
-
-    def fits(j: str, n: int, h: str) -> bool:
-        return all(model.demand[j, reduce, r] + model.grown[j, n, r] <= model.room[h, r] for r in model.RESOURCES)
-
-    hosts = [(j, h) for j in levels for h in model.HOSTS if (j, reduce, h) in model.FITTING]
-    beside = [(j, n, h) for j, h in hosts for _, n in levels[j] if fits(j, n, h)]
-    running, at_level, on_host = grouped(beside, 0, 2), grouped(beside, 0, 1), grouped(beside, 2)
-    model.beside = pyo.Var(beside, within=pyo.NonNegativeReals)
-
-    def split(model: Any, j: str, h: str) -> Any:
-        return model.place[j, reduce, h] == pyo.quicksum(model.beside[key] for key in running[j, h])
-
-    def only(model: Any, j: str, n: int) -> Any:
-        held = pyo.quicksum(model.beside[key] for key in at_level[j, n])
-        return held <= model.pending[j, reduce] * model.level[j, n]
-
-    model.split = pyo.Constraint(hosts, rule=split)
-    model.only = pyo.Constraint(list(at_level), rule=only)
-    return lambda h, r: [
-        model.grown[j, n, r] * model.beside[j, n, h] for j, n, _ in on_host.get(h, ()) if model.grown[j, n, r]
-    ]
-
-
 def _hosts(problem: Utility, items: Items) -> dict[str, tuple[list[int], Ints]]:
     """Nodes that are one host, and their patterns; a host of one node has none, and needs none."""
     nodes = problem.instance.cluster.node_ids.tolist()
@@ -294,8 +204,7 @@ def _hosts(problem: Utility, items: Items) -> dict[str, tuple[list[int], Ints]]:
     hosts: dict[str, tuple[list[int], Ints]] = {}
     for kind, size in enumerate(problem.type_size.tolist()):
         members = np.flatnonzero(problem.node_type == kind).tolist()
-        alike = size > 1 and not problem.coupled
-        patterns = all_patterns(problem.type_room[kind], items, MOST_PATTERNS) if alike else None
+        patterns = all_patterns(problem.type_room[kind], items, MOST_PATTERNS) if size > 1 else None
         if patterns is None:
             hosts.update({nodes[node]: ([node], none) for node in members})
         else:
@@ -407,20 +316,11 @@ def compact_size(problem: Utility, limit: Number | float | None = None) -> Model
     nodes, patterns = len(hosts), sum(len(rows) for _, rows in hosts.values())
     jobs, limits, items = len(problem.jobs), len(problem.resources), int(np.count_nonzero(found.limit))
     fitting = items * nodes
-    levels = sum(int(count) + 1 for count in problem.pending_maps) if problem.coupled else 0
-    beside = levels * nodes
     steps = int(found.limit.sum()) if limit is None else len(Needs.of(problem, _units(problem, limit)).owner)
     return ModelSize(
-        fitting + patterns + levels + beside + steps + 2,
-        nodes * (limits + 1) + fitting + 3 * jobs + jobs * nodes + levels + steps + 2 * items + 1,
-        fitting * (limits + 7)
-        + patterns * (1 + items)
-        + levels * 4
-        + beside * (3 + limits)
-        + 4 * steps
-        + 2 * jobs
-        + 2 * items
-        + 3,
+        fitting + patterns + steps + 2,
+        nodes * (limits + 1) + fitting + 3 * jobs + steps + 2 * items + 1,
+        fitting * (limits + 7) + patterns * (1 + items) + 4 * steps + 2 * jobs + 2 * items + 3,
     )
 
 
@@ -432,13 +332,10 @@ def literal_size(problem: Utility, limit: Number | float | None = None) -> Model
     """
     jobs, nodes, resources = len(problem.jobs), len(problem.node_type), len(problem.resources)
     entries = sum(len(table) for table in (*problem.map_utility, *problem.reduce_utility))
-    free = problem.fixed is None
-    growing = int(np.count_nonzero(problem.growth)) if free else 0
-    beside = sum(int(np.count_nonzero(np.diff(table, axis=0))) for table in problem.grown) if free else 0
     return ModelSize(
-        (2 * jobs + growing) * nodes + entries + 2,
-        5 * jobs + nodes * (resources + beside) + 1 + len(_infinite(problem)),
-        (2 * jobs * (1 + resources) + growing + 3 * beside) * nodes + 3 * entries,
+        2 * jobs * nodes + entries + 2,
+        5 * jobs + nodes * resources + 1 + len(_infinite(problem)),
+        2 * jobs * (1 + resources) * nodes + 3 * entries,
     )
 
 
@@ -484,9 +381,7 @@ def build_pulp(problem: Utility, limit: Number | float | None = None, *, max_var
     for kind, row in _infinite(problem):
         model.addConstraint(served + worth[kind][row][0] <= 1, f"starved.{KINDS[kind]}.{names[0][row]}")
     model.addConstraint(lowest <= -penalty + (penalty + 1) * served, "penalised")
-    _literal_capacities(
-        model, problem, counts, _literal_growth(model, problem, counts[REDUCE], worth[MAP], names), names[1]
-    )
+    _literal_capacities(model, problem, counts, names[1])
     if units is None:
         model.setObjective(lowest)
     else:
@@ -526,42 +421,16 @@ def _literal_counts(
     return counts, worth
 
 
-def _literal_capacities(
-    model: Any, problem: Utility, counts: Sequence[Any], grows: Mapping[tuple[int, int], list[Any]], nodes: list[str]
-) -> None:
-    """Add what each tracker has of each resource for the tasks on it, (10), and for what reduces grow by there."""
+def _literal_capacities(model: Any, problem: Utility, counts: Sequence[Any], nodes: list[str]) -> None:
+    """Add what each tracker has of each resource for the tasks on it, (10)."""
     unit = problem.unit
     demands = np.concatenate([problem.demand_map, problem.demand_reduce]) // unit
     free, hosts = (problem.free // unit).tolist(), [row for kind in counts for row in kind]
     for position, resource in enumerate(injective_names(problem.resources)):
         taking = [(row, need) for row, need in zip(hosts, demands[:, position].tolist(), strict=True) if need]
         for column, node in enumerate(nodes):
-            used = [need * row[column] for row, need in taking] + grows.get((position, column), [])
+            used = [need * row[column] for row, need in taking]
             model.addConstraint(pulp.lpSum(used) <= free[column][position], f"capacity.{resource}.{node}")
-
-
-def _literal_growth(
-    model: Any, problem: Utility, hosts: list[list[Any]], worth: list[list[Any]], names: tuple[list[str], list[str]]
-) -> dict[tuple[int, int], list[Any]]:
-    """What reduces take more of each resource on each tracker for the maps of their jobs that are placed."""
-    terms: dict[tuple[int, int], list[Any]] = {}
-    for row, position in np.argwhere(problem.growth).tolist():
-        more = (problem.grown[row][:, position] // problem.unit[position]).tolist()
-        for column, count in enumerate(hosts[row]):
-            most = int(count.upBound)
-            if not most:
-                continue
-            if problem.fixed is not None:
-                grows = pulp.lpSum(most * amount * entry for amount, entry in zip(more, worth[row], strict=True))
-            else:
-                word = f"{injective_names(problem.resources)[position]}.{names[0][row]}.{names[1][column]}"
-                grows = model.add_variable(f"grows.{word}", 0)
-                for n in range(1, len(more)):
-                    if more[n] > more[n - 1]:
-                        fewer = pulp.lpSum(worth[row][:n])  # 1 where fewer than n maps are placed
-                        model.addConstraint(grows >= more[n] * count - more[n] * most * fewer, f"beside.{word}.{n}")
-            terms.setdefault((position, column), []).append(grows)
-    return terms
 
 
 def _decode_literal(model: Any, problem: Utility) -> Placement:

@@ -20,14 +20,10 @@ from optsched.placement import NONE, Placement
 from optsched.problems.base import GRID, Parameter, Problem, choice, exact, exact_product, number, on_grid
 from optsched.problems.knapsack import knapsacks
 from optsched.problems.resource_units import capacity_units, demand_fault
-from optsched.problems.shuffle_demand import grown, parts_of_unit
 from optsched.problems.utility_tables import map_table, reduce_table, required_maps
 from optsched.results import Bound, Component, Number, Proof, Sense, Value, Violation
 
 __all__ = ["LEAST_FINITE", "Allocation", "Utility", "spread_reduces"]
-
-#: Of a phase the one whose demands are a task's most; the resource that a shuffle takes before any map runs.
-_WHOLE, _MEMORY = {"by-maps": "reduce"}, "memory"
 
 #: No utility is less, in units, but minus infinity: each table is at least -1 where it is finite.
 LEAST_FINITE = -2 * GRID
@@ -52,12 +48,6 @@ class Utility(Problem):
     job whose utility is minus infinity (none of its maps, or of its reduces, is allocated) gets `-penalty`. A job
     without a pending task is no job here.
 
-    With `phase=by-maps` a reduce that starts to shuffle takes `demand_shuffle` (without one, the resource called memory
-    alone) and of the rest of its demand the share of its job's pending maps that are placed: Sharmilarani et al.,
-    section III.J. So what fits on a tracker depends on what is placed elsewhere. A running reduce holds its whole
-    demand then, and (9) counts whole demands. Shares are exact where their common denominator is at most 2^20
-    (`optsched.problems.shuffle_demand`).
-
     The second component is (9), turned into what the placed tasks use: the sum
     over trackers and resources of use / Omega_tr, the share that one task takes of one tracker rounded once to a
     multiple of 2^-20.
@@ -77,16 +67,10 @@ class Utility(Problem):
     resources
         Names of the resources that pending tasks take.
     demand_grid
-        int64, shape (resources,): the common denominator of all demands of the resource, as decimals, and of what a
-        reduce takes beside any number of maps.
+        int64, shape (resources,): the common denominator of all demands of the resource, as decimals.
     demand_map, demand_reduce
         int64, shape (jobs, resources): Gamma of each job's maps and reduces, in units of 1/`demand_grid[resource]`;
         0 where it has no such task.
-    growth
-        int64, shape (jobs, resources), in the same units: what a reduce takes more once all pending maps of its job are
-        placed, with `phase=by-maps`; else, and where the job has no pending reduce, 0.
-    grown
-        For each job int64, shape (pending maps + 1, resources): what a reduce takes more beside 0, 1, ... placed maps.
     capacity
         int64, shape (nodes, resources), in the same units, rounded down: Omega.
     free
@@ -136,9 +120,8 @@ class Utility(Problem):
         Parameter(
             "phase",
             "shuffle",
-            choice("shuffle", "reduce", "by-maps"),
-            "which demand of reduces holds: in the shuffle or after it, where both are given; or from none of what is "
-            "not memory on, in proportion to the job's placed maps (Sharmilarani et al., III.J)",
+            choice("shuffle", "reduce"),
+            "which demand of reduces holds, where both are given: in the shuffle or after it",
         ),
         Parameter(
             "penalty", 1000, number(above=2, highest=GRID), "-penalty stands for a utility of minus infinity; above 2"
@@ -166,7 +149,7 @@ class Utility(Problem):
         silent = ~np.any(given, axis=0) if given else np.ones(len(pending), dtype=bool)
         for task in pending[silent].tolist():
             yield Fault(f"tasks[{task}].demand", f"{cls.name} needs what the task takes of some resource")
-        demand = _demands(instance, pending, _WHOLE.get(parameters["phase"], parameters["phase"]))
+        demand = _demands(instance, pending, parameters["phase"])
         for resource, column in demand.items():
             capacity = _capacity(instance, resource)
             for node in np.flatnonzero(np.isnan(capacity)).tolist() if column.any() else ():
@@ -200,20 +183,16 @@ class Utility(Problem):
         self.type_size: Ints = np.bincount(self.node_type, minlength=len(first)).astype(np.int64)
         self.type_room: Ints = self.room[first]
         self.map_share = self._share(self.demand_map, first)
-        self.reduce_share = self._share(self.demand_reduce, first, self.growth)
+        self.reduce_share = self._share(self.demand_reduce, first)
 
     def _weigh(self) -> None:
         """Demands and capacities in whole units; every fault of theirs at once."""
         instance, jobs = self.instance, len(self.jobs)
         running = _in_state(instance, RUNNING)
         phase = self.parameters["phase"]
-        held = _demands(instance, running, _WHOLE.get(phase, phase))
-        least = _demands(instance, self.tasks, phase)
-        whole = _demands(instance, self.tasks, _WHOLE.get(phase, phase))
-        demands = {resource: np.maximum(least[resource], whole[resource]) for resource in least}
+        held, demands = _demands(instance, running, phase), _demands(instance, self.tasks, phase)
         self.resources = tuple(resource for resource, column in demands.items() if column.any())
         shape = jobs, len(self.resources)
-        full: Ints = np.zeros(shape, dtype=np.int64)
         self.demand_map: Ints = np.zeros(shape, dtype=np.int64)
         self.demand_reduce: Ints = np.zeros(shape, dtype=np.int64)
         self.capacity: Ints = np.zeros((len(instance.cluster), shape[1]), dtype=np.int64)
@@ -221,35 +200,24 @@ class Utility(Problem):
         self.free: Ints = np.zeros_like(self.capacity)
         faults: list[Fault] = []
         for index, resource in enumerate(self.resources):
-            holding = held[resource]
-            every = np.concatenate([demands[resource], least[resource], holding])
-            grid, wrong = demand_fault(self.name, every, len(demands[resource]) + len(holding))
+            column, holding = demands[resource], held[resource]
+            grid, wrong = demand_fault(self.name, np.concatenate([column, holding]), len(column) + len(holding))
             if wrong is not None:
                 faults.append(Fault(f"tasks[].demand.{resource}", wrong))
                 continue
-            for positions, profile, column in (
-                (self.map_positions, self.demand_map, demands[resource]),
-                (self.reduce_positions, self.demand_reduce, least[resource]),
-                (self.reduce_positions, full, demands[resource]),
+            for positions, profile in (
+                (self.map_positions, self.demand_map),
+                (self.reduce_positions, self.demand_reduce),
             ):
                 profile[:, index], differing = self._profile(positions, column, grid)
                 faults += (Fault(f"tasks[{task}].demand.{resource}", told) for task, told in differing)
-            both = (self.pending_maps > 0) & (self.pending_reduces > 0)
-            more = (full - self.demand_reduce)[both, index].tolist()
-            total = int(whole_units(every, grid).max(initial=0)) * (len(demands[resource]) + len(holding))
-            parts = parts_of_unit(grid, zip(more, self.pending_maps[both].tolist(), strict=True), total)
-            for profile in (self.demand_map, self.demand_reduce, full):
-                profile[:, index] *= parts
-            grid *= parts
             self.demand_grid[index] = grid
             self.capacity[:, index] = capacity_units(_capacity(instance, resource), grid)
             used = np.zeros(len(instance.cluster), dtype=np.int64)
             np.add.at(used, instance.state.node[running], whole_units(holding, grid))
             self.free[:, index] = np.maximum(self.capacity[:, index] - used, 0)
         if faults:
-            raise InputError(list(dict.fromkeys(faults)), self.place)
-        self.growth: Ints = np.where(self.pending_maps[:, None] > 0, full - self.demand_reduce, 0)
-        self.grown = [grown(*both) for both in zip(self.growth, self.pending_maps.tolist(), strict=True)]
+            raise InputError(faults, self.place)
 
     def _profile(self, positions: list[Ints], column: Floats, grid: int) -> tuple[Ints, list[tuple[int, str]]]:
         """What a task of each job takes of a resource, in units; and the tasks that take something else, with words."""
@@ -299,18 +267,14 @@ class Utility(Problem):
             units(reduce_table(pending, smoothed)) for pending in self.pending_reduces.tolist()
         ]
 
-    def _share(self, demand: Ints, nodes: Ints, growth: Ints | int = 0) -> Ints:
-        """Share of the capacities that one task of each job takes on nodes of each type; 0 where it does not fit.
-
-        `growth` is what it may take more, of the shape of `demand`.
-        """
-        most = demand + growth
+    def _share(self, demand: Ints, nodes: Ints) -> Ints:
+        """Share of the capacities that one task of each job takes on nodes of each type; 0 where it does not fit."""
         share = np.zeros((len(demand), len(nodes)))
         fits = np.ones(share.shape, dtype=bool)
         for position, resource in enumerate(self.resources):
             capacity = _capacity(self.instance, resource)[nodes] * float(self.demand_grid[position])
-            takes = most[:, position, None]
-            fits &= demand[:, position, None] <= self.capacity[nodes, position]
+            takes = demand[:, position, None]
+            fits &= takes <= self.capacity[nodes, position]
             share += np.divide(takes, capacity, out=np.zeros(share.shape), where=fits & (capacity > 0))
         return np.where(fits, on_grid(share), 0)
 
@@ -395,47 +359,26 @@ class Utility(Problem):
                 yield Violation("reduces-fixed", (job_ids[job], node_ids[node]), off)
 
     @property
-    def coupled(self) -> bool:
-        """Whether what a reduce takes grows with the maps that its job has placed, on whatever node.
-
-        Then no node's room can be told alone. What counts a reduce at what it takes without a map is a bound all the
-        same.
-        """
-        return bool(self.growth.any())
-
-    @property
     def unit(self) -> Ints:
         """The largest amount of each resource of which all that tasks take are multiples: what programs count in.
 
         No tolerance of a solver is as large as such an amount, and none is too large where a smaller unit would do.
         """
-        amounts = np.concatenate([self.demand_map, self.demand_reduce, *self.grown])
+        amounts = np.concatenate([self.demand_map, self.demand_reduce])
         unit: Ints = np.maximum(np.gcd.reduce(amounts, axis=0, initial=0), 1)
         return unit
 
-    def used(self, counts: Allocation, placed: Ints | None = None) -> Ints:
-        """What the counts take on each node, in units; shape (nodes, resources).
-
-        Reduces take what they do beside so many placed maps of their jobs: `placed`, shape (jobs,), or those counted.
-        """
-        reduces = self._demand_beside(counts.maps.sum(axis=1) if placed is None else placed)
-        used: Ints = counts.maps.T @ self.demand_map + counts.reduces.T @ reduces
+    def used(self, counts: Allocation) -> Ints:
+        """What the counts take on each node, in units; shape (nodes, resources)."""
+        used: Ints = counts.maps.T @ self.demand_map + counts.reduces.T @ self.demand_reduce
         return used
-
-    def _demand_beside(self, maps: Ints) -> Ints:
-        """What a reduce of each job takes beside so many placed maps of the job, in units; shape (jobs, resources)."""
-        more = [table[placed] for table, placed in zip(self.grown, maps.tolist(), strict=True)]
-        demand: Ints = self.demand_reduce + np.array(more, dtype=np.int64).reshape(self.growth.shape)
-        return demand
 
     def _used_by(self, hosts: tuple[list[Ints], list[Ints]]) -> Ints:
         """As `used`, of tasks that are given by their nodes (`_hosts`)."""
         used = np.zeros_like(self.free)
-        maps, reduces = (np.array([len(nodes) for nodes in own], dtype=np.int64) for own in hosts)
-        demands = (self.demand_map, maps), (self._demand_beside(maps), reduces)
-        for own, (demand, placed) in zip(hosts, demands, strict=True):
-            nodes = np.concatenate([*own, np.zeros(0, dtype=np.int64)])
-            np.add.at(used, nodes, np.repeat(demand, placed, axis=0))
+        for own, demand in zip(hosts, (self.demand_map, self.demand_reduce), strict=True):
+            for job, nodes in enumerate(own):
+                np.add.at(used, nodes, demand[job])
         return used
 
     @property
@@ -474,20 +417,6 @@ class Utility(Problem):
         # Without a map where that is worth minus infinity: whatever is asked for is above it, so at least one is found.
         reached = maps <= self.pending_maps[job]
         return reduces[reached], maps[reached]
-
-    def least_reduces(self, job: int, units: int) -> tuple[Ints, Ints]:
-        """As `least_maps` the other way round: numbers of maps that can be enough, and the fewest reduces with each.
-
-        The numbers follow on each other, up to all pending maps.
-        """
-        fewest, most = (int(limit[job]) for limit in self._reduce_limits)
-        maps = np.arange(int(self.pending_maps[job]) + 1)
-        if units <= self.lowest_units:
-            return maps, np.full_like(maps, fewest)
-        maps = maps[self.map_utility[job][maps] > self.lowest_units]
-        asked = np.maximum(units - self.map_utility[job][maps], LEAST_FINITE)
-        reduces = np.maximum(np.searchsorted(self.reduce_utility[job], asked), fewest)
-        return maps[reduces <= most], reduces[reduces <= most]
 
     def utility_below(self, units: int) -> int:
         """The greatest utility below `units` that some job may have, in units; `-penalty` where there is none.
@@ -664,22 +593,20 @@ def _in_state(instance: Instance, status: int) -> Ints:
 def _demands(instance: Instance, tasks: Ints, phase: str) -> dict[str, Any]:
     """What each of `tasks` takes of each resource, shape (tasks,); what is not given is 0.
 
-    In the shuffle phase a reduce takes its `demand_shuffle`, where it has one; with "by-maps" that is what it takes
-    without a map of its job, and where it has none its memory alone.
+    In the shuffle phase a reduce takes its `demand_shuffle`, where it has one.
     """
     workload = instance.workload
     shuffling = np.zeros(len(tasks), dtype=bool)
-    if phase != "reduce":
+    if phase == "shuffle":
         for column in workload.demand_shuffle.values():
             shuffling |= (workload.kind[tasks] == REDUCE) & ~np.isnan(column[tasks])
     absent = np.full(len(workload), np.nan)
-    idle = (workload.kind[tasks] == REDUCE) & ~shuffling & (phase == "by-maps")
     return {
         resource: np.nan_to_num(
             np.where(
                 shuffling,
                 workload.demand_shuffle.get(resource, absent)[tasks],
-                np.where(idle & (resource != _MEMORY), 0.0, workload.demand.get(resource, absent)[tasks]),
+                workload.demand.get(resource, absent)[tasks],
             )
         )
         for resource in [*workload.demand, *(name for name in workload.demand_shuffle if name not in workload.demand)]

@@ -22,7 +22,7 @@ from optsched.problems.knapsack import copies_in_powers
 from optsched.problems.relaxations import UNBOUNDED, IntegerProgram
 from optsched.problems.utility import Utility
 
-__all__ = ["MOST_PATTERNS", "Columns", "TaskPrices", "columns_at", "least_pairs"]
+__all__ = ["MOST_PATTERNS", "Columns", "TaskPrices", "asked_pairs", "columns_at", "least_pairs"]
 
 #: Patterns of all types together are at most so many, on the way to them too, so that nobody checks for ever.
 MOST_PATTERNS = 20_000
@@ -91,8 +91,6 @@ def columns_at(problem: Utility, asked: Sequence[int], given: TaskPrices, limit:
 
     Parameters
     ----------
-    problem
-        Not `coupled`: what a task takes must not depend on others.
     asked
         Utilities in units, ascending, one a job: some job has at least the first, another at least the second, and so
         on.
@@ -113,7 +111,7 @@ def columns_at(problem: Utility, asked: Sequence[int], given: TaskPrices, limit:
     most = np.concatenate([problem.pending_maps, problem.pending_reduces * free])
     share = np.concatenate([problem.map_share, problem.reduce_share]) * use
     worth = share.astype(object) * scale + given.prices.astype(object)[:, None]
-    owner, rank, pair = _pairs(problem, asked)
+    owner, rank, pair = asked_pairs(problem, asked)
     cost = [
         sum(int(price) * int(count) for price, count in zip(given.prices, row, strict=True) if price > 0)
         for row in pair.T
@@ -141,7 +139,7 @@ def columns_at(problem: Utility, asked: Sequence[int], given: TaskPrices, limit:
     )
 
 
-def _pairs(problem: Utility, asked: Sequence[int]) -> tuple[Ints, Ints, Ints]:
+def asked_pairs(problem: Utility, asked: Sequence[int]) -> tuple[Ints, Ints, Ints]:
     """Pairs of counts for each of the utilities that are asked for: the job, which utility it is, and the counts."""
     parts = [(*least_pairs(problem, units), rank) for rank, units in enumerate(sorted(set(asked)))]
     owner = np.concatenate([part[0] for part in parts])

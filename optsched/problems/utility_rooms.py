@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from optsched.instance import MAP, REDUCE, Bools, Ints
+from optsched.instance import Bools, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.utility import Allocation, Utility
 
@@ -23,9 +23,6 @@ _NOTHING: Mapping[int, int] = MappingProxyType({})
 
 class Rooms:
     """Counts of tasks on the trackers, and what these leave free.
-
-    With `phase=by-maps` each map that is placed makes the reduces of its job take more, on whatever tracker they are: a
-    map fits only where they all have room for that.
 
     Parameters
     ----------
@@ -43,14 +40,11 @@ class Rooms:
 
     Examples
     --------
-    A reduce takes 1 of cpu, and 4 more once both maps of its job are placed; a tracker of 6 has room for one of these.
+    A tracker with 3 of cpu has room for one map that takes 2.
 
-    >>> from optsched.instance import REDUCE, Cluster, Instance, Workload
-    >>> workload = Workload(
-    ...     ["m1", "m2", "r"], kind=[MAP, MAP, REDUCE], job=[0] * 3, job_ids=["a"], demand={"cpu": [2.0, 2.0, 5.0]},
-    ...     demand_shuffle={"cpu": [float("nan"), float("nan"), 1.0]})
-    >>> rooms = Rooms(Utility(Instance(Cluster(["t"], capacity={"cpu": [6.0]}), workload), phase="by-maps"))
-    >>> rooms.put(REDUCE, 0, 0)
+    >>> from optsched.instance import MAP, Cluster, Instance, Workload
+    >>> workload = Workload(["m1", "m2"], job=[0] * 2, job_ids=["a"], demand={"cpu": [2.0, 2.0]})
+    >>> rooms = Rooms(Utility(Instance(Cluster(["t"], capacity={"cpu": [3.0]}), workload)))
     >>> rooms.put(MAP, 0, 0)
     >>> rooms.free.tolist(), rooms.fits(MAP, 0, 0)
     ([[1]], False)
@@ -60,15 +54,10 @@ class Rooms:
         self._shape = len(problem.jobs), len(problem.free)
         given = counts or Allocation(*(np.zeros(self._shape, dtype=np.int64) for _ in range(2)))
         self._problem = problem
-        self._grows: list[bool] = np.any(problem.growth, axis=1).tolist()
         self.placed: tuple[list[int], list[int]] = given.maps.sum(axis=1).tolist(), given.reduces.sum(axis=1).tolist()
         #: For maps and for reduces: of each tracker how many it has of each job, without those that it has none of.
         self._on: tuple[dict[int, dict[int, int]], dict[int, dict[int, int]]] = {}, {}
-        #: Of each job likewise how many reduces are on each tracker.
-        self._hosts: list[dict[int, int]] = [{} for _ in problem.jobs]
-        more = [table[placed] for table, placed in zip(problem.grown, self.placed[MAP], strict=True)]
-        grown = np.array(more, dtype=np.int64).reshape(problem.growth.shape)
-        self._demands: list[Ints] = [problem.demand_map, problem.demand_reduce + grown]
+        self._demands = problem.demand_map, problem.demand_reduce
         self._rows = [list(map(tuple, demands.tolist())) for demands in self._demands]
         self.free: Ints = problem.free.copy()
         for kind, part in enumerate(given):
@@ -113,20 +102,13 @@ class Rooms:
         """How many tasks a tracker has of each job that it has any of."""
         return self._on[kind].get(node, _NOTHING)
 
-    def demands(self, kind: int) -> Ints:
-        """What the next task of each job takes of the tracker that it is placed on, shape (jobs, resources)."""
-        return self._demands[kind]
-
-    def beside(self, kind: int, node: int) -> Bools:
-        """Of which jobs a task fits what is free on the tracker itself, whatever it changes elsewhere; (jobs,)."""
-        fits: Bools = (self.demands(kind) <= self.free[node]).all(axis=1)
+    def fitting(self, kind: int, node: int) -> Bools:
+        """Of which jobs a task fits on a tracker, shape (jobs,)."""
+        fits: Bools = (self._demands[kind] <= self.free[node]).all(axis=1)
         return fits
 
     def fits(self, kind: int, job: int, node: int) -> bool:
-        """Whether one of the job's tasks that wait fits on a tracker, and what its reduces take for it, anywhere."""
-        if kind == MAP and self._grows[job]:
-            nodes, taken = self._taken(job, node, self.placed[MAP][job])
-            return bool((taken <= self.free[nodes]).all())
+        """Whether one of the job's tasks that wait fits on a tracker."""
         return all(need <= left for need, left in zip(self._rows[kind][job], self.free[node].tolist(), strict=True))
 
     def first(self, kind: int, node: int, order: Sequence[tuple[int, ...]]) -> int | None:
@@ -136,46 +118,18 @@ class Rooms:
                 return entry[-1]
         if len(order) <= _TRIED:
             return None
-        beside = self.beside(kind, node)
-        if not beside.any():
-            return None
-        able = beside.tolist()
-        left = (entry[-1] for entry in islice(order, _TRIED, None) if able[entry[-1]])
-        return next((job for job in left if self.fits(kind, job, node)), None)
+        able = self.fitting(kind, node).tolist()
+        return next((entry[-1] for entry in islice(order, _TRIED, None) if able[entry[-1]]), None)
 
     def put(self, kind: int, job: int, node: int, count: int = 1) -> None:
         """Place one task of a job on a tracker; with `count` -1 take one away."""
-        grows = kind == MAP and self._grows[job]
-        if grows:
-            nodes, taken = self._taken(job, node, self.placed[MAP][job] - (count < 0))
-            self.free[nodes] -= count * taken
-        else:
-            self.free[node] -= count * self._demands[kind][job]
+        self.free[node] -= count * self._demands[kind][job]
         self.placed[kind][job] += count
         self._count(kind, job, node, count)
-        if grows:
-            grown = self._problem.grown[job][self.placed[MAP][job]]
-            self._demands[REDUCE][job] = self._problem.demand_reduce[job] + grown
-            self._rows[REDUCE][job] = tuple(self._demands[REDUCE][job].tolist())
 
     def _count(self, kind: int, job: int, node: int, more: int) -> None:
         """So many more tasks of a job are on a tracker."""
-        _add(self._on[kind].setdefault(node, {}), job, more)
-        if kind == REDUCE:
-            _add(self._hosts[job], node, more)
-
-    def _taken(self, job: int, node: int, placed: int) -> tuple[Ints, Ints]:
-        """What one map more than so many takes on its tracker and, for the job's reduces, on theirs; rows of these."""
-        table, hosts = self._problem.grown[job], self._hosts[job]
-        nodes = np.array([node, *(host for host in hosts if host != node)], dtype=np.int64)
-        reduces = np.array([hosts.get(one, 0) for one in nodes.tolist()], dtype=np.int64)
-        taken: Ints = reduces[:, None] * (table[placed + 1] - table[placed])
-        taken[0] += self._problem.demand_map[job]
-        return nodes, taken
-
-
-def _add(counts: dict[int, int], key: int, more: int) -> None:
-    """Count, and drop what there is none of."""
-    counts[key] = counts.get(key, 0) + more
-    if not counts[key]:
-        del counts[key]
+        counts = self._on[kind].setdefault(node, {})
+        counts[job] = counts.get(job, 0) + more
+        if not counts[job]:
+            del counts[job]

@@ -14,7 +14,7 @@ from optsched.problems.utility import Utility
 from optsched.results import Certificate, Number, Sense, Solution
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, modelled, proof_of
-from optsched.searches.utility_by_maps import utility_search
+from optsched.searches.utility import UtilitySearch
 from optsched.searches.utility_program import counts_of
 from optsched.solvers.answers import stronger
 from optsched.solvers.outcome import SolverOutcome, negated
@@ -40,9 +40,9 @@ def by_route(call: Call[Utility], profile: Profile) -> Solution:
     if call.route == "pulp" and len(problem.jobs):
         return _by_literal(call, profile)
     if call.route == "thresholds":
-        search = utility_search(problem, profile, call.start)
+        search = UtilitySearch(problem, profile, call.start)
     else:
-        search = utility_search(problem, profile, call.start, decide=_compact_pyomo, shortcuts=False)
+        search = UtilitySearch(problem, profile, call.start, decide=_compact_pyomo, shortcuts=False)
     call.hold(lambda: (search.placement, search.certificates))
     search.run()
     return call.solution(search.placement, search.certificates, search.limit, search.raw_status, search.solver)
@@ -55,7 +55,7 @@ def plain(problem: Utility) -> Held:
     for position in range(len(problem.resources)):
         proofs.append(utility_certificate(problem, problem.demand_map[:, position], problem.demand_reduce[:, position]))
     best = min(proofs, key=lambda proof: proof.claim)
-    return utility_search(problem, Profile("exact")).placement, (best,)
+    return UtilitySearch(problem, Profile("exact")).placement, (best,)
 
 
 def _compact_pyomo(

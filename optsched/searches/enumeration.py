@@ -198,8 +198,7 @@ def allocations(problem: Utility) -> Iterator[Judged]:
 
     def place(cell: int) -> Iterator[Judged]:
         if cell == len(positions) * nodes:
-            if not (problem.coupled and problem.violations(problem.placement(chosen))):
-                yield _worth(problem, chosen)
+            yield _worth(problem, chosen)
             return
         row, node = divmod(cell, nodes)
         first, before = counts[row], left[node]

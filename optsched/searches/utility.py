@@ -138,7 +138,7 @@ class UtilitySearch:
             self._pack_downwards(ceiling, relaxation)
         ceiling, proved = self._close(ceiling)
         if not proved:
-            tree = None if self.problem.coupled else highest_entry(self.problem, [], ceiling, self._within())
+            tree = highest_entry(self.problem, [], ceiling, self._within())
             tree = tree or entry_by_choices(self.problem, [], ceiling, self._within())
             self.certificates = (tree or Certificate("lowest-utility", Proof.SOLVER, exact(ceiling, GRID)),)
         if self.lowest(self.counts) == ceiling:
@@ -160,9 +160,8 @@ class UtilitySearch:
             if found.feasible:
                 low, held = middle, found
                 continue
-            certificate = self._rules_out(
-                middle, found.packing, found.prices // max(1, int(np.gcd.reduce(found.prices)))
-            )
+            prices = found.prices // max(1, int(np.gcd.reduce(found.prices)))
+            certificate = utility_certificate(problem, *np.split(prices, 2))
             proved = int(certificate.claim * GRID)
             if certificate.claim < best.claim:
                 best = certificate
@@ -180,20 +179,9 @@ class UtilitySearch:
             step *= 2
             relaxation = self._short(threshold)
 
-    # What depends on how a packing is made ----------------------------------------------------------------------------
-
     def _short(self, units: int) -> Relaxation:
         """How short fractions of patterns are of what a lowest utility needs."""
         return least_shortage(Packing.of(self.problem, units), self.patterns, self._within())
-
-    def _rules_out(self, units: int, packing: Packing, prices: Ints) -> Certificate:
-        """What the prices of items prove, which `units` gave."""
-        jobs = len(self.problem.jobs)
-        return utility_certificate(self.problem, prices[:jobs], prices[jobs:])
-
-    def _settled(self, units: int, relaxation: Relaxation, use: bool) -> Relaxation | None:
-        """A relaxation of which whole patterns are a placement; None where the one given leads to none."""
-        return relaxation
 
     def _used_most(self, units: int) -> tuple[Relaxation, Certificate]:
         """The most utilisation of fractions of patterns at a lowest utility that is held, and what it proves."""
@@ -206,11 +194,8 @@ class UtilitySearch:
 
     # Thresholds -------------------------------------------------------------------------------------------------------
 
-    def _pack(self, threshold: int, found: Relaxation) -> bool:
+    def _pack(self, threshold: int, relaxation: Relaxation) -> bool:
         """Try to hold a threshold: round the fractions, else ask the program over the known patterns."""
-        relaxation = self._settled(threshold, found, use=False)
-        if relaxation is None:
-            return False
         counts = self._rounded(relaxation)
         if self.lowest(counts) < threshold:
             self._keep(counts)
@@ -267,12 +252,11 @@ class UtilitySearch:
             return
         constant = problem.objective(self.placement)[1] * GRID - self.used(self.counts)
         target = int(proof.claim * GRID - constant)
-        relaxation = self._settled(units, fractions, use=True) if self.shortcuts else None
-        if relaxation is not None and self.used(self.counts) < target:
-            self._keep(self._rounded(relaxation))
+        if self.shortcuts and self.used(self.counts) < target:
+            self._keep(self._rounded(fractions))
             self._fill()
         given = TaskPrices(fractions.prices, USE_SCALE)
-        if relaxation is not None and self._packed(units, relaxation, given, target):
+        if self.shortcuts and self._packed(units, fractions, given, target):
             return
         if self.used(self.counts) == target or self.limit is not None:
             return
@@ -360,7 +344,7 @@ class UtilitySearch:
             relaxation.patterns.add(int(packing.node_type[node]), pattern)
             counts[:, node] = pattern
             left -= pattern
-        return packing.folded(counts)
+        return counts
 
     def _fill(self) -> None:
         """Add tasks where there is room left, on alike nodes the same, and always those that use most."""
@@ -396,11 +380,8 @@ class UtilitySearch:
         """Patterns of the exact program by arrays; None where it would be too large."""
         return exact_patterns(Packing.of(self.problem, self.problem.lowest_units))
 
-    def at_steps(self, steps: Sequence[int], use: bool) -> tuple[Packing, Ints]:
-        """One packing with the pairs of counts of several utilities, ascending; and the utility that each pair gives.
-
-        `use` says whether there may be more tasks than a pair needs.
-        """
+    def at_steps(self, steps: Sequence[int]) -> tuple[Packing, Ints]:
+        """One packing with the pairs of counts of several utilities, ascending, and the utility that each gives."""
         needs = [Needs.of(self.problem, units) for units in steps]
         every = Needs(
             np.concatenate([part.owner for part in needs]), np.concatenate([part.counts for part in needs], axis=1)

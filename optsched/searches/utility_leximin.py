@@ -17,7 +17,6 @@ from optsched.problems.utility import LEAST_FINITE, Utility
 from optsched.processes.handing import hand_over
 from optsched.results import Certificate, Limit, Proof, Termination
 from optsched.searches.utility import UtilitySearch
-from optsched.searches.utility_by_maps import utility_search
 from optsched.searches.utility_choices import entry_by_choices
 from optsched.searches.utility_columns import highest_entry
 from optsched.searches.utility_program import Quota, allocation_of, solve_integer_program
@@ -54,7 +53,7 @@ def leximin(problem: Utility, profile: str | Path | Profile = "exact") -> Leximi
     """
     expect_problem(problem, "leximin", Utility)
     expect_recorded(problem, "leximin", "leximin knows")
-    entries = _Entries(utility_search(problem, load_profile(profile)), load_profile(profile))
+    entries = _Entries(UtilitySearch(problem, load_profile(profile)), load_profile(profile))
     if entries.patterns is None:
         raise TooLarge(f"{problem.name}: leximin would need a program of too many nodes or patterns; take fewer nodes")
     try:
@@ -120,7 +119,7 @@ class _Entries:
                 return
         tree = None
         try:
-            tree = None if problem.coupled else highest_entry(problem, self.levels, low, self._within())
+            tree = highest_entry(problem, self.levels, low, self._within())
             tree = tree or entry_by_choices(problem, self.levels, low, self._within())
         except STOPPED as error:  # the entry stays, by a word
             self.limit = stopped(error)[0]
@@ -134,7 +133,7 @@ class _Entries:
         """
         assert self.patterns is not None
         bounds = [*self.levels, *([] if level is None else [level])]
-        packing, height = self.search.at_steps(sorted({self.problem.lowest_units, *bounds}), use=level is None)
+        packing, height = self.search.at_steps(sorted({self.problem.lowest_units, *bounds}))
         quotas: list[Quota] = [(height < bound, position) for position, bound in enumerate(bounds)]
         asked = self.problem, packing, self.patterns, self._within(), level is None
         return solve_integer_program(*asked, quotas=quotas)

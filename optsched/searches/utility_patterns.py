@@ -21,7 +21,6 @@ from optsched.instance import Bools, Floats, Ints
 from optsched.problems.knapsack import MOST_STATES, best_listed, copies_in_powers
 from optsched.problems.utility import Utility
 from optsched.problems.utility_columns import least_pairs
-from optsched.problems.utility_levels import Levels, rooms_at
 from optsched.results import Limit
 from optsched.solvers.answers import whole_prices
 from optsched.solvers.blocks import Block, ones_at, stacked
@@ -54,7 +53,7 @@ _BETTER = 1e-9
 
 @dataclass(frozen=True)
 class Items:
-    """What is packed: the maps of each job, then the reduces of each job, with `phase=by-maps` by level.
+    """What is packed: the maps of each job, then the reduces of each job.
 
     Attributes
     ----------
@@ -64,14 +63,11 @@ class Items:
         int64, shape (items,): how many may be placed; none of fixed reduces.
     share
         int64, shape (items, types): what one adds to the utilisation.
-    row
-        int64, shape (items,): whose tasks they are, among the maps of each job, then the reduces of each job.
     """
 
     demand: Ints
     limit: Ints
     share: Ints
-    row: Ints
 
     @classmethod
     def of(cls, problem: Utility) -> Items:
@@ -81,7 +77,6 @@ class Items:
             np.concatenate([problem.demand_map, problem.demand_reduce]),
             np.concatenate([problem.pending_maps, open_reduces]),
             np.concatenate([problem.map_share, problem.reduce_share]),
-            np.arange(2 * len(problem.jobs)),
         )
 
 
@@ -238,8 +233,6 @@ class Relaxation:
         float64, shape (patterns,): how many nodes take each of the first patterns.
     needed
         int64, shape (items,): of the counts that are enough for each job, those that the fractions are nearest to.
-    chosen
-        int64, shape (jobs,): which pair of counts these are of each job.
     limit
         What cut it short.
     """
@@ -250,7 +243,6 @@ class Relaxation:
     prices: Ints
     weight: Floats
     needed: Ints
-    chosen: Ints
     limit: Limit | None = None
 
 
@@ -264,13 +256,10 @@ class Needs:
         int64, shape (pairs,): the job.
     counts
         int64, shape (items, pairs): the fewest tasks of each item.
-    most
-        int64, shape (items, pairs): the most of them; None where `Items.limit` alone holds.
     """
 
     owner: Ints
     counts: Ints
-    most: Ints | None = None
 
     @classmethod
     def of(cls, problem: Utility, units: int) -> Needs:
@@ -290,12 +279,6 @@ class Packing:
         int64, shape (nodes, resources).
     node_type, type_size, type_room
         Nodes of equal capacity and room are of one type: int64, shapes (nodes,), (types,), (types, resources).
-    levels
-        With `phase=by-maps`, what the items and needs are; else None.
-    taken
-        int64, shape (nodes, resources, pairs): what fixed reduces take more beside the maps of a pair; None: nothing.
-    exact
-        Whether whatever is packed so is a placement; else reduces may count at less than they take.
     """
 
     items: Items
@@ -304,76 +287,19 @@ class Packing:
     node_type: Ints
     type_size: Ints
     type_room: Ints
-    levels: Levels | None = None
-    taken: Ints | None = None
-    exact: bool = True
 
     @classmethod
     def of(cls, problem: Utility, units: int) -> Packing:
-        """For a utility of at least `units`, where what a task takes does not depend on others."""
+        """For a utility of at least `units`."""
         types = problem.node_type, problem.type_size, problem.type_room
         return cls(Items.of(problem), Needs.of(problem, units), problem.room, *types)
-
-    @classmethod
-    def by_levels(cls, problem: Utility, levels: Levels, use: bool, taken: bool = False) -> Packing:
-        """With `phase=by-maps`: reduces are items by the number of their job's placed maps.
-
-        Parameters
-        ----------
-        levels
-            What gives each job the utility.
-        use
-            False: no more tasks than each range needs. True: as many as there may be.
-        taken
-            Whether fixed reduces take what they do in each range; else what they do beside the fewest maps.
-        """
-        jobs, pairs = len(problem.jobs), len(levels.job)
-        position, free = np.arange(pairs), problem.fixed is None
-        counts = np.zeros((jobs + len(levels.item_job), pairs), dtype=np.int64)
-        counts[levels.job, position] = levels.fewest
-        most = counts.copy()
-        if use:
-            most[levels.job, position] = levels.most
-        if free:
-            counts[jobs + levels.item, position] = levels.reduces
-            most[jobs + levels.item, position] = problem.pending_reduces[levels.job] if use else levels.reduces
-        room, amounts = rooms_at(problem, levels.least), None
-        begins = levels.item_maps[levels.item] if free else levels.least[levels.job]
-        if taken and problem.fixed is not None:
-            room, begins = problem.room, levels.fewest
-            more = [problem.grown[job][maps] for job, maps in zip(levels.job, levels.fewest, strict=True)]
-            grown = np.array(more, dtype=np.int64).reshape(pairs, len(problem.resources))
-            amounts = np.einsum("pn,pr->nrp", problem.fixed[levels.job], grown)
-        grows = problem.growth[levels.job].any(axis=1)
-        exact = bool((~grows | (begins == most[levels.job, position])).all())
-        alike = np.column_stack([problem.node_type, room])
-        _, first, kind = np.unique(alike, axis=0, return_index=True, return_inverse=True)
-        kind = kind.reshape(-1).astype(np.int64)
-        share = np.concatenate([problem.map_share, problem.reduce_share[levels.item_job]])
-        items = Items(
-            np.concatenate([problem.demand_map, levels.demand(problem)]),
-            most.max(axis=1, initial=0),
-            share[:, problem.node_type[first]],
-            np.concatenate([np.arange(jobs), jobs + levels.item_job]),
-        )
-        size = np.bincount(kind, minlength=len(first)).astype(np.int64)
-        needs = Needs(levels.job, counts, most)
-        return cls(items, needs, room, kind, size, room[first], levels, amounts, exact)
-
-    def folded(self, counts: Ints) -> Ints:
-        """Counts of items by node as those of the maps of each job, then of the reduces of each job."""
-        if self.levels is None:
-            return counts
-        folded = np.zeros((2 * len(self.levels.least), counts.shape[1]), dtype=np.int64)
-        np.add.at(folded, self.items.row, counts)
-        return folded
 
 
 def least_shortage(packing: Packing, patterns: Patterns, profile: Profile) -> Relaxation:
     """Whether fractions of patterns hold what a packing needs: the fewest tasks that are short of it.
 
-    Where some are short, the prices prove by `Utility.utility_bound`, or by `rules_out`, that no placement has its
-    utility. The search for new patterns ends as soon as they do.
+    Where some are short, the prices prove by `Utility.utility_bound` that no placement has its utility. The search for
+    new patterns ends as soon as they do.
 
     Parameters
     ----------
@@ -407,7 +333,7 @@ def least_shortage(packing: Packing, patterns: Patterns, profile: Profile) -> Re
 def most_use(packing: Packing, patterns: Patterns, profile: Profile) -> Relaxation:
     """The most utilisation of fractions of patterns that hold what a packing needs.
 
-    The prices prove an upper bound of the utilisation by `Utility.utilisation_bound`, or `utilisation_bound_at`.
+    The prices prove an upper bound of the utilisation by `Utility.utilisation_bound`.
 
     Parameters
     ----------
@@ -448,7 +374,7 @@ def _added(patterns: Patterns, values: Floats, best: Ints, paid: Floats) -> bool
 def _cut_short(packing: Packing, patterns: Patterns, known: int, limit: Limit | None) -> Relaxation:
     """What is known where the solver holds no solution of the linear program."""
     nothing = np.zeros(len(packing.items.limit), dtype=np.int64)
-    return Relaxation(packing, patterns, None, nothing, np.zeros(known), nothing, nothing[:0], limit)
+    return Relaxation(packing, patterns, None, nothing, np.zeros(known), nothing, limit)
 
 
 def _relaxation(
@@ -468,7 +394,6 @@ def _relaxation(
         np.zeros(len(price), dtype=np.int64) if prices is None else prices,
         np.append(x[:known], np.zeros(len(patterns.kind) - known)),
         needs.counts[:, chosen].sum(axis=1),
-        np.array(chosen, dtype=np.int64),
     )
 
 
@@ -504,7 +429,7 @@ def _use_program(packing: Packing, patterns: Patterns) -> LinearProgram:
     """
     items, needs = packing.items, packing.needs
     count, known, pairs, jobs = len(items.limit), len(patterns.kind), len(needs.owner), int(needs.owner.max()) + 1
-    types, limit = len(packing.type_size), items.limit
+    types = len(packing.type_size)
     kind, held = np.array(patterns.kind, dtype=np.int64), patterns.held(count)
     blocks: dict[tuple[int, int], Block] = {
         (0, 0): held,
@@ -513,12 +438,10 @@ def _use_program(packing: Packing, patterns: Patterns) -> LinearProgram:
         (2, 0): ones_at(kind, types),
         (3, 1): ones_at(needs.owner, jobs),
     }
-    if needs.most is not None:
-        blocks[1, 1], limit = -needs.most.astype(np.float64), np.zeros_like(limit)
     return _program(
         np.concatenate([-(items.share[:, kind] * held).sum(axis=0), np.zeros(pairs)]),
         np.concatenate([np.zeros(count), np.full(count + types, -np.inf), np.ones(jobs)]),
-        np.concatenate([np.full(count, np.inf), limit, packing.type_size, np.ones(jobs)]),
+        np.concatenate([np.full(count, np.inf), items.limit, packing.type_size, np.ones(jobs)]),
         stacked([count, count, types, jobs], [known, pairs], blocks),
     )
 

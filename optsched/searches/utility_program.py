@@ -37,9 +37,7 @@ Quota = tuple[Bools, int]
 def exact_patterns(packing: Packing) -> dict[int, Ints] | None:
     """The types of nodes for which an exact program takes patterns, with these; None where it would be too large."""
     patterns: dict[int, Ints] = {}
-    # What fixed reduces take depends on other nodes: those have no patterns.
-    several = packing.type_size > (1 if packing.taken is None else len(packing.room))
-    for kind in np.flatnonzero(several).tolist():
+    for kind in np.flatnonzero(packing.type_size > 1).tolist():
         every = all_patterns(packing.type_room[kind], packing.items, _MOST_PATTERNS)
         if every is not None:
             patterns[kind] = every
@@ -68,8 +66,7 @@ def solve_integer_program(
     use
         Whether to maximise the utilisation; else any counts do.
     start
-        Counts to start from, shape (items, nodes); taken where no type has patterns, no item a level, and there are no
-        quotas.
+        Counts to start from, shape (items, nodes); taken where no type has patterns and there are no quotas.
     quotas
         Pairs that only so many jobs may take.
 
@@ -77,8 +74,7 @@ def solve_integer_program(
     -------
     tuple
         What HiGHS says, of the negated utilisation in units, and the counts that it holds, int64, of the maps of each
-        job, then the reduces of each job, by node. None where it holds none, or none that is a placement though the
-        packing is not exact.
+        job, then the reduces of each job, by node. None where it holds none.
 
     Raises
     ------
@@ -89,7 +85,7 @@ def solve_integer_program(
     columns = _Columns.of(packing, patterns)
     program = _program(problem, packing, columns, use, quotas)
     hint = None
-    if start is not None and packing.levels is None and not patterns and not quotas:
+    if start is not None and not patterns and not quotas:
         hint = np.zeros(len(program.objective))
         hint[: len(columns.item)] = start[columns.item, columns.node]
         placed = start.sum(axis=1)
@@ -98,7 +94,7 @@ def solve_integer_program(
         hint[len(hint) - len(needs.owner) + np.array(first, dtype=np.int64)] = 1
 
     def dealt(packed: Ints) -> Placement:
-        placement: Placement = problem.placement_of(allocation_of(problem, packing.folded(packed)))
+        placement: Placement = problem.placement_of(allocation_of(problem, packed))
         return placement
 
     def decode(values: Floats) -> Placement:
@@ -110,13 +106,11 @@ def solve_integer_program(
     x = whole_numbers(found.x)
     packed = columns.counts(packing, x)
     wrong = [str(violation) for violation in problem.violations(dealt(packed))]
-    if wrong and not packing.exact:
-        return found.outcome, None
     if (packed.sum(axis=1) < needs.counts @ x[len(x) - len(needs.owner) :]).any():
         wrong.append("what a job needs")
     if wrong:
         raise SolverDisagreement(f"{problem.name}: HiGHS holds a placement that violates {wrong[0]}")
-    return found.outcome, packing.folded(packed)
+    return found.outcome, packed
 
 
 def allocation_of(problem: Utility, counts: Ints) -> Allocation:
@@ -197,17 +191,14 @@ def _program(
     items, needs = packing.items, packing.needs
     heights, most, blocks = _capacity_rows(problem, packing, columns)
     count, jobs, first = len(items.limit), len(problem.jobs), len(heights)
-    limit = items.limit if needs.most is None else np.zeros_like(items.limit)
     for row in (first, first + 1):  # no more than there are, and no fewer than what is needed
         blocks[row, 0] = ones_at(columns.item, count)
         blocks[row, 2] = ones_at(columns.placed_item, count)
-    if needs.most is not None:
-        blocks[first, 3] = -needs.most
     blocks[first + 1, 3] = -needs.counts
     blocks[first + 2, 3] = ones_at(needs.owner, jobs)
     blocks[first + 3, 3] = np.array([members for members, _ in quotas]).reshape(len(quotas), len(needs.owner))
     heights += [count, count, jobs, len(quotas)]
-    most += [limit, np.full(count, np.inf), np.ones(jobs), np.array([allowed for _, allowed in quotas])]
+    most += [items.limit, np.full(count, np.inf), np.ones(jobs), np.array([allowed for _, allowed in quotas])]
     widths = [len(columns.item), len(columns.kind), len(columns.placed_item), len(needs.owner)]
     upper = [items.limit[columns.item], packing.type_size[columns.kind], items.limit[columns.placed_item]]
     share = items.share * use
@@ -231,14 +222,10 @@ def _capacity_rows(
     """Rows of capacities of single nodes, patterns by type, and tasks placed within these: heights, most, blocks."""
     unit, types, placed = problem.unit, len(packing.type_size), len(columns.placed_item)
     nodes, row = np.unique(columns.node, return_inverse=True)
-    if packing.taken is not None:
-        nodes, row = np.arange(len(packing.room)), columns.node
     amount = packing.items.demand[columns.item] // unit
     blocks: dict[tuple[int, int], Block] = {
         (position, 0): ones_at(row, len(nodes)) * amount[:, position] for position in range(len(unit))
     }
-    if packing.taken is not None:
-        blocks |= {(position, 3): packing.taken[:, position] // size for position, size in enumerate(unit)}
     after = len(unit)
     blocks[after, 1] = ones_at(columns.kind, types)
     blocks[after + 1, 1] = -columns.pattern.T[columns.placed_item] * (columns.kind == columns.placed_kind[:, None])

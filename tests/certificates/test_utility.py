@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from utility_instances import SWAPS, posed, problems
+from utility_instances import SWAPS, problems
 
 import optsched
 from optsched.certificates import certify, proved_bound, utilisation_certificate, utility_certificate
 from optsched.certificates import utility as proofs
 from optsched.errors import CertificateInvalid
+from optsched.fronts import Leximin
 from optsched.instances.generate import generate
-from optsched.problems import Utility, utility_choices, utility_columns
+from optsched.problems import Utility, utility_columns
 from optsched.problems.base import GRID
 from optsched.results import Certificate, Proof, Termination
 from optsched.routes import bounds, solve
@@ -120,59 +121,6 @@ def test_false_claims() -> None:
     assert not certify(SWAPS, stranger).valid
 
 
-#: Four maps on the first tracker, two reduces on the second, which take 4 of cpu beside all maps: two maps fit.
-BY_MAPS = posed(
-    {"cpu": [4, 4], "memory": [0, 2]},
-    [{"maps": 4, "reduces": 2, "map": {"cpu": 1}, "reduce": {"cpu": 4, "memory": 1}, "goal": 4, "time": 2}],
-    phase="by-maps",
-)
-
-
-@pytest.mark.parametrize(
-    ("component", "data", "told"),
-    [
-        ("lowest-utility", {"reduce_prices": {"j9": {}}}, 'reduce_prices: there is no pending job "j9"'),
-        ("lowest-utility", {"reduce_prices": {"j0": 1}}, "j0: must be an object"),
-        ("lowest-utility", {"reduce_prices": {"j0": {"-1": 1}}}, "reduce_prices.j0: '-1' is no number of maps"),
-        ("lowest-utility", {"reduce_prices": {"j0": {1: 1}}}, "reduce_prices.j0: 1 is no number of maps"),
-        ("lowest-utility", {"reduce_prices": {"j0": {"2": 0.5}}}, "2: must be an integer"),
-        ("lowest-utility", {"reduce_prices": {}, "threshold": 1.5}, "threshold: must be an integer"),
-        ("utilisation", {"reduce_prices": {}, "scale": 0}, "scale: must be above 0"),
-        ("utilisation", {"reduce_prices": {}, "scale": 1}, "needs a lowest utility that is given"),
-    ],
-)
-def test_malformed_levels(component: str, data: dict[str, Any], told: str) -> None:
-    """Tests that prices by level of a wrong form are told, each with its place."""
-    with pytest.raises(CertificateInvalid, match=re.escape(told)):
-        proved_bound(BY_MAPS, Certificate(component, Proof.DUAL, 0, {"map_prices": {}, "threshold": 0, **data}))
-
-
-def test_false_claims_by_maps() -> None:
-    """Tests that no fault in prices by level is believed: a claim is what they prove, never less."""
-    solution = solve(BY_MAPS)
-    first, second = solution.certificates
-    assert (first.kind, second.kind) == (Proof.DUAL, Proof.DUAL)
-    assert certify(BY_MAPS, solution).proved
-    threshold = first.data["threshold"]
-    assert BY_MAPS.utility_below(threshold) == first.claim * GRID
-    faults = [
-        {**first.data, "threshold": BY_MAPS.utility_below(threshold)},
-        {**first.data, "map_prices": {}, "reduce_prices": {}},
-        {**first.data, "reduce_prices": {"j0": {"4": 1}}},
-    ]
-    for data in faults:
-        assert proved_bound(BY_MAPS, replace(first, data=data)) == BY_MAPS.saturated_units / GRID
-    lower = replace(
-        solution, bound=(-1, None), certificates=(replace(first, claim=-1),), termination=Termination.FEASIBLE
-    )
-    assert not certify(BY_MAPS, lower).valid
-    less = replace(second, claim=second.claim - 1)
-    assert not certify(BY_MAPS, replace(solution, certificates=(first, less))).valid
-    none = np.array([0])
-    assert utilisation_certificate(BY_MAPS, 0, none, none, 1).claim >= second.claim
-    assert utilisation_certificate(BY_MAPS, 0, none, none + 1, 1).claim >= second.claim
-
-
 # Trees ------------------------------------------------------------------------------------------------------------
 
 #: Prices alone leave a gap in the utilisation; and a problem of the library, with the second lowest of its utilities.
@@ -189,29 +137,26 @@ def tree_certificates() -> list[tuple[Utility, Certificate, Any]]:
     return [(TREE, solution.certificates[1], solution.objective), (LEXIMIN, second, vector.utilities[:1])]
 
 
-#: Fixed reduces that grow: its lowest utility, and the second lowest, by choices of counts and cuts.
-GROWING = Utility(generate("utility", seed=0), phase="by-maps", reduces="fixed")
-
-
-#: Prices leave a gap of its utilisation.
-GAP = Utility(generate("utility", seed=6, nodes=4, types=1, jobs=3, maps=8), phase="by-maps", reduces="fixed")
+#: Prices of what fractions are short of are cuts; and problems with fixed reduces and with free ones.
+CHOICES = Utility(generate("utility", nodes=4, jobs=3, maps=8, reduces=1, seed=26))
+FIXED = Utility(generate("utility", seed=0), reduces="fixed")
+REDUCES = Utility(generate("utility", nodes=3, jobs=3, maps=4, reduces=3, seed=0))
 
 
 @cache
 def choice_certificates() -> list[tuple[Utility, Certificate, Any]]:
     """Certificates that are trees over choices of counts, with what they take as given."""
-    vector = leximin(GROWING)
-    first = entry_by_choices(GROWING, [], int(vector.utilities[0] * GRID), load_profile("exact"))
-    second = vector.certificates[1]
-    assert first is not None
-    assert second is not None
-    used = solve(GAP)
-    assert "cuts" in used.certificates[1].data
-    return [
-        (GROWING, first, ()),
-        (GROWING, second, vector.utilities[:1]),
-        (GAP, used.certificates[1], used.objective),
-    ]
+    vector = leximin(CHOICES)
+    found = [(CHOICES, _by_choices(CHOICES, vector, rank), vector.utilities[:rank]) for rank in range(2)]
+    return [*found, *((problem, _by_choices(problem, leximin(problem), 0), ()) for problem in (FIXED, REDUCES))]
+
+
+def _by_choices(problem: Utility, vector: Leximin, rank: int) -> Certificate:
+    """The proof of an entry of an ordered vector."""
+    *lower, entry = (int(utility * GRID) for utility in vector.utilities[: rank + 1])
+    proof = entry_by_choices(problem, lower, entry, load_profile("exact"))
+    assert proof is not None
+    return proof
 
 
 def test_trees_prove_the_optimum() -> None:
@@ -283,10 +228,6 @@ def test_trees_of_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
             proved_bound(problem, certificate, wrong)
     with pytest.raises(CertificateInvalid, match="needs a lowest utility that is given"):
         proved_bound(tree_certificates()[0][0], tree_certificates()[0][1], None)
-    job = {"maps": 2, "map": {"cpu": 1}, "reduces": 1, "reduce": {"cpu": 4}, "shuffle": {"cpu": 1}}
-    coupled = posed({"cpu": [9]}, [job], phase="by-maps")
-    with pytest.raises(CertificateInvalid, match="there are no trees over patterns where what a"):
-        proved_bound(coupled, certificate, ())
     monkeypatch.setattr(utility_columns, "MOST_PATTERNS", 0)
     with pytest.raises(CertificateInvalid, match="map_prices: too many patterns are left at these prices"):
         proved_bound(problem, certificate, given_values)
@@ -312,19 +253,16 @@ def test_cuts_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
         proved_bound(problem, certificate, given_values)
 
 
-def test_cuts_of_a_use_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that cuts of a utilisation have a scale of 0 or more, and leave choices that can be gone through."""
-    problem, certificate, given_values = choice_certificates()[2]
-    (first, *rest) = certificate.data["cuts"]
-    with pytest.raises(CertificateInvalid, match="scale: must be 0 or more, not -1"):
-        proved_bound(problem, replace(certificate, data={"cuts": [{**first, "scale": -1}, *rest]}), given_values)
-    all_used = proved_bound(problem, replace(certificate, data={"cuts": []}), given_values)
-    assert all_used > certificate.claim
-    for name, told in (("_MOST_PAIRS", "pairs of counts are more than 1"), ("_MOST_ENTRIES", "too many choices")):
-        with monkeypatch.context() as patch:
-            patch.setattr(utility_choices, name, 1)
-            with pytest.raises(CertificateInvalid, match=told):
-                proved_bound(problem, certificate, given_values)
+def test_prices_by_number_of_maps_are_read() -> None:
+    """Tests that cuts of version 0.1, whose prices of reduces were by the number of placed maps, prove the same."""
+    problem, certificate, given_values = choice_certificates()[3]
+    cuts = [
+        {**cut, "reduce_prices": {job: {"0": price} for job, price in cut["reduce_prices"].items()}}
+        for cut in certificate.data["cuts"]
+    ]
+    assert any(cut["reduce_prices"] for cut in cuts)
+    old = replace(certificate, data={**certificate.data, "cuts": cuts})
+    assert proved_bound(problem, old, given_values) == certificate.claim
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -341,7 +279,7 @@ def test_tampered_trees(seed: int) -> None:
 def test_bug_a_given_utility_past_int64(lowest: int) -> None:
     """Tests that a lowest utility that somebody claims is taken as given whatever it is, by prices and in a tree."""
     free: dict[str, Any] = {"map_prices": {}, "reduce_prices": {}, "scale": 1}
-    for problem in (SWAPS, BY_MAPS):
+    for problem in (SWAPS, FIXED):
         certificate = Certificate("utilisation", Proof.DUAL, 0, free)
         near = (problem.saturated_units + 1) // GRID + 1 if lowest > 0 else -(problem.parameters["penalty"])
         assert proved_bound(problem, certificate, (lowest, 0)) == proved_bound(problem, certificate, (near, 0))

@@ -35,9 +35,9 @@ def test_models_refuse() -> None:
     assert (len(model.variables()), len(model.constraints())) == (size.variables, size.constraints)
 
 
-@given(problems(tasks=6, nodes=2, phase="by-maps"))
+@given(problems(tasks=6, nodes=2))
 @settings(max_examples=15)
-def test_both_models_by_maps(problem: Utility) -> None:
+def test_both_models(problem: Utility) -> None:
     """Tests both programs of both models against enumeration, and the literal one's stated size."""
     module, exact = models.module("utility"), load_profile("exact")
     best = best_placement(problem)

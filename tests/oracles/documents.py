@@ -367,7 +367,7 @@ def utility(draw: Drawing) -> tuple[Record, Record]:
         {
             "reduces": ["free", "fixed", "fixed"],
             "tables": ["literal", "smoothed"],
-            "phase": ["shuffle", "reduce", "by-maps", "by-maps"],
+            "phase": ["shuffle", "shuffle", "reduce"],
             "penalty": [2.1, 3.33, 1000],
         }
     )

@@ -62,13 +62,11 @@ class Utility(Oracle):
             free = dict(node.get("capacity", {}))
             for task in self.running("map", "reduce"):
                 if self.place[task["node"]] == position:
-                    # A reduce that runs holds its whole demand where the demand grows with maps.
-                    held = task.get("demand", {}) if self.parameters["phase"] == "by-maps" else self.demand(task)
-                    for resource, taken in held.items():
+                    for resource, taken in self.demand(task).items():
                         free[resource] = free.get(resource, 0) - taken
             self.free.append(free)
         self.share = {
-            (group, node): self.part(self.demand(self.pending[rows[0]]), self.beside(group, 1), node)
+            (group, node): self.part(self.demand(self.pending[rows[0]]), node)
             for group, rows in self.members.items()
             for node in range(len(self.nodes))
             if rows
@@ -90,38 +88,18 @@ class Utility(Oracle):
         return Fraction(1) if count == pending else on_grid(Fraction(count - required, pending - required))
 
     def demand(self, task: dict[str, Any]) -> dict[str, Number]:
-        """Gamma of a task: of a reduce that shuffles its own profile, where it has one.
-
-        Where it grows with the maps of the job, what it is without one: "only consumes memory" (section III.J), unless
-        it has a profile.
-        """
+        """Gamma of a task: of a reduce that shuffles its own profile, where it has one."""
         found: dict[str, Number] = task.get("demand", {})
-        if task.get("kind", "map") == "reduce" and self.parameters["phase"] != "reduce":
-            if "demand_shuffle" in task:
-                found = task["demand_shuffle"]
-            elif self.parameters["phase"] == "by-maps":
-                found = {resource: taken for resource, taken in found.items() if resource == "memory"}
+        if task.get("kind", "map") == "reduce" and self.parameters["phase"] == "shuffle":
+            found = task.get("demand_shuffle", found)
         return found
 
-    def beside(self, group: tuple[str, str], share: Number) -> dict[str, Number]:
-        """Gamma of a task of a job and kind where a share of the job's pending maps is placed (section III.J)."""
-        task = self.pending[self.members[group][0]]
-        least = self.demand(task)
-        if group[1] == "map" or self.parameters["phase"] != "by-maps" or not self.members[group[0], "map"]:
-            return least
-        whole = task.get("demand", {})
-        return {
-            resource: least.get(resource, 0) + share * max(whole.get(resource, 0) - least.get(resource, 0), 0)
-            for resource in {**least, **whole}
-        }
-
-    def part(self, least: dict[str, Number], demand: dict[str, Number], node: int) -> Fraction:
+    def part(self, demand: dict[str, Number], node: int) -> Fraction:
         """What one task takes of a tracker's capacities, added up over the resources and rounded once."""
         capacity = self.nodes[node].get("capacity", {})
-        if any(taken > capacity[resource] for resource, taken in least.items() if taken):
+        if any(taken > capacity[resource] for resource, taken in demand.items() if taken):
             return Fraction(0)  # it does not fit
-        # A resource that the tracker has none of counts for nothing, where only growth would take some.
-        taking = [(taken, capacity[resource]) for resource, taken in demand.items() if taken and capacity[resource]]
+        taking = [(taken, capacity[resource]) for resource, taken in demand.items() if taken]
         return on_grid(sum((Fraction(taken) / most for taken, most in taking), Fraction(0)))
 
     def spread(self) -> dict[tuple[str, int], int]:
@@ -150,17 +128,12 @@ class Utility(Oracle):
 
     def within(self, decision: Decision) -> bool:
         """(10): no capacity overdrawn by what is placed; a node that running tasks overdraw takes none of it."""
-        demand = {}
-        for (job, kind), rows in self.members.items():
-            maps = self.members[job, "map"]
-            share = Fraction(sum(decision[row] is not None for row in maps), max(len(maps), 1))
-            demand.update(dict.fromkeys(rows, self.beside((job, kind), share) if rows else {}))
         for node in range(len(self.nodes)):
             left = dict(self.free[node])
             taking: set[str] = set()
             for row, at in enumerate(decision):
                 if at == node:
-                    for resource, taken in demand[row].items():
+                    for resource, taken in self.demand(self.pending[row]).items():
                         if taken:
                             left[resource] -= taken
                             taking.add(resource)

@@ -42,7 +42,7 @@ def every_placement(problem: Utility) -> list[tuple[list[int], int, Ints]]:
 
 
 @given(
-    problems(tasks=4).filter(lambda problem: not problem.coupled and len(problem.jobs) > 0),
+    problems(tasks=4).filter(lambda problem: len(problem.jobs) > 0),
     st.integers(1, 5),
     st.lists(st.integers(-(2**21), 2**21), min_size=6, max_size=6),
 )

@@ -13,7 +13,7 @@ from optsched.problems.utility import Allocation, Utility
 from optsched.problems.utility_rooms import Rooms
 
 
-@given(utilities(phase="by-maps"), st.data())
+@given(utilities(), st.data())
 @settings(max_examples=30)
 def test_rooms_are_those_of_the_problem(problem: Utility, data: st.DataObject) -> None:
     """Tests that after any tasks are put and taken what is free is the capacity less what the problem says is used."""
@@ -36,7 +36,7 @@ def test_rooms_are_those_of_the_problem(problem: Utility, data: st.DataObject) -
     assert np.array_equal(Rooms(problem, counts).free, rooms.free)
 
 
-@given(utilities(phase="by-maps"), st.sampled_from([0, 1, 8]), st.data())
+@given(utilities(), st.sampled_from([0, 1, 8]), st.data())
 @settings(max_examples=60)
 def test_first_job_that_fits(problem: Utility, tried: int, data: st.DataObject) -> None:
     """Tests that it is the first of an order, however many jobs are looked at one by one before all are at once."""

@@ -48,7 +48,7 @@ def test_a_gap_of_the_whole_tolerance_is_none() -> None:
         {"maps": 1, "map": {"memory": 3}},
         {"maps": 3, "map": {"memory": 5}},
     ]  # fmt: skip
-    problem = posed({"memory": [12, 12]}, jobs, time=10, reduces="fixed", phase="by-maps")
+    problem = posed({"memory": [12, 12]}, jobs, time=10, reduces="fixed")
     solution = solve(problem, route="pulp")
     assert solution.optimal
     assert solution.objective == solve(problem).objective

@@ -6,7 +6,6 @@ import itertools
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from stopping import interrupted
 from utility_instances import posed, problems
 
@@ -21,7 +20,7 @@ from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
 
-@given(st.one_of(problems(tasks=5), problems(tasks=5, nodes=2, phase="by-maps")))
+@given(problems(tasks=5))
 @settings(max_examples=45)
 def test_leximin(problem: Utility) -> None:
     """Tests the ordered vector of utilities against enumeration, and that its first entry is the lowest utility."""
@@ -39,9 +38,8 @@ def test_leximin(problem: Utility) -> None:
     assert len(found.proofs) == len(best)
     assert None not in found.proofs
     assert found.limit is None
-    if not problem.coupled:
-        assert all(proof is Proof.COMBINATORIAL for proof in found.proofs[1:])
-        assert certify(problem, found).proved
+    assert all(proof is Proof.COMBINATORIAL for proof in found.proofs[1:])
+    assert certify(problem, found).proved
 
 
 def test_no_job() -> None:
