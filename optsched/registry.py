@@ -8,13 +8,14 @@ base do not know. A class without a record can be solved by trying every placeme
 `violations`, and in no other way.
 
 Packages outside name records as entry points of the group `optsched.problems`; these come after the shipped ones. Their
-fields and their classes are checked when they are listed, their other parts when one of them is first asked for.
+fields and their classes are checked when they are listed, their other parts when one of them is first asked for. Such a
+record may name a shipped part only if the part knows its class (`_stranger`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -32,6 +33,7 @@ __all__ = [
     "ProgramLimit",
     "Record",
     "Scaling",
+    "altered",
     "fault_of",
     "package_of",
     "record",
@@ -518,6 +520,32 @@ _UNLISTED = (
 _BY_NAME = {entry.name: entry for entry in SHIPPED}
 _BY_CLASS = {entry.problem: entry for entry in (*SHIPPED, *_UNLISTED)}
 
+#: Shipped parts that serve every class: they ask its own `objective` and `violations`.
+_FOR_ALL = ("optsched.routes.enumerated", "optsched.searches.enumeration:judged")
+
+#: Shipped parts that know base classes, beside the classes whose records name them: the bases, and what of these a
+#: subclass may define anew beyond `left_open`. A network reads a table of costs; the enumeration asks `objective`.
+_FOR_BASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    **dict.fromkeys(
+        (_ASSIGNMENT["routes"], _ASSIGNMENT["provers"]["dual"], _ASSIGNMENT["network"]),
+        (("optsched.problems.assignment:TabledProblem",), ()),
+    ),
+    _ASSIGNMENT["enumeration"]: (
+        ("optsched.problems.assignment:LevelledProblem", "optsched.problems.assignment:TabledProblem"),
+        ("cheap_bounds", "first_step", "objective", "own_costs"),
+    ),
+}
+
+#: What a subclass may define anew with no effect on value, feasibility and proof: how it is called and described.
+_WORDS = {"name", "title", "paper", "requires", "proof", "remark", "told", "__repr__"}
+
+#: What Python itself gives each class.
+_OF_ANY_CLASS = {
+    *("__abstractmethods__", "__annotations__", "__dict__", "__doc__", "__module__", "__orig_bases__", "__slots__"),
+    *("__annotate__", "__annotate_func__", "__annotations_cache__", "__firstlineno__", "__static_attributes__"),
+    *("__parameters__", "__type_params__", "__weakref__", "_abc_impl"),
+}
+
 
 # Records of packages outside ------------------------------------------------------------------------------------------
 
@@ -654,7 +682,96 @@ def _wrong_part(given: Record) -> str | None:
         wrong = _lacking(name, value)
         if wrong is not None:
             return f"names {value!r} in its {name}: {wrong}"
+    for name, value in _parts(given):
+        for origin in sorted(_origins(value)) if name not in _TRIED else ():
+            wrong = _stranger(given.problem_class, origin)
+            if wrong is not None:
+                return f"names {value!r} in its {name}: {wrong}"
     return None
+
+
+def altered(kind: type[Any], base: type[Any], anew: Collection[str] = ()) -> str | None:
+    """The first attribute of a base class that a subclass defines anew; None: it is the same problem.
+
+    Abstract attributes are the subclass's to define, and words such as its name matter to nothing.
+
+    Parameters
+    ----------
+    kind, base
+        The subclass and the base.
+    anew
+        Further attributes that the subclass may define.
+
+    Examples
+    --------
+    >>> from optsched.problems import Lsap, LsapFairness
+    >>> altered(type("Renamed", (Lsap,), {"name": "renamed"}), Lsap)
+    >>> altered(type("Free", (Lsap,), {"objective": lambda self, placement: (0,)}), Lsap)
+    'objective'
+    """
+    free = {*_WORDS, *_OF_ANY_CLASS, *base.__abstractmethods__, *anew}
+    for name in sorted({name for each in base.__mro__ for name in vars(each)} - free):
+        own, known = _definition(kind, name), _definition(base, name)
+        if own is not known and not (isinstance(own, tuple | str | int) and own == known):
+            return name
+    return None
+
+
+def _definition(kind: type[Any], name: str) -> Any:
+    return next(vars(each)[name] for each in kind.__mro__ if name in vars(each))
+
+
+#: What is tried, not trusted: instances, rivals, and policies, whose schedules the problem's own `objective` judges.
+_TRIED = ("family", "rivals", "runner")
+
+
+#: What of a module of routes or models makes answers; the rest only helps.
+_ANSWERING = ("by_route", "frontier", "bounds", "build_pyomo", "build_pulp")
+
+
+@cache
+def _knowing() -> Mapping[str, tuple[str, ...]]:
+    """The classes whose shipped records name a part, by the part."""
+    found: dict[str, list[str]] = {}
+    for entry in (*SHIPPED, *_UNLISTED):
+        for _, part in _parts(entry):
+            found.setdefault(part, []).append(entry.problem)
+    return {part: tuple(dict.fromkeys(classes)) for part, classes in found.items()}
+
+
+def _origins(value: str) -> set[str]:
+    """What a part is, and the shipped parts that it hands on under another name."""
+    found = imported(value)
+    if ":" in value:
+        given = {f"{getattr(found, '__module__', None)}:{getattr(found, '__qualname__', None)}"}
+    else:
+        given = {str(getattr(getattr(found, each, None), "__module__", None)) for each in _ANSWERING}
+    return {value} | (given & _knowing().keys())
+
+
+def _stranger(kind: type[Any], part: str) -> str | None:
+    """Why a shipped part does not know a class; None where it does, or is not shipped.
+
+    A part knows the class of each shipped record that names it (the contract suite holds these), and the base class
+    in `_FOR_BASES`. A subclass is known too, as long as it alters nothing of it.
+    """
+    if not part.startswith("optsched.") or part in _FOR_ALL:
+        return None
+    known: list[tuple[str, tuple[str, ...] | None]] = [(path, None) for path in _knowing().get(part, ())]
+    bases, more = _FOR_BASES.get(part, ((), ()))
+    known += [(path, more) for path in bases]
+    wrong = None
+    for path, anew in known:
+        base = imported(path)
+        if issubclass(kind, base):
+            changed = altered(kind, base, () if anew is None else (*anew, *base.left_open))
+            if changed is None:
+                return None
+            wrong = wrong or f"it knows {base.__name__}, and {kind.__name__} defines {changed} anew"
+    if wrong is None:
+        classes = ", ".join(path.partition(":")[2] for path, _ in known) or "no problem"
+        wrong = f"it knows {classes}, and {kind.__name__} is no subclass"
+    return f"{wrong}; name one of its own, or none"
 
 
 def fault_of(given: Record) -> str | None:

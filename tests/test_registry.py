@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType, new_class
 from typing import Any
 
 import numpy as np
@@ -15,16 +18,18 @@ from wrong_problems import WorstMean
 from optsched import registry
 from optsched.certificates import certify, proved_bound
 from optsched.certificates.assignment import assignment_certificate
-from optsched.errors import CertificateInvalid, TooLarge, UsageError
+from optsched.errors import CertificateInvalid, Fault, InputError, TooLarge, UsageError
 from optsched.gaps import gap
-from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.instance import Cluster, Instance, Ints, Ragged, Workload
 from optsched.instances.generate import generate
 from optsched.models import module, names
 from optsched.placement import Placement
-from optsched.problems import PROBLEMS, GeneralizedAssignment, Latency, Lsap, problem_class
+from optsched.problems import PROBLEMS, Flow, GeneralizedAssignment, Latency, Lsap, problem_class
+from optsched.problems.assignment import LevelledProblem, Pool, TabledProblem, TaskClasses
+from optsched.problems.base import Parameter, number
 from optsched.problems.lsap_waves import LsapWaves
-from optsched.registry import ProgramLimit, Record, imported, record, record_of, records
-from optsched.results import Bound, Certificate, Proof, Value, Violation
+from optsched.registry import ProgramLimit, Record, fault_of, imported, record, record_of, records
+from optsched.results import Bound, Certificate, Component, Proof, Sense, Value, Violation
 from optsched.routes import bounds, frontier, has_frontier, routes_of, solve
 from optsched.searches.assignment import TransportNetwork, solve_assignment
 from optsched.searches.enumeration import best_placement
@@ -197,7 +202,8 @@ class Point:
 def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Point]]:
     """Entry points of packages outside; the registry is as before when the test is over."""
     points: list[Point] = []
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points if group == registry.GROUP else [])
+    brought = {registry.GROUP: points}
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **asked: brought.get(asked.get("group"), {}))
     records.cache_clear()
     yield points
     records.cache_clear()
@@ -351,12 +357,210 @@ def test_bug_an_unknown_frontier_imported_the_routes_of_every_record(
         frontier(Lsap(three_tasks()))
 
 
-def test_sound_parts_from_outside(outside: list[Point]) -> None:
-    """Tests that what a package takes of the shipped parts passes, and is looked at once."""
-    given = {each: getattr(record("lsap"), each) for each in ("models", "routes", "provers", "enumeration", "network")}
-    entry = Record(name="worst-mean", problem="wrong_problems:WorstMean", rivals=("dl", "math:floor"), **given)
-    outside.append(Point(entry))
-    assert record("worst-mean") is record_of(WorstMean) is entry
+# Shipped parts in records from outside: only for a class that they know ----------------------------------------------
+
+#: What a record names beside its class, its family and its rivals.
+PARTS = ("models", "routes", "provers", "enumeration", "network", "infeasible", "unlimited", "beside", "waves")
+PARTS += ("leximin", "slots", "runner", "limit", "frontier")
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Record]:
+    """Makes a class of a package outside, and its record with the parts of a shipped one."""
+    package = ModuleType("made_outside")
+    monkeypatch.setitem(sys.modules, package.__name__, package)
+
+    def make(entry: Record, *bases: type[Any], parts: Iterable[str] = PARTS, **defined: Any) -> Record:
+        there = {"__module__": package.__name__, "name": f"mine-{entry.name}", **defined}
+        kind = new_class("Mine", bases or (entry.problem_class,), exec_body=lambda body: body.update(there))
+        monkeypatch.setattr(package, "Mine", kind, raising=False)
+        named = {part: getattr(entry, part) for part in parts}
+        return Record(name=there["name"], problem="made_outside:Mine", **named)
+
+    return make
+
+
+@pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
+@pytest.mark.parametrize("name", [entry.name for entry in registry.SHIPPED])
+def test_a_new_name_changes_nothing(outside: list[Point], made: Callable[..., Record], name: str) -> None:
+    """Tests that a subclass that is only called otherwise has what its base has, and the same optimum, proved."""
+    entry = record(name)
+    assert entry.family is not None
+    told = {"title": "mine", "paper": "", "requires": ("all",), "__doc__": "Mine.", "helper": lambda self: 5}
+    mine = made(entry, components=tuple(entry.problem_class.components), **told)
+    outside.append(Point(mine))
+    drawn = generate(entry.family, **entry.sizes)
+    problem, base = mine.problem_class(drawn), entry.problem_class(drawn)
+    assert routes_of(problem) == routes_of(base)
+    best = solve(base)
+    for route in routes_of(problem):
+        solution = solve(problem, route=route)
+        assert solution.objective == best.objective, route
+        assert certify(problem, solution).valid, route
+    assert [bound.value for bound in bounds(problem)] == [bound.value for bound in bounds(base)]
+    assert certify(problem, solve(problem)).proved == certify(base, best).proved
+    if entry.frontier:
+        assert [point.objective for point in frontier(problem)] == [point.objective for point in frontier(base)]
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in registry.SHIPPED])
+def test_bug_parts_of_another_problem_proved_a_false_optimum(made: Callable[..., Record], name: str) -> None:
+    """Tests that each part is refused with the attribute for a subclass that defines any attribute of its base anew.
+
+    Such records had false optima with certificates from `solve` and `certify`. Only the contract suite said so.
+    """
+    entry = record(name)
+    base = entry.problem_class
+    assert fault_of(made(entry)) is None
+    there = sorted({attribute for each in base.__mro__ for attribute in vars(each)} - WORDS)
+    assert {"objective", "violations", "prepare", "cheap_bounds", "parameter_table"} < set(there)
+    for attribute in there:
+        told = f": it knows {base.__name__}, and Mine defines {attribute} anew; name one of its own, or none"
+        assert str(fault_of(made(entry, **{attribute: property(lambda self: 5)}))).endswith(told)
+    for part in PARTS:
+        trusted = getattr(entry, part) and part not in ("runner", "limit", "frontier")
+        only = made(entry, parts=[part], prepare=lambda self: None)
+        wrong = fault_of(replace(only, routes="wrapped_parts") if part == "provers" else only)
+        assert (wrong is not None and f" in its {part}: it knows " in wrong) == bool(trusted), part
+
+
+WORDS = {"name", "title", "paper", "requires", "proof", "remark", "told", "__repr__", "__module__", "__doc__"}
+WORDS |= {"__dict__", "__weakref__", "__annotations__", "__abstractmethods__", "__parameters__", "__orig_bases__"}
+WORDS |= {"_abc_impl", "__static_attributes__", "__firstlineno__", "__slots__", "__class__", "__init_subclass__"}
+WORDS |= {"__subclasshook__"}
+
+
+class Mixed:
+    """What a class takes from elsewhere."""
+
+    def objective(self, placement: Placement, /) -> Value:
+        return (7,)
+
+
+def test_parts_of_another_problem_by_other_ways(
+    outside: list[Point], made: Callable[..., Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that an objective of a mixed-in class counts, and a part that a module of the package hands on."""
+    lsap = record("lsap")
+    mixed = made(lsap, Mixed, Lsap)
+    outside.append(Point(mixed))
+    problem = mixed.problem_class(three_tasks())
+    claimed = replace(solve(Lsap(three_tasks())), problem="mine-lsap")
+    told = "in its models: it knows Lsap, and Mine defines objective anew; name one of its own, or none; mend or uninst"
+    for way in (solve, bounds, frontier, routes_of, has_frontier, lambda problem: certify(problem, claimed)):
+        with pytest.raises(UsageError, match=told):
+            way(problem)
+    with pytest.raises(UsageError, match=told):
+        module("mine-lsap")
+    assert fault_of(made(lsap, Lsap, Mixed)) is None  # the objective of Lsap comes first
+    for part in ("routes", "models"):
+        handing = ModuleType("handing")
+        for name in ("ROUTES", "by_route", "build_pyomo", "build_pulp", "literal_size", "decode", "start_values"):
+            setattr(handing, name, getattr(imported(getattr(lsap, part)), name, None))
+        monkeypatch.setitem(sys.modules, "handing", handing)
+        handing.__spec__ = ModuleSpec("handing", None)
+        given = replace(made(lsap, Mixed, Lsap, parts=()), **{part: "handing"})
+        assert f"names 'handing' in its {part}: it knows Lsap" in str(fault_of(given))
+    monkeypatch.setattr(sys.modules["made_outside"], "prove", imported(lsap.provers["dual"]), raising=False)
+    given = replace(made(lsap, Mixed, Lsap, parts=()), routes="wrapped_parts", provers={"dual": "made_outside:prove"})
+    assert "names 'made_outside:prove' in its provers: it knows Lsap" in str(fault_of(given))
+    stranger = replace(made(lsap, parts=()), models="optsched.models.latency")
+    assert "in its models: it knows Latency, and Mine is no subclass; name" in str(fault_of(stranger))
+    nobody = replace(made(lsap, parts=()), slots="optsched.decimals:decimal")
+    assert "in its slots: it knows no problem, and Mine is no subclass; name" in str(fault_of(nobody))
+    judged = replace(made(lsap, Mixed, Lsap, parts=()), routes="optsched.routes.enumerated")
+    assert fault_of(replace(judged, enumeration="optsched.searches.enumeration:judged")) is None
+
+
+def test_shared_parts_know_a_base_class(made: Callable[..., Record]) -> None:
+    """Tests that the networks take any table of costs, the enumeration any objective, and nothing beyond that."""
+    shared = ("routes", "provers", "network", "enumeration")
+    flow, fairness = record("flow"), record("lsap-fairness")
+    own = {name: vars(Flow)[name] for name in ("grid", "made_classes", "missing", "prepare_costs", "table")}
+    own |= {name: vars(Flow)[name] for name in ("title", "paper", "components", "parameter_table", "requires", "proof")}
+    assert fault_of(made(flow, TabledProblem, parts=shared, **own)) is None
+    for name in ("pair_units", "price_bound", "constraint_violations"):
+        wrong = fault_of(made(flow, TabledProblem, parts=shared, **own, **{name: lambda self: 5}))
+        assert f"it knows TabledProblem, and Mine defines {name} anew" in str(wrong)
+    assert fault_of(made(fairness, LevelledProblem, parts=["enumeration"], objective=Mixed.objective)) is None
+    wrong = fault_of(made(flow, LevelledProblem, parts=["routes"]))
+    assert "knows Lsap, FairLsap, Flow, TransmissionMaps, LsapWaves, _Ranked, TabledProblem, and Mine is" in str(wrong)
+
+
+class Tabled(TabledProblem):
+    """Costs of its own for each pair, and two pools that may be too small."""
+
+    name = "tabled"
+    title = paper = ""
+    components = (Component("cost", Sense.MIN, ""),)
+    parameter_table = (Parameter("room", 3, number(), ""), Parameter("cost", 2, number(), ""))
+    requires = ()
+    proof = Proof.DUAL
+
+    @classmethod
+    def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
+        return iter(())
+
+    def prepare_costs(self) -> None:
+        super().prepare_costs()
+        self.pools = (Pool("all", ((1, self.parameters["room"]),)),)
+
+    def made_classes(self) -> TaskClasses:
+        return TaskClasses.from_keys(range(len(self.tasks)))
+
+    def table(self, positions: Ints) -> Ints:
+        return self.parameters["cost"] * (positions[:, None] + self.idle_nodes % 2)
+
+
+def test_own_costs_in_shipped_networks(outside: list[Point]) -> None:
+    """Tests that a table of a package's own is solved and proved by the networks, pools and numbers past limits not."""
+    parts: Any = {part: getattr(record("flow"), part) for part in ("routes", "provers", "network", "enumeration")}
+    outside.append(Point(Record(name="tabled", problem=f"{__name__}:Tabled", **parts)))
+    for cost in (2, -2):
+        problem = Tabled(three_tasks(), cost=cost)
+        for route in routes_of(problem):
+            solution = solve(problem, route=route)
+            assert solution.objective == best_placement(problem)[0]  # type: ignore[index]
+            assert certify(problem, solution).proved or route == "brute-force"
+    with pytest.raises(UsageError, match=r'tabled: the pool "all" has 3 tasks, and too few in its tiers'):
+        Tabled(three_tasks(), room=2)
+    with pytest.raises(InputError, match="costs may total too much"):
+        Tabled(three_tasks(), cost=-(2**52))
+
+
+class Inheriting(Lsap):
+    """Another objective, and routes of its own, beside what it inherits."""
+
+    name = "inheriting"
+
+    def objective(self, placement: Placement, /) -> Value:
+        return (0,)
+
+
+class Heir(Inheriting):
+    """A bound of its own."""
+
+    name = "heir"
+
+    def cheap_bounds(self) -> tuple[Bound, ...]:
+        return (Bound("own", "locality-cost", 0, "", ""),)
+
+
+class Grandchild(Heir):
+    """A third objective, and the bound of another."""
+
+    name = "grandchild"
+
+    def objective(self, placement: Placement, /) -> Value:
+        return (-1,)
+
+
+def test_bug_an_inherited_bound_was_believed_beside_another_objective(outside: list[Point]) -> None:
+    """Tests that a cheap bound is believed of the class that states it, and of no subclass with another objective."""
+    for kind in (Inheriting, Heir, Grandchild):
+        outside.append(Point(Record(name=kind.name, problem=f"{__name__}:{kind.__name__}", routes="wrapped_parts")))
+    values = [[bound.value for bound in bounds(kind(three_tasks()))] for kind in (Inheriting, Heir, Grandchild)]
+    assert values == [[], [0], []]
 
 
 def test_bug_broken_package_stopped_classes_of_others(outside: list[Point]) -> None:

@@ -19,15 +19,15 @@ from optsched.results import Bound, Component, Proof, Sense, Value
 #: The record as CONTRIBUTING's first step once had it: the class alone.
 BARE = Record(name="worst-group-wrong", problem=f"{__name__}:WorstGroupWrong")
 
-#: A record that names the parts of `lsap`, which know sums of pair costs and not this objective.
+#: A record of parts of its own that ask those of `lsap`, which know sums of pair costs and not this objective.
 BORROWED = Record(
     name="worst-group-wrong",
     problem=f"{__name__}:WorstGroupWrong",
-    models=record("lsap").models,
-    routes=record("lsap").routes,
-    provers=record("lsap").provers,
+    models="wrapped_parts",
+    routes="wrapped_parts",
+    provers={"dual": "wrapped_parts:prove"},
     enumeration=record("lsap").enumeration,
-    network=record("lsap").network,
+    network="wrapped_parts:network",
     family="fair-lsap",
     sizes=record("fair-lsap").sizes,
     scaling=Scaling((0,), {"groups": ("weight",)}),

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from optsched.arrays import contains
-from optsched.errors import Fault, InputError
+from optsched.errors import Fault, InputError, UsageError
 from optsched.instance import KINDS, LARGEST, Ints, Ragged
 from optsched.placement import NONE, Placement
 from optsched.problems.base import OwnCosts, Problem, exact, exact_product, exact_sum, overfull
@@ -157,6 +157,7 @@ class AssignmentProblem(Problem):
     """
 
     has_waves = True
+    left_open = ("grid", "prepare_costs")
     grid = 1
     pools: tuple[Pool, ...]
     pool: Ints
@@ -169,6 +170,9 @@ class AssignmentProblem(Problem):
         self.pools, self.pool = (Pool("all", ((0, len(self.tasks)),)),), np.zeros(len(self.tasks), dtype=np.int64)
         self.surcharge = np.zeros_like(self.capacity)
         self.prepare_costs()
+        for pool, tasks in zip(self.pools, np.bincount(self.pool, minlength=len(self.pools)).tolist(), strict=True):
+            if sum(size for _, size in pool.tiers) < tasks:  # the others would cost nothing, and no price bound them
+                raise UsageError(f'{self.place}: the pool "{pool.name}" has {tasks} tasks, and too few in its tiers')
         largest = (
             self.largest_pair_units()
             + int(self.surcharge.max(initial=0))
@@ -360,7 +364,7 @@ class TabledProblem(AssignmentProblem):
         return units
 
     def largest_pair_units(self) -> int:
-        return int(self.class_units.max(initial=0))
+        return max(int(self.class_units.max(initial=0)), -int(self.class_units.min(initial=0)))
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the table, which another process has sooner by making it than by being sent it."""

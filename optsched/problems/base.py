@@ -22,7 +22,7 @@ from optsched.instance import LARGEST, MAP, PENDING, Cluster, Instance, Ints, Ra
 from optsched.network import FlowNetwork
 from optsched.placement import NONE, Placement
 from optsched.problems.foreign import hold
-from optsched.registry import record_of, records
+from optsched.registry import altered, record_of, records
 from optsched.results import Bound, Component, Decision, Number, Proof, Sense, Value, Violation
 
 __all__ = [
@@ -314,6 +314,8 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
     """Whether the idle slots may hold only some of the tasks, so that the rest is for a later round."""
     places_all: ClassVar[bool] = False
     """Whether no feasible placement leaves a task out."""
+    left_open: ClassVar[tuple[str, ...]] = ()
+    """What subclasses may define anew, beside abstract attributes, so that all else still holds for them."""
 
     def __init_subclass__(cls, **given: Any) -> None:
         super().__init_subclass__(**given)
@@ -492,7 +494,8 @@ def stated(problem: AnyProblem, name: str, otherwise: Any) -> Any:
     """What a problem states of itself by an attribute (its cheap bounds, why nothing is feasible, that all is placed).
 
     A class that no record gives routes is believed what it states itself, not what it inherited: a statement of its
-    base is about the objective and the constraints of the base. `otherwise` stands for what was inherited.
+    base is about the objective and the constraints of the base. Nor is a class of another package that alters what it
+    inherits the statement from (`optsched.registry.altered`). `otherwise` stands for what was inherited.
 
     >>> from optsched.instance import Cluster, Workload
     >>> from optsched.problems.latency import Latency
@@ -503,7 +506,21 @@ def stated(problem: AnyProblem, name: str, otherwise: Any) -> Any:
     (True, False)
     """
     kind = type(problem)
-    return getattr(problem, name) if name in vars(kind) or record_of(kind).routes is not None else otherwise
+    if name not in vars(kind) and (record_of(kind).routes is None or not _inherits(kind, name)):
+        return otherwise
+    return getattr(problem, name)
+
+
+def _inherits(kind: type[AnyProblem], name: str) -> bool:
+    """Whether a statement of a base class holds for a class: it is shipped, or it alters nothing of that base."""
+    if kind.__module__.startswith("optsched."):
+        return True
+    base: Any = next(each for each in kind.__mro__ if name in vars(each))
+    if base.__module__ == __name__:  # what holds for any class that does not say otherwise
+        return True
+    if base.__module__.startswith("optsched."):
+        base = next(each for each in kind.__mro__ if each.__module__.startswith("optsched."))
+    return altered(kind, base, base.left_open) is None
 
 
 #: What to do where something else stands for an instance, or for a placement.

@@ -94,9 +94,10 @@ def test_bug_count_without_units_could_not_keep_the_contract() -> None:
 
 @pytest.mark.parametrize("registered", [BORROWED], indirect=True)
 def test_bug_borrowed_parts_called_a_false_optimum_proved(registered: Record) -> None:
-    """Tests that a record which names parts of another problem fails by name, in each check that asks for the truth.
+    """Tests that a record whose parts ask those of another problem fails by name, wherever the truth is asked for.
 
-    Such a class had its base's routes without a word, and the suite said nothing of its optimum.
+    Such a class had its base's routes without a word, and the suite said nothing of its optimum. A record that names
+    the other problem's parts themselves is refused before that (tests/test_registry.py).
     """
     broken = {}
     for name, check in CHECKS.items():
