@@ -65,7 +65,7 @@ def test_from_green_to_red(project: Path) -> None:
     assert "2 failed" in red.stdout
     assert f"scheduler.placing:place on {TRACE}, lsap, seed 0: the gap is 200 %, over the limit of 5 %" in red.stdout
     assert "value 6 against the optimum 2" in red.stdout
-    assert "tasks run elsewhere than in an optimal placement" in red.stdout
+    assert "tasks run elsewhere than in the nearest optimal placement" in red.stdout
     again = "optsched gap traces/small.json --problem lsap --heuristic scheduler.placing:place --seed 0"
     assert f"see it again: {again}" in red.stdout
     assert "optsched generate lsap" in red.stdout, "a generated instance is drawn again first"

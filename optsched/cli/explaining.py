@@ -140,7 +140,7 @@ def explain(
     elif form == "table":
         arguments.emit_table(explanation_table(found, most), output)
     else:
-        arguments.emit(words(found, most), output)
+        arguments.emit(words(found, most, output is not None), output)
     if found.infeasible:
         ctx.exit(INFEASIBLE)
     ctx.exit(NO_SOLUTION if reference.solution.decision is None else 0)
@@ -166,14 +166,21 @@ def _decision(problem: TaskProblem[Any], path: str) -> Any:
     return held
 
 
-def words(found: Explanation | ScheduleExplanation, most: int) -> str:
-    """The explanation in sentences, fit for a terminal."""
+def words(found: Explanation | ScheduleExplanation, most: int, file: bool = False) -> str:
+    """The explanation in sentences, folded to the width of a terminal."""
     from optsched.explaining import Explanation
     from optsched.explaining.waiting_words import schedule_sentences
     from optsched.explaining.words import sentences
+    from optsched.studies.pages import folded, page_width
 
     told = sentences(found, most) if isinstance(found, Explanation) else schedule_sentences(found, most)
-    return "".join(f"{printable(line)}\n" for line in told)
+    return "".join(folded(printable(line), page_width(file), _indent(line)) for line in told)
+
+
+def _indent(line: str) -> str:
+    """What the lines begin with that a line is folded into: past the number or dash of an entry."""
+    text = line.lstrip()
+    return " " * (len(line) - len(text.split(None, 1)[-1])) if line != text else ""
 
 
 def _jobs_table(found: ScheduleExplanation) -> Table:

@@ -16,15 +16,17 @@ from typing import Any, Literal
 import numpy as np
 
 from optsched.deadline import check
-from optsched.explaining.exchange import alike_kept, chains_of, without_idle_start
+from optsched.explaining.exchange import alike_kept, chains_of
 from optsched.instance import KINDS, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems import Problem
-from optsched.problems.assignment import TaskClasses
+from optsched.problems.assignment import AssignmentProblem, TaskClasses
 from optsched.problems.base import OwnCosts, TaskProblem, exact, stated
+from optsched.registry import record_of
 from optsched.results import Number, Sense, Value
+from optsched.searches.nearest import nearest_optimum
 
-__all__ = ["Chain", "Difference", "better_by", "difference", "own_costs_of", "total_gain"]
+__all__ = ["Chain", "Difference", "better_by", "difference", "nearer", "own_costs_of", "total_gain"]
 
 #: A problem is asked for the value of so many placements at most, and of fewer where each takes long.
 MOST_VALUES, MOST_ENTRIES = 2000, 3_000_000
@@ -69,12 +71,16 @@ class Difference:
         Those that gain by themselves first, largest gain first; then the ordered ones, in their order.
     needed
         Whether no chain can be left out: without any one of them the value is not that of the better placement.
+    nearest
+        Whether `there` is an optimum that moves the fewest tasks. (Where a problem has several components, of those
+        optima that place as many tasks of each group.)
     """
 
     here: Ints
     there: Ints
     chains: tuple[Chain, ...]
     needed: bool
+    nearest: bool = False
 
 
 def own_costs_of(problem: Problem) -> OwnCosts | None:
@@ -108,11 +114,11 @@ def difference(problem: Problem, here: Placement, there: Placement) -> Differenc
     (Chain(positions=(1, 0), gain=(1,), kind='cycle', ordered=False),)
     """
     start, goal = problem.evaluate(here), problem.evaluate(there)
-    first, last = problem.nodes_of(here), _nearer(problem, problem.nodes_of(here), problem.nodes_of(there), goal)
-    moves = _Moves(problem, first, last)
+    last, nearest = nearer(problem, here, there)
+    moves = _Moves(problem, problem.nodes_of(here), last)
     own = own_costs_of(problem)
     if own is not None and own.counted is not None and own.slots is not None:
-        found = _by_own_costs(moves, own, own.counted)
+        found = _by_own_costs(moves, own, own.counted, nearest)
         if total_gain(problem, found.chains) == better_by(problem, start, goal):
             return found
     return _Ordered(moves).found(moves.chains(own))
@@ -134,16 +140,36 @@ def total_gain(problem: Problem, chains: Iterable[Chain]) -> Value:
     return tuple(_plain(sum(column)) for column in zip(zero, *(chain.gain for chain in chains), strict=True))
 
 
-def _nearer(problem: Problem, first: Ints, last: Ints, goal: Value) -> Ints:
-    """The second placement with tasks that are alike swapped, so that fewer move, where a problem knows of such."""
+def nearer(problem: Problem, here: Placement, there: Placement) -> tuple[Ints, bool]:
+    """A placement of the second one's value that moves fewer tasks, and whether no optimum moves fewer.
+
+    Parameters
+    ----------
+    problem
+        What judges both.
+    here, there
+        Feasible placements.
+
+    Returns
+    -------
+    tuple[Ints, bool]
+        int64, node or -1 of each of `problem.tasks`. Of a problem whose costs are its tasks' own it is the nearest
+        optimum, if `there` is one. Elsewhere tasks of `there` that are alike are swapped, if the problem knows any.
+    """
+    first, last, goal = problem.nodes_of(here), problem.nodes_of(there), problem.objective(there)
+    own, found = own_costs_of(problem), None
     classes = getattr(problem, "classes", None)
     classes = classes() if callable(classes) else classes
     if not isinstance(classes, TaskClasses):
-        return last
-    swapped = alike_kept(classes.of_task, first, last)
+        return last, False
+    recorded = record_of(type(problem)).routes is not None
+    if isinstance(problem, AssignmentProblem) and recorded and own is not None and own.counted is not None:
+        found = nearest_optimum(problem, first, last)
+    swapped = alike_kept(classes.of_task, first, last if found is None else found)
     placement = problem.placement(swapped)
-    same = not problem.violations(placement) and problem.objective(placement) == goal
-    return swapped if same else last
+    if problem.violations(placement) or problem.objective(placement) != goal:
+        return last, False
+    return swapped, found is not None
 
 
 class _Moves:
@@ -216,8 +242,11 @@ class _Moves:
         return changed
 
 
-def _by_own_costs(moves: _Moves, own: OwnCosts, counted: Ints) -> Difference:
-    """The chains where nothing but own costs changes the value, unless other labels are placed; idle ones left out."""
+def _by_own_costs(moves: _Moves, own: OwnCosts, counted: Ints, nearest: bool) -> Difference:
+    """The chains where nothing but own costs changes the value, unless other labels are placed; idle ones left out.
+
+    The nearest optimum has no idle ones.
+    """
     gain = moves.own_gain(own)
     tails, heads = moves.tail.tolist(), moves.head.tolist()
     components = len(moves.problem.components)
@@ -232,18 +261,17 @@ def _by_own_costs(moves: _Moves, own: OwnCosts, counted: Ints) -> Difference:
         if any(label.values()):
             others.append(arcs)
             continue
-        kept = without_idle_start(arcs, tails, heads, gain)
-        if kept:
-            if tails[kept[0]] == heads[kept[-1]]:  # a cycle begins where something waits, or where most is gained
-                begin = max(range(len(kept)), key=lambda at: (moves.waits(tails[kept[at]]), gain[kept[at]]))
-                kept = [*kept[begin:], *kept[:begin]]
-            total = [0 if part != own.component else sum(gain[arc] for arc in kept) for part in range(components)]
-            value = tuple(exact(units, own.grid) for units in total)
-            found.append(Chain(moves.tasks(kept), value, moves.kind_of(kept)))
+        units = sum(gain[arc] for arc in arcs)
+        if units:
+            if tails[arcs[0]] == heads[arcs[-1]]:  # a cycle begins where something waits, or where most is gained
+                begin = max(range(len(arcs)), key=lambda at: (moves.waits(tails[arcs[at]]), gain[arcs[at]]))
+                arcs = [*arcs[begin:], *arcs[:begin]]
+            value = tuple(exact(units if part == own.component else 0, own.grid) for part in range(components))
+            found.append(Chain(moves.tasks(arcs), value, moves.kind_of(arcs)))
     found.sort(key=lambda chain: chain.gain, reverse=True)
     rest = _Ordered(moves).found(others)
     there = moves.after(rest.there, [*joined.from_iterable(chain.positions for chain in found)])
-    return Difference(moves.first, there, (*found, *rest.chains), rest.needed)
+    return Difference(moves.first, there, (*found, *rest.chains), rest.needed, nearest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,12 @@ problem: it is arithmetic on arcs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from optsched.instance import Ints
 
-__all__ = ["alike_kept", "chains_of", "without_idle_start"]
+__all__ = ["alike_kept", "chains_of"]
 
 
 def alike_kept(classes: Ints, here: Ints, there: Ints) -> Ints:
@@ -124,22 +123,3 @@ def _simple(arc: int, tails: list[int], heads: list[int], pushes: list[int], see
     if trail:
         parts.append(trail)
     return parts
-
-
-def without_idle_start(chain: Sequence[int], tail: Sequence[int], head: Sequence[int], gain: Any) -> list[int]:
-    """A chain without its longest beginning that gains nothing: what is left needs no more room, and gains as much.
-
-    A cycle stays as it is unless it gains nothing.
-
-    Examples
-    --------
-    >>> without_idle_start([0, 1], [0, 1], [1, 2], [0, 3])
-    [1]
-    """
-    if tail[chain[0]] == head[chain[-1]]:
-        return list(chain) if sum(gain[arc] for arc in chain) else []
-    total, begin = 0, 0
-    for number, arc in enumerate(chain, start=1):
-        total += gain[arc]
-        begin = begin if total else number
-    return list(chain[begin:])

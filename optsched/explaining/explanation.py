@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from optsched.brief import brief, counted
+from optsched.explaining.causes import data_distance
 from optsched.explaining.chains import Chain, Difference, own_costs_of, total_gain
 from optsched.explaining.conflict import Conflict
 from optsched.explaining.worth import Worth
@@ -140,17 +141,8 @@ class Explanation:
             if node == NONE:
                 yield None, None, None
             else:
-                yield str(ids[node]), None if own is None else exact(next(units), own.grid), self._data(position, node)
-
-    def _data(self, position: int, node: int) -> str | None:
-        """How far a task is from the nearest replica of its block."""
-        holders = self.problem.replicas[position]
-        if not len(holders):
-            return None
-        if node in holders:
-            return "node"
-        rack = self.problem.instance.cluster.rack
-        return "rack" if rack[node] != NONE and rack[node] in rack[holders] else "remote"
+                paid = None if own is None else exact(next(units), own.grid)
+                yield str(ids[node]), paid, data_distance(self.problem, position, node)
 
     def to_dict(self, most: int | None = None) -> dict[str, Any]:
         """All of it, in the instance's ids, for JSON; rationals that are no integers as `"p/q"`.
@@ -181,6 +173,7 @@ class Explanation:
             "moved": self.moved,
             "cost_of": self.cost_of,
             "fewest": self.difference is not None and self.difference.needed,
+            "nearest": self.difference is not None and self.difference.nearest,
             "chains": [self._chain(chain) for chain in shown],
             "rest": {
                 "chains": len(left),

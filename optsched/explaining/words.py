@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from optsched.explaining.chains import Chain, total_gain
+from optsched.explaining.causes import Cause, causes_of
+from optsched.explaining.chains import Chain, own_costs_of, total_gain
 from optsched.explaining.explanation import Explanation, Move
 from optsched.explaining.worth import Worth
 from optsched.problems import Problem
-from optsched.results import Number, Sense, Value
+from optsched.results import Number, Sense
 
-__all__ = ["MOST", "gained", "sentences"]
+__all__ = ["MOST", "cause_lines", "gained", "sentences"]
 
-#: So many chains are told one by one, and so many moves of each, unless more are asked for.
-MOST, MOST_MOVES = 10, 8
+#: So many chains are told one by one, and so many moves of each, unless more are asked for; so many places of a cause.
+MOST, MOST_MOVES, MOST_PLACES = 10, 8, 3
 
 _DATA = {"node": "where its data is", "rack": "in the rack of its data", "remote": "away from its data"}
 
@@ -71,11 +72,13 @@ def _heading(explanation: Explanation) -> Iterator[str]:
     assert found is not None
     tasks = f"{_counted(explanation.moved, 'task')} of {len(problem.tasks)}"
     verb = "is" if explanation.moved == 1 else "are"
-    yield f"{tasks} {verb} placed differently{', and no line can be left out' if found.needed else ''}."
+    fewest = "; no optimum moves fewer" if found.nearest else ", and no line can be left out" if found.needed else ""
+    yield f"{tasks} {verb} placed differently{fewest}."
+    yield from (f"  -  {line}" for line in cause_lines(problem, causes_of(problem, found.here, found.there)))
     ordered = sum(chain.ordered for chain in chains)
     if ordered < len(chains):
         which = "Each line" if not ordered else f"Each of the first {_counted(len(chains) - ordered, 'line')}"
-        yield f"{which} is a change that can be made without the others, and saves as much in any company."
+        yield f"{which} is a change that can be made without the others, and always saves as much."
     if ordered:
         which = "The lines" if ordered == len(chains) else f"The last {_counted(ordered, 'line')}"
         yield f"{which} are made one after another, from the top; in another order each may save more or less."
@@ -88,7 +91,7 @@ def _chain(explanation: Explanation, chain: Chain) -> str:
     for number, move in enumerate(moves):
         if number:
             text += ", which pushes " if pushes else "; "
-        text += _move(move)
+        text += _move(move, pushed=bool(number) and pushes)
     more = len(chain.positions) - len(moves)
     if more:
         text += f", and so on, {_counted(more, 'more move')}" if pushes else f"; and {_counted(more, 'more move')}"
@@ -101,12 +104,13 @@ def _cut(chain: Chain) -> Chain:
     return Chain(chain.positions[:MOST_MOVES], chain.gain, chain.kind, chain.ordered)
 
 
-def _move(move: Move) -> str:
+def _move(move: Move, pushed: bool) -> str:
+    """A move in words; where a task is pushed, the move before says from where."""
     if move.there is None:
         return f"{move.task} off {move.here}, to wait"
     where = "" if move.data_there in (None, move.data_here) else f", {_DATA[move.data_there or '']}"
-    source = "from waiting" if move.here is None else f"from {move.here}"
-    return f"{move.task} {source} to {move.there}{where}{_pays(move)}"
+    source = "" if pushed else " from waiting" if move.here is None else f" from {move.here}"
+    return f"{move.task}{source} to {move.there}{where}{_pays(move)}"
 
 
 def _pays(move: Move) -> str:
@@ -119,7 +123,7 @@ def _pays(move: Move) -> str:
     return f" (still pays {there})" if move.cost_here == move.cost_there else f" (pays {there}, not {here})"
 
 
-def gained(problem: Problem, gain: Value) -> str:
+def gained(problem: Problem, gain: Sequence[Number]) -> str:
     """A gain in words, by its components.
 
     Examples
@@ -170,6 +174,34 @@ def _conflict(explanation: Explanation) -> str:
     if several and conflict.irreducible:
         return f"{told} Without any one of them the others can be placed."
     return told + ("" if conflict.irreducible else " Perhaps fewer of them do as well: not each was tried.")
+
+
+def cause_lines(problem: Problem, causes: Sequence[Cause]) -> Iterator[str]:
+    """A line for each cause: how many maps, what they pay too much, and on which nodes, in which racks.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.problems import Lsap
+    >>> problem = Lsap(Instance(Cluster(["b"]), Workload(["t"])))
+    >>> print(*cause_lines(problem, [Cause("rack", (0,), 1, {"b": 1}, {"r": 1})]))
+    1 avoidable rack-local map (1 less locality-cost), on b, rack r
+    """
+    own = own_costs_of(problem)
+    for cause in causes:
+        told = ""
+        if own is not None and cause.gain is not None:
+            told = f" ({gained(problem, [cause.gain * (own.component == n) for n in range(len(problem.components))])})"
+        called = "remote map" if cause.data == "remote" else "rack-local map"
+        racks = f", {'rack' if len(cause.racks) == 1 else 'racks'} {_places(cause.racks)}" if cause.racks else ""
+        yield f"{_counted(len(cause.positions), f'avoidable {called}')}{told}, on {_places(cause.nodes)}{racks}"
+
+
+def _places(places: Mapping[str, int]) -> str:
+    """The places that hold most, by name, each with its number where that is not 1."""
+    names = [name if number == 1 else f"{name} ({number})" for name, number in places.items()]
+    more = len(names) - MOST_PLACES
+    return ", ".join(names[:MOST_PLACES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _counted(number: int, noun: str) -> str:

@@ -135,6 +135,16 @@ class TransportNetwork:
     in that rack afterwards. Nodes on which no task is local need no vertex. Where nodes have surcharges, each surcharge
     has a tree of its own.
 
+    Parameters
+    ----------
+    problem
+        What is decided.
+    engine
+        Which engine the network is for: what does not fit into memory with it is refused.
+    pairs
+        Classes and nodes that are joined, int64, both of shape (pairs,): in place of all pairs; where the cost depends
+        on the level alone, besides the arcs to the levels.
+
     Attributes
     ----------
     tail, head, capacity, cost
@@ -145,7 +155,9 @@ class TransportNetwork:
         What each vertex is, in the instance's ids (`node n1`, `class t1`: the class of task t1).
     """
 
-    def __init__(self, problem: AssignmentProblem, engine: str = "network-simplex") -> None:
+    def __init__(
+        self, problem: AssignmentProblem, engine: str = "network-simplex", pairs: tuple[Ints, Ints] | None = None
+    ) -> None:
         expect_recorded(problem, "routes", "the networks know")
         self.problem, self._engine = problem, engine
         self.classes = problem.classes()
@@ -156,20 +168,27 @@ class TransportNetwork:
         self._first_class = 1 + len(problem.pools)
         self._arcs: list[_Arcs] = [*self._supply_arcs()]
         self._slots = np.zeros(len(self.labels), dtype=np.int64)
-        areas = len(problem.near.levels) if isinstance(problem, TabledProblem) and problem.near is not None else 0
+        near = problem.near if isinstance(problem, TabledProblem) else None
+        areas = 0 if near is None else len(near.levels)
         #: For each node its vertex, and those of the wider and wider sets that it belongs to: its rack and "anywhere",
         #: or its areas. -1 where there is none.
         self._levels = np.full((max(3, areas), len(problem.capacity)), -1, dtype=np.int64)
         self._node, self._rack, self._anywhere = self._levels[:3]
+        row, node = (np.zeros(0, dtype=np.int64),) * 2 if pairs is None else pairs
         if isinstance(problem, LevelledProblem):
             local = problem.idle_replicas.take(self.classes.first)
-            self._add_nodes(np.unique(local.values))
+            self._add_nodes(np.unique(np.concatenate([local.values, node])))
             self._add_tree(problem, local)
-        elif isinstance(problem, TabledProblem) and problem.near is not None:
-            self._add_areas(problem, problem.near)
+            self._join(row, node, problem.locality(self.classes.first[row], node))
+        elif isinstance(problem, TabledProblem) and near is not None:
+            self._add_areas(problem, near, node)
+            self._join(row, node, near.level(row, node))
         else:
             self._add_nodes(np.flatnonzero(idle))
-            self._add_all_pairs()
+            if pairs is None:
+                self._add_all_pairs()
+            else:
+                self._join(row, node, np.ones_like(row))
         self.sink = len(self.labels)
         self.labels.append("sink")
         self._above = np.full(len(self.labels), self.sink, dtype=np.int64)
@@ -216,6 +235,12 @@ class TransportNetwork:
         limit = np.full(len(classes), self.problem.count + 1)
         self._arcs.append(_Arcs(self._first_class + classes, head, limit, np.broadcast_to(cost, classes.shape)))
 
+    def _join(self, classes: Ints, nodes: Ints, level: Ints) -> None:
+        """Arcs from classes to nodes that no other arc joins: those of a level above 0."""
+        row, node = classes[level > 0], nodes[level > 0]
+        units = self.problem.pair_units(self.classes.first[row], node) + self.problem.surcharge[node]
+        self._offer(row, self._node[node], units)
+
     def _add_all_pairs(self) -> None:
         nodes = np.flatnonzero(self._node >= 0)
         classes = len(self.classes.first)
@@ -229,13 +254,16 @@ class TransportNetwork:
         tail, head = np.repeat(np.arange(len(self.classes.first)), len(nodes)), np.tile(nodes, len(self.classes.first))
         self._offer(tail, self._node[head], self.problem.pair_units(self.classes.first[tail], head))
 
-    def _add_areas(self, problem: TabledProblem, near: NearestAreas) -> None:
-        """Add the areas at each level that hold a replica, and the arcs of the classes to those that hold theirs."""
+    def _add_areas(self, problem: TabledProblem, near: NearestAreas, more: Ints) -> None:
+        """Add the areas at each level that hold a replica, and the arcs of the classes to those that hold theirs.
+
+        `more` are nodes that get a vertex though they hold none.
+        """
         ids, idle = problem.instance.cluster.node_ids, np.flatnonzero(problem.capacity)
         for level, (areas, of_node) in enumerate(zip(near.idle_areas, near.levels, strict=True)):
             used, first = np.unique(of_node[idle], return_index=True)
             slots = np.bincount(of_node, weights=problem.capacity).astype(np.int64)
-            wanted = np.isin(used, areas.values)
+            wanted = np.isin(used, areas.values if level else np.concatenate([areas.values, more]))
             names = [f"level {level} round {name}" if level else f"node {name}" for name in ids[idle[first[wanted]]]]
             vertex = np.full(len(slots), -1, dtype=np.int64)
             vertex[used[wanted]] = self._add_vertices(names, slots[used[wanted]])
@@ -308,6 +336,23 @@ class TransportNetwork:
             nodes += np.where(vertex_of >= 0, own[vertex_of], 0)
         pools = potential[0] - potential[1 : self._first_class]
         return Prices(int(potential[0] - potential[self.sink]), nodes, pools)
+
+    def arcs_of(self, classes: Ints, nodes: Ints) -> tuple[Ints, Ints]:
+        """The arcs from classes to nodes, and of which of the pairs they are: those that are joined."""
+        width = len(self.labels)
+        keys = self.tail * width + self.head
+        order = np.argsort(keys, kind="stable")
+        wanted = (self._first_class + classes) * width + self._node[nodes]
+        at = np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)
+        found = np.flatnonzero(keys[order[at]] == wanted)
+        return order[at[found]], found
+
+    @property
+    def to_classes(self) -> Ints:
+        """The arc to each class."""
+        return np.flatnonzero(
+            (self.head >= self._first_class) & (self.head < self._first_class + len(self.classes.size))
+        )
 
     def flow_of(self, nodes: Ints) -> Ints:
         """The flow of a placement (node or -1 of each of `problem.tasks`), each task on its cheapest path."""

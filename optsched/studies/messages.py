@@ -11,10 +11,14 @@ from pathlib import Path
 import numpy as np
 
 from optsched.errors import printable
+from optsched.explaining.causes import causes_of
+from optsched.explaining.chains import nearer
+from optsched.explaining.words import cause_lines
 from optsched.gaps import GapReport
 from optsched.instances.files import SUFFIXES
 from optsched.outside import own_traceback
 from optsched.placement import NONE, Placement
+from optsched.problems import Problem
 from optsched.processes import Limits
 from optsched.processes.containing import TracedElsewhere
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile, profile_names
@@ -63,27 +67,30 @@ def _told(value: Sequence[object]) -> str:
 
 
 def differing(report: GapReport) -> Iterator[str]:
-    """A table of the tasks that the heuristic placed elsewhere than the reference's placement has them."""
-    best = report.reference.solution.decision
+    """What is avoidable, and a table of the tasks that the nearest optimum known places elsewhere."""
+    best, problem = report.reference.solution.decision, report.problem
     if report.placement is None or not isinstance(best, Placement) or not report.absolute_gap:
         return
-    problem = report.problem
-    tasks = problem.tasks[report.placement.nodes[problem.tasks] != best.nodes[problem.tasks]]
-    if not len(tasks):
+    assert isinstance(problem, Problem)
+    before, (after, nearest) = problem.nodes_of(report.placement), nearer(problem, report.placement, best)
+    moved = np.flatnonzero(before != after)
+    if not len(moved):
         return
     kind = "an optimal" if report.reference.solution.optimal else "the best known"
-    yield f"{len(tasks)} of {len(problem.tasks)} tasks run elsewhere than in {kind} placement:"
+    yield from cause_lines(problem, causes_of(problem, before, after))
+    told = "the nearest optimal" if nearest else kind
+    yield f"{len(moved)} of {len(problem.tasks)} tasks run elsewhere than in {told} placement:"
     rows: list[tuple[str, ...]] = [("task", "heuristic", kind.removeprefix("an ").removeprefix("the "))]
-    ids, nodes = problem.instance.workload.task_ids, problem.instance.cluster.node_ids
-    for task in tasks[:_SHOWN].tolist():
-        here, there = (int(placement.nodes[task]) for placement in (report.placement, best))
+    ids, nodes = problem.instance.workload.task_ids[problem.tasks], problem.instance.cluster.node_ids
+    for task in moved[:_SHOWN].tolist():
+        here, there = int(before[task]), int(after[task])
         rows.append((ids[task], *("-" if node == NONE else nodes[node] for node in (here, there))))
     rows = [tuple(map(printable, row)) for row in rows]
     widths = np.array([[len(cell) for cell in row] for row in rows]).max(axis=0)
     for row in rows:
         yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-    if len(tasks) > _SHOWN:
-        yield f"  and {len(tasks) - _SHOWN} more"
+    if len(moved) > _SHOWN:
+        yield f"  and {len(moved) - _SHOWN} more"
 
 
 def again(

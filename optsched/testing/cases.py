@@ -97,6 +97,11 @@ class Case:
         return self.problem.minimised(next(iter(self.decisions))) if self.decisions else None
 
     @property
+    def optima(self) -> list[Decision]:
+        """Every optimal decision."""
+        return next(iter(self._feasible.values()), [])
+
+    @property
     def front(self) -> list[Value]:
         """The Pareto-optimal values of two components, by the first."""
         front: list[Value] = []

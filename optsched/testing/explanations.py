@@ -12,6 +12,7 @@ from optsched.explaining.chains import better_by, difference, own_costs_of
 from optsched.explaining.conflict import only_with
 from optsched.placement import NONE, Placement
 from optsched.problems import Problem
+from optsched.problems.assignment import AssignmentProblem
 from optsched.registry import Record
 from optsched.results import Number, Value
 from optsched.routes import solve
@@ -55,13 +56,31 @@ def check_explanation(record: Record, seeds: Sequence[int]) -> None:
     """The moves from a placement to an optimum gain the gap, each what is said, and leave what is feasible."""
     for case in cases(record, seeds):
         held = [decision for decision in case.decisions.values() if isinstance(decision, Placement)]
+        optima = [best for best in case.optima if isinstance(best, Placement)]
         for here in held[:: 1 + len(held) // _BEGUN]:
-            _told(placing(case), here, held[0], case.name)
+            for there in {id(best): best for best in (optima[0], optima[-1])}.values():
+                _told(placing(case), here, there, case.name, optima)
 
 
-def _told(problem: Problem, here: Placement, there: Placement, where: str) -> None:
-    """Make the moves one chain after another, and each that is independent also alone."""
+def _told(problem: Problem, here: Placement, there: Placement, where: str, optima: list[Placement]) -> None:
+    """Make the moves one chain after another, and each that is independent also alone; hold their number to the least.
+
+    All `optima` are given. Where there are several components, those count that place as many tasks of each label.
+    """
     found = difference(problem, here, there)
+    own = own_costs_of(problem)
+    exact = isinstance(problem, AssignmentProblem) and own is not None and own.counted is not None
+    expect(found.nearest or not exact, where, "the nearest optimum is not looked for, though costs are tasks' own")
+    if found.nearest and own is not None and own.counted is not None:
+        labels, several = own.counted, len(problem.components) > 1
+        placed = np.sort(labels[problem.nodes_of(there) != NONE])
+        least = min(
+            int(np.count_nonzero(problem.nodes_of(best) != found.here))
+            for best in optima
+            if not several or np.array_equal(np.sort(labels[problem.nodes_of(best) != NONE]), placed)
+        )
+        moves = sum(len(chain.positions) for chain in found.chains)
+        expect(moves == least, where, f"{moves} tasks move, where an optimum moves {least}")
     start = problem.objective(here)
     value, nodes = start, problem.nodes_of(here).copy()
     for chain in found.chains:

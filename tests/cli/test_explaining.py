@@ -9,33 +9,58 @@ from pathlib import Path
 import pytest
 from command_line import answer, run, solved
 
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal in which no line is folded."""
+    monkeypatch.setenv("COLUMNS", "400")
+
+
 EXAMPLE = ("explain", "generated/lsap-n20-t15-seed0", "--problem", "lsap", "--heuristic", "rand")
 
 
 def test_words() -> None:
     """Tests the sentences, the line for chains beyond `--most`, and that notes go to stderr."""
-    result = run(*EXAMPLE, "--most", "2")
+    result = run(*EXAMPLE, "--most", "1")
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     assert lines[0] == "lsap-n20-t15-seed0, lsap: rand has 8 locality-cost (level); the proved optimum: 2."
-    assert lines[3].startswith(
-        "  1. 2 less locality-cost: t1 from waiting to n18, where its data is (pays 0), which pushes"
+    assert lines[1:3] == [
+        "9 tasks of 15 are placed differently; no optimum moves fewer.",
+        "  -  4 avoidable rack-local maps (4 less locality-cost), on n7, n18, n10 and 1 more",
+    ]
+    assert lines[4].startswith(
+        "  1. 4 less locality-cost: t15 from waiting to n10, where its data is (pays 0), which pushes"
     )
     assert lines[5:7] == [
-        "     and 1 more of 4 moves: together 2 less locality-cost",
+        "     and 1 more of 3 moves: together 2 less locality-cost",
         "Together: 6 less locality-cost, which is the gap.",
     ]
     assert "5 of 15 maps wait" in result.stderr
+
+
+def test_lines_fit_the_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Tests that no line is wider than the terminal, of a schedule and in a file too, and that nothing is lost."""
+    schedule = ("explain", "examples/order-of-jobs", "--problem", "job-times", "--heuristic", "fair")
+    for arguments in (EXAMPLE, schedule):
+        monkeypatch.setenv("COLUMNS", "60")
+        folded = run(*arguments).stdout
+        assert max(map(len, folded.splitlines())) <= 60
+        target = tmp_path / "why.txt"
+        run(*arguments, "--output", str(target))
+        assert target.read_text() == folded
+        monkeypatch.setenv("COLUMNS", "600")
+        assert folded.split() == run(*arguments).stdout.split()
 
 
 def test_table() -> None:
     """Tests a row a move, the gain in the first row of each chain, two rows that sum up, and one for each change."""
     rows = [line.split() for line in run(*EXAMPLE, "--format", "table", "--most", "1").stdout.splitlines()]
     assert rows[0][:6] == ["chain", "kind", "gain", "task", "from", "to"]
-    assert rows[2] == ["1", "cycle", "2", "t1", "-", "n18", "-", "0", "-", "node"]
-    assert rows[3][:3] == ["t7", "n18", "n4"]
-    assert rows[-6] == ["2", "more", "4", "7", "tasks"]
-    assert rows[-5] == ["all", "6", "11", "tasks"]
+    assert rows[2] == ["1", "cycle", "4", "t15", "-", "n10", "-", "0", "-", "node"]
+    assert rows[3][:3] == ["t9", "n10", "n5"]
+    assert rows[-6] == ["1", "more", "2", "3", "tasks"]
+    assert rows[-5] == ["all", "6", "9", "tasks"]
     assert [row[:2] for row in rows[-4:]] == [["if", "replica"]] * 2 + [["if", "slot"]] * 2
     changes = answer(*EXAMPLE)["worths"]
     assert [(row[1], int(row[2]), row[3], row[4]) for row in rows[-4:]] == [

@@ -33,7 +33,7 @@ def test_links() -> None:
 @pytest.fixture(scope="module")
 def found() -> Explanation:
     """Cycles, and chains from waiting to waiting."""
-    return optsched.explain(optsched.problem("lsap", "generated/lsap-n20-t15-seed0"), "rand", seed=1)
+    return optsched.explain(optsched.problem("lsap", "generated/lsap-n20-t15-seed0"), "rand", seed=2)
 
 
 def test_every_chain_is_drawn(found: Explanation) -> None:
@@ -59,7 +59,7 @@ def test_most(found: Explanation) -> None:
     """Tests that of more chains than wanted the rest is told with what it gains."""
     shown = texts(chains_picture(found, most=1))
     assert [text for text in shown if text.startswith("and ")] == [
-        "and 3 more lines of 7 moves: together 5 less locality-cost"
+        "and 2 more lines of 7 moves: together 5 less locality-cost"
     ]
 
 

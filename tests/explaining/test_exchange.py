@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from optsched.explaining.exchange import alike_kept, chains_of, without_idle_start
+from optsched.explaining.exchange import alike_kept, chains_of
 
 
 def drawn(seed: int) -> tuple[np.ndarray, np.ndarray, dict[int, int]]:
@@ -48,16 +48,6 @@ def test_the_best_move_pushes_the_cheapest() -> None:
     """Tests that at a full place the move that gains most pushes the one that loses most."""
     tail, head = np.array([0, 0, 1, 1]), np.array([1, 1, 2, 2])
     assert chains_of(tail, head, [1, 5, -3, 0], {1: 0, 0: 0, 2: 0}) == [[0, 3], [1, 2]]
-
-
-def test_idle_start_is_left_out() -> None:
-    """Tests that a beginning that gains nothing is left out of a chain, and a cycle only as a whole."""
-    tail, head = [0, 1, 2, 3], [1, 2, 3, 4]
-    assert without_idle_start([0, 1, 2], tail, head, [2, -2, 3]) == [2]
-    assert without_idle_start([0, 1], tail, head, [2, -2]) == []
-    assert without_idle_start([0, 1], tail, head, [2, -1]) == [0, 1]
-    assert without_idle_start([0, 1], [0, 1], [1, 0], [0, 4]) == [0, 1]
-    assert without_idle_start([0, 1], [0, 1], [1, 0], [4, -4]) == []
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -31,6 +31,7 @@ def test_the_record_in_ids() -> None:
         "moved": 2,
         "cost_of": "locality-cost",
         "fewest": True,
+        "nearest": True,
         "rest": {"chains": 0, "moves": 0, "gain": [0]},
         "worths": [],
         "no_worth": None,

@@ -44,13 +44,16 @@ def test_lines_of_a_breach() -> None:
     told = list(lines(breaches(measured(made(3)), GapLimit.of(max_absolute=1))))
     assert told[0] == f"{__name__}:swap on row, lsap, seed 0: the gap is 2, over the limit of 1"
     assert told[1] == "  value 2 against the optimum 0"
-    assert told[2] == "  2 of 3 tasks run elsewhere than in an optimal placement:"
-    assert [line.split() for line in told[3:6]] == [
+    assert told[2:4] == [
+        "  2 avoidable remote maps (2 less locality-cost), on n1, n0",
+        "  2 of 3 tasks run elsewhere than in the nearest optimal placement:",
+    ]
+    assert [line.split() for line in told[4:7]] == [
         ["task", "heuristic", "optimal"],
         ["t0", "n1", "n0"],
         ["t1", "n0", "n1"],
     ]
-    assert told[6].startswith("  see it again: save the instance first (optsched.save(instance, 'row.json'))")
+    assert told[7].startswith("  see it again: save the instance first (optsched.save(instance, 'row.json'))")
 
 
 def test_where_the_command_is_to_be_typed() -> None:
