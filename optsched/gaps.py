@@ -603,7 +603,8 @@ def gap(
         What is decided, and at what cost.
     heuristic
         A name from `optsched list heuristics`, `package.module:function`, a policy, or any callable
-        `(problem, rng) -> placement or node ids`.
+        `(problem, rng) -> placement or node ids`; or what was decided elsewhere: a `Placement`, `Schedule` or
+        `Solution`, or a mapping from ids of tasks to ids of nodes.
     seed
         For the heuristic, and for the driver of a policy.
     reference
@@ -637,6 +638,8 @@ def gap(
     >>> report = gap(problem, lambda problem, rng: ["a", "b"])
     >>> report.objective, report.reference.value, report.absolute_gap
     ((1,), (0,), (1,))
+    >>> gap(problem, {"t1": "b", "t2": "a"}).absolute_gap
+    (0,)
     """
     expect_problem(problem, "gap", TaskProblem)
     beside = reference_of(problem, reference, profile, time_limit)

@@ -737,3 +737,22 @@ def test_ratio_of_nonsense(given: Any) -> None:
     """Tests that what is no share is wrong usage, with the value."""
     with pytest.raises(UsageError, match="a number of at least 0"):
         ratio(given)
+
+
+def test_what_was_decided_elsewhere() -> None:
+    """Tests that a placement, a mapping, a solution and a schedule are measured, and wrong ones told."""
+    posed = Lsap(instance([[0], [0, 1], [1]], [1, 1, 1]))
+    best = solve(posed)
+    for given in (best, best.decision, {"t0": "n0", "t1": "n1", "t2": 2}, {"t0": 0, "t1": "n2", "t2": "n1"}):
+        assert gap(posed, given).relative_gap == (0,)
+    report = gap(posed, {"t0": "n1", "t1": "n0"})
+    assert [violation.constraint for violation in report.violations] == ["cardinality"]
+    assert report.run.name == "given"
+    timed = small_problem("makespan", 0)
+    assert gap(timed, solve(timed)).relative_gap == (0,)
+    unknown = gap(posed, {"t9": "n0"})
+    assert unknown.error == 'heuristic "given" names task "t9", which is none of problem.tasks'
+    other = gap(Lsap(instance([[0], [0, 1], [2]], [1, 1, 1])), best)
+    assert other.error == 'heuristic "given" is a solution of another instance; solve this one'
+    with pytest.raises(UsageError, match="the solution has no placement or schedule to measure"):
+        gap(posed, replace(best, decision=None))

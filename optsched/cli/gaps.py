@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from optsched.cli.notes import Notes
     from optsched.cli.streams import Records, Sink, Write
     from optsched.gaps import GapReport
-    from optsched.studies.choices import Source
+    from optsched.studies.choices import Choice, Source
     from optsched.studies.runs import Measured, Work
     from optsched.studies.summing import ProblemSummary
 
@@ -32,6 +32,14 @@ MOST = 10
 @click.command()
 @click.argument("instances", nargs=-1, metavar="[INSTANCE]...", shell_complete=completing.instances)
 @arguments.measured_options
+@click.option(
+    "--solution",
+    "solutions",
+    multiple=True,
+    metavar="SOLUTION.json",
+    help="Measure what this file decides, as a heuristic (repeatable).",
+    shell_complete=completing.files,
+)
 @arguments.drawn_options
 @arguments.gap_limit_options
 @arguments.run_limit_options
@@ -49,6 +57,7 @@ def gap(
     problems: tuple[str, ...],
     heuristics: tuple[str, ...],
     params: tuple[str, ...],
+    solutions: tuple[str, ...],
     family: str | None,
     seeds: str | None,
     drawn_with: tuple[str, ...],
@@ -75,6 +84,8 @@ def gap(
     optimum is met, and median, mean (with its 95 % interval over instances) and worst gap. JSON and CSV hold one record
     for each run. --plot draws the gaps of each problem as box plots and distributions. Exit code 6 where nothing is
     feasible in any of them, so that there is no gap.
+
+    --solution takes a solution or schedule file of the one INSTANCE. Its problem and parameters are the defaults then.
     """
     from optsched.cli.streams import collected, replacing
     from optsched.gaps import gap_limit
@@ -89,10 +100,13 @@ def gap(
     if plot is not None and waves:
         raise UsageError("--plot is about single rounds: leave --waves out")
     arguments.check_plot(plot)
+    if solutions and waves:
+        raise UsageError("--solution is of a single round: leave --waves out")
     if placements and tabled:
         raise UsageError("--placements are in records: take --format json or csv")
     limits, seconds = arguments.limited(profile, time_limit)
-    work, notes = _planned(sources(instances, family, seeds, drawn_with), problems, heuristics, params, waves)
+    given = sources(instances, family, seeds, drawn_with)
+    work, notes = _planned(given, problems, heuristics, params, waves, solutions)
     runs = repeats * sum(len(part.choices) for part in work)
     rows = each or waves or explain or len({id(part.problem.instance) for part in work}) == 1
 
@@ -143,7 +157,12 @@ def _picture(measured: Sequence[Measured], path: str) -> bytes:
 
 
 def _planned(
-    given: list[Source], problems: tuple[str, ...], heuristics: tuple[str, ...], params: tuple[str, ...], waves: bool
+    given: list[Source],
+    problems: tuple[str, ...],
+    heuristics: tuple[str, ...],
+    params: tuple[str, ...],
+    waves: bool,
+    solutions: tuple[str, ...],
 ) -> tuple[list[Work], Notes]:
     """What is to be run, and what is to be said of it; without sources the shipped library is meant."""
     from optsched.cli.notes import Notes
@@ -152,20 +171,54 @@ def _planned(
     from optsched.studies.choices import groups_of
     from optsched.studies.runs import check_served, posed, problems_with_heuristics, work_on
 
-    chosen = list(dict.fromkeys(problem_class(name).name for name in problems)) or problems_with_heuristics(waves)
+    given, held, told = _decided(given, solutions) if solutions else (given, [], {})
+    named = list(dict.fromkeys(problem_class(name).name for name in problems)) or list(told)
+    chosen = named or problems_with_heuristics(waves)
     values = arguments.parameters_of(chosen, params)
+    for name in told.keys() & set(chosen):
+        values[name] = {**told[name], **values[name]}
     for name in chosen if waves else ():
         if not problem_class(name).has_waves:
             raise UsageError(f"{name} decides everything at once, so that it has no waves; leave --waves out")
-    choices = [choice_of(text) for text in dict.fromkeys(heuristics)]
-    check_served(choices, chosen, listed=not problems)
+    choices = [*map(choice_of, dict.fromkeys(heuristics)), *held]
+    check_served(choices, chosen, listed=not named)
     notes = Notes()
-    on = posed(groups_of(given or _shipped()), chosen, values, bool(problems), notes.left_out, strict=bool(given))
+    on = posed(groups_of(given or _shipped()), chosen, values, bool(named), notes.left_out, strict=bool(given))
     work = work_on(on, choices, strict=bool(given))
     if given:  # the shipped ones are as they are meant
         look_at(work, bool(choices), waves, notes)
         notes.tell()
     return work, notes
+
+
+def _decided(
+    given: list[Source], paths: tuple[str, ...]
+) -> tuple[list[Source], list[Choice], dict[str, dict[str, Any]]]:
+    """The one instance, what files decide on it, and of each problem that they name the parameters."""
+    from optsched.cli.showing import held_on
+    from optsched.problems import problem_class
+    from optsched.problems.base import resolve
+    from optsched.running.base import over_time
+    from optsched.running.run import custom
+    from optsched.schedule import Schedule
+    from optsched.studies.choices import Choice, groups_of
+
+    groups = groups_of(given)
+    instances = [instance for group in groups for instance in group.instances]
+    if len(instances) != 1:
+        raise UsageError(f"--solution is of one instance, and {len(instances)} are named: give its INSTANCE alone")
+    choices: list[Choice] = []
+    told: dict[str, dict[str, Any]] = {}
+    for path in dict.fromkeys(paths):
+        held = held_on(instances[0], path)
+        choices.append(Choice(custom(held, path), {}, path))
+        name, parameters = (over_time()[0], {}) if isinstance(held, Schedule) else (held.problem, held.parameters)
+        table = problem_class(name).parameter_table
+        usual, found = resolve(name, table, {}), resolve(name, table, parameters)
+        other = {key: value for key, value in found.items() if value != usual[key]}
+        if told.setdefault(name, other) != other:
+            raise UsageError(f"{path}: another --solution has other parameters of {name}; measure them one by one")
+    return list(groups), choices, told
 
 
 def _records(

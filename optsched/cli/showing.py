@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from optsched.solvers.profiles import Profile
     from optsched.studies.choices import Choice
 
-__all__ = ["show"]
+__all__ = ["held_on", "show"]
 
 
 @click.command()
@@ -101,7 +101,7 @@ def show(
     limits, seconds = arguments.limited(profile, time_limit)
     choices = [choice_of(text) for text in dict.fromkeys(heuristics)]
     loaded = arguments.load_any(instance)
-    held = [(path, _held(loaded, path)) for path in dict.fromkeys(solutions)]
+    held = [(path, held_on(loaded, path)) for path in dict.fromkeys(solutions)]
     posed = _posed(loaded, problem_name, params, choices, held)
     _check_same_noun(posed, held)
     notes = Notes()
@@ -123,14 +123,14 @@ def show(
         raise HeuristicFailed(*(line for report in failures for line in str(report.error).split("\n")))
 
 
-def _held(loaded: Instance | FlowNetwork, path: str) -> Solution | Schedule:
+def held_on(loaded: Instance | FlowNetwork, path: str) -> Solution | Schedule:
     """A solution file that holds a decision on this instance, or a schedule file."""
     from optsched.instances.claim_files import read_held
     from optsched.schedule import Schedule
 
     held = read_held(path, loaded)
     if not isinstance(held, Schedule) and held.decision is None:
-        raise UsageError(f"{path}: holds no decision on this instance to draw")
+        raise UsageError(f"{path}: holds no decision on {loaded.name or 'this instance'}; give a solution of it")
     return held
 
 

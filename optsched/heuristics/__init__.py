@@ -65,7 +65,8 @@ def heuristic(given: AnyHeuristic) -> Heuristic:
     ----------
     given
         A name of the list; `package.module:function`, which is imported; an entry; a class or instance with `offer`;
-        or a callable `(problem, rng, **parameters) -> placement`.
+        a callable `(problem, rng, **parameters) -> placement`; or what was decided elsewhere: a placement, a schedule,
+        a solution, or a mapping from ids of tasks to ids of nodes.
 
     Raises
     ------

@@ -5,7 +5,7 @@ An infeasible placement (overfull slots, tasks left out) is not nonsense. It has
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,7 @@ def placement_from(answer: Any, problem: Problem) -> Placement:
     ----------
     answer
         A `Placement` of the instance, or a sequence or one-dimensional array with a node id, a node index or None (-1)
-        for each of `problem.tasks`.
+        for each of `problem.tasks`, or a mapping from their ids to these. A task that a mapping leaves out waits.
 
     Raises
     ------
@@ -59,6 +59,8 @@ def placement_from(answer: Any, problem: Problem) -> Placement:
     >>> problem = Lsap(Instance(Cluster(["a", "b"]), Workload(["t1", "t2"])))
     >>> placement_from(["b", None], problem).nodes.tolist()
     [1, -1]
+    >>> placement_from({"t2": "a"}, problem).nodes.tolist()
+    [-1, 0]
     >>> placement_from([1, "c"], problem)
     Traceback (most recent call last):
     optsched.errors.HeuristicFailed: answered node "c" for task "t2": the instance has no such node
@@ -67,7 +69,8 @@ def placement_from(answer: Any, problem: Problem) -> Placement:
     if isinstance(answer, Placement):
         tasks, entries, what = np.arange(len(problem.instance.workload)), answer.nodes, "task of the instance"
     else:
-        tasks, entries, what = problem.tasks, _sequence(answer), "of problem.tasks"
+        given = _listed(answer, problem) if isinstance(answer, Mapping) else _sequence(answer)
+        tasks, entries, what = problem.tasks, given, "of problem.tasks"
     if len(entries) != len(tasks):
         raise HeuristicFailed(f"answered {len(entries)} nodes; give exactly one for each {what}, that is {len(tasks)}")
     nodes, faults = _nodes(entries, tasks, problem)
@@ -76,6 +79,16 @@ def placement_from(answer: Any, problem: Problem) -> Placement:
         shown = faults[:ENTRIES_SHOWN] + ([f"and {more} more entries that are wrong"] if more > 0 else [])
         raise HeuristicFailed(*shown)
     return Placement(nodes) if isinstance(answer, Placement) else problem.placement(nodes)
+
+
+def _listed(answer: Mapping[Any, Any], problem: Problem) -> list[Any]:
+    """The entries of a mapping in the order of `problem.tasks`, None for each task that it leaves out."""
+    ids = problem.instance.workload.task_ids[problem.tasks].tolist()
+    unknown = [task for task in answer if task not in set(ids)]
+    if unknown:
+        shown = [f'names task "{task}", which is none of problem.tasks' for task in unknown[:ENTRIES_SHOWN]]
+        raise HeuristicFailed(*shown)
+    return [answer.get(task) for task in ids]
 
 
 def schedule_from(answer: Any, problem: TaskProblem[Schedule]) -> Schedule:
@@ -112,7 +125,7 @@ def schedule_from(answer: Any, problem: TaskProblem[Schedule]) -> Schedule:
 
 
 def _sequence(answer: Any) -> Sequence[Any] | np.ndarray:
-    """The answer as something with entries; a text or mapping has no order that says anything."""
+    """The answer as something with entries; a text has no order that says anything."""
     if isinstance(answer, Sequence) and not isinstance(answer, str | bytes | bytearray):
         return answer
     entries = np.asarray(answer) if hasattr(answer, "__array__") else None

@@ -27,7 +27,8 @@ __all__ = ["HELD", "BatchHeuristic", "Event", "Heuristic", "Offer", "Policy", "V
 HELD = 3
 
 #: A callable `(problem, rng, **parameters)` that places all at once. It answers a `Placement` of the instance, or a
-#: sequence with an entry for each of `problem.tasks`: a node id, a node index, or None (-1) for nowhere.
+#: sequence with an entry for each of `problem.tasks`: a node id, a node index, or None (-1) for nowhere. A mapping from
+#: ids of tasks to such entries will do, too.
 BatchHeuristic = Callable[..., Any]
 
 

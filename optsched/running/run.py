@@ -37,6 +37,7 @@ from optsched.problems import PROBLEMS
 from optsched.problems.base import TaskProblem, number, resolve
 from optsched.registry import imported as registered
 from optsched.registry import record_of
+from optsched.results import Solution
 from optsched.running.alarm import alarm
 from optsched.running.answers import attempt, placement_from, schedule_from
 from optsched.running.base import Heuristic, Policy
@@ -58,6 +59,9 @@ __all__ = [
     "values_in_force",
 ]
 
+
+#: What was decided elsewhere.
+_DECIDED = (Placement, Schedule, Solution, Mapping)
 
 #: How slots are offered to a policy over time: parameters of its run beside its own (`optsched.simulate`).
 TIMING = ("heartbeat", "assign")
@@ -346,15 +350,19 @@ def custom(given: Any, name: str | None = None) -> Heuristic:
     ----------
     given
         A class or instance with `offer` (a policy; a class is called with the parameters), or a callable
-        `(problem, rng, **parameters) -> placement`, or `-> schedule` for problems that decide one.
+        `(problem, rng, **parameters) -> placement`, or `-> schedule` for problems that decide one. Or what was decided
+        elsewhere: a placement, a schedule, a solution, or a mapping from ids of tasks to ids of nodes.
     name
-        How to call it; by default as `imported` would find it.
+        How to call it; by default as `imported` would find it, and "given" for what was decided elsewhere.
 
     Raises
     ------
     UsageError
-        If it is neither.
+        If it is none of these, or a solution without a placement or schedule.
     """
+    if isinstance(given, _DECIDED):
+        held = _Held(*((given.decision, given.instance_sha256) if isinstance(given, Solution) else (given, None)))
+        return Heuristic(name or "given", "", "", _deciding(held.decision), "decided elsewhere", None, batch=held)
     if name is None:
         owner = given if hasattr(given, "__qualname__") else type(given)
         name = f"{owner.__module__}:{owner.__qualname__}"
@@ -363,7 +371,8 @@ def custom(given: Any, name: str | None = None) -> Heuristic:
         raise UsageError(f"{name} is a class without offer(offer, view), which makes a policy; give it that method")
     if not offers and not callable(given):
         raise UsageError(
-            f"{given!r} is no heuristic: give a name, a callable (problem, rng) -> placement, or a class with offer()"
+            f"{given!r} is no heuristic: give a name, a callable (problem, rng) -> placement, a class with "
+            "offer(), or what was decided (a Placement, Schedule, Solution, or nodes by tasks)"
         )
     doc = next(iter((inspect.getdoc(given) or "").splitlines()), "")
     kinds = {problem: kind for problem, kind in PROBLEMS.items() if issubclass(kind, TaskProblem)}
@@ -372,6 +381,27 @@ def custom(given: Any, name: str | None = None) -> Heuristic:
     serves = tuple(problem for problem, kind in kinds.items() if kind.offered is not TaskProblem.offered)
     policy = given if isinstance(given, type) else _Always(given)
     return Heuristic(name, "", "", serves, doc, parameters=None, policy=policy)
+
+
+def _deciding(decision: Any) -> tuple[str, ...]:
+    """Names of the problems that decide what was decided elsewhere."""
+    if not isinstance(decision, Placement | Schedule | Mapping):
+        raise UsageError("the solution has no placement or schedule to measure; give another")
+    noun = Schedule if isinstance(decision, Schedule) else Placement
+    return tuple(name for name, kind in PROBLEMS.items() if kind.decided is noun)
+
+
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """Answers what was decided elsewhere."""
+
+    decision: Any
+    sha256: str | None
+
+    def __call__(self, problem: TaskProblem[Any], rng: np.random.Generator) -> Any:
+        if self.sha256 not in (None, problem.instance.sha256):
+            raise HeuristicFailed("is a solution of another instance; solve this one")
+        return self.decision
 
 
 @dataclass(frozen=True)
@@ -430,5 +460,8 @@ def _without_bytecode(module: str) -> Any:
         sys.dont_write_bytecode = before
 
 
-#: What may stand for a heuristic: a name, an entry of the list, a policy (class or instance), or a callable.
-AnyHeuristic = str | Heuristic | Policy | type[Policy] | Callable[..., Any]
+#: What may stand for a heuristic: a name, an entry of the list, a policy (class or instance), a callable, or what was
+#: decided elsewhere.
+AnyHeuristic = (
+    str | Heuristic | Policy | type[Policy] | Callable[..., Any] | Placement | Schedule | Solution | Mapping[Any, Any]
+)

@@ -190,7 +190,7 @@ def plan(
         For instances that are wrong or lack a field.
     """
     names = [problems] if isinstance(problems, str) else list(problems)
-    several = isinstance(heuristics, Iterable) and not isinstance(heuristics, str | Choice)
+    several = isinstance(heuristics, Iterable) and not isinstance(heuristics, str | Choice | Mapping)
     given: list[Any] = list(heuristics) if several else [heuristics]  # type: ignore[arg-type]
     wanted = list(dict.fromkeys(problem_class(name).name for name in names)) or problems_with_heuristics()
     choices = distinct(map(chosen, given))

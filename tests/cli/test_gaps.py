@@ -481,3 +481,35 @@ def test_plot(tmp_path: Path) -> None:
     assert ">1 run, 0 at 0<" in drawn
     assert command_line.run(*asked, str(target), "--waves").exit_code == 2
     assert command_line.run(*asked, str(tmp_path / "g.xyz")).exit_code == 2
+
+
+def test_what_was_decided_elsewhere(tmp_path: Path) -> None:
+    """Tests that what files decide is measured, by their problem and parameters, where none are given."""
+    solution, schedule = str(tmp_path / "solution.json"), str(tmp_path / "schedule.json")
+    solving = ("solve", "papers/labl-figure2", "--problem", "latency", "--param", "w_rem=7", "--output", solution)
+    assert command_line.run(*solving).exit_code == 0
+    running = ("simulate", "examples/order-of-jobs", "--policy", "fair", "--heartbeat", "0", "--schedule", schedule)
+    assert command_line.run(*running).exit_code == 0
+
+    measured = command_line.answer("gap", "papers/labl-figure2", "--solution", solution, "--heuristic", "labl")
+    assert [(entry["heuristic"], entry["relative_gap"], entry["parameters"]["w_rem"]) for entry in measured] == [
+        ("labl", [pytest.approx(1 / 7), None], 7),
+        (solution, [0, 0], 7),
+    ]
+    asked = ("gap", "papers/labl-figure2", "--solution", solution)
+    (other,) = command_line.answer(*asked, "--problem", "latency", "--param", "w_rem=3")
+    assert (other["objective"], other["reference"]) == ([7, 22], [6, 24])
+    (run_before,) = command_line.answer("gap", "examples/order-of-jobs", "--solution", schedule)
+    assert (run_before["problem"], run_before["feasible"], run_before["reference"]) == ("makespan", True, 15)
+
+    for wrong, told in (
+        (("papers/guo-fig2",), f"{solution}: holds no decision on guo-fig2; give a solution of it"),
+        (("papers/guo-fig2", "papers/guo-table2"), "--solution is of one instance, and 2 are named"),
+        (("papers/labl-figure2", "--waves"), "--solution is of a single round: leave --waves out"),
+    ):
+        refused = command_line.run("gap", *wrong, "--solution", solution)
+        assert (refused.exit_code, told in refused.stderr) == (2, True), refused.stderr
+    twice = str(tmp_path / "other.json")
+    assert command_line.run(*solving[:-1], twice, "--param", "w_rem=4").exit_code == 0
+    refused = command_line.run(*asked, "--solution", twice)
+    assert (refused.exit_code, "has other parameters of latency" in refused.stderr) == (2, True)

@@ -45,7 +45,7 @@ def test_answers_read(problem: Lsap, answer: Any) -> None:
     [
         (None, "answered None; give a Placement"),
         ("ab", "answered a str; give a Placement"),
-        ({"t2": "a", "t3": "b"}, "answered a dict"),
+        ({"t2": "a", "t8": "b"}, 'names task "t8", which is none of problem.tasks'),
         (iter(["a", "b"]), "iterator; give a Placement"),
         (3, "answered a int"),
         (["a"], "answered 1 nodes; give exactly one for each of problem.tasks, that is 2"),

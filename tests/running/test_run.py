@@ -208,7 +208,7 @@ class Answers(Policy):
         (lambda problem, rng: ["a", "b", "n93"], 'answered node "n93" for task "t3": the instance has no such node'),
         (lambda problem, rng: [0, 1, 2], 'answered node index 2 for task "t3"'),
         (lambda problem, rng: [0, 1, math.nan], 'answered nan for task "t3"'),
-        (lambda problem, rng: {"t1": "a"}, "answered a dict"),
+        (lambda problem, rng: {"t9": "a"}, 'names task "t9", which is none of problem.tasks'),
         (_raise(ValueError("bad luck")), "raised ValueError: bad luck (/"),
         (_raise(MemoryError()), "raised MemoryError (/"),
         (_raise(UsageError("not yours")), "raised optsched.errors.UsageError: not yours (/"),
