@@ -6,13 +6,12 @@ The tree is over the program of patterns (`problems.congestion_loads`): its mult
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from optsched.certificates.reading import denominator, integer, items, mapping, prices_of, shown, spelt
-from optsched.certificates.trees import Tree
+from optsched.certificates.reading import denominator, integer, mapping, prices_of
+from optsched.certificates.trees import Tree, over_rows, rows_bound
 from optsched.errors import CertificateInvalid, TooLarge
 from optsched.instance import KINDS, Ints
 from optsched.problems.base import exact
@@ -61,12 +60,7 @@ def flow_congestion_proof(problem: FlowCongestion, certificate: Certificate, obj
 
 def congestion_tree_certificate(problem: FlowCongestion, tree: Tree, limit: int) -> Certificate:
     """The certificate that a tree makes for the claim that no placement costs less than `limit` units."""
-    names = _names(problem, CongestionLoads(problem))
-
-    def multipliers(some: Ints) -> dict[str, Any]:
-        return {"scale": int(some[0]), "prices": some[1:].tolist()}
-
-    data = tree.written(names.__getitem__, multipliers)
+    data = over_rows(tree, _names(problem, CongestionLoads(problem)).__getitem__)
     return Certificate("penalty", Proof.DUAL, exact(limit, problem.grid), data)
 
 
@@ -85,24 +79,5 @@ def _tree_proof(problem: FlowCongestion, certificate: Certificate) -> Number:
         loads = CongestionLoads(problem)
     except TooLarge as error:
         raise CertificateInvalid(str(error)) from None
-    program = loads.program
-    index = {repr(name): variable for variable, name in enumerate(_names(problem, loads))}
-
-    def variable(named: Any) -> int:
-        key = spelt([list(part) if isinstance(part, tuple) else part for part in named] if _is_list(named) else named)
-        if key not in index:
-            raise CertificateInvalid(f"branch: there is no load or pair {shown(named)}")
-        return index[key]
-
-    def multipliers(given: Mapping[str, Any]) -> Ints:
-        prices = [integer({"prices": price}, "prices") for price in items(given, "prices")]
-        if len(prices) != len(program.row_lower):
-            raise CertificateInvalid(f"prices: must be {len(program.row_lower)}, one a row, not {len(prices)}")
-        return np.array([integer(given, "scale"), *prices], dtype=np.int64)
-
     limit = min(math.ceil(certificate.claim * problem.grid), _BEYOND)
-    return exact(Tree.read(certificate.data, variable, multipliers).bound(program, limit), problem.grid)
-
-
-def _is_list(named: Any) -> bool:
-    return isinstance(named, list | tuple)
+    return exact(rows_bound(certificate.data, loads.program, limit, _names(problem, loads)), problem.grid)

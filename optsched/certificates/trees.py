@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.certificates.reading import as_mapping, integer, items, shown
+from optsched.certificates.reading import as_mapping, integer, items, shown, spelt
 from optsched.deadline import check
 from optsched.errors import CertificateInvalid
 from optsched.instance import Ints
-from optsched.problems.relaxations import Box, Relaxation
+from optsched.problems.relaxations import Box, IntegerProgram, Relaxation
 
-__all__ = ["Branch", "Step", "Tree"]
+__all__ = ["Branch", "Step", "Tree", "over_rows", "rows_bound"]
 
 #: What waits may hold so many numbers, some 250 MB: the checker must not fill the memory. A part is worth so many.
 _MOST_NUMBERS, _PER_PART = 2**25, 64
@@ -129,6 +129,47 @@ class Tree(NamedTuple):
             return Step(tuple(by), Branch(variable(given["branch"]), integer(given, "at")))
 
         return cls(some, [step(as_mapping(entry, "steps")) for entry in items(data, "steps")])
+
+
+def over_rows(tree: Tree, name: Callable[[int], Any] = int) -> dict[str, Any]:
+    """A tree over an `IntegerProgram` as a certificate holds it: multipliers are a scale and a price of each row.
+
+    `name` names a column; by default it is its number.
+    """
+    return tree.written(name, lambda some: {"scale": int(some[0]), "prices": some[1:].tolist()})
+
+
+def rows_bound(data: Mapping[str, Any], program: IntegerProgram, limit: int, names: Sequence[Any] | None = None) -> int:
+    """What a tree that `over_rows` wrote proves of a program, in units: at most `limit`.
+
+    `names` are those of the columns, lists or tuples of what JSON has; None: columns are called by their numbers.
+
+    Raises
+    ------
+    CertificateInvalid
+        If the data is no tree over the program; see `Tree.bound`.
+    """
+    known = range(len(program.objective)) if names is None else names
+    index = {spelt(_listed(name)): column for column, name in enumerate(known)}
+    rows = len(program.row_lower)
+
+    def column(name: Any) -> int:
+        if spelt(_listed(name)) not in index:
+            raise CertificateInvalid(f"branch: there is no column {shown(name)}")
+        return index[spelt(_listed(name))]
+
+    def multipliers(given: Mapping[str, Any]) -> Ints:
+        prices = [integer({"prices": price}, "prices") for price in items(given, "prices")]
+        if len(prices) != rows:
+            raise CertificateInvalid(f"prices: must be {rows}, one a row, not {len(prices)}")
+        return np.array([integer(given, "scale"), *prices], dtype=np.int64)
+
+    return Tree.read(data, column, multipliers).bound(program, limit)
+
+
+def _listed(name: Any, deep: int = 2) -> Any:
+    """A name with lists in the place of tuples, as JSON has them: a list at most within one other."""
+    return [_listed(part, deep - 1) for part in name] if deep and isinstance(name, list | tuple) else name
 
 
 class _Waiting(NamedTuple):

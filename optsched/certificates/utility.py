@@ -20,14 +20,12 @@ from optsched.certificates.reading import (
     items,
     priced,
     prices_of,
-    shown,
 )
-from optsched.certificates.trees import Tree
+from optsched.certificates.trees import Tree, over_rows, rows_bound
 from optsched.errors import CertificateInvalid
 from optsched.fronts import entry_name
-from optsched.instance import LARGEST, Ints
+from optsched.instance import Ints
 from optsched.problems.base import GRID, exact
-from optsched.problems.relaxations import IntegerProgram
 from optsched.problems.utility import Utility
 from optsched.problems.utility_choices import choices_at
 from optsched.problems.utility_columns import Columns, TaskPrices, columns_at
@@ -140,7 +138,7 @@ def utility_choices_certificate(
 ) -> Certificate:
     """As `utility_tree_certificate`, by a tree over the choices of counts that prices, as cuts, leave."""
     name = entry_name(problem.components[0].name, len(lower) + 1)
-    written = tree.written(int, _row_prices)
+    written = over_rows(tree)
     data = {"threshold": threshold, "cuts": [_data(problem, *np.split(cut, 2)) for cut in cuts], **written}
     return Certificate(name, Proof.COMBINATORIAL, exact(_next_below(problem, len(lower), threshold), GRID), data)
 
@@ -161,7 +159,7 @@ def utility_tree_proof(problem: Utility, certificate: Certificate, objective: Va
         used = int(certificate.claim * GRID // 1)
         columns = _columns(problem, data, [_given(objective)] * jobs, problem.fixed_use - used)
         limit = problem.fixed_use - used
-        return exact(problem.fixed_use - _read_tree(data, columns.program).bound(columns.program, limit), GRID)
+        return exact(problem.fixed_use - rows_bound(data, columns.program, limit), GRID)
     threshold = integer(data, "threshold")
     first = certificate.component == problem.components[0].name
     lower = [] if first else [int(value * GRID // 1) for value in objective or ()]
@@ -176,7 +174,7 @@ def utility_tree_proof(problem: Utility, certificate: Certificate, objective: Va
         program = choices_at(problem, asked, cuts).program
     else:
         program = _columns(problem, data, asked, None).program
-    settled = _read_tree(data, program).bound(program, 1) >= 1
+    settled = rows_bound(data, program, 1) >= 1
     highest = sorted(problem.highest_units.tolist())[len(lower)]
     return exact(min(_next_below(problem, len(lower), threshold), highest) if settled else highest, GRID)
 
@@ -198,12 +196,7 @@ def _next_below(problem: Utility, lower: int, threshold: int) -> int:
 def _written(problem: Utility, given: TaskPrices, tree: Tree) -> dict[str, Any]:
     jobs = len(problem.jobs)
     prices = _data(problem, given.prices[:jobs], given.prices[jobs:])
-    return {**prices, "scale": given.scale, **tree.written(int, _row_prices)}
-
-
-def _row_prices(some: Ints) -> dict[str, Any]:
-    """Multipliers of rows as a certificate has them."""
-    return {"scale": int(some[0]), "prices": some[1:].tolist()}
+    return {**prices, "scale": given.scale, **over_rows(tree)}
 
 
 def _columns(problem: Utility, data: Mapping[str, Any], asked: Sequence[int], limit: int | None) -> Columns:
@@ -214,21 +207,3 @@ def _columns(problem: Utility, data: Mapping[str, Any], asked: Sequence[int], li
     if columns is None:
         raise CertificateInvalid("map_prices: too many patterns are left at these prices")
     return columns
-
-
-def _read_tree(data: Mapping[str, Any], program: IntegerProgram) -> Tree:
-    rows, variables = len(program.row_lower), len(program.objective)
-
-    def variable(name: Any) -> int:
-        if isinstance(name, bool) or not isinstance(name, int) or not 0 <= name < variables:
-            raise CertificateInvalid(f"branch: must be a number of a column, below {variables}, not {shown(name)}")
-        return name
-
-    def multipliers(given: Mapping[str, Any]) -> Ints:
-        prices = items(given, "prices")
-        whole = [price for price in prices if isinstance(price, int) and not isinstance(price, bool)]
-        if len(whole) != rows or len(prices) != rows or max(map(abs, whole), default=0) > LARGEST:
-            raise CertificateInvalid(f"prices: must be {rows} integers up to 2^53, one a row")
-        return np.array([integer(given, "scale"), *whole], dtype=np.int64)
-
-    return Tree.read(data, variable, multipliers)

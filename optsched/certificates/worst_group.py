@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.certificates.reading import denominator, integer, items, number, priced, prices_of, shown, written
-from optsched.certificates.trees import Tree
+from optsched.certificates.reading import denominator, integer, number, priced, prices_of, written
+from optsched.certificates.trees import Tree, over_rows, rows_bound
 from optsched.errors import CertificateInvalid
 from optsched.instance import Ints
 from optsched.problems.worst_group import WorstGroup
@@ -69,11 +69,7 @@ def group_tree_certificate(problem: WorstGroup, claim: Number, tree: Tree, mean:
     It claims `claim`, without looking: where the tree proves less, `certify` says so.
     """
     names = _program(problem, claim, mean).names
-
-    def multipliers(some: Ints) -> dict[str, Any]:
-        return {"scale": int(some[0]), "prices": some[1:].tolist()}
-
-    data = tree.written(lambda variable: list(names[variable]), multipliers)
+    data = over_rows(tree, lambda column: list(names[column]))
     if mean is None:
         return Certificate("worst-mean", Proof.DUAL, claim, data)
     return Certificate("locality-cost", Proof.DUAL, claim, {"mean": written(mean), **data})
@@ -94,26 +90,10 @@ def _tree_proof(problem: WorstGroup, certificate: Certificate, objective: Value 
     if not problem.count:
         return 0
     posed = _program(problem, claim, mean)
-    index = {name: variable for variable, name in enumerate(posed.names)}
-
-    def variable(named: Any) -> int:
-        words = isinstance(named, list | tuple) and all(isinstance(part, str) for part in named)
-        if not words or tuple(named) not in index:
-            raise CertificateInvalid(f"branch: there is no task and place {shown(named)}")
-        return index[tuple(named)]
-
-    def multipliers(given: Mapping[str, Any]) -> Ints:
-        prices, rows = items(given, "prices"), len(posed.program.row_lower)
-        if len(prices) != rows:
-            raise CertificateInvalid(f"prices: must be {rows}, one a row, not {len(prices)}")
-        whole = [integer({"prices": price}, "prices") for price in prices]
-        return np.array([integer(given, "scale"), *whole], dtype=np.int64)
-
-    tree = Tree.read(data, variable, multipliers)
     if mean is None:
-        return claim if tree.bound(posed.program, 1) >= 1 else 0
+        return claim if rows_bound(data, posed.program, 1, posed.names) >= 1 else 0
     limit = min(math.ceil(claim), len(problem.tasks) * problem.levels[2] + 1)
-    return tree.bound(posed.program, limit)
+    return rows_bound(data, posed.program, limit, posed.names)
 
 
 def _written(problem: WorstGroup, prices: GroupPrices) -> dict[str, Any]:

@@ -113,10 +113,10 @@ class TestTree:
     @pytest.mark.parametrize(
         ("change", "told"),
         [
-            ({"branch": ["n1", [9, 9, 9, 9]], "at": 0}, "there is no load or pair"),
-            ({"branch": "n1", "at": 0}, "there is no load or pair 'n1'"),
-            ({"branch": 3, "at": 0}, "there is no load or pair 3"),
-            ({"branch": ["n1", [10**5000]], "at": 0}, "there is no load or pair a list"),
+            ({"branch": ["n1", [9, 9, 9, 9]], "at": 0}, "there is no column"),
+            ({"branch": "n1", "at": 0}, "there is no column 'n1'"),
+            ({"branch": 3, "at": 0}, "there is no column 3"),
+            ({"branch": ["n1", [10**5000]], "at": 0}, "there is no column a list"),
         ],
     )
     def test_wrong_names(self, change: dict[str, Any], told: str) -> None:

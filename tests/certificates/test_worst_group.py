@@ -88,9 +88,9 @@ def test_trees_of_cases() -> None:
     [
         (0, {"multipliers": [{"scale": 0, "prices": []}]}, "prices: must be"),
         (0, {"multipliers": [{"scale": 0, "prices": 1}]}, "prices: must be a list"),
-        (0, {"steps": [{"branch": "t", "at": 0}]}, "branch: there is no task and place 't'"),
-        (0, {"steps": [{"branch": ["t", "node", "Z"], "at": 0}]}, "branch: there is no task and place"),
-        (0, {"steps": [{"branch": ["t", "node", 10**5000], "at": 0}]}, "branch: there is no task and place a list"),
+        (0, {"steps": [{"branch": "t", "at": 0}]}, "branch: there is no column 't'"),
+        (0, {"steps": [{"branch": ["t", "node", "Z"], "at": 0}]}, "branch: there is no column"),
+        (0, {"steps": [{"branch": ["t", "node", 10**5000], "at": 0}]}, "branch: there is no column a list"),
         (1, {"mean": "1/2"}, "mean: a proof for means up to 1/2 says nothing of this placement"),
         (1, {"steps": [{}]}, "the leaf at step 0 proves nothing"),
     ],
