@@ -109,7 +109,10 @@ class Recorded(Service):
     def prepare(self, instance: Instance) -> None:
         duration = instance.workload.duration
         missing = np.flatnonzero(np.isnan(duration) & (instance.state.status != FINISHED)).tolist()
-        told = "the trace does not say how long it took; leave the task out, or take another service"
+        told = (
+            "the trace does not say how long it took; leave the task out (import rumen --unsuccessful leave-out), or "
+            "take another service"
+        )
         if missing:
             raise MissingField(
                 [Fault(f"tasks[{task}].duration", told) for task in missing], place_of(instance, "recorded")

@@ -177,6 +177,12 @@ _SHIPPED = {
                     "waiting",
                     metavar="waiting|finished",
                 ),
+                Option(
+                    "unsuccessful",
+                    "Whether tasks that never succeeded wait, or are left out; with observed slots they are left out.",
+                    "keep",
+                    metavar="keep|leave-out",
+                ),
             ),
             splits=True,
         ),

@@ -40,6 +40,9 @@ SHUFFLES = ("none", "proportional")
 #: What the maps may do at the instant of the snapshot.
 MAPS = ("waiting", "finished")
 
+#: What becomes of tasks that never succeeded.
+UNSUCCESSFUL = ("keep", "leave-out")
+
 
 def import_rumen(
     trace: str | os.PathLike[str],
@@ -50,6 +53,7 @@ def import_rumen(
     split: bool = False,
     shuffle: str = "none",
     maps: str = "waiting",
+    unsuccessful: str = "keep",
 ) -> Imported:
     """Make instance documents of a Rumen trace: a snapshot in which the chosen jobs' tasks all wait to be placed.
 
@@ -78,6 +82,9 @@ def import_rumen(
     maps
         `"waiting"`: all tasks wait at once. `"finished"`: the maps have run where the trace says, and the reduces wait;
         a map that it does not tell of waits too.
+    unsuccessful
+        `"leave-out"`: tasks that never succeeded are left out, whatever `slots` says. They have no duration, so that no
+        run can take its times from the trace (`--service recorded`). `"keep"`: they wait, except with observed slots.
 
     Returns
     -------
@@ -89,7 +96,7 @@ def import_rumen(
     InputError
         A file is missing, unreadable or wrong, a host is in two racks, or the chosen jobs have nothing to place.
     UsageError
-        A job id that is not in the trace, or `slots`, `shuffle` or `maps` that are none of the above.
+        A job id that is not in the trace, or an option that is none of the above.
 
     Notes
     -----
@@ -112,14 +119,18 @@ def import_rumen(
       'start': 0.5, 'duration': 2.5}]
     """
     per_node = slots_given(slots, "observed", "inferred")
-    for option, given, known in (("shuffle", shuffle, SHUFFLES), ("maps", maps, MAPS)):
+    asked = ("shuffle", shuffle, SHUFFLES), ("maps", maps, MAPS), ("unsuccessful", unsuccessful, UNSUCCESSFUL)
+    for option, given, known in asked:
         if given not in known:
             raise UsageError(f"{option}={given!r}: {nearest(str(given), known)}")
     log = read_trace(trace)
     racks = None if topology is None else read_topology(topology)
-    chosen, notes = _choose(log, jobs, observed=per_node == "observed")
+    failed = "observed" if per_node == "observed" else unsuccessful
+    chosen, notes = _choose(log, jobs, failed)
     cluster = _cluster(log, racks)
-    importer = _Importer(log, cluster, None if topology is None else Path(topology).name, per_node, shuffle, maps)
+    importer = _Importer(
+        log, cluster, None if topology is None else Path(topology).name, per_node, shuffle, maps, failed
+    )
     title = stem(log.source, "trace|json|gz", "rumen") if name is None else name
     documents = []
     for part in [(job,) for job in chosen] if split else [tuple(chosen)]:
@@ -130,7 +141,14 @@ def import_rumen(
     return Imported(tuple(documents), (*log.notes, *cluster.notes, *notes))
 
 
-def _choose(trace: Trace, names: Sequence[str], observed: bool) -> tuple[list[Job], list[str]]:
+#: Why tasks that never succeeded are left out, of a task and of a job of which all are: by what was asked for.
+_LEFT_OUT = {
+    "observed": ("since no observed slot was theirs", "so it observed no slots"),
+    "leave-out": ("as asked", "and these are left out"),
+}
+
+
+def _choose(trace: Trace, names: Sequence[str], failed: str) -> tuple[list[Job], list[str]]:
     """The jobs to import, in the order of the trace, and a note on each that has nothing to place."""
     known = {job.id: job for job in trace.jobs}
     wanted = set(names) or set(known)
@@ -144,8 +162,8 @@ def _choose(trace: Trace, names: Sequence[str], observed: bool) -> tuple[list[Jo
             continue
         if not job.maps:
             notes.append(f"{job.id}: has no maps; skipped")
-        elif observed and all(task.success is None for task in job.maps):
-            notes.append(f"{job.id}: none of its {len(job.maps)} maps succeeded, so it observed no slots; skipped")
+        elif failed in _LEFT_OUT and all(task.success is None for task in job.maps):
+            notes.append(f"{job.id}: none of its {len(job.maps)} maps succeeded, {_LEFT_OUT[failed][1]}; skipped")
         else:
             chosen.append(job)
     if not chosen:
@@ -234,10 +252,17 @@ class _Importer:
     """Makes documents of some jobs of one trace: what they share is worked out once."""
 
     def __init__(
-        self, trace: Trace, cluster: _Cluster, topology: str | None, slots: str | int, shuffle: str, maps: str
+        self,
+        trace: Trace,
+        cluster: _Cluster,
+        topology: str | None,
+        slots: str | int,
+        shuffle: str,
+        maps: str,
+        failed: str,
     ) -> None:
         self.trace, self.cluster, self.topology, self.slots = trace, cluster, topology, slots
-        self.shuffle, self.maps = shuffle, maps
+        self.shuffle, self.maps, self.failed = shuffle, maps, failed
         self.per_node: dict[str, int] = {}
         if isinstance(slots, int):
             self.per_node = {"map": slots, "reduce": slots}
@@ -297,8 +322,8 @@ class _Importer:
         for task in job.tasks:
             if task.kind == "other":
                 continue
-            if task.success is None and self.slots == "observed":
-                oddities[task.kind, "never succeeded: left out, since no observed slot was theirs"] += 1
+            if task.success is None and self.failed in _LEFT_OUT:
+                oddities[task.kind, f"never succeeded: left out, {_LEFT_OUT[self.failed][0]}"] += 1
                 continue
             record = _task_record(job, task, origin, oddities)
             if self.maps == "finished" and task.kind == "map" and "observed" in record:

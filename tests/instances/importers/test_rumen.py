@@ -243,6 +243,20 @@ def test_unplaced_tasks_stay_where_slots_are_not_observed() -> None:
     assert "job_1: 3 of 8 maps never succeeded; kept without an observed node" in notes
 
 
+@pytest.mark.parametrize("slots", ["observed", "inferred", 2])
+def test_bug_unsuccessful_tasks_could_not_be_left_out(slots: str | int) -> None:
+    """Tests that tasks that never succeeded are left out where that is asked for, with how many, and jobs of these."""
+    document, notes = one("attempts.trace.json", slots=slots, unsuccessful="leave-out")
+    assert {"nowhere", "failed", "no_attempt", "reduce_open"}.isdisjoint(task["id"] for task in document["tasks"])
+    why = "since no observed slot was theirs" if slots == "observed" else "as asked"
+    assert f"job_1: 3 of 8 maps never succeeded: left out, {why}" in notes
+    assert f"job_1: 1 of 2 reduces never succeeded: left out, {why}" in document["labels"]["notes"]
+    jobs = one("killed.trace.json", slots=slots, unsuccessful="leave-out")[0]["jobs"]
+    assert [job["id"] for job in jobs] == ["killed_late"]
+    with pytest.raises(UsageError, match="unsuccessful='leave'"):
+        import_rumen(DATA / "killed.trace.json", slots=slots, unsuccessful="leave")
+
+
 def test_killed_jobs() -> None:
     """Tests that jobs without maps, or without a slot that was observed, are skipped, and alone an error."""
     document, notes = one("killed.trace.json")
