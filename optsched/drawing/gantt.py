@@ -20,7 +20,6 @@ import numpy as np
 
 from optsched.brief import counted
 from optsched.drawing.figures import LEGEND_SIZE, begun, keyed, named, plain, settings, short
-from optsched.drawing.overview import together
 from optsched.errors import UsageError
 from optsched.instance import KINDS, Ints
 from optsched.instances.labels import assumed_in_words
@@ -30,6 +29,7 @@ from optsched.timelines import Timeline, timelines_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.patches import PathPatch
 
 __all__ = ["gantt_picture"]
 
@@ -224,9 +224,9 @@ def _panel(axes: Axes, one: Timeline, rows: _Rows, looks: Ints) -> bool:
         sides = np.stack([start / MICRO, row + 0.08, (end - start) / MICRO, np.full(len(row), 0.84)], axis=1)
         grey, hatch, ink = _LOOKS[look]
         rim = {"edgecolor": ink, "linewidth": edge}
-        axes.add_patch(together(sides, facecolor=grey, hatch=hatch, **rim))
+        axes.add_patch(_together(sides, facecolor=grey, hatch=hatch, **rim))
         if ink != "black" or not edge:
-            axes.add_patch(together(sides, facecolor="none", edgecolor="black", linewidth=max(edge, 0.15)))
+            axes.add_patch(_together(sides, facecolor="none", edgecolor="black", linewidth=max(edge, 0.15)))
     if len(one.rows) <= _TOLD:
         _names(axes, one, own, y)
     return len(merged) < len(bars)
@@ -238,8 +238,8 @@ def _frame(axes: Axes, one: Timeline, rows: _Rows, framed: Sequence[int]) -> Non
     y = rows.first[one.nodes[own]] + one.lanes[own]
     start, end = one.starts[own] / MICRO, one.ends[own] / MICRO
     sides = np.stack([start, y + 0.08, end - start, np.full(len(own), 0.84)], axis=1)
-    axes.add_patch(together(sides, facecolor="none", edgecolor="white", linewidth=3.2, zorder=3))
-    axes.add_patch(together(sides, facecolor="none", edgecolor="black", linewidth=1.8, zorder=3, label="framed"))
+    axes.add_patch(_together(sides, facecolor="none", edgecolor="white", linewidth=3.2, zorder=3))
+    axes.add_patch(_together(sides, facecolor="none", edgecolor="black", linewidth=1.8, zorder=3, label="framed"))
 
 
 def _merged(bars: Ints, unseen: float) -> Ints:
@@ -285,3 +285,14 @@ def _legend(figure: Figure, looks: Sequence[tuple[int, str]]) -> None:
     if handles:
         columns = max(1, min(len(handles), int(figure.get_figwidth() / 1.5)))
         keyed(figure, handles, names, LEGEND_SIZE, loc="outside lower left", ncols=columns, handlelength=2.2)
+
+
+def _together(sides: np.ndarray, **look: Any) -> PathPatch:
+    """Rectangles (x, y, width, height) as one shape, which takes less room in a file than each by itself."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1), (0, 0)])
+    points = sides[:, None, :2] + corners * sides[:, None, 2:]
+    codes = np.tile([Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY], len(sides))
+    return PathPatch(Path(points.reshape(-1, 2), codes), **look)

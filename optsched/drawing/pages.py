@@ -86,16 +86,16 @@ def page(scenes: Sequence[Scene], width: float, height: float, title: str) -> tu
     return figure, places
 
 
-def key(figure: Figure, cells: Iterable[int], further: Sequence[tuple[Any, str]] = (), told: str = "") -> None:
-    """The legend below: what the cells are that there are, further handles with their names, and a remark."""
+def key(figure: Figure, cells: Iterable[int], told: str = "") -> None:
+    """The legend below: what the cells are that there are, and a remark."""
     from matplotlib.patches import Patch
 
-    if told:
-        further = [*further, (Patch(facecolor="none", edgecolor="none"), told)]
-
     shown = sorted(set(cells))
-    handles = [Patch(linewidth=0.6, **LOOKS[cell]) for cell in shown] + [handle for handle, _ in further]
-    names = [WORDS[cell] for cell in shown] + [name for _, name in further]
+    handles = [Patch(linewidth=0.6, **LOOKS[cell]) for cell in shown]
+    names = [WORDS[cell] for cell in shown]
+    if told:
+        handles.append(Patch(facecolor="none", edgecolor="none"))
+        names.append(told)
     if handles:
         room = figure.get_figwidth() - 0.2
         widest = max(wide(name, LEGEND_SIZE) for name in names) + 0.45

@@ -23,16 +23,11 @@ from optsched.placement import NetworkFlow, Placement
 
 
 def test_the_size_decides() -> None:
-    """Tests ids of a small cluster, squares of hundreds of nodes, counts of thousands."""
-    small, middle, large = (
-        drawn([of_snapshot(instance)])
-        for instance in (racked(), *(optsched.generate("latency", nodes=size, tasks=size) for size in (41, 1501)))
-        if isinstance(instance, Instance)
-    )
-    assert "n1  load 0" in texts(small)
-    assert "n1" not in texts(middle)
-    assert len(middle.axes) == 1
-    assert large.axes[0].get_xlabel() == "tasks, slots"
+    """Tests ids of a small cluster, and counts of one with more than 40 nodes."""
+    large = optsched.generate("latency", nodes=41, tasks=41)
+    assert isinstance(large, Instance)
+    assert "n1  load 0" in texts(drawn([of_snapshot(racked())]))
+    assert drawn([of_snapshot(large)]).axes[0].get_xlabel() == "tasks, slots"
 
 
 def test_the_title_says_what_is_drawn() -> None:
