@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from optsched.errors import Fault, InputError, expect, nearest
 from optsched.instance import Instance
+from optsched.instances.distances import distance_matrix
 from optsched.instances.documents.columns import ids_of, names_in, plain_numbers, to_document
 from optsched.instances.documents.format import INSTANCE, TABLES
 from optsched.instances.files import from_document
@@ -125,7 +126,8 @@ def from_frames(
     shuffle
         Columns `map`, `reduce`, `size` and `emitted` (MB).
     **header
-        The rest of the format: `name`, `time`, `parameters`, `pairs`, `topology`, ...
+        The rest of the format: `name`, `time`, `parameters`, `pairs`, `topology`, ... The `distance` of a topology may
+        be an array, a frame or a networkx graph (`optsched.instances.distances.distance_matrix`).
 
     Raises
     ------
@@ -165,6 +167,10 @@ def from_frames(
     for table in (*TABLES, "shuffle"):
         if table in frames and (table in TABLES or len(frames[table])):
             document[table] = _frame_records(table, frames[table])
+    topology = header.get("topology")
+    if isinstance(topology, Mapping) and not isinstance(topology.get("distance"), list | None):
+        ids = [str(record.get("id")) for record in document["nodes"]]
+        document["topology"] = {**topology, "distance": distance_matrix(topology["distance"], ids).tolist()}
     places = {
         **_attach(document["tasks"], frames, "replicas", "task", "node"),
         **_attach(document["nodes"], frames, "running_rates", "node", "rate"),
