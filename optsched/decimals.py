@@ -7,6 +7,7 @@ common denominator.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from math import gcd, lcm
@@ -15,14 +16,19 @@ from typing import Any
 import numpy as np
 
 from optsched.arrays import LARGEST, Floats, Ints
+from optsched.errors import TooLarge
 
 __all__ = [
     "FINEST",
+    "MOST_DIGITS",
     "common_denominator",
     "common_grid",
     "decimal",
     "for_each",
+    "is_short",
+    "rational",
     "rounded_units",
+    "spelled",
     "total",
     "whole_units",
 ]
@@ -30,6 +36,16 @@ __all__ = [
 #: The largest common denominator that numbers are held with exactly; beyond it costs are rounded to multiples of its
 #: inverse.
 FINEST = 2**20
+
+#: Exact numbers have at most so many digits in numerator and denominator: Python spells and reads up to 4,300.
+MOST_DIGITS = 4000
+
+_BEYOND_DIGITS: int = 10**MOST_DIGITS
+
+_RATIONAL = re.compile(rf"(-?[0-9]{{1,{MOST_DIGITS}}})/([1-9][0-9]{{0,{MOST_DIGITS - 1}}})")
+
+#: Integers past this are written "p/1": readers of JSON take none of more than 60 signs.
+_LARGEST_INTEGER = 10**59
 
 #: No two decimals of at most 15 digits are the same double, so up to here doubles tell which one is meant.
 _TOLD = 10**15
@@ -50,6 +66,52 @@ def decimal(value: Any) -> Fraction:
     """
     value = value.item() if isinstance(value, np.generic) else value
     return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+
+
+def is_short(value: int | Fraction) -> bool:
+    """Whether an exact number has at most `MOST_DIGITS` digits in numerator and denominator, so that files hold it.
+
+    >>> is_short(10**3999), is_short(Fraction(1, 10**4000))
+    (True, False)
+    """
+    return abs(value.numerator) < _BEYOND_DIGITS and value.denominator < _BEYOND_DIGITS
+
+
+def spelled(value: int | Fraction | None, largest: int = _LARGEST_INTEGER) -> int | str | None:
+    """A number as a file holds it, and `rational` reads it; None, for unknown, stays None.
+
+    Parameters
+    ----------
+    value
+        The number.
+    largest
+        Integers past it are written "p/1".
+
+    Raises
+    ------
+    TooLarge
+        If it has more than `MOST_DIGITS` digits, which no file holds.
+
+    Examples
+    --------
+    >>> spelled(Fraction(1, 2)), spelled(3), spelled(3, largest=2)
+    ('1/2', 3, '3/1')
+    """
+    if value is None or (isinstance(value, int) and abs(value) <= largest):
+        return value
+    if not is_short(value):
+        raise TooLarge(f"a number has more than {MOST_DIGITS:,} digits, which no file holds; give shorter decimals")
+    return f"{value.numerator}/{value.denominator}"
+
+
+def rational(text: str) -> Fraction | None:
+    """The number that is written "p/q", of at most `MOST_DIGITS` digits each; None where the text is no such thing.
+
+    >>> rational("-6/4"), rational("1/0"), rational("0.5")
+    (Fraction(-3, 2), None, None)
+    """
+    parts = _RATIONAL.fullmatch(text)
+    return None if parts is None else Fraction(int(parts[1]), int(parts[2]))
 
 
 def common_grid(*columns: Floats) -> int:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
 
 from optsched.by_id import ById
+from optsched.decimals import rational, spelled
 from optsched.errors import CertificateInvalid
 from optsched.instance import LARGEST, Ints, Strings
 from optsched.placement import NONE
@@ -33,10 +33,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-
-#: A fraction has at most so many digits in numerator and denominator: more than shares of weights (decimals) ever take.
-_MOST_DIGITS = 1000
-
 
 #: Characters of what is wrong that a message shows.
 _SHOWN = 60
@@ -102,19 +98,17 @@ def denominator(data: Mapping[str, Any]) -> int:
 def number(data: Mapping[str, Any], key: str) -> Number:
     """The integer called `key`, or the fraction that is written "p/q"."""
     value = data.get(key)
-    if isinstance(value, str) and len(value) <= _MOST_DIGITS:
-        top, _, bottom = value.removeprefix("-").partition("/")
-        if top.isdecimal() and bottom.isdecimal() and value.isascii() and int(bottom):
-            return Fraction(value)
-    elif not isinstance(value, str):
+    if not isinstance(value, str):
         return integer(data, key)
+    found = rational(value)
+    if found is not None:
+        return found
     raise CertificateInvalid(f'{key}: must be an integer or a fraction "p/q", not {shown(value)}')
 
 
-def written(value: Number) -> int | str:
-    """A number as `number` reads it."""
-    value = exact(value)
-    return value if isinstance(value, int) else str(value)
+def written(value: Number) -> int | str | None:
+    """A number as `number` reads it; TooLarge where that is too long."""
+    return spelled(exact(value), LARGEST)
 
 
 def priced(ids: Sequence[str] | np.ndarray, prices: Ints) -> dict[str, int]:

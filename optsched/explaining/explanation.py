@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from optsched.brief import brief, counted
+from optsched.decimals import spelled
 from optsched.explaining.causes import data_distance
 from optsched.explaining.chains import Chain, Difference, own_costs_of, total_gain
 from optsched.explaining.conflict import Conflict
 from optsched.explaining.worth import Worth
 from optsched.instance import Ints
-from optsched.instances.documents.rationals import spelled
 from optsched.placement import NONE
 from optsched.problems import Problem
 from optsched.problems.base import OwnCosts, exact

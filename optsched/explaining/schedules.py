@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from optsched.brief import brief, counted
+from optsched.decimals import spelled
 from optsched.explaining.chains import better_by
 from optsched.explaining.waiting import Link, Waits
 from optsched.instance import KINDS
-from optsched.instances.documents.rationals import spelled
 from optsched.placement import NONE
 from optsched.problems.schedules import ScheduleProblem
 from optsched.results import Termination, Value

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from msgspec import UNSET, Struct
 
+from optsched.decimals import spelled
 from optsched.errors import Fault, UsageError, expect
 from optsched.fronts import Frontier
 from optsched.instance import Instance
@@ -27,7 +28,6 @@ from optsched.instances.documents.claims import (
     versions,
 )
 from optsched.instances.documents.decisions import decided, moved_from, placement_of
-from optsched.instances.documents.rationals import spelled
 from optsched.instances.documents.writing import write_whole
 from optsched.instances.files import LARGEST_FILE, content
 from optsched.placement import Placement

@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from optsched.decimals import spelled
 from optsched.errors import Fault, UsageError, expect
 from optsched.fronts import Leximin
 from optsched.instance import Instance
@@ -26,7 +27,6 @@ from optsched.instances.documents.claims import (
     versions,
 )
 from optsched.instances.documents.decisions import decided, placement_of
-from optsched.instances.documents.rationals import spelled
 from optsched.instances.documents.writing import write_whole
 from optsched.instances.files import content
 from optsched.placement import Placement

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from msgspec import UNSET, Struct
 
+from optsched.decimals import spelled
 from optsched.errors import Fault, UsageError, expect
 from optsched.instance import Instance
 from optsched.instances.documents.claim_archive import Apart
@@ -27,7 +28,6 @@ from optsched.instances.documents.claims import (
     versions,
 )
 from optsched.instances.documents.decisions import decided, flow_of, placement_of, schedule_of
-from optsched.instances.documents.rationals import spelled
 from optsched.instances.documents.writing import write_whole
 from optsched.instances.files import content
 from optsched.network import FlowNetwork

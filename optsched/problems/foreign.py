@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
+from optsched.decimals import MOST_DIGITS, is_short
 from optsched.errors import Fault, OptschedError, ProblemFailed
 from optsched.outside import raised
 from optsched.registry import package_of
@@ -27,6 +28,8 @@ def _value(problem: Any, answer: Any) -> Any:
     exact = isinstance(answer, tuple) and all(isinstance(entry, int | Fraction) for entry in answer)
     if not exact or len(answer) != len(names):
         raise _Wrong(answer, f"a tuple of an int or Fraction for each of {', '.join(names)}")
+    if not all(map(is_short, answer)):
+        raise _Wrong("a number that is too long", f"numbers of up to {MOST_DIGITS:,} digits")
     return answer
 
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from optsched.errors import Fault
+from optsched.decimals import MOST_DIGITS
+from optsched.errors import Fault, InputError
 from optsched.instance import Instance
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import LevelledProblem, Pool, minimum_by_row
@@ -90,11 +91,23 @@ class LsapFairness(LevelledProblem):
         self.waiting: list[int] = np.bincount(self.pool, minlength=len(self.groups.ids)).tolist()
         self.pools = tuple(Pool(*entry) for entry in zip(self.groups.ids, self._one_free_tier(), strict=True))
         self.total = sum(self.groups.running) + self.count
+        self._refuse_long_fractions()
         self.steps = tuple(self._steps(group) for group in range(len(self.groups.ids)))
 
     def _one_free_tier(self) -> list[tuple[tuple[int, int], ...]]:
         """Groups have no cost in the locality cost."""
         return [((0, tasks),) for tasks in self.waiting]
+
+    def _refuse_long_fractions(self) -> None:
+        """Raise InputError where distances and prices may have more digits than a file holds: 100 are left for sums."""
+        scales = [self._scale(group) for group in range(len(self.groups.ids))]
+        common = math.lcm(*(scale.denominator for scale in scales)) * len(scales) * max(1, self.total)
+        if common * math.ceil(max(scales)) > 10 ** (MOST_DIGITS - 100):
+            told = (
+                f"distance=relative divides by {len(scales)} weights, and may take fractions of more than "
+                f"{MOST_DIGITS:,} digits; give weights of fewer digits, or take distance=absolute"
+            )
+            raise InputError([Fault("groups.weight", told)], self.place)
 
     def _scale(self, group: int) -> Fraction:
         return 1 / self.groups.weights[group] if self.relative else Fraction(1)

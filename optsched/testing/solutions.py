@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 from optsched.certificates import certify
-from optsched.instances.files import load
+from optsched.decimals import MOST_DIGITS
+from optsched.instances.files import load, save
 from optsched.instances.library import library
+from optsched.instances.schedule_files import read_schedule, write_schedule
 from optsched.instances.solution_files import read_solution, write_solution
 from optsched.problems import problem as posed_by_name
 from optsched.registry import Record
+from optsched.results import Solution
 from optsched.routes import bounds, routes_of, solve
+from optsched.schedule import Schedule
 from optsched.testing.cases import cases, columns
 from optsched.testing.contract import check, expect, is_beyond, listed, right, solved
 
@@ -44,13 +52,27 @@ def check_bounds(record: Record, seeds: Sequence[int]) -> None:
 
 @check()
 def check_solution_file(record: Record, seeds: Sequence[int]) -> None:
-    """A solution in a file comes back as it was, and is judged the same."""
+    """A solution in a file comes back as it was and is judged the same; instance, schedule, long numbers come back."""
     for case in cases(record, seeds):
-        again = solution = solved(case)
+        solution, instance = solved(case), case.problem.instance
         with tempfile.TemporaryDirectory() as folder:
-            for path in (Path(folder, "solution.npz"), Path(folder, "solution.json")):
-                write_solution(again, case.problem.instance, path)
-                again = read_solution(path, case.problem.instance)
+            for suffix in (".json", ".json.gz", ".npz"):
+                path = Path(folder, f"instance{suffix}")
+                save(instance, path)
+                expect(load(path).sha256 == instance.sha256, case.name, f"the instance in {suffix} is another one")
+            paths = Path(folder, "solution.npz"), Path(folder, "solution.json")
+            if isinstance(solution.decision, Schedule):
+                path = Path(folder, "schedule.npz")
+                write_schedule(solution.decision, instance, path)
+                same = columns(read_schedule(path, instance)) == columns(solution.decision)
+                expect(same, case.name, "the schedule by itself is another one")
+            again, long = solution, _with_long_numbers(solution)
+            for path in paths:
+                write_solution(again, instance, path)
+                again = read_solution(path, instance)
+                write_solution(long, instance, path)
+                told = f"numbers of {MOST_DIGITS} digits are other ones in {path.suffix}"
+                expect(_numbers(read_solution(path, instance)) == _numbers(long), case.name, told)
         for name in ("problem", "instance_sha256", "objective", "bound", "termination", "limit", "route", "raw_status"):
             expect(getattr(again, name) == getattr(solution, name), case.name, f"{name} is another one")
         found = [None if entry.decision is None else columns(entry.decision) for entry in (solution, again)]
@@ -66,6 +88,22 @@ def check_solution_file(record: Record, seeds: Sequence[int]) -> None:
         expect(kinds[0] == kinds[1], case.name, "certificates are other ones")
         verdicts = [str(certify(case.problem, entry)) for entry in (solution, again)]
         expect(verdicts[0] == verdicts[1], case.name, f"is judged otherwise: {verdicts[1]}")
+
+
+def _with_long_numbers(solution: Solution) -> Solution:
+    """The solution with the longest numbers that files hold for values, bounds and claims."""
+    most = 10**MOST_DIGITS
+    numbers = cycle((Fraction(1 - most, most - 2), Fraction(1, most - 1), most - 1, 10**59, -(10**60), 2**53 + 1))
+    return replace(
+        solution,
+        objective=None if solution.objective is None else tuple(next(numbers) for _ in solution.objective),
+        bound=tuple(next(numbers) for _ in solution.bound),
+        certificates=tuple(replace(entry, claim=next(numbers)) for entry in solution.certificates),
+    )
+
+
+def _numbers(solution: Solution) -> list[Any]:
+    return [solution.objective, solution.bound, [entry.claim for entry in solution.certificates]]
 
 
 @check(lambda record: record.known is not None)

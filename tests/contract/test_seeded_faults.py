@@ -668,10 +668,6 @@ def one_of(*names: str) -> Callable[[Record], bool]:
     return lambda record: record.name in names
 
 
-#: Values may be fractions that six decimal places do not hold.
-exact_values = one_of("lsap-fairness", "flow", "flow-congestion", "utility")
-
-
 FAULTS: dict[str, Fault] = {
     "wrong objective of the compact model": Fault(wrong_objective("build_pyomo"), "models"),
     "wrong objective of the literal model": Fault(wrong_objective("build_pulp"), "models"),
@@ -698,7 +694,7 @@ FAULTS: dict[str, Fault] = {
     ),
     "parameters ignored": Fault(parameters_ignored, "routes", lambda record: bool(record.variants)),
     "other routes need order": Fault(other_routes_need_order, "permutation"),
-    "file loses fractions": Fault(file_loses_fractions, "solution-file", exact_values),
+    "file loses fractions": Fault(file_loses_fractions, "solution-file"),
     "file loses parameters": Fault(
         file_loses_parameters, "solution-file", lambda record: bool(record.problem_class.parameter_table)
     ),

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import optsched
-from optsched.errors import InputError
+from optsched.decimals import MOST_DIGITS
+from optsched.errors import InputError, TooLarge
 from optsched.fronts import Frontier, Leximin
 from optsched.instances.claim_files import read_claim, read_decision
 from optsched.instances.frontier_files import write_frontier
@@ -75,3 +80,53 @@ def test_decisions(tmp_path: Path) -> None:
             read_decision(file, NETWORK)
         with pytest.raises(InputError, match="format: is no solution file"):
             read_claim(file, problem.instance)
+
+
+def long_solution(number: Any) -> tuple[Any, Any, Callable[..., None]]:
+    """A solution, the same with a long number as claim, and what writes it."""
+    problem = optsched.problem("latency", "papers/fsy-not-optimal")
+    found = optsched.solve(problem)
+    held = replace(found, certificates=(replace(found.certificates[0], claim=number), *found.certificates[1:]))
+    return problem.instance, held, write_solution
+
+
+def long_frontier(number: Any) -> tuple[Any, Any, Callable[..., None]]:
+    """The same of a frontier."""
+    problem = optsched.problem("latency", "papers/fsy-not-optimal")
+    found = optsched.frontier(problem)
+    first, second = found.points[0].certificates
+    point = replace(found.points[0], certificates=(first, replace(second, claim=number)))
+    return problem.instance, replace(found, points=(point, *found.points[1:])), write_frontier
+
+
+def long_vector(number: Any) -> tuple[Any, Any, Callable[..., None]]:
+    """The same of an ordered vector."""
+    problem = optsched.problem("utility", "papers/ras-endless-swap")
+    found = leximin(problem)
+    certificate = found.certificates[0]
+    assert certificate is not None
+    held = (replace(certificate, claim=number), *found.certificates[1:])
+    return problem.instance, replace(found, certificates=held), write_leximin
+
+
+@pytest.mark.parametrize("long", [long_solution, long_frontier, long_vector])
+@pytest.mark.parametrize("suffix", [".json", ".npz"])
+def test_bug_numbers_were_written_that_no_reader_takes(tmp_path: Path, long: Callable[..., Any], suffix: str) -> None:
+    """Tests that the longest numbers are read back from each kind of file, and longer ones leave no file.
+
+    Fractions of 1,001 digits, integers of 61 and fractions over 1 were written, and no reader took them.
+    """
+    most = 10**MOST_DIGITS
+    file = tmp_path / f"claim{suffix}"
+    for number in (Fraction(1 - most, most - 2), 1 - most, 10**59, 10**60, Fraction(3, 1)):
+        instance, given, write = long(number)
+        write(given, instance, file)
+        again = read_claim(file, instance)
+        entries = again.points[0].certificates if isinstance(again, Frontier) else again.certificates
+        assert number in [entry.claim for entry in entries]
+    file.unlink()
+    for number in (most, Fraction(1, most)):
+        instance, given, write = long(number)
+        with pytest.raises(TooLarge, match="a number has more than 4,000 digits, which no file holds; give shorter"):
+            write(given, instance, file)
+        assert list(tmp_path.iterdir()) == []

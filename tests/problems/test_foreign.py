@@ -96,6 +96,7 @@ def nodes(problem: Problem, rng: Any) -> list[str]:
         ("objective", (1,), r"its objective answered \(1,\); give a tuple"),
         ("objective", (1, 2, 3), r"its objective answered \(1, 2, 3\); give a tuple"),
         ("objective", (1, 0.5), r"its objective answered \(1, 0.5\); give a tuple"),
+        ("objective", (1, Fraction(1, 10**4000)), "its objective answered .* give numbers of up to 4,000 digits"),
         ("objective", [1, 2], r"its objective answered \[1, 2\]; give a tuple"),
         ("constraint_violations", KeyError, "its constraint_violations raised KeyError: 'as it was told'"),
         ("constraint_violations", (None,), "its constraint_violations answered None; give Violations"),

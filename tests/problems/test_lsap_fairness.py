@@ -11,7 +11,7 @@ from lsap_fairness_instances import SMALL, posed
 from pareto import pareto_front
 from strategies import problems
 
-from optsched.errors import MissingField, UsageError
+from optsched.errors import InputError, MissingField, UsageError
 from optsched.gaps import gap
 from optsched.heuristics import applicable
 from optsched.instance import Cluster, Instance, Workload
@@ -122,3 +122,17 @@ def test_heuristics_serve_it() -> None:
     fair = gap(SMALL, "lsap-fair-sched", gfc="difference", alpha=1)
     assert fair.objective == (2, Fraction(23, 90))
     assert fair.absolute_gap == (2, None)
+
+
+def test_bug_fractions_of_more_digits_than_python_spells() -> None:
+    """Tests that weights whose fractions no file could hold are refused at once, where values would be a traceback."""
+    weights = [float(f"0.{10**15 + 2 * row + 1}") for row in range(300)]
+    workload = Workload(
+        ["t"], job=[0], job_ids=["j"], job_group=[0], group_ids=[f"g{row}" for row in range(300)], group_weight=weights
+    )
+    instance = Instance(Cluster(["a"]), workload)
+    with pytest.raises(
+        InputError, match=r"groups\.weight: distance=relative divides by 300 weights, .* than 4,000 digits"
+    ):
+        LsapFairness(instance, distance="relative")
+    assert LsapFairness(instance).cheap_bounds()

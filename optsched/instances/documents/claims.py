@@ -12,12 +12,13 @@ import msgspec
 from msgspec import Meta, Struct
 
 from optsched.by_id import plain
+from optsched.decimals import spelled
 from optsched.errors import Fault, InputError
 from optsched.fingerprint import code_version, commit
 from optsched.instance import Instance
 from optsched.instances.documents.claim_archive import BEGIN, Apart, Rows, rows_in, unpacked
 from optsched.instances.documents.diagnosis import Diagnosis, decode
-from optsched.instances.documents.rationals import read_number, spelled
+from optsched.instances.documents.rationals import read_number
 from optsched.instances.files import most_unpacked
 from optsched.network import FlowNetwork
 from optsched.results import Certificate, Proof

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from optsched.decimals import spelled
 from optsched.errors import Fault
-from optsched.instances.documents.rationals import read_number, spelled
+from optsched.instances.documents.rationals import read_number
 
 
-@pytest.mark.parametrize("value", [0, -3, 2**80, Fraction(1, 3), Fraction(-7, 2), Fraction(10**999, 7)])
+@pytest.mark.parametrize("value", [0, -3, 2**80, Fraction(1, 3), Fraction(-7, 2), Fraction(10**3999, 7)])
 def test_numbers_come_back(value: int | Fraction) -> None:
     """Tests that what is written is read as the same number, of any size, without a fault."""
     faults: list[Fault] = []
@@ -35,7 +36,7 @@ def test_whole_rationals_are_integers() -> None:
     "value",
     [
         *(None, True, 0.5, float("nan"), [], {"p": 1}, "", "3", "1/0", "1/-2", "+1/2", "1/02", " 1/2", "1/2\n"),
-        *("0.5/2", "\u0661/2", "1/2/3", f"{'9' * 1001}/2", f"1/{'9' * 1001}"),
+        *("0.5/2", "\u0661/2", "1/2/3", f"{'9' * 4001}/2", f"1/{'9' * 4001}"),
     ],
 )
 def test_what_spells_no_number(value: Any) -> None:
