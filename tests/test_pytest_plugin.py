@@ -79,6 +79,27 @@ def test_from_green_to_red(project: Path) -> None:
     assert str(properties["optsched"]).startswith("FAILED scheduler.placing:place in lsap")
 
 
+@pytest.mark.parametrize("folder", ["unit", "with space/below"])
+def test_see_it_again_below_the_root(tmp_path: Path, folder: str) -> None:
+    """Tests that the command of a test below the root finds a heuristic of the test's own module."""
+    file = tmp_path / folder / "test_below.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        "def in_order(problem, rng):\n"
+        "    slots = enumerate(problem.instance.state.idle_slots)\n"
+        "    return [node for node, idle in slots for _ in range(idle)][: len(problem.tasks)]\n"
+        "def test_gap(optsched_gap):\n"
+        "    optsched_gap(in_order, 'papers/guo-fig2', problem='lsap', max_absolute=0)\n"
+    )
+    red = pytest_run(tmp_path)
+    found = re.search("see it again: (.*)", red.stdout)
+    assert found is not None, red.stdout
+    command = found[1].replace("optsched gap", f"{sys.executable} -m optsched gap")
+    again = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert again.returncode == 0, f"{command}\n{again.stderr}"
+    assert "test_below:in_order" in again.stdout
+
+
 @pytest.mark.thorough
 def test_under_xdist(project: Path) -> None:
     """Tests that the workers' gaps and messages come home."""
@@ -107,6 +128,7 @@ def test_against_a_baseline(project: Path) -> None:
     red = pytest_run(project, *chosen)
     assert red.returncode == 1
     assert "the value is 6, 200 % from the optimum; recorded is 2 (0 %)" in red.stdout
+    assert "if this is meant, pytest --optsched-update records it" in red.stdout
     assert path.read_bytes() == before
     assert pytest_run(project, *chosen, "--optsched-update").returncode == 0
     assert path.read_bytes() != before

@@ -146,14 +146,14 @@ class Baseline:
             others = Baseline.read(path).entries if os.path.exists(path) else {}
             Baseline({**others, **self.entries}).write(path)
 
-    def compare(self, measured: Sequence[Measured]) -> Comparison:
-        """Which of these runs are worse than recorded."""
+    def compare(self, measured: Sequence[Measured], recorder: str = "record it again") -> Comparison:
+        """Which of these runs are worse than recorded; `recorder` says how to record what is meant."""
         breaches: list[Breach] = []
         improved = equal = 0
         for entry in measured:
             told = self._worse(entry)
             if isinstance(told, str):
-                breaches.append(Breach(told, entry, (entry,)))
+                breaches.append(Breach(f"{told}; if this is meant, {recorder}", entry, (entry,)))
             else:
                 improved, equal = improved + told, equal + (not told)
         return Comparison(tuple(breaches), improved, equal)
@@ -166,17 +166,15 @@ class Baseline:
         if recorded is None:
             namesakes = [other for other in self.entries if other[:_NAMED] == key[:_NAMED]]
             if not namesakes:
-                return "nothing is recorded of this run; record it"
+                return "nothing is recorded of this run"
             what = "the instance is another than the recorded one of that name"
             if any(other[_NAMED] == key[_NAMED] for other in namesakes):
                 what = "the problem has other parameters than the recorded ones"
-            return f"{what}; record it again if this is meant"
+            return what
         if recorded.objective is None:
             return report.feasible
         if len(recorded.objective) != len(report.problem.components):
-            return (
-                f"what is recorded, {_told(recorded.objective)}, is no value of {report.problem.name}; record it again"
-            )
+            return f"what is recorded, {_told(recorded.objective)}, is no value of {report.problem.name}"
         if report.objective is None:
             return f"had the value {_told(recorded.objective)} when it was recorded; now {reason(report)}"
         now, then = (_compared(report, value) for value in (report.objective, recorded.objective))

@@ -12,7 +12,7 @@ from optsched.errors import printable
 from optsched.studies.check_files import NamedCheck
 from optsched.studies.checks import Outcome
 from optsched.studies.limits import Breach, GapLimit
-from optsched.studies.messages import frames_of, lines, traceback_of
+from optsched.studies.messages import frames_of, traceback_of
 from optsched.studies.runs import Measured
 
 __all__ = ["COLUMNS", "NUMBERS", "Result", "github_annotations", "junit", "markdown", "told"]
@@ -58,9 +58,12 @@ class Result:
         asserted = self.check.planned.check.asserted
         if self.outcome is None:
             return self.check.name, f"{self.done} of {self.check.planned.runs}", "-", "-", self.verdict, asserted
-        better = f" ({self.outcome.improved} better than recorded)" if self.outcome.improved else ""
-        worst, mean = self._gaps(self.outcome)
-        return self.check.name, str(self.done), worst, mean, self.verdict, asserted + better
+        limit, worst, mean = self.outcome.check.limit, *self._gaps(self.outcome)
+        told = [f"{self.outcome.improved} better than recorded"] if self.outcome.improved else []
+        if limit is not None and limit.statistic not in ("worst", "mean"):
+            told.append(f"{limit.statistic} {limit.shown(limit.compared(self.outcome.reports.measured))}")
+        beside = f" ({', '.join(told)})" if told else ""
+        return self.check.name, str(self.done), worst, mean, self.verdict, asserted + beside
 
     def _gaps(self, outcome: Outcome) -> tuple[str, str]:
         """Worst and mean gap; a word where a run has no feasible placement, or is above an optimum of 0."""
@@ -152,7 +155,7 @@ def _cases(suite: ET.Element, name: str, outcome: Outcome, folder: str) -> None:
 def _failure(case: ET.Element, broken: Sequence[Breach], outcome: Outcome, folder: str) -> None:
     causes = [breach.worst.report.run.cause for breach in broken]
     cause = next(filter(None, causes), None)
-    text = list(lines(broken, outcome.check.choices, folder))
+    text = list(outcome.lines(folder, broken))
     kind = "AssertionError" if cause is None else getattr(cause, "kind", type(cause).__name__)
     failure = ET.SubElement(case, "failure", {"type": kind, "message": _held(broken[0].told)})
     if cause is not None:
@@ -198,7 +201,8 @@ def github_annotations(
         place = _raised_at(result.outcome, Path(workspace)) or (_within(Path(path), Path(workspace)), result.check.line)
         properties = {"file": place[0], "line": place[1], "title": f"optsched: {result.check.name}"}
         listed = ",".join(f"{key}={_escaped(value, True)}" for key, value in properties.items() if value is not None)
-        message = "\n".join([result.outcome.told, *result.outcome.lines(folder)])
+        heads = filter(None, [result.outcome.told, result.outcome.over])
+        message = "\n".join([*heads, *result.outcome.lines(folder)])
         yield f"::error {listed}::{_escaped(message)}"
 
 

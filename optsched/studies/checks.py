@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from optsched.brief import counted
 from optsched.certificates import certify
 from optsched.errors import CertificateInvalid, UsageError, expect, nearest
 from optsched.heuristics import AnyHeuristic
@@ -228,7 +229,7 @@ class Planned:
 
     def _compared(self, reports: GapReports, path: Path) -> Comparison:
         if self.recorded is not None:
-            return self.recorded.compare(reports.measured)
+            return self.recorded.compare(reports.measured, self.recorder)
         told = f"there is no baseline {path}; {self.recorder}"
         return Comparison((Breach(told, reports.measured[0], reports.measured),), 0, 0)
 
@@ -273,10 +274,19 @@ class Outcome:
         """How many runs there are and how many have a feasible placement, and the worst and mean gap of these."""
         return self.reports.told(self.check.limit)[1]
 
-    def lines(self, folder: str = "") -> Iterator[str]:
-        """All that does not hold; `folder` is where commands are to be typed, if not here."""
-        check = self.check
-        return lines(self.breaches, check.choices, folder, check.profile, check.time_limit, check.contained)
+    @property
+    def over(self) -> str:
+        """How many runs have a gap over the limit, in words; empty where there is no limit."""
+        limit, reports = self.check.limit, self.reports
+        if limit is None:
+            return ""
+        over = sum((gap := limit.gap(report)) is not None and gap > limit.most for report in reports)
+        return f"{over} of {counted(len(reports), 'run')} over the limit of {limit.shown(limit.most)}"
+
+    def lines(self, folder: str = "", breaches: Sequence[Breach] | None = None) -> Iterator[str]:
+        """All that does not hold, or some of it; `folder` is where commands are to be typed, if not here."""
+        check, broken = self.check, self.breaches if breaches is None else breaches
+        return lines(broken, check.choices, folder, check.profile, check.time_limit, check.contained)
 
 
 def _uncertified(measured: Iterable[Measured], allowed: Sequence[str]) -> Iterator[Breach]:

@@ -139,8 +139,18 @@ class GapLimit:
         assert isinstance(self.over, Fraction)
         return sorted(gaps)[math.ceil(self.over * len(gaps)) - 1]
 
+    def compared(self, measured: Iterable[Measured]) -> Number | float | None:
+        """The gap that is held to the limit, of the group where it is largest; None where none is known."""
+        each = ([gap for entry in runs if (gap := self.gap(entry.report)) is not None] for runs in _grouped(measured))
+        return max((self.over_all(gaps) for gaps in each if gaps), default=None)
+
+    @property
+    def statistic(self) -> str:
+        """`worst`, `mean`, `median`, or `0.9 quantile`."""
+        return self.over if isinstance(self.over, str) else f"{float(self.over):g} quantile"
+
     def __str__(self) -> str:
-        over = self.over if isinstance(self.over, str) else f"{float(self.over):g} quantile of the"
+        over = self.over if isinstance(self.over, str) else f"{self.statistic} of the"
         what = f"{over} gap" + (f" in {self.component}" if self.component else "")
         return f"{what}{' on the frontier' if self.frontier else ''} at most {self.shown(self.most)}"
 
@@ -185,15 +195,20 @@ def breaches(measured: Iterable[Measured], limit: GapLimit | None, feasible: boo
         Whether a run without a feasible placement breaks it, whatever the limit. If not, its gap is infinite, so that
         a quantile may pass over it.
     """
-    groups: dict[tuple[str, str, str], list[Measured]] = {}
-    for entry in measured:
-        groups.setdefault((entry.group, entry.report.problem.name, entry.label), []).append(entry)
     found = []
-    for runs in groups.values():
+    for runs in _grouped(measured):
         told = _broken(runs, limit, feasible)
         if told is not None:
             found.append(Breach(told[0], told[1], tuple(runs)))
     return found
+
+
+def _grouped(measured: Iterable[Measured]) -> Iterable[list[Measured]]:
+    """The runs of each group, problem and heuristic."""
+    groups: dict[tuple[str, str, str], list[Measured]] = {}
+    for entry in measured:
+        groups.setdefault((entry.group, entry.report.problem.name, entry.label), []).append(entry)
+    return groups.values()
 
 
 def _broken(runs: Sequence[Measured], limit: GapLimit | None, feasible: bool) -> tuple[str, Measured] | None:
@@ -214,7 +229,7 @@ def _broken(runs: Sequence[Measured], limit: GapLimit | None, feasible: bool) ->
     if compared <= limit.most:
         return None
     worst = runs[known.index(max(known))]
-    over = "" if len(runs) == 1 else f" ({limit.over} of {len(runs)} runs)"
+    over = "" if len(runs) == 1 else f" ({limit.statistic} of {len(runs)} runs)"
     pair = limit.pair(worst.report) if math.isinf(compared) and worst.report.feasible else None
     if pair is not None:
         told = f"the value is {pair[0]} over an optimum of 0, which no share can tell"

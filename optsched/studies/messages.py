@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import sys
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -57,7 +59,7 @@ def lines(
             best = f"the {report.reference.kind} {_told(report.reference.value)}"
             yield f"  value {_told(report.objective)} against {best}"
         yield from (f"  {line}" for line in differing(report))
-        yield f"  see it again: {go}{again(entry, by_label.get(entry.label), profile, time_limit, contained)}"
+        yield f"  see it again: {go}{again(entry, by_label.get(entry.label), profile, time_limit, contained, folder)}"
     if len(breaches) > _SHOWN:
         yield f"and {len(breaches) - _SHOWN} more"
 
@@ -99,6 +101,7 @@ def again(
     profile: AnyProfile = "exact",
     time_limit: float | None = None,
     contained: Limits | None = None,
+    folder: str = "",
 ) -> str:
     """The shell command that makes a run again, with all that decides it; where there is none, what to do first.
 
@@ -108,6 +111,8 @@ def again(
         The run, and its heuristic with its parameters.
     profile, time_limit, contained
         What it was measured with; `contained` are the limits of processes of their own.
+    folder
+        Where the command is to be typed, if not here.
     """
     report = entry.report
     problem, source = report.problem, report.problem.instance.source
@@ -131,7 +136,18 @@ def again(
     command += ["--heuristic", label, "--seed", str(report.seed), *["--waves"] * report.in_waves]
     command += _limits(profile, time_limit)
     command += [] if contained is None else contained.options
-    return before + " ".join(map(shlex.quote, command))
+    return before + _found_from(label.partition(":")[0], folder) + " ".join(map(shlex.quote, command))
+
+
+def _found_from(name: str, folder: str) -> str:
+    """What lets a command find a module that lies neither in its folder nor among the installed packages."""
+    path = Path(getattr(sys.modules.get(name), "__file__", None) or "").resolve()
+    parts = (*name.split("."), *["__init__"] * (path.stem == "__init__"))
+    root = path.parents[len(parts) - 1] if len(path.parents) >= len(parts) else path
+    told = path.with_suffix("").parts[-len(parts) :] == parts
+    if not told or root == Path(folder).resolve() or {"site-packages", "dist-packages"} & set(root.parts):
+        return ""
+    return f"PYTHONPATH={shlex.quote(os.path.relpath(root, folder or os.curdir))} "
 
 
 def _limits(profile: AnyProfile, time_limit: float | None) -> list[str]:

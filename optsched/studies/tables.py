@@ -184,6 +184,10 @@ class GapReports(Sequence[GapReport]):
             told.append(f"worst gap {limit.shown(max(known))}")
             if len(known) > 1:
                 told.append(f"mean {limit.shown(statistics.fmean(known))}")
+            compared = limit.compared(self.measured)
+            if limit.statistic not in numbers and compared is not None:
+                numbers[limit.statistic] = float(compared)
+                told.append(f"{limit.statistic} {limit.shown(compared)}")
         counts = {
             "over an optimum of 0": numbers["over_zero"],
             "without a feasible placement": len(self) - len(values),

@@ -63,6 +63,10 @@ def unfinished(done: int) -> Result:
         (lambda: result("lsap-sched", max_gap=0), ("1", "0 %", "0 %", "passed", "worst gap at most 0 %")),
         (lambda: result(wide, max_absolute=0), ("1", "1", "1", "FAILED", "worst gap at most 0")),
         (lambda: result(wide, max_gap=0), ("1", "over 0", "-", "FAILED", "worst gap at most 0 %")),
+        (
+            lambda: result("lsap-sched", over="median", max_gap=0),
+            ("1", "0 %", "0 %", "passed", "median gap at most 0 % (median 0 %)"),
+        ),
         (lambda: result(broken), ("1", "infeasible", "-", "FAILED", "feasible")),
         (lambda: unfinished(1), ("1 of 2", "-", "-", "not finished", "worst gap at most 0 %")),
         (lambda: unfinished(0), ("0 of 2", "-", "-", "not run", "worst gap at most 0 %")),
@@ -96,7 +100,7 @@ def test_told() -> None:
     assert list(told(unfinished(1))) == []
     lines = list(told(result(broken), "a b"))
     assert "raised KeyError" in lines[0]
-    assert any(line.startswith("  see it again: cd 'a b' && optsched gap papers/guo-fig2") for line in lines)
+    assert any(line.startswith("  see it again: cd 'a b' && PYTHONPATH=.. optsched gap papers/guo-fig2") for line in lines)
     at = lines.index("Traceback (most recent call last):")
     assert __file__ in lines[at + 1]
     assert "in broken" in lines[at + 1], "what called it is left out"
@@ -153,7 +157,10 @@ def test_junit_failures() -> None:
     assert failure.get("type") == "KeyError"
     assert "in broken" in str(failure.text)
     assert r"\x1b[31m ]]> & <b>" in str(failure.text)
-    assert "cd here && optsched gap" in str(failure.text)
+    assert "cd here && PYTHONPATH=.. optsched gap" in str(failure.text)
+    limited = result(wide, max_absolute=0.5, profile="ci", time_limit=9, run_limit=60)
+    (failure,) = ET.fromstring(junit([limited])).iter("failure")
+    assert "--profile ci --time-limit 9 --run-limit 60" in str(failure.text)
 
 
 def test_missing_baseline_fails_each_case() -> None:
@@ -185,6 +192,7 @@ def test_annotations(tmp_path: Path) -> None:
     name, properties, message = command(first)
     assert name == "error"
     assert properties == {"file": "a,b/checks.toml", "line": "7", "title": "optsched: near, or 5 %"}
+    assert message.splitlines()[1] == "1 of 1 run over the limit of 0.5"
     assert "the gap is 1, over the limit of 0.5\n  value 1 against the optimum 0\n" in message
     assert command(second)[1]["file"] == "a,b/checks.toml", "the heuristic is not in the workspace"
     _, raised = github_annotations(results, "checks.toml", Path(__file__).parent)
