@@ -100,7 +100,8 @@ def test_told() -> None:
     assert list(told(unfinished(1))) == []
     lines = list(told(result(broken), "a b"))
     assert "raised KeyError" in lines[0]
-    assert any(line.startswith("  see it again: cd 'a b' && PYTHONPATH=.. optsched gap papers/guo-fig2") for line in lines)
+    again = "  see it again: cd 'a b' && PYTHONPATH=.. optsched gap papers/guo-fig2"
+    assert any(line.startswith(again) for line in lines)
     at = lines.index("Traceback (most recent call last):")
     assert __file__ in lines[at + 1]
     assert "in broken" in lines[at + 1], "what called it is left out"
