@@ -68,13 +68,13 @@ def decompose(
     form: str | None,
     output: str | None,
 ) -> None:
-    """What a policy's gap over time is made of: placement, order of jobs, knowledge, and what nothing proves.
+    """What a policy's gap over time is made of: waits, placement, order of jobs, knowledge, and what nothing proves.
 
-    The policy runs over time as it is (A); with the same numbers of tasks of each job at each instant, placed best (B);
-    then the best order of jobs
-    that needs no knowledge (C), the best schedule found with all arrivals and times known (D), and the proved bound
-    (E). Shown is what each of them changes, on average over the seeds; it may be negative, since a decision that is
-    best when it is taken need not belong to a best run.
+    The policy runs over time as it is (A). Then it runs without heartbeats (B), and with the same numbers of tasks of
+    each job at each instant, placed best (C). Then come the best order of jobs that was tried (D), the best schedule
+    found by whoever knows what has arrived (E), or all that will arrive (F), and the proved bound (G). The table shows
+    what each step changes, on average over the seeds. It may be negative: a decision that is best when it is taken need
+    not belong to a best run.
 
     Several policies have a row each. The best schedule is sought, and the bound proved, once for all of them. JSON is
     one object, CSV has a row for each policy. Exit code 4 if a policy failed, or left tasks waiting for ever.
@@ -139,6 +139,7 @@ def content(found: Decompositions) -> dict[str, Any]:
         "parameters": dict(found.problem.parameters),
         "value": found.problem.value_in_words,
         "assumed": first.assumed,
+        "arrived": float(first.arrived),
         "known": float(first.known),
         "bound": _float(first.bound),
         "certificate": None if first.proof is None else str(first.proof),
@@ -146,17 +147,11 @@ def content(found: Decompositions) -> dict[str, Any]:
             {
                 "heuristic": one.policy,
                 "heuristic_parameters": dict(one.parameters),
-                "means": dict(zip("ABC", map(float, one.means), strict=True)),
+                "means": {name: float(value) for name, value in one.means.items()},
                 "parts": {part: _float(value) for part, value in one.parts.items()},
                 "gap": _float(one.gap),
                 "runs": [
-                    {
-                        "seed": run.seed,
-                        "A": float(run.as_is),
-                        "B": float(run.nearest),
-                        "C": float(run.any_order),
-                        "order": run.order,
-                    }
+                    {"seed": run.seed, **{name: float(getattr(run, name)) for name in one.means}, "order": run.order}
                     for run in one.runs
                 ],
             }
@@ -179,6 +174,7 @@ def _rows(found: Decompositions) -> str:
             "heuristic_parameters": one["heuristic_parameters"],
             "seeds": len(one["runs"]),
             **one["means"],
+            "arrived": told["arrived"],
             "known": told["known"],
             "bound": told["bound"],
             "certificate": told["certificate"],
@@ -199,10 +195,10 @@ def parts_table(found: Decomposition) -> Table:
     from optsched.decomposing import PARTS
     from optsched.printing import Table
 
-    rows = [("as it is (A)", _seconds(found.means[0]), "", _mean_of(found))]
+    rows = [("as it is (A)", _seconds(found.means["as_is"]), "", _mean_of(found))]
     for part, value in found.parts.items():
         rows.append((part, _seconds(value), _share(value, found.gap) or "-", PARTS[part]))
-    rows.append(("bound (E)", _seconds(found.bound), "", _proved(found)))
+    rows.append(("bound (G)", _seconds(found.bound), "", _proved(found)))
     return Table(("part", "seconds", "share of gap", "what it is"), rows, frozenset({"seconds", "share of gap"}))
 
 
@@ -214,7 +210,7 @@ def policies_table(found: Decompositions) -> Table:
     numbers = ("as it is", *PARTS, "gap")
     rows = []
     for one in found:
-        rows.append((one.label, *map(_seconds, (one.means[0], *one.parts.values(), one.gap))))
+        rows.append((one.label, *map(_seconds, (one.means["as_is"], *one.parts.values(), one.gap))))
     return Table(("policy", *numbers), rows, frozenset(numbers))
 
 
@@ -225,10 +221,11 @@ def _several(found: Decompositions, output: str | None, form: str) -> str:
     from optsched.studies.pages import folded, page_width
 
     first = found[0]
-    bound = "no bound is proved" if first.bound is None else f"bound (E) {_seconds(first.bound)}, {_proved(first)}"
+    bound = "no bound is proved" if first.bound is None else f"bound (G) {_seconds(first.bound)}, {_proved(first)}"
     heading = (
         f"{found.problem.instance.name}, {found.problem.name}: {_mean_of(first)}, in seconds; {first.assumed}; "
-        f"best found (D) {_seconds(first.known)}, {bound}"
+        f"best found with what has arrived (E) {_seconds(first.arrived)}, with all known (F) {_seconds(first.known)}, "
+        f"{bound}"
     )
     table = render(policies_table(found), drawn(output), form)
     if form == "table":

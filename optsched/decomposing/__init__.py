@@ -1,4 +1,4 @@
-"""What a policy's gap over time is made of: placement, the order of jobs, knowledge, and what nothing proves.
+"""What a policy's gap over time is made of: waits, placement, the order of jobs, knowledge, and what nothing proves.
 
 A policy runs over an instance, and so do variants of it that are granted more and more. What each grant changes is
 signed: a decision that is best where it was taken need not belong to a best run, so that more freedom may do worse.
@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from optsched.brief import brief, counted
 from optsched.deadline import check
-from optsched.decomposing.policies import ORDERS, InOrder, Nearest
+from optsched.decomposing.arriving import arrivals, planned_anew
+from optsched.decomposing.policies import ORDERS, InOrder
 from optsched.decomposing.together import Together
 from optsched.errors import HeuristicFailed, UsageError, described
 from optsched.gaps import Reference, reference_of
@@ -21,7 +23,6 @@ from optsched.heuristics import AnyHeuristic
 from optsched.problems.base import expect_problem
 from optsched.problems.schedules import ScheduleProblem
 from optsched.results import Number, Proof, Solution
-from optsched.running.base import Policy
 from optsched.simulating import policy_of, simulate
 from optsched.simulating.posed import service_of
 from optsched.solvers.profiles import Profile
@@ -33,11 +34,16 @@ __all__ = ["PARTS", "Decomposition", "Decompositions", "Replays", "decompose", "
 
 #: The parts of a gap, in order, each with what it is the difference of.
 PARTS = {
-    "placement": "A - B, the nearest tasks of each job",
-    "order of jobs": "B - C, the best order without knowledge",
-    "knowledge": "C - D, the best found with all known",
-    "not proved": "D - E, the proved bound",
+    "waits for offers": "A - B, slots offered at once",
+    "placement": "B - C, the nearest tasks of each job",
+    "order of jobs": "C - D, the best order tried",
+    "not found": "D - E, what no tried order reached",
+    "knowledge": "E - F, arrivals known beforehand",
+    "not proved": "F - G, the proved bound",
 }
+
+#: Of `Replays`: what is measured with each seed, A to D.
+_REPLAYED = ("as_is", "at_once", "nearest", "any_order")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +56,13 @@ class Replays:
         Of heartbeats and draws.
     as_is
         A: the policy as it is.
+    at_once
+        B: the policy without heartbeats, so that slots are offered as soon as they are free.
     nearest
-        B: at each instant as many tasks of each job as the policy starts then, on the slots that it uses, but those
+        C: at each instant as many tasks of each job as the policy starts then, on the slots that it uses, but those
         that take the least more than at their best, altogether.
     any_order
-        C: the best of B and of plain orders of jobs, with the nearest tasks; of several policies also of the B of each
+        D: the best of C and of plain orders of jobs, with the nearest tasks; of several policies also of the C of each
         other.
     order
         Which that was: `policy`, a name of `optsched.decomposing.policies.ORDERS`, or the label of another policy.
@@ -62,6 +70,7 @@ class Replays:
 
     seed: int
     as_is: Number
+    at_once: Number
     nearest: Number
     any_order: Number
     order: str
@@ -79,10 +88,13 @@ class Decomposition:
         Name of what ran.
     runs
         The values of each seed.
+    arrived
+        E: the best schedule found by whoever knows what has arrived and how long it takes: the best of all replays, and
+        of a plan that is made anew at each arrival. Where all arrives at once, F.
     known
-        D: the best schedule found with all arrivals and times known, of all that was tried.
+        F: the best schedule found with all arrivals and times known, of all that was tried.
     bound, proof
-        E: no schedule is better, and what proves it; None where nothing is proved.
+        G: no schedule is better, and what proves it; None where nothing is proved.
     parameters
         Of the policy, as they were given.
     assumed
@@ -92,6 +104,7 @@ class Decomposition:
     problem: ScheduleProblem
     policy: str
     runs: tuple[Replays, ...]
+    arrived: Number
     known: Number
     bound: Number | None
     proof: Proof | None
@@ -104,24 +117,22 @@ class Decomposition:
         return _label(self.policy, self.parameters)
 
     @property
-    def means(self) -> tuple[Fraction, Fraction, Fraction]:
-        """A, B and C on average over the seeds."""
-        columns = zip(*((run.as_is, run.nearest, run.any_order) for run in self.runs), strict=True)
-        a, b, c = (Fraction(sum(map(Fraction, column), Fraction(0)), len(self.runs)) for column in columns)
-        return a, b, c
+    def means(self) -> dict[str, Fraction]:
+        """A to D on average over the seeds, by their names in `Replays`."""
+        values = {name: [Fraction(getattr(run, name)) for run in self.runs] for name in _REPLAYED}
+        return {name: sum(column, Fraction(0)) / len(self.runs) for name, column in values.items()}
 
     @property
     def parts(self) -> dict[str, Fraction | None]:
-        """The parts of the gap by name, on average over the seeds: they add up to A less E. None: not known."""
-        a, b, c = self.means
-        known = Fraction(self.known)
-        last = None if self.bound is None else known - self.bound
-        return dict(zip(PARTS, (a - b, b - c, c - known, last), strict=True))
+        """The parts of the gap by name, on average over the seeds: they add up to A less G. None: not known."""
+        ends: list[Any] = [*self.means.values(), Fraction(self.arrived), Fraction(self.known), self.bound]
+        steps = (None if after is None else before - after for before, after in pairwise(ends))
+        return dict(zip(PARTS, steps, strict=True))
 
     @property
     def gap(self) -> Fraction | None:
-        """The whole gap, A less E, on average over the seeds; None where nothing is proved."""
-        return None if self.bound is None else self.means[0] - self.bound
+        """The whole gap, A less G, on average over the seeds; None where nothing is proved."""
+        return None if self.bound is None else self.means["as_is"] - self.bound
 
     def frame(self) -> pd.DataFrame:
         """A row for each part: `part`, its mean in seconds, and its share of the whole gap (missing: no gap)."""
@@ -184,7 +195,7 @@ class Decompositions(Sequence[Decomposition]):
         """
         import pandas as pd
 
-        rows = [{"as it is": one.means[0], **one.parts, "bound": one.bound, "gap": one.gap} for one in self.found]
+        rows = [{"as it is": one.means["as_is"], **one.parts, "bound": one.bound, "gap": one.gap} for one in self.found]
         columns = ["as it is", *PARTS, "bound", "gap"]
         index = pd.Index([one.label for one in self.found], name="policy", dtype=object)
         return pd.DataFrame(rows, index, columns).astype(float)
@@ -210,10 +221,10 @@ def decompose(
 ) -> Decomposition:
     """Measure what a policy's gap over time is made of, by replays of the same instance; of several, `decompose_all`.
 
-    Each replay grants more than the one before: A nothing; B the best placement of each instant, for the same number
-    of tasks of each job on the same slots; C any order of jobs that looks at no future; D all arrivals and times; E is
-    the proved bound. The replays of one seed have the same heartbeats. C and D are the best that was found, and no
-    bounds.
+    Each replay grants more than the one before: A nothing; B slots as soon as they are free; C the best placement of
+    each instant, for the same number of tasks of each job on the same slots; D any order of jobs that looks at no
+    future; E the times of all that has arrived; F all arrivals; G is the proved bound. D, E and F are the best that was
+    found, and no bounds: the part `not found` is what the orders that were tried leave.
 
     Parameters
     ----------
@@ -224,13 +235,13 @@ def decompose(
     seeds
         One or more.
     heartbeat, assign
-        As in `optsched.simulate`.
+        As in `optsched.simulate`; of A alone.
     time_limit, profile
-        As in `optsched.solve`, for D and E.
+        As in `optsched.solve`, for F and G, and again for E.
     reference
         As `optsched.gap` takes it, instead of solving.
     step
-        Told what comes next: each seed, and the search for D and E.
+        Told what comes next: each seed, and the search for E to G.
     **parameters
         The policy's own.
 
@@ -249,8 +260,8 @@ def decompose(
     ...                     times=[[1, 5, 5]] * 2)
     >>> problem = optsched.problem("makespan", optsched.Instance(Cluster(["a", "b"]), workload))
     >>> found = decompose(problem, "rand", seeds=[2], heartbeat=0)
-    >>> {part: str(value) for part, value in found.parts.items()}
-    {'placement': '4', 'order of jobs': '0', 'knowledge': '0', 'not proved': '0'}
+    >>> {part: str(value) for part, value in found.parts.items() if value}
+    {'placement': '4'}
     """
     beside = _Beside(problem, seeds, "decompose", reference, profile, time_limit)
     replay = _Replay(problem, heartbeat, assign)
@@ -276,8 +287,8 @@ def decompose_all(
     """Measure what the gaps of several policies are made of, side by side.
 
     The best schedule is sought, and the bound proved, once for all of them; plain orders of jobs are tried once for
-    each seed. C is the best order that was tried for any of the policies with the seed (but of those that know what
-    comes, as `observed`), and D the best schedule of all that was tried. Neither is worse than in `decompose` of one.
+    each seed. D is the best order that was tried for any of the policies with the seed (but of those that know what
+    comes, as `observed`), and F the best schedule of all that was tried. Neither is worse than in `decompose` of one.
 
     Parameters
     ----------
@@ -286,7 +297,7 @@ def decompose_all(
     policies
         One or more, each as `optsched.simulate` takes it, or a pair of that and its parameters.
     step
-        Told what comes next: each policy with each seed, and the search for D and E.
+        Told what comes next: each policy with each seed, and the search for E to G.
 
     Returns
     -------
@@ -303,7 +314,7 @@ def decompose_all(
     >>> import optsched
     >>> found = decompose_all(optsched.problem("job-times", "examples/order-of-jobs"), ["fifo", ("fair", {"delay": 0})])
     >>> found.frame()["order of jobs"].to_dict()
-    {'fifo': 6.1, 'fair,delay=0': 0.0}
+    {'fifo': 1.5, 'fair,delay=0': 0.0}
     """
     beside = _Beside(problem, seeds, "decompose_all", reference, profile, time_limit)
     made = _made(problem, policies)
@@ -385,6 +396,7 @@ class _Beside:
         if not self.seeds:
             raise UsageError(f"{name}: give one seed or more")
         self._problem, self._reference = problem, reference_of(problem, reference, profile, limit)
+        self._profile, self._limit = profile, limit
 
     def of(self, replay: _Replay) -> tuple[Decomposition, ...]:
         """What the gap of each policy that ran is made of."""
@@ -393,15 +405,26 @@ class _Beside:
         problem, solution = self._problem, self._reference.solution
         component = problem.components[0].name
         found = [(made, tuple(replay.replays(made, seed) for seed in self.seeds)) for made in replay.ran]
-        tried = [value for _, runs in found for run in runs for value in (run.any_order, run.as_is)]
-        known = min(tried if solution.objective is None else [*tried, solution.objective[0]])
+        tried: dict[bool, list[Number]] = {False: [], True: []}  # by whether it knows what comes
+        for made, runs in found:
+            for run in runs:
+                tried[made.knows] += [run.as_is, run.at_once, run.any_order]
+        if solution.objective is not None:
+            tried[True].append(solution.objective[0])
+        if len(arrivals(problem)) > 1:
+            anew = planned_anew(problem, self._profile, self._limit)
+            tried[False] += [] if anew is None else [anew]
+        else:
+            tried[False] += tried[True]  # nothing is unknown
+        known = min(tried[False] + tried[True])
+        arrived = min(tried[False], default=known)
         bounds = [] if solution.bound is None or solution.bound[0] is None else [(solution.bound[0], _proof(solution))]
         bounds += [
             (bound.value, Proof.COMBINATORIAL) for bound in problem.cheap_bounds() if bound.component == component
         ]
         bound, proof = max(bounds, key=lambda entry: entry[0], default=(None, None))
         return tuple(
-            Decomposition(problem, made.name, runs, known, bound, proof, made.parameters, replay.assumed)
+            Decomposition(problem, made.name, runs, arrived, known, bound, proof, made.parameters, replay.assumed)
             for made, runs in found
         )
 
@@ -418,51 +441,49 @@ class _Replay:
         self._problem, self._heartbeat, self._assign = problem, heartbeat, assign
         #: Of each seed what each of `ORDERS` comes to, whoever is measured.
         self._orders: dict[int, dict[str, Number]] = {}
-        #: A and B with each seed, of the policies that ran to the end, in order.
-        self._found: dict[str, dict[int, tuple[Number, Number]]] = {}
+        #: A, B and C with each seed, of the policies that ran to the end, in order.
+        self._found: dict[str, dict[int, tuple[Number, Number, Number]]] = {}
         self.ran: list[_Made] = []
         self.assumed = ""
 
     def run(self, made: _Made, seeds: Iterable[int], tell: Callable[[int], None]) -> None:
-        """A and B of a policy with each seed, which is told before, and the plain orders with it."""
+        """A, B and C of a policy with each seed, which is told before, and the plain orders with it."""
         found = {}
         for seed in seeds:
             tell(seed)
             driven = policy_of(made.policy, self._problem.instance, dict(made.parameters))[1]
+            as_is, assumed = self._value(made.policy, seed, self._heartbeat, **made.parameters)
+            self.assumed = assumed
             found[seed] = (
-                self._value(made.policy, seed, **made.parameters),
-                self._value(self._granted(driven), seed),
+                as_is,
+                self._value(made.policy, seed, **made.parameters)[0] if self._heartbeat else as_is,
+                self._value(Together(self._problem, driven), seed)[0],
             )
             if seed not in self._orders:
-                self._orders[seed] = {order: self._value(InOrder(self._problem, order), seed) for order in ORDERS}
+                self._orders[seed] = {order: self._value(InOrder(self._problem, order), seed)[0] for order in ORDERS}
             check()
         self._found[made.label] = found
         self.ran.append(made)
 
     def replays(self, made: _Made, seed: int) -> Replays:
-        """A, B and C of a policy with one seed."""
-        as_is, nearest = self._found[made.label][seed]
-        others = {one.label: self._found[one.label][seed][1] for one in self.ran if one is not made and not one.knows}
-        tried = [("policy", nearest), *self._orders[seed].items(), *others.items()]
+        """A to D of a policy with one seed."""
+        own = self._found[made.label][seed]
+        others = {one.label: self._found[one.label][seed][-1] for one in self.ran if one is not made and not one.knows}
+        tried = [("policy", own[-1]), *self._orders[seed].items(), *others.items()]
         order, best = min(tried, key=lambda entry: entry[1])
-        return Replays(seed, as_is, nearest, best, order)
+        return Replays(seed, *own, best, order)
 
-    def _granted(self, policy: Policy) -> Policy:
-        """A policy with the tasks of the same jobs that are placed best at each instant."""
-        # At a heartbeat one node alone is offered: the nearest tasks are the best ones then.
-        return Nearest(self._problem, policy) if self._heartbeat else Together(self._problem, policy)
-
-    def _value(self, policy: Any, seed: int, **parameters: Any) -> Number:
+    def _value(self, policy: Any, seed: int, heartbeat: float | None = 0, **parameters: Any) -> tuple[Number, str]:
+        """What a run comes to, and by which rules it went, in words."""
         problem = self._problem
         run = simulate(
             problem.instance,
             policy,
             service_of(problem),
-            heartbeat=self._heartbeat,
+            heartbeat=heartbeat,
             assign=self._assign,
             slowstart=problem.parameters["slowstart"],
             seed=seed,
             **parameters,
         )
-        self.assumed = run.assumed
-        return problem.evaluate(run.raise_if_unfinished().schedule)[0]
+        return problem.evaluate(run.raise_if_unfinished().schedule)[0], run.assumed

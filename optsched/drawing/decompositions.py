@@ -19,7 +19,13 @@ __all__ = ["decomposition_picture", "decompositions_picture"]
 _MORE, _LESS = ("0.55", ""), ("0.9", "////")
 
 #: Grey and hatching of each part in a stack.
-_LOOKS = dict(zip(PARTS, (("1.0", ""), ("0.75", ""), ("0.75", "xxxx"), ("0.35", "")), strict=True))
+_LOOKS = dict(
+    zip(
+        PARTS,
+        (("1.0", ""), ("1.0", "...."), ("0.75", ""), ("0.75", "xxxx"), ("0.55", ""), ("0.3", "")),
+        strict=True,
+    )
+)
 
 #: Inches of a bar in a stack, and of all that is no bar.
 _BAR, _REST = 0.42, 1.7
@@ -41,7 +47,7 @@ def decomposition_picture(found: Decomposition) -> Figure:
         If matplotlib is missing.
     """
     component = found.problem.components[0].name
-    policy = float(found.means[0])
+    policy = float(found.means["as_is"])
     steps = [(part, float(value)) for part, value in found.parts.items() if value is not None]
     title = f"{found.label} on {found.problem.instance.name or 'an instance'}: what its {component} is made of"
     with settings():

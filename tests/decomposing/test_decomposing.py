@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from over_time import FORMS, fetching
 from schedule_drawn import document
@@ -61,11 +63,13 @@ def test_parts_add_up() -> None:
         assert list(found.parts) == list(PARTS)
         assert found.bound is not None
         assert (
-            sum((value or Fraction(0) for value in found.parts.values()), Fraction(0)) == found.means[0] - found.bound
+            sum((value or Fraction(0) for value in found.parts.values()), Fraction(0))
+            == found.gap
+            == found.means["as_is"] - found.bound
         )
         best = optsched.solve(problem, route="brute-force").objective
         assert best is not None
-        assert found.bound <= best[0] <= found.known <= min(run.any_order for run in found.runs)
+        assert found.bound <= best[0] <= found.known <= found.arrived <= min(run.any_order for run in found.runs)
         for run in found.runs:
             assert run.any_order <= run.nearest
 
@@ -73,12 +77,77 @@ def test_parts_add_up() -> None:
 def test_each_grant() -> None:
     """Tests each part where it is known: an order of jobs that costs 15 s, and tasks that cost 4 s for their places."""
     order = decompose(JobTimes(two_jobs()), First, [0], heartbeat=0)
-    assert list(order.parts.values()) == [0, 15, 0, 0]
+    assert list(order.parts.values()) == [0, 0, 15, 0, 0, 0]
     assert [(run.as_is, run.nearest, run.any_order, run.order) for run in order.runs] == [(33, 33, 18, "fewest-left")]
     place = decompose(Makespan(crossed()), First, [3, 3], heartbeat=0)
-    assert list(place.parts.values()) == [4, 0, 0, 0]
+    assert list(place.parts.values()) == [0, 4, 0, 0, 0, 0]
     assert place.runs[0] == place.runs[1]
     assert (place.known, place.bound) == (1, 1)
+
+
+def test_waits_for_offers() -> None:
+    """Tests that what heartbeats cost is no knowledge: one job, and two nodes that hold all of its data."""
+    workload = Workload(
+        [f"t{task}" for task in range(20)],
+        job=[0] * 20,
+        job_ids=["j"],
+        arrival=[0],
+        replicas=Ragged.from_rows([[0, 1]] * 20),
+        duration=[4] * 20,
+    )
+    problem = Makespan(Instance(Cluster(["a", "b"]), workload, name="one-job"))
+    found = decompose(problem, "fifo")
+    assert list(found.parts.values()) == [Fraction(39, 2), 0, 0, 0, 0, 0]
+    assert found.assumed == "levels, heartbeat 3 s"
+
+
+def drawn(seed: int, arrive: bool) -> JobTimes | Makespan:
+    """A drawn problem, with jobs that arrive over time or all at once."""
+    instance = optsched.generate(
+        "job-times", seed=seed, nodes=2, tasks=4, jobs=3, reduces=seed % 2, slots=1, gap=5, replicas=1
+    )
+    if not arrive:
+        instance = replace(instance, workload=replace(instance.workload, arrival=np.full(3, float(seed))))
+    return (JobTimes, Makespan)[seed % 2](instance)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_laws_of_parts(seed: int) -> None:
+    """Tests that knowledge is nothing where all arrives at once, waits for offers where there are no heartbeats, that
+    heartbeats change no other part, and that all policies share what is below the best order.
+    """
+    policies = ["fifo", "rand", "fair"]
+    for arrive in (False, True):
+        problem = drawn(seed, arrive)
+        reference = optsched.solve(problem, time_limit=5)
+        beating, at_once = (
+            decompose_all(problem, policies, range(2), heartbeat=beat, reference=reference) for beat in (3, 0)
+        )
+        for one, other in zip(beating, at_once, strict=True):
+            for found in (one, other):
+                assert sum(found.parts.values()) == found.gap  # type: ignore[arg-type]  # bounds are proved
+                assert found.parts["not found"] is not None
+                assert found.parts["not found"] >= 0
+                assert found.parts["knowledge"] is not None
+                assert found.parts["knowledge"] >= 0
+                assert arrive or found.parts["knowledge"] == 0
+            assert other.parts["waits for offers"] == 0
+            assert [run.at_once for run in one.runs] == [run.as_is for run in other.runs]
+            assert list(one.parts)[1:3] == ["placement", "order of jobs"]
+            assert [one.parts[part] for part in list(PARTS)[1:3]] == [other.parts[part] for part in list(PARTS)[1:3]]
+        assert len({(one.arrived, one.known, one.bound) for one in beating}) == 1
+
+
+def test_knowledge_is_of_arrivals() -> None:
+    """Tests the price of not knowing that a short job comes: whoever knows lets the long one wait."""
+    workload = Workload(["long", "short"], job=[0, 1], job_ids=["a", "b"], arrival=[0, 1], duration=[9, 1])
+    problem = JobTimes(Instance(Cluster(["n"]), workload))
+    found = decompose(problem, First, [0], heartbeat=0)
+    assert (found.arrived, found.known) == (9 + 9, 11 + 1)
+    assert list(found.parts.values()) == [0, 0, 0, 0, 6, 0]
+    workload = replace(workload, arrival=np.ones(2))
+    found = decompose(JobTimes(Instance(Cluster(["n"]), workload)), First, [0], heartbeat=0)
+    assert list(found.parts.values()) == [0, 0, 0, 8, 0, 0]  # no order that is tried looks at durations
 
 
 def test_how_it_is_shown() -> None:
@@ -87,7 +156,7 @@ def test_how_it_is_shown() -> None:
     assert "First on two-jobs" in repr(found)
     frame = found.frame()
     assert frame["part"].tolist() == list(PARTS)
-    assert frame["share"].tolist() == [0, 1, 0, 0]
+    assert frame["share"].tolist() == [0, 0, 1, 0, 0, 0]
 
 
 def test_what_is_refused() -> None:
@@ -112,7 +181,7 @@ def test_a_reference_saves_solving(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("optsched.gaps.solve", lambda *given, **named: pytest.fail("it is solved again"))
     for reference in (solution, Reference(problem, solution=solution)):
         found = decompose(problem, First, [0], heartbeat=0, reference=reference)
-        assert list(found.parts.values()) == [0, 15, 0, 0]
+        assert list(found.parts.values()) == [0, 0, 15, 0, 0, 0]
         assert found.proof is solution.certificate
     with pytest.raises(UsageError, match="the reference is of another problem"):
         decompose(Makespan(two_jobs()), First, [0], reference=solution)
@@ -146,7 +215,7 @@ def test_several_policies_share_what_is_below(monkeypatch: pytest.MonkeyPatch) -
     for rows in zip(*(one.runs for one in found), strict=True):
         assert len({run.any_order for run in rows}) == 1
         assert rows[0].any_order <= min(run.nearest for run in rows)
-    assert len({(one.known, one.bound, one.proof, one.assumed) for one in found}) == 1
+    assert len({(one.arrived, one.known, one.bound, one.proof, one.assumed) for one in found}) == 1
     frame = found.frame()
     assert frame.index.tolist() == [one.label for one in found]
     assert (frame[list(PARTS)].sum(axis=1) - frame["gap"]).abs().max() < 1e-9
@@ -203,7 +272,7 @@ def test_a_policy_that_fails_ends_no_table() -> None:
         found.raise_if_failed()
     told.clear()
     nothing = decompose_all(Makespan(crossed()), [Idle], [3], heartbeat=0, step=told.append)
-    assert (len(nothing), list(map(last_name, told)), nothing.frame().shape) == (0, ["Idle, seed 3"], (0, 7))
+    assert (len(nothing), list(map(last_name, told)), nothing.frame().shape) == (0, ["Idle, seed 3"], (0, 9))
 
 
 def test_what_several_refuse() -> None:
@@ -231,6 +300,6 @@ def test_tasks_that_fetch_over_distances(form: str) -> None:
         assert found.runs[1].as_is == problem.evaluate(run.schedule)[0]
         assert None not in found.parts.values()
         assert found.bound is not None
-        assert sum(part for part in found.parts.values() if part is not None) == found.means[0] - found.bound
+        assert sum(part for part in found.parts.values() if part is not None) == found.gap
         assert found.parts["not proved"] is not None
         assert found.parts["not proved"] >= 0

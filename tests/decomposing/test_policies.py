@@ -12,6 +12,7 @@ from schedule_drawn import document
 from timed_workloads import arriving
 
 from optsched.decomposing.policies import ORDERS, InOrder, Nearest
+from optsched.decomposing.together import Together
 from optsched.heuristics import heuristic
 from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.instances.files import parse
@@ -79,6 +80,20 @@ def test_jobs_are_kept() -> None:
     run = simulate(problem.instance, Nearest(problem, First()), heartbeat=0)
     order = np.argsort(run.schedule.starts).tolist()
     assert order == [0, 1, 2]
+
+
+def test_a_task_without_a_job_is_one_itself() -> None:
+    """Tests that no task without a job is exchanged for one of a job, or for another without a job."""
+    workload = Workload(
+        ["x", "y", "a"],
+        job=[-1, -1, 0],
+        job_ids=["j"],
+        replicas=Ragged.from_rows([[1], [1], [0]]),
+        times=[[1, 9, 9], [1, 5, 5], [1, 9, 9]],
+    )
+    problem = Makespan(Instance(Cluster(["n0", "n1"], slots=[1, 0]), workload))
+    run = simulate(problem.instance, Together(problem, First()), heartbeat=0)
+    assert np.argsort(run.schedule.starts).tolist() == [0, 1, 2]
 
 
 def test_orders_of_jobs() -> None:
