@@ -121,6 +121,7 @@ def test_problem_from_outside(installed: CommandLine, drawn: str, tmp_path: Path
     assert (bound["name"], bound["value"]) == ("largest-nodes", 10)
     assert found["objective"][0] >= bound["value"]
     assert "every claim is proved" in installed("certify", drawn, solution, "--param", "wake=5").stdout
+    assert "the solution's wake=5; the instance by itself has wake=3" in installed("certify", drawn, solution).stderr
     installed("certify", drawn, solution, "--param", "wake=4", code=4)
     gaps = installed.json("gap", drawn, "--problem", "consolidation", "--param", "wake=5")
     assert [(entry["heuristic"], entry["reference_kind"]) for entry in gaps] == [("fullest-first", "optimum")]

@@ -40,6 +40,7 @@ __all__ = [
     "nothing_feasible",
     "proved_bound",
     "show",
+    "shown",
     "unchecked",
 ]
 
@@ -176,7 +177,8 @@ def certify(
     Parameters
     ----------
     problem
-        The problem, posed afresh on the instance with the parameters that are asked for.
+        The problem, posed afresh on the instance with the parameters that are asked for, which the solution must have.
+        `optsched.problem(solution.problem, instance, **solution.parameters)` takes those of the solution.
     solution
         What somebody claims: of `solve` or a solution file, a frontier or its file, or an ordered vector of utilities
         or its file.
@@ -240,10 +242,10 @@ def identity(problem: AnyProblem, claimed: Solution | Frontier | Leximin) -> Ite
     other = "" if same else f", claimed {claimed.instance_sha256[:12]}"
     yield Finding("instance", same, f"sha256 {digest[:12]}{other}")
     differing = problem.differing(claimed.parameters)
-    told = [f"{name}={_shown(value)}" for name, value in problem.parameters.items()]
+    told = [f"{name}={shown(value)}" for name, value in problem.parameters.items()]
     asked = ", ".join(told) or "none"
     if differing:
-        others = ", ".join(f"{name}={_shown(claimed.parameters[name])}" for name in differing)
+        others = ", ".join(f"{name}={shown(claimed.parameters[name])}" for name in differing)
         asked = f"the {noun} has {others}, asked for: {asked}"
     yield Finding("parameters", not differing, asked)
 
@@ -508,7 +510,7 @@ def show(value: Value) -> str:
     return ", ".join(str(entry) for entry in value)
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """A parameter as `--param` takes it."""
     return ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
 

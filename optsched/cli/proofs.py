@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from optsched.cli import arguments, completing
-from optsched.errors import Fault, InputError, OutOfTime, nearest
+from optsched.errors import Fault, InputError, OutOfTime, UsageError, nearest
 
 if TYPE_CHECKING:
     from optsched.certificates import Finding, Verdict
@@ -32,7 +32,7 @@ KINDS = ("enumeration", "solver", "nothing")
 @click.command()
 @click.argument("instance", shell_complete=completing.instances)
 @click.argument("solution", metavar="SOLUTION.json", shell_complete=completing.files)
-@click.option("--param", "params", multiple=True, metavar="K=V", help="A parameter that the problem is asked with.")
+@click.option("--param", "params", multiple=True, metavar="K=V", help="A parameter that the solution must have.")
 @click.option(
     "--allow",
     "allowed",
@@ -69,8 +69,8 @@ def certify(
     The files of `frontier --output` and `leximin --output` are checked part by part: each point or entry is attained
     and proved, and none is missing. Told apart are what is proved, what is only claimed, and what is contradicted.
     Where something is only claimed, quick heuristics look for what contradicts it, and all placements of a small
-    instance are tried. The problem is posed with the parameters of --param and of the instance, which the file's must
-    equal. Exit code 4 where a claim is false, or rests on a word that --allow does not name.
+    instance are tried. The problem is posed with the file's parameters, which must equal those of --param. Exit code 4
+    where a claim is false, or rests on a word that --allow does not name.
     """
     from optsched.certificates.checking import mark_of
     from optsched.instances.claim_files import read_claim
@@ -123,7 +123,7 @@ def _size(check: Finding) -> str:
 def _conclusion(verdict: Verdict, accepted: bool) -> str:
     """The verdict in one sentence."""
     if any(check.what == "parameters" and not check.holds for check in verdict.checks):
-        return "a claim is false: it is of other parameters than those asked for (--param name=value asks for them)"
+        return "a claim is false: it is of other parameters than those of --param (without it the file's are taken)"
     if not verdict.valid:
         return "a claim is false"
     if verdict.proved:
@@ -145,9 +145,11 @@ def _verdict(
     time_limit: float | None,
     memory_limit: int | None,
 ) -> Verdict:
-    """The verdict on a solution, with the problem posed by the instance's parameters and those asked for."""
+    """The verdict on a solution, with the problem posed by its parameters, or by those that are asked for."""
     from optsched.certificates import Finding, Verdict
+    from optsched.certificates.checking import shown
     from optsched.problems import PROBLEMS, problem
+    from optsched.problems.base import resolve
 
     if solution.instance_sha256 != instance.sha256:  # the problem need not even apply to another instance
         found = f"sha256 {instance.sha256[:12]}, the {solution.noun} is of {solution.instance_sha256[:12]}"
@@ -155,13 +157,23 @@ def _verdict(
     if solution.problem not in PROBLEMS:  # a name that came with the file is bad input, not wrong usage
         told = f'there is no problem "{solution.problem}"; {nearest(solution.problem, list(PROBLEMS))}'
         raise InputError([Fault("problem", told)], source)
-    known = [parameter.name for parameter in PROBLEMS[solution.problem].parameter_table]
+    table = PROBLEMS[solution.problem].parameter_table
+    known = [parameter.name for parameter in table]
     strangers = [name for name in solution.parameters if name not in known]
     if strangers:
         unknown = [f'{solution.problem} has no parameter "{name}"; {nearest(name, known)}' for name in strangers]
         raise InputError([Fault("parameters", told) for told in unknown], source)
     asked = arguments.parameters_of([solution.problem], params)[solution.problem]
-    posed = problem(solution.problem, instance, **asked)
+    try:
+        claimed = resolve(solution.problem, table, solution.parameters)
+    except UsageError as error:  # a bad value that came with the file is bad input, too
+        raise InputError([Fault("parameters", str(error))], source) from None
+    posed = problem(solution.problem, instance, **{**solution.parameters, **asked})
+    usual = resolve(solution.problem, table, getattr(instance, "parameters", {}).get(solution.problem, {}))
+    taken = [name for name in solution.parameters if name not in asked and claimed[name] != usual[name]]
+    if taken:
+        of_file, of_instance = (", ".join(f"{name}={shown(of[name])}" for name in taken) for of in (claimed, usual))
+        arguments.note(f"checked with the {solution.noun}'s {of_file}; the instance by itself has {of_instance}")
     job = posed, solution, time_limit
     return _examined(job) if memory_limit is None else _elsewhere(job, source, memory_limit)
 

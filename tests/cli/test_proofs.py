@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import run, solved
+from command_line import answer, run, solved
 
+from optsched.certificates.checking import shown
 from optsched.errors import OutOfTime
+from optsched.instances.files import save
+from optsched.instances.generate import generate
 from optsched.processes.outcomes import Outcome, Status
+from optsched.registry import record, records
 
 
 def changed(path: Path, change: Any) -> str:
@@ -175,6 +179,7 @@ def test_bug_claims_that_were_not_checked(tmp_path: Path, changes: dict[str, Any
     [
         (lambda document: document.update(problem="lsapp"), 'there is no problem "lsapp"'),
         (lambda document: document.update(parameters={"level": 1}), 'has no parameter "level"'),
+        (lambda document: document.update(parameters={"levels": [2, 1, 0]}), "give costs that do not decrease"),
         (lambda document: document["placement"].update(t9="n1"), 'placement.t9: the instance has no task "t9"'),
         (lambda document: document.pop("bound"), "bound: is missing"),
         (lambda document: document.update(extra=1), "extra: there is no such field"),
@@ -189,10 +194,10 @@ def test_bad_solution_file(tmp_path: Path, change: Any, told: str) -> None:
 
 
 def test_size_of_a_tree_and_its_time(tmp_path: Path) -> None:
-    """Tests that a tree's size is told where it is shown, and beside it where it is checked the time that took."""
+    """Tests that a tree's size is told where it is printed, and beside it where it is checked the time that took."""
     path, name = str(tmp_path / "tree.json"), "generated/generalized-assignment-n5-t30-seed0"
-    shown = run("solve", name, "--problem", "generalized-assignment", "--output", path)
-    assert "proof: combinatorial, a tree of 1 case\n" in shown.stdout
+    solved = run("solve", name, "--problem", "generalized-assignment", "--output", path)
+    assert "proof: combinatorial, a tree of 1 case\n" in solved.stdout
     checked = run("certify", name, path)
     assert re.search(r"claimed 576, by a tree of 1 case in \d+\.\d{3} s", checked.stdout)
     checks = json.loads(run("certify", name, path, "--format", "json").stdout)["checks"]
@@ -200,3 +205,32 @@ def test_size_of_a_tree_and_its_time(tmp_path: Path) -> None:
     assert (proof["proof"], proof["cases"]) == (True, 1)
     assert proof["seconds"] >= 0
     assert sum("seconds" in check for check in checks) == 1
+
+
+@pytest.mark.parametrize("problem", list(records()))
+def test_bug_a_solution_of_other_parameters_was_false(tmp_path: Path, problem: str) -> None:
+    """Tests that the parameters of the file are taken and said, and held against those of --param, of every problem.
+
+    Without --param such a solution was called false, as of others than the defaults, for which nobody had asked.
+    """
+    entry = record(problem)
+    assert entry.family is not None
+    instance, solution = str(tmp_path / "instance.json"), str(tmp_path / "solution.json")
+    save(generate(entry.family, **entry.sizes), instance)
+    for variant in entry.variants:
+        given = {name: shown(value) for name, value in variant.items()}
+        params = [part for name, text in given.items() for part in ("--param", f"{name}={text}")]
+        answer("solve", instance, "--problem", problem, *params, "--output", solution)
+        verdict = run("certify", instance, solution, "--allow", "enumeration", "--allow", "solver")
+        assert verdict.exit_code == 0, verdict.stdout
+        told = ", ".join(f"{name}={text}" for name, text in given.items())
+        assert f"checked with the solution's {told}; the instance by itself has " in verdict.stderr
+        asked = run("certify", instance, solution, *params, "--allow", "enumeration", "--allow", "solver")
+        assert asked.exit_code == 0
+        assert "checked with" not in asked.stderr
+        name = next(iter(given))
+        usual = shown(next(known.default for known in entry.problem_class.parameter_table if known.name == name))
+        others = run("certify", instance, solution, "--param", f"{name}={usual}")
+        assert others.exit_code == 4
+        assert f"the solution has {name}={given[name]}, asked for: " in others.stdout
+        assert "it is of other parameters than those of --param (without it the file's are taken)" in others.stdout
