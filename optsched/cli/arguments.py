@@ -27,13 +27,19 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class Commands(click.Group):
-    """A group of commands that names the nearest one where there is none of a name."""
+    """A group of commands that names the nearest one where there is none of a name; its help cuts no sentence."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         command = super().get_command(ctx, cmd_name)
         if command is None:
             self.unknown(ctx, cmd_name, list(self.commands))
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, command.get_short_help_str(sys.maxsize)) for name, command in commands if command is not None]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
     def unknown(self, ctx: click.Context, name: str, known: Sequence[str]) -> None:
         """Tell that there is no command of a name, unless only completions are wanted."""

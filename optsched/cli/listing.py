@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import click
 
 from optsched.cli import arguments
+from optsched.errors import UsageError, nearest
 
 __all__ = ["list_", "self_test", "versions"]
 
@@ -137,35 +138,62 @@ def _families() -> list[dict[str, Any]]:
 #: Columns of prose, in which papers are called by their authors.
 _PROSE = ("title", "paper", "doc", "description", "source")
 
-#: What can be listed: how it is found, and the columns of its table (JSON has all).
-LISTS: Mapping[str, tuple[Callable[[], list[dict[str, Any]]], tuple[str, ...]]] = {
-    "problems": (_problems, ("name", "title", "paper", "components", "parameters", "requires", "certificate")),
-    "heuristics": (_heuristics, ("name", "problems", "parameters", "paper", "doc")),
-    "models": (_models, ("name", "compact", "literal", "limit", "module", "files")),
-    "instances": (_instances, ("name", "tags", "optima", "source")),
-    "profiles": (_profiles, ("name", "description")),
-    "families": (_families, ("name", "parameters", "paper", "description")),
+#: What can be listed: how it is found, and what stands beside the names (JSON has all).
+LISTS: Mapping[str, tuple[Callable[[], list[dict[str, Any]]], str]] = {
+    "problems": (_problems, "title"),
+    "heuristics": (_heuristics, "doc"),
+    "models": (_models, "title"),
+    "instances": (_instances, "tags"),
+    "profiles": (_profiles, "description"),
+    "families": (_families, "description"),
 }
 
 
 @click.command("list")
 @click.argument("what", type=click.Choice(list(LISTS)))
+@click.argument("name", required=False)
 @arguments.format_option("table", "json")
-def list_(what: str, form: str) -> None:
-    """List what there is: problems, heuristics, models, instances, solver profiles, families of instances."""
+def list_(what: str, name: str | None, form: str) -> None:
+    """List what there is: problems, heuristics, models, instances, solver profiles, families of instances.
+
+    With the NAME of one, all that is known of it: parameters with their defaults, papers, required fields.
+    """
     from optsched.papers import cited
 
-    find, columns = LISTS[what]
+    find, beside = LISTS[what]
     found = find()
+    if name is not None:
+        known = [entry["name"] for entry in found]
+        found = [entry for entry in found if name in (entry["name"], entry["name"].rpartition("/")[2])]
+        if not found:
+            raise UsageError(f'{what} have no "{name}"; {nearest(name, known)}')
     if form == "json":
         arguments.emit_json(
             [{**entry, "cited": cited(entry["paper"])} if "paper" in entry else entry for entry in found]
         )
         return
+    from optsched.cli.streams import drawn
+    from optsched.errors import printable
     from optsched.printing import Table
+    from optsched.studies.pages import fitted, page_width
 
-    rows = [[_read(name, entry[name]) for name in columns] for entry in found]
-    arguments.emit_table(Table(columns, rows))
+    if name is not None:
+        rows = [row for entry in found for row in _all_of(entry)]
+        arguments.emit(fitted(Table(("field", "value"), rows), page_width(), terminal=drawn(None)))
+        return
+    lines = click.HelpFormatter(width=page_width())
+    lines.write_dl([(entry["name"], printable(_read(beside, entry[beside]))) for entry in found], col_max=40)
+    arguments.emit(lines.getvalue())
+
+
+def _all_of(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """A row for each field, and one for each parameter or optimum."""
+    for field, content in entry.items():
+        if isinstance(content, Mapping):
+            yield field, "" if content else "-"
+            yield from ((f"  {name}", _told(told)) for name, told in content.items())
+        else:
+            yield field, _read(field, content)
 
 
 def _read(column: str, content: Any) -> str:
@@ -178,22 +206,20 @@ def _read(column: str, content: Any) -> str:
 
 
 def _cell(content: Any) -> str:
-    """A list, or an object by its keys with what is told of each, as one short text."""
-    if isinstance(content, Mapping):
-        return " ".join(f"{key}{_told(entry)}" for key, entry in content.items())
-    if isinstance(content, list):
-        return " ".join(
-            f"{entry['name']}:{entry['sense']}" if isinstance(entry, Mapping) else str(entry) for entry in content
+    """A value, or a list of them, as one short text."""
+    if isinstance(content, list | tuple):
+        return ", ".join(
+            f"{entry['name']} ({entry['sense']})" if isinstance(entry, Mapping) else _plain(entry) for entry in content
         )
-    return "-" if content is None else str(content)
+    return "-" if content is None else _plain(content)
 
 
 def _told(entry: Any) -> str:
-    for key in ("default", "value"):
-        if key in entry:
-            content = entry[key]
-            return "=" + (",".join(map(_plain, content)) if isinstance(content, tuple | list) else _plain(content))
-    return ""
+    """What is told of a parameter (its default, what it is) or of an optimum (its value, how it is proved)."""
+    if not isinstance(entry, Mapping):
+        return _cell(entry)
+    told = [_cell(entry[key]) for key in ("default", "value", "doc", "range", "certificate") if key in entry]
+    return "; ".join(told)
 
 
 def _plain(content: Any) -> str:

@@ -117,6 +117,8 @@ class Fitted:
         room = most - (sum(widths[at] + 2 for at in self._kept))
         self._room = room if room >= (reserved or _ROOM) else 0
         shown = [*self._kept, *[len(lines.columns) - 1] * bool(self._room)]
+        if self._room:
+            widths[-1] = min(widths[-1], self._room)
         self._lines = Lines([lines.columns[at] for at in shown], [widths[at] for at in shown], lines.numbers)
 
     @property

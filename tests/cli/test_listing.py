@@ -2,21 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import click
 import pytest
 from command_line import answer, run
 
+from optsched.cli import cli
+from optsched.cli.listing import LISTS
 from optsched.problems import PROBLEMS
 
 
-@pytest.mark.parametrize("what", ["problems", "heuristics", "models", "instances", "profiles", "families"])
-def test_list(what: str) -> None:
-    """Tests that each list is a table, and in JSON a list of objects with different names."""
+@pytest.mark.parametrize("what", LISTS)
+def test_list(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that each list has a line for each name, within the terminal, and in JSON objects of different names."""
+    monkeypatch.setenv("COLUMNS", "80")
     table = run("list", what)
     assert table.exit_code == 0
     entries = answer("list", what)
     names = [entry["name"] for entry in entries]
     assert len(set(names)) == len(names) > 0
-    assert len(table.stdout.splitlines()) == len(names) + 2
+    lines = table.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line.split()[0] for line in lines if not line.startswith(" ")] == names
+
+
+@pytest.mark.parametrize("what", LISTS)
+def test_one_of_a_list(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that its name shows all of an entry, with each parameter, within the terminal; JSON has that one."""
+    monkeypatch.setenv("COLUMNS", "80")
+    for entry in answer("list", what):
+        shown = run("list", what, entry["name"]).stdout
+        assert max(map(len, shown.splitlines())) <= 80
+        fields = [line.split()[0] for line in shown.splitlines()[2:] if not line.startswith("    ")]
+        inner = [name for content in entry.values() if isinstance(content, dict) for name in content]
+        assert set(fields) == {*(key for key in entry if key != "cited"), *inner}
+    assert answer("list", what, entry["name"]) == [entry]
+
+
+def test_no_entry_of_that_name() -> None:
+    """Tests that a name that is not in the list is wrong usage, and that the nearest is named."""
+    result = run("list", "problems", "latncy")
+    assert result.exit_code == 2
+    assert 'problems have no "latncy"; did you mean "latency"?' in result.stderr
+
+
+def commands(group: click.Group, *before: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Every group and command, with what is typed for it."""
+    yield before, group
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands(command, *before, name)
+        else:
+            yield (*before, name), command
+
+
+def test_help_cuts_nothing() -> None:
+    """Tests that the help of every group has each command's first sentence whole, and of every command its own text."""
+    for typed, command in commands(cli):
+        shown = " ".join(run(*typed, "--help").stdout.split())
+        for paragraph in (command.help or "").replace("\b", "").split("\n\n"):
+            assert " ".join(paragraph.split()) in shown, typed
+        for name, inner in getattr(command, "commands", {}).items():
+            sentence = " ".join((inner.help or "").split("\n\n")[0].split()).split(". ")[0]
+            assert f"{name} {sentence}" in shown, (typed, name)
+        options = (option.help for option in command.params if isinstance(option, click.Option))
+        assert all(" ".join(told.split()) in shown for told in options if told), typed
 
 
 def test_each_list_names_what_commands_take() -> None:
