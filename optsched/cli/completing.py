@@ -20,7 +20,7 @@ __all__ = ["Completion", "families", "files", "folders", "heuristics", "instance
 Completion = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 #: How the files of instances end.
-_SUFFIXES = (".json", ".json.gz", ".npz")
+_SUFFIXES = (".json", ".json.gz", ".npz", ".csv", ".parquet")
 
 
 def _begun(names: Iterable[str], incomplete: str) -> list[CompletionItem]:

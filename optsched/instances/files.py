@@ -14,6 +14,7 @@ import os
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,9 @@ LARGEST_UNPACKED, LARGEST_RATIO = 2**27, 100
 
 SUFFIXES = (".json", ".json.gz", ".npz")
 
+#: Endings of tables.
+TABLE_SUFFIXES = (".csv", ".parquet")
+
 #: So many names are told to choose from.
 _NAMES_SHOWN = 8
 
@@ -68,6 +72,8 @@ def load(path: str | os.PathLike[str] | Mapping[str, Any]) -> Instance | FlowNet
     path
         A `.json`, `.json.gz` or `.npz` file, a name of the library (`papers/guo-fig2`, or `guo-fig2` alone) where no
         file bears it, or what is in a file of JSON as a dictionary (`json.load`), of which nothing is kept or changed.
+        Or tables: a folder with `tasks.csv` and `nodes.csv` (or `.parquet`), or the file with the tasks
+        (`optsched.instances.table_files`).
 
     Returns
     -------
@@ -97,6 +103,12 @@ def load(path: str | os.PathLike[str] | Mapping[str, Any]) -> Instance | FlowNet
     if isinstance(path, Mapping):
         return from_document(path)
     source = os.fspath(path)
+    if source.endswith(TABLE_SUFFIXES) or os.path.isdir(source):
+        tables = import_module("optsched.instances.table_files")
+        tasks = tables.tasks_table(source)
+        if tasks is not None:
+            found: Instance = tables.load_tables(tasks)
+            return found
     if not source.endswith(SUFFIXES):
         path = _of_library(source)
         source = os.fspath(path)
@@ -271,7 +283,9 @@ def _suffix(source: str) -> str:
     for suffix in SUFFIXES:
         if source.endswith(suffix):
             return suffix
-    raise InputError([Fault("", f"unknown kind of file; the name must end in {', '.join(SUFFIXES)}")], source)
+    raise InputError(
+        [Fault("", f"unknown kind of file; the name must end in {', '.join((*SUFFIXES, *TABLE_SUFFIXES))}")], source
+    )
 
 
 def most_unpacked(packed: bytes) -> int:

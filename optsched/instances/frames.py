@@ -23,7 +23,7 @@ from optsched.parts import HOPS, Column, Shuffle
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["from_frames", "header", "to_frames"]
+__all__ = ["TABLE_NAMES", "from_frames", "header", "names_in_table", "to_frames"]
 
 #: The long frames beside the four tables: name, and the columns that each must have.
 _LONG = {
@@ -31,6 +31,9 @@ _LONG = {
     "running_rates": ("node", "rate"),
     "shuffle": (*Shuffle.ENDS, *Shuffle.AMOUNTS),
 }
+
+#: Every frame that an instance may have.
+TABLE_NAMES = (*TABLES, *_LONG)
 
 
 def to_frames(instance: Instance) -> dict[str, pd.DataFrame]:
@@ -208,7 +211,7 @@ def _column_faults(name: str, frame: pd.DataFrame) -> Iterable[Fault]:
 
 def _frame_records(table: str, frame: pd.DataFrame) -> list[dict[str, Any]]:
     """The rows of a frame as records, without what is not given; `capacity.cpu` becomes a key in `capacity`."""
-    names = _names_in(table)
+    names = names_in_table(table)
     records: list[dict[str, Any]] = [{} for _ in range(len(frame))]
     for title in frame.columns:
         field, dot, key = str(title).partition(".")
@@ -226,8 +229,12 @@ def _frame_records(table: str, frame: pd.DataFrame) -> list[dict[str, Any]]:
     return records
 
 
-def _names_in(table: str) -> set[str]:
-    """The columns of a frame that hold ids, or what things are called."""
+def names_in_table(table: str) -> set[str]:
+    """The columns of a frame that hold ids, or what things are called.
+
+    >>> sorted(names_in_table("replicas"))
+    ['node', 'task']
+    """
     if table in _LONG:
         return set(_LONG[table]) - {"rate", *Shuffle.AMOUNTS}
     forms = ("label", "reference", "references")
@@ -271,7 +278,7 @@ def _attach(
         return {}
     owners = {record.get("id"): row for row, record in enumerate(records)}
     faults, places = [], {}
-    table, names = f"{key}s", _names_in(name)
+    table, names = f"{key}s", names_in_table(name)
     columns = (_frame_values(frames[name][title], title in names) for title in (key, value))
     for row, (owner, entry) in enumerate(zip(*columns, strict=True)):
         if owner in owners:

@@ -375,6 +375,10 @@ def _expanded(sources: Iterable[Source], errors: list[InputError]) -> Iterator[s
 
 def _paths(source: str) -> list[str]:
     if os.path.isdir(source):
+        from optsched.instances.table_files import tasks_table
+
+        if tasks_table(source) is not None:
+            return [source]
         found = sorted(str(path) for path in Path(source).iterdir() if path.name.endswith(SUFFIXES))
         told = f"holds no instance: no file whose name ends in {', '.join(SUFFIXES)}"
     elif glob.has_magic(source) and not os.path.exists(source):

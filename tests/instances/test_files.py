@@ -182,7 +182,7 @@ def test_missing_and_strange_files(tmp_path: Path) -> None:
     for name, told in (
         ("none.json", "cannot be read: No such file or directory"),
         ("folder.json", "cannot be read: Is a directory"),
-        ("text.txt", "unknown kind of file; the name must end in .json, .json.gz, .npz"),
+        ("text.txt", "unknown kind of file; the name must end in .json, .json.gz, .npz, .csv, .parquet"),
         ("nul\0.json", "cannot be read: embedded null byte"),
     ):
         assert outcome(tmp_path / name) == printable(f"{tmp_path / name}: {told}")

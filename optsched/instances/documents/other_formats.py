@@ -1,4 +1,4 @@
-"""Files of other formats, known by how they begin: what each is, and the command that imports it.
+"""Files of other formats, known by how they begin: what each is, and the command that imports it, or what is missing.
 
 Who has a trace gives it where an instance is due. JSON without `format` says nothing to help; its kind does.
 """
@@ -25,12 +25,32 @@ _FORMATS = (
         "SLS's file of nodes",
         "import sls WORKLOAD --nodes {}",
     ),
+    (rb"<allocations>", "a file of queues for YARN's fair scheduler", "import sls WORKLOAD --queues {}"),
     (rb"(?m)^p +min +\d+ +\d+\s*$", "a flow network in DIMACS form", "import dimacs {}"),
     (rb"^job\d+\t\d+\t\d+\t\d+\t\d+\t\d+\s", "a SWIM workload", "import swim {}"),
     (rb'"format"\s*:\s*"optsched-solution/', "a solution", "certify INSTANCE {}"),
     (rb'"format"\s*:\s*"optsched-frontier/', "a frontier", "certify INSTANCE {}"),
     (rb'"format"\s*:\s*"optsched-schedule/', "a schedule", "solve INSTANCE --problem job-times --start {}"),
     (rb'"format"\s*:\s*"optsched-leximin/', "an ordered vector of utilities", "certify INSTANCE {}"),
+)
+
+#: How what no importer reads becomes an instance.
+_BY_HAND = "no importer reads it: write tasks.csv (id, replicas) and nodes.csv (id, slots) from it"
+
+#: What bytes of formats that no importer reads are like, what they are, and what to do.
+_UNREAD = (
+    (
+        rb"org\.apache\.hadoop\.mapreduce\.jobhistory",
+        "a job history of Hadoop",
+        "make a Rumen trace of it (Hadoop's TraceBuilder), then optsched import rumen TRACE",
+    ),
+    (rb'"Event"\s*:\s*"SparkListener', "an event log of Spark", _BY_HAND),
+    (
+        rb'"input_length"\s*:\s*\d+\s*,\s*"output_length"\s*:\s*\d+\s*,\s*"hash_ids"',
+        "a Mooncake trace of requests",
+        f"it does not say which nodes hold the blocks (hash_ids), and {_BY_HAND}",
+    ),
+    (rb"^\x28\xb5\x2f\xfd", "packed by Zstandard", "unpack it (zstd -d {}) and give what it holds"),
 )
 
 
@@ -76,7 +96,10 @@ def told_of(data: bytes, source: str) -> str | None:
     begin = data[:READ]
     if (numbers := _numbers(begin)) is not None:
         return numbers.replace("{}", source)
-    for pattern, what, command in () if re.search(_OWN, begin) else _FORMATS:
+    if re.search(_OWN, begin):
+        return None
+    mends = [(pattern, what, f"optsched {command}") for pattern, what, command in _FORMATS]
+    for pattern, what, mend in (*mends, *_UNREAD):
         if re.search(pattern, begin):
-            return f"this is {what}, no instance; optsched {command.replace('{}', source)}"
+            return f"this is {what}, no instance; {mend.replace('{}', source)}"
     return None

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from foreign_files import QUEUES
 
 from optsched.errors import InputError
 from optsched.instances.documents.other_formats import told_of
@@ -31,6 +32,7 @@ RUMEN = {"priority": "NORMAL", "jobID": "job_1", "mapTasks": [], "reduceTasks": 
         ("sls.json", '{"am.type": "mapreduce", "job.start.ms": 0}', "a workload of YARN's SLS", "import sls {}"),
         ("nodes.json", '{"rack": "r", "nodes": []}', "SLS's file of nodes", "import sls WORKLOAD --nodes {}"),
         ("net.min", "c a network\np min 2 1\n", "a flow network in DIMACS form", "import dimacs {}"),
+        ("queues.xml", QUEUES, "a file of queues for YARN's fair scheduler", "import sls WORKLOAD --queues {}"),
         ("fb.tsv", "job0\t49\t49\t740773\t2339561\t627471\n", "a SWIM workload", "import swim {}"),
         ("sol.json", '{"format": "optsched-solution/1"}', "a solution", "certify INSTANCE {}"),
         (
@@ -55,6 +57,49 @@ def test_known_formats(tmp_path: Path, name: str, text: str, what: str, command:
     with pytest.raises(InputError) as caught:
         load(file)
     assert str(caught.value) == f"{file}: this is {what}, no instance; optsched {command.format(file)}"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        (
+            "job.jhist",
+            'Avro-Json\n{"type":"record","namespace":"org.apache.hadoop.mapreduce.jobhistory"}',
+            "a job history of Hadoop, no instance; make a Rumen trace of it (Hadoop's TraceBuilder)",
+        ),
+        (
+            "app.json",
+            '{"Event":"SparkListenerLogStart"}\n{"Event":"SparkListenerTaskEnd"}',
+            "an event log of Spark, no instance; no importer reads it: write tasks.csv",
+        ),
+        (
+            "requests.jsonl",
+            '{"timestamp": 0, "input_length": 6, "output_length": 5, "hash_ids": [0, 1]}\n',
+            "a Mooncake trace of requests, no instance; it does not say which nodes hold the blocks (hash_ids)",
+        ),
+    ],
+)
+def test_bug_formats_without_an_importer_were_unknown(tmp_path: Path, name: str, text: str, told: str) -> None:
+    """Tests that what no importer reads is known by its content, packed or not, and what is missing is said."""
+    for file, data in ((name, text.encode()), (f"{name}.gz", gzip.compress(text.encode()))):
+        path = tmp_path / file
+        path.write_bytes(data)
+        with pytest.raises(InputError) as caught:
+            load(path)
+        assert str(caught.value).startswith(f"{path}: this is {told}")
+
+
+def test_real_files_without_an_importer(real_data: Path) -> None:
+    """Tests that published files of other tools are known."""
+    for name, what in (
+        ("mooncake/conversation_trace.jsonl.gz", "a Mooncake trace"),
+        ("mapreduce/eagle-0e88249.jhist.gz", "a job history of Hadoop"),
+        ("spark/local-cluster-4x1-blockupdates.json.gz", "an event log of Spark"),
+        ("spark/join_agg_on_yarn_eventlog.zstd", "packed by Zstandard"),
+        ("sls/fair-scheduler.xml", "a file of queues for YARN's fair scheduler"),
+    ):
+        with pytest.raises(InputError, match=what):
+            load(real_data / name)
 
 
 def test_what_is_not_known(tmp_path: Path) -> None:

@@ -1,0 +1,108 @@
+"""Instances as tables in files: the same as from frames, whatever the kind of file; what is wrong is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import command_line
+import pandas as pd
+import pytest
+
+from optsched.errors import InputError
+from optsched.instances.files import load
+from optsched.instances.frames import header
+from optsched.instances.library import NETWORK, library
+from optsched.instances.table_files import load_tables, tasks_table
+
+NODES = "id,slots,rack\nn1,2,01\nn2,1,1\n"
+TASKS = "id,replicas,size,duration\n007,n1 n2,64,\nNA,n2;n1,32,2.5\nt3,,,\n"
+
+#: Instances of the library with every kind of field.
+LIBRARY = sorted(name for name in library() if NETWORK not in library()[name].tags and name.count("papers"))
+
+
+def written(folder: Path, **files: str) -> Path:
+    """A folder with these files, `__` for the dot of their names."""
+    for name, text in files.items():
+        (folder / name.replace("__", ".")).write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_frames_in_files_are_the_same_instance(name: str, tmp_path: Path) -> None:
+    """Tests that what `to_frames` and `header` give, as CSV, is the same instance, by its folder and by each table."""
+    instance: Any = load(name)
+    for table, frame in instance.to_frames().items():
+        frame.to_csv(tmp_path / f"{table}.csv", index=False)
+    (tmp_path / "header.json").write_text(json.dumps(header(instance)))
+    for path in (tmp_path, tmp_path / "tasks.csv", tmp_path / "nodes.csv"):
+        again = load(path)
+        assert (again.sha256, again.name) == (instance.sha256, instance.name)
+
+
+def test_tables_by_hand(tmp_path: Path) -> None:
+    """Tests lists of replicas, ids that look like numbers or like nothing, empty cells, and names of files."""
+    written(tmp_path, nodes__csv=NODES, mine__csv=TASKS)
+    instance: Any = load(tmp_path / "mine.csv")
+    assert instance.name == "mine"
+    assert instance.workload.task_ids.tolist() == ["007", "NA", "t3"]
+    assert instance.cluster.rack_ids.tolist() == ["01", "1"]
+    assert [instance.replicas[task].tolist() for task in range(3)] == [[0, 1], [1, 0], []]
+    (tmp_path / "mine.csv").rename(tmp_path / "tasks.csv")
+    assert load(tmp_path).name == tmp_path.name
+    assert tasks_table(str(tmp_path / "nodes.csv")) == tmp_path / "tasks.csv"
+    assert tasks_table(str(tmp_path / "nodes.txt")) is None
+
+
+def test_commands_take_tables(tmp_path: Path) -> None:
+    """Tests `gap`, `solve` and `describe` on tables, and folders of them beside files."""
+    written(tmp_path, nodes__csv=NODES, tasks__csv=TASKS)
+    for source in (str(tmp_path), str(tmp_path / "tasks.csv")):
+        (entry,) = command_line.answer("gap", source, "--problem", "lsap", "--heuristic", "lsap-sched")
+        assert (entry["instance"], entry["objective"], entry["reference"]) == (tmp_path.name, 1, 1)
+        assert command_line.answer("solve", source, "--problem", "latency")["termination"] == "OPTIMAL"
+        assert command_line.answer("describe", source)["sizes"]["tasks"] == 3
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({"tasks__csv": TASKS}, "tasks.csv: is a table of tasks; put nodes.csv"),
+        ({"tasks__csv": TASKS, "nodes__csv": ""}, "nodes.csv: is no table: No columns"),
+        ({"tasks__csv": 'id\n"t1\n', "nodes__csv": NODES}, "tasks.csv: is no table: Error tokenizing"),
+        ({"tasks__csv": "id,siz\nt1,2\n", "nodes__csv": NODES}, "tasks.siz: there is no such field; did you mean"),
+        (
+            {"tasks__csv": "id,size\nt1,2\nt2,x\n", "nodes__csv": NODES},
+            r"tasks.csv: tasks\[1\].size: expected a number, 0 or more, got \"x\"$",
+        ),
+        ({"tasks__csv": "id,replicas\nt1,n1 n9\n", "nodes__csv": NODES}, r'tasks\[0\].replicas\[1\]: no node "n9"'),
+        (
+            {"tasks__csv": TASKS, "nodes__csv": NODES, "replicas__csv": "task,node\nt3,n1\n"},
+            "replicas: is a frame, and",
+        ),
+        ({"tasks__csv": TASKS, "nodes__csv": NODES, "header__json": "{"}, "header.json: cannot be read"),
+        ({"tasks__csv": TASKS, "nodes__csv": NODES, "header__json": '{"tasks": []}'}, "holds what is no table"),
+        ({"tasks__parquet": "no", "nodes__csv": NODES}, "tasks.parquet: "),
+    ],
+)
+def test_what_is_wrong_is_told(files: dict[str, str], told: str, tmp_path: Path) -> None:
+    """Tests one message with file and place for each fault."""
+    with pytest.raises(InputError, match=told):
+        load(written(tmp_path, **files))
+
+
+def test_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that tables of Parquet are read by pandas, lists too, and that a missing library is told with the mend."""
+    tasks = pd.DataFrame({"id": ["t1", "t2"], "replicas": [["n2"], ["n1", "n2"]]})
+    path = written(tmp_path, nodes__csv=NODES, small__parquet="") / "small.parquet"
+    monkeypatch.setattr(pd, "read_parquet", lambda path: tasks.copy())
+    assert [load_tables(path).replicas[task].tolist() for task in range(2)] == [[1], [0, 1]]
+
+    def missing(path: Path) -> None:
+        raise ImportError("Unable to find a usable engine")
+
+    monkeypatch.setattr(pd, "read_parquet", missing)
+    with pytest.raises(InputError, match=r"small.parquet: Parquet needs pyarrow; install it \(pip install pyarrow\)"):
+        load(path)
