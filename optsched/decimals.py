@@ -27,6 +27,7 @@ __all__ = [
     "for_each",
     "is_short",
     "rational",
+    "rounded_in_words",
     "rounded_units",
     "spelled",
     "total",
@@ -197,6 +198,33 @@ def whole_units(values: Floats, denominator: int) -> Ints:
     if (np.abs(units) < LARGEST / 8).all():
         return units.astype(np.int64)
     return for_each(values, lambda value: int(value * denominator))
+
+
+def rounded_in_words(values: Floats, denominator: int, what: str) -> str | None:
+    """How many numbers are rounded to multiples of 1/`denominator`, and by how much at most; None where none is.
+
+    Parameters
+    ----------
+    values
+        Finite.
+    what
+        What these are, as a noun: "sizes in MB".
+
+    Examples
+    --------
+    >>> rounded_in_words(np.array([1e-7, 0.5]), 2**20, "sizes in MB")
+    '1 of 2 sizes in MB are rounded to multiples of 1/1048576, by up to 1e-07, 1 of them to 0'
+    """
+    units = values * float(denominator)
+    whole = np.rint(units)
+    off = np.abs(units - whole)
+    rounded = off > np.abs(units) * 2.0**-50  # less is the product's own error
+    if not rounded.any():
+        return None
+    gone = int(np.count_nonzero(rounded & (whole == 0)))
+    most = float(off[rounded].max()) / denominator
+    told = f"{np.count_nonzero(rounded)} of {len(values)} {what} are rounded to multiples of 1/{denominator}"
+    return f"{told}, by up to {most:.3g}" + (f", {gone} of them to 0" if gone else "")
 
 
 def for_each(values: Floats, function: Callable[[Fraction], int]) -> Ints:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.decimals import common_grid, rounded_units, whole_units
+from optsched.decimals import common_grid, rounded_in_words, rounded_units, whole_units
 from optsched.errors import Fault, InputError
 from optsched.instance import LARGEST, Bools, Instance, Ints
 from optsched.placement import NONE, Placement
@@ -117,6 +117,14 @@ class GeneralizedAssignment(Problem):
         self._allowed = allowed
         for array in (self.units, self.demand, self.capacity, self.demand_grid, self.usable):
             array.setflags(write=False)
+
+    @property
+    def remark(self) -> str | None:
+        """That costs without a common denominator are rounded."""
+        pairs = self.instance.workload.pairs
+        assert pairs is not None
+        assert pairs.cost is not None
+        return rounded_in_words(pairs.cost[self.tasks].ravel(), self.grid, "costs")
 
     @property
     def stranded(self) -> Ints:

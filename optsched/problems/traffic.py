@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optsched.arrays import grouped
-from optsched.decimals import FINEST, common_denominator, decimal, for_each, rounded_units
+from optsched.decimals import FINEST, common_denominator, decimal, for_each, rounded_in_words, rounded_units
 from optsched.errors import Fault, InputError
 from optsched.instance import FINISHED, LARGEST, MAP, PENDING, REDUCE, RUNNING, Bools, Floats, Instance, Ints
 from optsched.placement import NONE, Placement
@@ -354,6 +354,7 @@ class Traffic(Problem):
         if (float(size.sum()) + sum(part.megabytes for part in sent.values())) * self.grid > LARGEST:
             told = f"traffic may total too much, past 2^53/{self.grid} MB; scale the sizes down"
             raise InputError([Fault("tasks.size", told)], self.place)
+        self._exchanged = np.concatenate([size, *(part.exchanged() for part in sent.values())])
         crosses: Bools = np.ones((len(self.maps), len(used)), dtype=bool)
         rows = self.replicas.take(self.maps)
         crosses[rows.row_of, self.datacenter[rows.values]] = False
@@ -361,6 +362,11 @@ class Traffic(Problem):
         self.jobs: tuple[Job, ...] = tuple(self._made_jobs(sent))
         for array in (self.datacenter, self.maps, self.reduces, self.map_units, self.map_slots, self.reduce_slots):
             array.setflags(write=False)
+
+    @property
+    def remark(self) -> str | None:
+        """That sizes without a common denominator are rounded."""
+        return rounded_in_words(self._exchanged, self.grid, "sizes in MB (of blocks, and from maps to reduces)")
 
     def _made_jobs(self, sent: Mapping[int, _Sent]) -> Iterator[Job]:
         """What each job's maps send to its bundles. What they send to reduces that run is added to `map_units`."""
@@ -712,6 +718,10 @@ class _Sent:
     @property
     def megabytes(self) -> float:
         return float(self.size.sum()) * float(self.part) * (self.shape[1] if self.column is None else 1)
+
+    def exchanged(self) -> Floats:
+        """What is sent, MB, each entry once."""
+        return self.size * float(self.part)
 
     def denominator(self) -> int | None:
         """The common denominator of all that is sent; None where it is above `FINEST`."""

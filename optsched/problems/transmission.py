@@ -165,6 +165,10 @@ class Transmission(Problem):
         return self.products(self.amounts[entry], self.scale.lengths)
 
     @property
+    def remark(self) -> str | None:
+        return self.scale.remark
+
+    @property
     def offered(self) -> Mapping[str, Ints]:
         return MappingProxyType({"map": self.map_capacity, "reduce": self.reduce_capacity})
 

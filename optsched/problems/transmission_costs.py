@@ -69,6 +69,15 @@ class Scale:
             return cls(GRID, None, nested, instance)
         return cls(denominator * unit, denominator, None if areas is None else areas[0], instance)
 
+    @property
+    def remark(self) -> str | None:
+        """That products are rounded."""
+        if self.denominator is not None:
+            return None
+        return (
+            f"each cost, MB times distance, is rounded to a multiple of 1/{GRID}: sizes and distances need a finer unit"
+        )
+
     @cached_property
     def places(self) -> Places:
         """Distances as they are multiplied, of places of nodes, also where these are nested areas; whole as `lengths`.

@@ -64,6 +64,10 @@ class TransmissionMaps(TabledProblem):
         self.grid = self.scale.grid
         self._amounts = self.scale.amounts(sizes)
 
+    @property
+    def remark(self) -> str | None:
+        return self.scale.remark
+
     @cached_property
     def near(self) -> NearestAreas | None:
         """How near idle nodes are to the replicas of each class of maps; None where distances are no nested areas."""

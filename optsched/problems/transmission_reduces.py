@@ -102,12 +102,16 @@ class TransmissionReduces(Problem):
         row[self.tasks] = np.arange(len(self.tasks))
         sent = np.flatnonzero((row[shuffle.reduce] != NONE) & (node[shuffle.map] != NONE))
         size, at, to = shuffle.size[sent], node[shuffle.map[sent]], row[shuffle.reduce[sent]]
-        scale = Scale.of(self.instance, size)
+        self.scale = scale = Scale.of(self.instance, size)
         self.grid = scale.grid
         self.units = summed_units(scale, scale.amounts(size), at, to, len(self.tasks))
         if exact_sum(self.units.max(axis=1, initial=0)) > LARGEST:
             raise InputError([too_much(self.grid)], self.place)
         self.units.setflags(write=False)
+
+    @property
+    def remark(self) -> str | None:
+        return self.scale.remark
 
     @property
     def offered(self) -> Mapping[str, Ints]:

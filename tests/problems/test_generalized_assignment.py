@@ -140,3 +140,11 @@ def test_no_frontier() -> None:
     """Tests that one component has no frontier."""
     with pytest.raises(UsageError, match="generalized-assignment has no frontier: it has one component"):
         frontier(SMALL)
+
+
+def test_rounded_costs_are_told() -> None:
+    """Tests that a user hears how many costs were rounded and by how much, and nothing where all are exact."""
+    told = "1 of 4 costs are rounded to multiples of 1/1048576, by up to 1e-07, 1 of them to 0"
+    assert posed([[1, 0.5], [1e-7, 9]]).remark == told
+    assert posed([[1, 0.1], [1e-6, 9]]).remark is None
+    assert posed([]).remark is None

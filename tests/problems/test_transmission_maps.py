@@ -80,6 +80,7 @@ def test_grid() -> None:
     assert (half.grid, half.evaluate(half.placement([1]))) == (2, (2,))
     third = posed([1 / 3], [[0]], [0, 1, 0, 0])
     assert third.evaluate(third.placement([1])) == (Fraction(round(4 / 3 * GRID), GRID),)
+    assert str(third.remark).startswith("each cost, MB times distance, is rounded to a multiple of 1/1048576: ")
 
 
 def test_missing_fields() -> None:

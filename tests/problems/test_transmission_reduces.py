@@ -64,6 +64,7 @@ def test_grid_and_exact_sums() -> None:
     assert posed([3.0], [1, 1, 1, 1]).grid == 1
     problem = posed([1 / 3], [0, 1, 0, 0])
     assert problem.evaluate(problem.placement([1])) == (Fraction(round(4 / 3 * GRID), GRID),)
+    assert str(problem.remark).startswith("each cost, MB times distance, is rounded to a multiple of 1/1048576: ")
     for sizes, grid in (((0.3, 0.7), 10), ((1 / 3, 0.7), GRID)):
         workload = replace(PLACED.workload, shuffle=Shuffle([0, 1], [2, 2], sizes))
         state = replace(PLACED.state, emitted=np.zeros(2))
