@@ -1,4 +1,4 @@
-"""Where the data folders `models`, `instances` and `solvers` lie: in the checkout, else in the installed wheel.
+"""Where the folders `models`, `instances`, `solvers` and `docs` lie: in the checkout, else in the installed wheel.
 
 Only finding them lives here; what is in them is read by the package of the same name.
 """
@@ -13,7 +13,7 @@ from optsched.errors import UsageError, nearest
 __all__ = ["FOLDERS", "folder"]
 
 #: The folders at the top of the project that ship in the wheel.
-FOLDERS = ("models", "instances", "solvers")
+FOLDERS = ("models", "instances", "solvers", "docs")
 
 _PACKAGE = Path(__file__).resolve().parent
 

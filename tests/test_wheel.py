@@ -23,9 +23,10 @@ from pathlib import Path
 import pytest
 
 import optsched
+from optsched.cli.manual import pages
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("instances", "models", "solvers")
+FOLDERS = ("docs", "instances", "models", "solvers")
 
 
 def run(command: list[str | Path], folder: Path) -> str:
@@ -78,11 +79,12 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installe
 
 
 def test_wheel_carries_its_data(wheel: Path) -> None:
-    """Tests that the wheel made from the sdist holds the type marker and each file of the three data folders."""
+    """Tests that the wheel made from the sdist holds the type marker and each file of the data folders."""
     names = set(zipfile.ZipFile(wheel).namelist())
     assert "optsched/py.typed" in names
     for folder in FOLDERS:
-        files = [path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+        of_the_site = {"__pycache__", "_templates", "conf.py"}
+        files = [path for path in (ROOT / folder).rglob("*") if path.is_file() and not of_the_site & set(path.parts)]
         assert files
         assert {f"optsched/_data/{path.relative_to(ROOT).as_posix()}" for path in files} <= names
 
@@ -124,6 +126,12 @@ def test_metadata(wheel: Path) -> None:
     assert "in a clone" not in text
     assert not re.findall(r"\]\((?!https?:)|<!--|^```\w+ ", text, re.MULTILINE)
     assert "## When not to use it" in text
+    shown = [name.removeprefix("docs ") for name in re.findall(r"`optsched (docs [\w/-]+)`", text)]
+    assert shown
+    assert set(shown) <= set(pages()), "a page that is named does not ship"
+    picture = re.findall(r"[^\n]*`optsched show[^`]*`", text)
+    assert picture
+    assert all("optsched[plots]" in line for line in picture), "what draws needs matplotlib"
 
 
 @pytest.mark.thorough
@@ -135,7 +143,7 @@ def test_installed_wheel_is_its_own(installed: Installed) -> None:
 
 @pytest.mark.thorough
 def test_installed_wheel_finds_its_data(installed: Installed) -> None:
-    """Tests that library, models and profiles are found without the checkout."""
+    """Tests that library, models, profiles and pages are found without the checkout."""
 
     def listed(kind: str) -> set[str]:
         return {entry["name"] for entry in json.loads(installed("optsched", "list", kind, "--format", "json"))}
@@ -143,6 +151,7 @@ def test_installed_wheel_finds_its_data(installed: Installed) -> None:
     assert len(listed("instances")) > 10
     assert {"lsap", "fair-lsap", "flow", "latency"} <= listed("models")
     assert {"exact", "quick", "ci"} <= listed("profiles")
+    assert installed("optsched", "docs", "how-to/explain").startswith("# Say why a gap is there")
 
 
 @pytest.mark.thorough

@@ -25,6 +25,7 @@ from optsched.cli import (
     explaining,
     gaps,
     listing,
+    manual,
     matrix,
     mining,
     proofs,
@@ -178,6 +179,7 @@ for _command in (
     documents.generate,
     documents.import_,
     listing.list_,
+    manual.docs,
     listing.self_test,
     listing.versions,
 ):
