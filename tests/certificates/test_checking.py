@@ -133,6 +133,21 @@ def test_word_is_no_proof() -> None:
         proved_bound(LSAP, borrowed[0])
 
 
+def test_a_cheap_bound_proves_a_word() -> None:
+    """Tests that a claim which a cheap bound or trying everything settles is told as proved, not as merely right."""
+    solution, least = SOLVED["latency"], LATENCY.cheap_bounds()[0]
+    word = Certificate("makespan", Proof.SOLVER, 2)
+    open_ = replace(solution, certificates=(word,), bound=(2, None), termination=Termination.FEASIBLE)
+    proof = f"cheap bound {least.name} of makespan: proves 2, claimed 2"
+    verdict = certify(LATENCY, open_)
+    assert (least.component, least.value, verdict.proofs) == ("makespan", 2, (proof,))
+    assert f"proved {proof}" in str(verdict).splitlines()
+    words = tuple(replace(certificate, kind=Proof.SOLVER, data={}) for certificate in solution.certificates)
+    tried = certify(LATENCY, replace(solution, certificates=words), enumerated=Enumerated(value=(3, 9)))
+    told = "enumeration of {}: every placement was tried: {}, claimed {}"
+    assert tried.proofs == (told.format("makespan", 3, 3), told.format("work", 9, 9))
+
+
 def test_dishonest_termination() -> None:
     """Tests that closed is not called open, nor open closed, and nothing that can be placed is called infeasible."""
     solution = SOLVED["latency"]

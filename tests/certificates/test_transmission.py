@@ -15,7 +15,7 @@ from optsched.certificates import certify, proved_bound
 from optsched.certificates.transmission import transmission_certificate
 from optsched.errors import CertificateInvalid
 from optsched.problems.transmission import Transmission
-from optsched.problems.transmission_bounds import Branching, ReduceBounds
+from optsched.problems.transmission_bounds import Branching, ReduceBounds, ReduceCharges
 from optsched.results import Solution
 from optsched.routes import solve
 
@@ -69,3 +69,20 @@ def test_charges_of_jobs_are_read_back() -> None:
         charges = {"nodes": {"D1": price}, "unplaced": price, "jobs": {"J": {"D2": price}}}
         certificate = replace(solution.certificates[0], data={**tree(solution), "charges": charges})
         assert proved_bound(problem, certificate) == 80
+
+
+def test_every_price_and_charge_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a tree whose prices and charges all differ, the last node's among them, is read as it was written."""
+    problem = Transmission(example())
+    bounds, found = ReduceBounds(problem), []
+    nodes, jobs = len(problem.instance.cluster), len(problem.instance.workload.job_ids)
+    places = np.vstack([10 + np.arange(jobs * nodes).reshape(jobs, nodes), np.zeros((1, nodes))]).astype(np.int64)
+    charges = ReduceCharges(np.arange(1, nodes + 2), places)
+    prices = np.arange(20, 20 + len(bounds.free))
+    written = transmission_certificate(bounds, Branching(np.array([1, 0]), {(): [prices]}, charges), 80)
+    monkeypatch.setattr(ReduceBounds, "proved", lambda self, branching, claim: found.append(branching) or 0)
+    proved_bound(problem, written)
+    assert found[0].order.tolist() == [1, 0]
+    assert [[given.tolist() for given in some] for some in found[0].states.values()] == [[prices.tolist()]]
+    assert found[0].charges.slots.tolist() == charges.slots.tolist()
+    assert found[0].charges.places.tolist() == places.tolist()
