@@ -11,7 +11,7 @@ from optsched.deadline import check
 from optsched.heuristics.delay import SLOT_PROBLEMS
 from optsched.heuristics.flow_based import row_lists
 from optsched.heuristics.seen_costs import instance_held, missing_sizes, sizes_parameter
-from optsched.instance import KINDS, MAP, REDUCE, Floats, Ints
+from optsched.instance import KINDS, MAP, REDUCE, Floats, Ints, Ragged
 from optsched.placement import NONE, Placement
 from optsched.problems.base import Problem
 from optsched.problems.distances import cluster_places
@@ -111,12 +111,26 @@ def with_reduces(problem: Problem, nodes: Ints, preference: Floats | None = None
 
 def maps_in_order(problem: Problem) -> Ints:
     """The maps placed as `fifo` has it: node or -1 of each of `problem.tasks`."""
-    nodes = [NONE] * len(problem.tasks)
+    nodes = np.full(len(problem.tasks), NONE, dtype=np.int64)
     maps = positions_of(problem, MAP)
     offered = problem.offered.get(KINDS[MAP], np.zeros(len(problem.instance.cluster), dtype=np.int64))
-    free = offered.tolist()
-    rack = problem.instance.cluster.rack.tolist()
-    anywhere = [node for node in reversed(range(len(free))) if free[node]]  # stacks, the first free node on top
+    chosen = maps[job_order(problem, maps)][: int(offered.sum())]
+    nodes[chosen] = nodes_in_turn(problem.replicas.take(chosen), offered, problem.instance.cluster.rack)
+    return nodes
+
+
+def nodes_in_turn(replicas: Ragged, offered: Ints, racks: Ints) -> list[int]:
+    """A free node for each map in turn: the first with its block, else the first in a rack of one, else the first.
+
+    Parameters
+    ----------
+    replicas
+        A row for each map, of which there are no more than slots: the nodes that hold its block.
+    offered, racks
+        Free slots of each node, and its rack or -1.
+    """
+    free, rack = offered.tolist(), racks.tolist()
+    anywhere = np.flatnonzero(offered)[::-1].tolist()  # stacks, the first free node on top
     in_rack: dict[int, list[int]] = {}
     for node in anywhere:
         in_rack.setdefault(rack[node], []).append(node)
@@ -127,18 +141,17 @@ def maps_in_order(problem: Problem) -> Ints:
             stack.pop()
         return stack[-1] if stack else len(free)
 
-    replicas = row_lists(problem.replicas)
-    for task in maps[job_order(problem, maps)][: sum(free)].tolist():
+    nodes = []
+    for holders in row_lists(replicas):
         check()
-        holders = replicas[task]
         node = min((holder for holder in holders if free[holder]), default=len(free))
         if node == len(free):
             node = min((first(in_rack.get(rack[holder], [])) for holder in holders), default=len(free))
         if node == len(free):
             node = first(anywhere)
-        nodes[task] = node
+        nodes.append(node)
         free[node] -= 1
-    return np.array(nodes, dtype=np.int64)
+    return nodes
 
 
 def job_order(problem: Problem, positions: Ints) -> Ints:
@@ -157,6 +170,7 @@ HEURISTICS = (
         SLOT_PROBLEMS,
         "jobs by arrival; each map to the first free node with its block, else in such a rack, else at all",
         batch=fifo,
+        in_turn=nodes_in_turn,
     ),
     Heuristic(
         "larts",

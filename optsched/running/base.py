@@ -234,6 +234,10 @@ class Heuristic:
         Exactly one is given: the batch callable, or a callable that makes a policy from the parameters.
     missing
         The fields that it needs and the problem's instance lacks, beyond what the problem itself needs.
+    in_turn
+        Of a batch heuristic that places the first maps by arrival, as many as there are slots, and looks at nothing
+        else: their nodes, from their replicas, the free slots of each node, and the nodes' racks. Rounds over time then
+        need no snapshot.
 
     Raises
     ------
@@ -250,6 +254,7 @@ class Heuristic:
     batch: BatchHeuristic | None = None
     policy: Callable[..., Policy] | None = None
     missing: Callable[[Any], Sequence[Fault]] | None = None
+    in_turn: Callable[[Ragged, Ints, Ints], Sequence[int]] | None = None
     named: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from optsched.errors import MissingField, UsageError, expect
 from optsched.heuristics import AnyHeuristic, heuristic
-from optsched.instance import KINDS, PENDING, Instance, Ints, State, Workload
+from optsched.instance import KINDS, MAP, PENDING, Instance, Ints, State, Workload
 from optsched.placement import NONE, Placement
 from optsched.problems import Problem, problem_class
 from optsched.problems.base import number
@@ -102,6 +104,8 @@ class EveryRound(Policy):
         self.period, self.on_free = _value("period", period, 0), _value("on_free", on_free, 1, integer=True)
         expect(problem_parameters, (Mapping, type(None)), "problem_parameters are a mapping")
         self._given, self._limit, self.parameters = dict(problem_parameters or {}), time_limit, parameters
+        #: Places the first maps in turn, where the entry has that and its own problem is posed: without a snapshot.
+        self._turn = None if self._entry is None or problem != self._entry.problems[0] else self._entry.in_turn
         #: Until the next round it may let everything stand still.
         self.waits_seconds = float(self.period)
 
@@ -119,6 +123,9 @@ class EveryRound(Policy):
         self._plan: dict[tuple[str, int], list[int]] = {}
         self._changed, self._last = True, -np.inf
         self._workload: Workload | None = None
+        followed = [kind for kind in range(len(KINDS)) if kind not in self._kind.kinds or self._turn is not None]
+        self._lines, self._known = {kind: _Line() for kind in followed}, 0
+        self._learn(view)
 
     def renew(self, view: View, rng: np.random.Generator) -> None:
         last = self._last
@@ -128,6 +135,25 @@ class EveryRound(Policy):
     def notify(self, event: Event, view: View) -> None:
         if event.what != "task-started":
             self._changed = True
+        if event.what == "job-arrived":
+            self._learn(view)
+        elif event.what in ("task-returned", "task-released"):
+            self._line_up([event.index], view)
+
+    def _learn(self, view: View) -> None:
+        """Let what has arrived since line up."""
+        arrived = np.arange(self._known, len(view.status))
+        self._known = len(view.status)
+        self._line_up(arrived[view.status[arrived] == PENDING], view)
+
+    def _line_up(self, tasks: npt.ArrayLike, view: View) -> None:
+        """These wait from now on: by number; what is placed in turn by arrival and job before."""
+        workload, tasks = view.workload, np.asarray(tasks, dtype=np.int64)
+        arrival = np.nan_to_num(np.append(workload.arrival, np.nan), nan=-np.inf)
+        for kind, line in self._lines.items():
+            own = tasks[workload.kind[tasks] == kind]
+            job = workload.job[own] if kind in self._kind.kinds else np.full_like(own, -1)
+            line.add(sorted(zip(arrival[job].tolist(), job.tolist(), own.tolist(), strict=True)))
 
     def memory(self) -> Any:
         """What the last round decided and when it was, and whether something has happened since."""
@@ -138,8 +164,7 @@ class EveryRound(Policy):
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         if KINDS.index(offer.kind) not in self._kind.kinds:
-            first: list[int] = view.pending_of(offer.kind)[: offer.free].tolist()
-            return first
+            return self._lines[KINDS.index(offer.kind)].first(offer.free, view.status)
         planned = self._planned(offer, view)
         if not planned and self._is_due(offer, view):
             self._decide(view, offer.time)
@@ -162,6 +187,13 @@ class EveryRound(Policy):
     def _decide(self, view: View, time: float) -> None:
         """Hold a round."""
         self._plan, self._changed, self._last = {}, False, time
+        if self._turn is not None:
+            tasks = self._lines[MAP].first(int(view.free_map_slots.sum()), view.status)
+            replicas = view.workload.replicas.take(np.array(tasks, dtype=np.int64))
+            nodes = self._turn(replicas, view.free_map_slots, view.cluster.rack)
+            for task, node in sorted(zip(tasks, nodes, strict=True)):
+                self._plan.setdefault((KINDS[MAP], node), []).append(task)
+            return
         rows = np.flatnonzero(view.status != HELD)
         posed = self._kind(self._snapshot(view, rows, time), **self._given)
         placement = self._placed(posed)
@@ -205,6 +237,34 @@ class EveryRound(Policy):
         solution = import_module(_ROUTES).solve(posed, time_limit=self._limit)
         found: Placement | None = solution.decision
         return Placement.empty(len(posed.instance.workload)) if found is None else found
+
+
+class _Line:
+    """Tasks that wait, in order of their keys, of which the last entry is the task."""
+
+    def __init__(self) -> None:
+        self._keys: list[tuple[float, int, int]] = []
+
+    def add(self, keys: list[tuple[float, int, int]]) -> None:
+        """More of them, in order; one that never left stays once."""
+        if not self._keys or (keys and keys[0] > self._keys[-1]):
+            self._keys += keys
+            return
+        for key in keys:
+            at = bisect_left(self._keys, key)
+            if self._keys[at : at + 1] != [key]:
+                self._keys.insert(at, key)
+
+    def first(self, count: int, status: Ints) -> list[int]:
+        """The first that wait still; those before them that do not are dropped."""
+        keys, seen = self._keys, 0
+        found: list[tuple[float, int, int]] = []
+        while len(found) < count and seen < len(keys):
+            if status[keys[seen][-1]] == PENDING:
+                found.append(keys[seen])
+            seen += 1
+        keys[:seen] = found
+        return [key[-1] for key in found]
 
 
 def _batch(given: AnyHeuristic) -> Heuristic:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,8 @@ import pytest
 from timed_workloads import arriving
 
 from optsched.errors import HeuristicFailed, MissingField, UsageError
-from optsched.heuristics import HEURISTICS
-from optsched.instance import Cluster, Instance, Ragged, Shuffle, Topology, Workload
+from optsched.heuristics import HEURISTICS, heuristic
+from optsched.instance import REDUCE, Cluster, Instance, Ragged, Shuffle, Topology, Workload
 from optsched.problems import Problem
 from optsched.problems.makespan import Makespan
 from optsched.simulating import EveryRound, simulate
@@ -40,6 +41,30 @@ def test_every_batch_heuristic_runs_over_time(name: str) -> None:
         assert run.unfinished == ""
         assert Makespan(run.instance).violations(run.schedule) == []
         assert (run.record == simulate(instance, name, seed=seed, heartbeat=seed * 3).record).all()
+
+
+@pytest.mark.parametrize("name", [name for name in BATCH if heuristic(name).in_turn is not None])
+@pytest.mark.parametrize("seed", range(6))
+def test_in_turn_as_from_snapshots(name: str, seed: int) -> None:
+    """Tests that a heuristic that places maps in turn does over time what it does with a snapshot of each round."""
+    instance = arriving(seed, nodes=5, tasks=30, reduces=6, jobs=8)
+    rng = np.random.default_rng(seed)
+    workload = replace(instance.workload, arrival=rng.choice([np.nan, 0, 4, 9], 8))
+    job = np.where(rng.random(len(workload)) < 0.2, -1, workload.job)
+    job[workload.kind == REDUCE] = workload.job[workload.kind == REDUCE]
+    instance = Instance(instance.cluster, replace(workload, job=job), instance.state)
+    plain = replace(heuristic(name), in_turn=None)
+    losses = [(1, 6, 20), (3, 8, 31)] if seed % 2 else []
+    for heartbeat, assign, rounds in ((0, "all", {}), (3, "one", {"on_free": 2}), (1, "all", {"period": 5})):
+        runs = [
+            simulate(
+                instance, EveryRound(entry, **rounds), heartbeat=heartbeat, assign=assign, losses=losses, seed=seed
+            )
+            for entry in (name, plain)
+        ]
+        assert runs[0].unfinished == ""
+        assert (runs[0].record == runs[1].record).all()
+        assert runs[0].offers == runs[1].offers
 
 
 def counting(rounds: list[tuple[float, int]]) -> Any:
