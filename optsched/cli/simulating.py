@@ -49,7 +49,8 @@ PLOTS = ("gantt", "times", "reductions", "running", "locality")
 @click.option(
     "--service",
     metavar="S[,K=V...]",
-    help="How long tasks take: levels (their times by locality; the default), transfer, rates or recorded.",
+    help="How long tasks take: levels (by locality; the default), transfer, rates, recorded, or your own as "
+    "package.module:class.",
 )
 @click.option("--heartbeat", type=float, default=3, show_default=True, help="Seconds between a node's; 0: none.")
 @click.option(
@@ -98,6 +99,7 @@ PLOTS = ("gantt", "times", "reductions", "running", "locality")
     help=f"Draw it, too (repeatable): {', '.join(PLOTS)}; .svg, .png or .pdf. Needs matplotlib.",
     shell_complete=completing.files,
 )
+@arguments.run_limit_options
 @arguments.record_options
 def simulate(
     instances: tuple[str, ...],
@@ -129,7 +131,8 @@ def simulate(
     it is due: jobs (100) in a portion, nodes, slots, replicas, block, first, seed, rate (60) and remote are those of
     `import swim`. exact=false drops ended jobs also while tasks wait.
 
-    Exit code 4 if a policy failed, or left tasks waiting for ever.
+    A run that fails, or ends at --run-limit or --memory-limit, has no row. Exit code 4 if a policy failed, or left
+    tasks waiting for ever.
     """
     from optsched.cli.notes import Notes
     from optsched.cli.streams import collected, replacing
@@ -174,6 +177,8 @@ def simulate(
         "losses": [_loss(text) for text in losses],
     }
 
+    failed: list[str] = []
+
     def found(step: Progress) -> Iterator[Simulation]:
         from optsched.simulating import simulate as run_over_time
 
@@ -181,7 +186,10 @@ def simulate(
             for text, (policy, values) in chosen.items():
                 for drawn_by in range(seed, seed + repeats):
                     step(f"{instance.name} {text}")
-                    yield run_over_time(instance, policy, seed=drawn_by, progress=step.within, **rules, **values)
+                    try:
+                        yield run_over_time(instance, policy, seed=drawn_by, progress=step.within, **rules, **values)
+                    except HeuristicFailed as error:
+                        failed.extend(f"{instance.name}: {line}" for line in str(error).splitlines())
 
     def sink(write: Write) -> Sink[Simulation]:
         return _sink(str(form), write, output, given, repeats, notes)
@@ -191,16 +199,18 @@ def simulate(
         kept = None if schedule is None else files.enter_context(replacing(schedule))
         pictures = [(plot, files.enter_context(replacing(plot[1]))) for plot in drawn]
         done = collected(found, sink, output, f"of {runs} runs", runs)
+        for run in done:
+            if run.unfinished and not run.starved:
+                arguments.note(f"{run.instance.name}, {run.policy}: {run.unfinished}")
+        left = [f'{run.instance.name}: under policy "{run.policy}": {run.unfinished}' for run in done if run.starved]
+        if failed:
+            raise HeuristicFailed(*failed, *left)
         if file is not None and jobs is not None:
             file.write(_jobs(done, jobs))
         if kept is not None and schedule is not None:
             kept.write(schedule_content(done[0].schedule, done[0].instance, schedule))
         for (what, path), into in pictures:
             into.write(_picture(what, path, done, list(chosen), repeats))
-    for run in done:
-        if run.unfinished and not run.starved:
-            arguments.note(f"{run.instance.name}, {run.policy}: {run.unfinished}")
-    left = [f'{run.instance.name}: under policy "{run.policy}": {run.unfinished}' for run in done if run.starved]
     if left:
         raise HeuristicFailed(*left)
 
@@ -238,18 +248,28 @@ def policy_named(text: str, option: str = "--policy") -> tuple[Any, dict[str, An
 
 def _service(text: str | None) -> Any:
     """A service with its parameters; None: the policy's usual one."""
+    from inspect import isabstract
+
     from optsched.errors import nearest
+    from optsched.running.run import users_own
+    from optsched.simulating import service_of
     from optsched.simulating.services import SERVICES, service_named
     from optsched.studies.choices import literal, parted
 
     if text is None:
         return None
     name, texts = parted(text, "--service")
-    if name not in SERVICES:
-        raise UsageError(f'there is no service "{name}"; {nearest(name, list(SERVICES))}')
+    if ":" not in name and name not in SERVICES:
+        known = f"{nearest(name, list(SERVICES))}, or your own as package.module:class"
+        raise UsageError(f'there is no service "{name}"; {known}')
+    made = users_own(name, "service") if ":" in name else service_named(name)
+    if isabstract(made) or not isinstance(made, type):
+        return service_of(made)
     try:
-        return service_named(name)(**{key: literal(value) for key, value in texts.items()})
-    except TypeError:
+        return service_of(made(**{key: literal(value) for key, value in texts.items()}))
+    except TypeError as error:
+        if not texts:
+            raise UsageError(f'--service "{text}": {error}; give its parameters as {name},NAME=VALUE') from None
         raise UsageError(f'--service "{text}": {name} has no parameter {", ".join(texts)}') from None
 
 
@@ -413,7 +433,9 @@ class RunRows:
         )
 
     def close(self) -> None:
-        """There are no more."""
+        """There are no more; where every run failed there is no table."""
+        if not self._rows:
+            return
         from optsched.cli.streams import drawn
         from optsched.printing import Table, render
 

@@ -17,13 +17,13 @@ from optsched.running.base import Heuristic
 from optsched.running.driver import Observer
 from optsched.running.run import HeuristicRun, checked, run_heuristic, shown_parameters
 
-__all__ = ["ENDED", "ended_run", "run_contained"]
+__all__ = ["ENDED", "TOLD", "ended_run", "run_contained"]
 
 #: What records call the ends of a process before it answered.
 ENDED = {Status.TIMED_OUT: "out-of-time", Status.OUT_OF_MEMORY: "out-of-memory", Status.CRASHED: "crashed"}
 
 #: How they are told.
-_TOLD = {
+TOLD = {
     Status.TIMED_OUT: "was out of time: ",
     Status.OUT_OF_MEMORY: "was out of memory: ",
     Status.CRASHED: "crashed: ",
@@ -67,7 +67,7 @@ def ended_run(name: str, parameters: Mapping[str, Any], outcome: Outcome) -> Heu
         parameters,
         None,
         outcome.seconds,
-        error=f'heuristic "{name}" {_TOLD.get(outcome.status, "")}{outcome.message}',
+        error=f'heuristic "{name}" {TOLD.get(outcome.status, "")}{outcome.message}',
         cause=TracedElsewhere(outcome.traceback) if outcome.traceback else None,
         ended=ENDED.get(outcome.status),
     )

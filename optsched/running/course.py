@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from optsched.errors import HeuristicFailed
+from optsched.errors import HeuristicFailed, OptschedError
 from optsched.instance import LARGEST
+from optsched.outside import raised
 from optsched.running.service import WAKE, Service
 
 __all__ = ["END", "NEVER", "WOKEN", "Course"]
@@ -92,26 +93,26 @@ class Course:
             self.happens(what, index)
         elif self._wakes == time:
             self._wakes = NEVER
-            self._take(self.service.woken(time))
+            self.ask("woken", time)
 
     def starts(self, task: int, node: int) -> None:
         """A task starts."""
         now = self.now
         self.node[task], self.start[task] = node, now
         self.running += 1
-        self._take(self.service.started(task, node, now))
+        self.ask("started", task, node, now)
 
     def goes_on(self, task: int, node: int, start: int) -> None:
         """A task runs already; what would have ended before now ends now."""
         self.node[task], self.start[task] = node, start
         self.running += 1
-        self._take(self.service.started(task, node, start), by=self.now)
+        self.ask("started", task, node, start, by=self.now)
 
     def stops(self, task: int) -> None:
         """A running task is taken off its node, and may start anew."""
         self.node[task], self.start[task], self._due[task] = -1, NEVER, NEVER
         self.running -= 1
-        self._take(self.service.stopped(task, self.now))
+        self.ask("stopped", task, self.now)
 
     def moves_to(self, time: int) -> None:
         """Time passes."""
@@ -121,7 +122,7 @@ class Course:
         """The time of a task is up."""
         self.end[task] = self.now
         self.running -= 1
-        self._take(self.service.ended(task, self.now))
+        self.ask("ended", task, self.now)
 
     def happens(self, what: int, index: int) -> None:
         """Something happens that was planned."""
@@ -131,14 +132,28 @@ class Course:
         """How messages call a task."""
         return str(task)
 
-    def _take(self, ends: Iterable[tuple[int, int]], by: int | None = None) -> None:
-        """Take an answer of the service; what would have ended before `by` ends then."""
-        for task, end in ends:
+    def ask(self, what: str, *given: Any, by: int | None = None) -> None:
+        """Ask the service, and take its answer; HeuristicFailed says what is wrong with a user's own service."""
+        try:
+            self._take(getattr(self.service, what)(*given), by)
+        except Exception as error:
+            if isinstance(error, OptschedError) or type(self.service).__module__.startswith("optsched."):
+                raise
+            raise HeuristicFailed(
+                f"the service {type(self.service).__name__} raised {raised(error)} in {what}; it must answer a row of "
+                "pairs: a running task, and the microsecond at which it ends"
+            ) from error
+
+    def _take(self, ends: Iterable[tuple[int, int]] | None, by: int | None = None) -> None:
+        """Take an answer of the service, None for none; what would have ended before `by` ends then."""
+        for task, end in () if ends is None else ends:
             if type(end) is not int or not self.now <= end <= LARGEST:
                 end = self._checked(task, end, by)
             if task == WAKE:
                 self._wakes = end
                 heappush(self._heap, (end, WOKEN, 0))
+            elif not 0 <= task < len(self.start) or self.start[task] == NEVER or self.end[task] != NEVER:
+                raise HeuristicFailed(f"the service {type(self.service).__name__} names {task!r}, no task that runs")
             elif self._due[task] != end:
                 self._due[task] = end
                 heappush(self._heap, (end, END, task))

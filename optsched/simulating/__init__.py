@@ -19,8 +19,10 @@ from optsched.heuristics import AnyHeuristic, heuristic
 from optsched.heuristics.observed import observed_schedule
 from optsched.instance import Instance
 from optsched.problems.base import HOW_TO_LOAD, number
+from optsched.processes.containing import call, in_force, value_of
 from optsched.running.answers import attempt
 from optsched.running.base import Policy
+from optsched.running.contained import TOLD
 from optsched.running.driver import Observer
 from optsched.running.run import check_observers, check_seed, values_in_force
 from optsched.running.service import Progress, Service
@@ -122,7 +124,8 @@ def simulate(
     MissingField
         If the instance lacks what policy or service need.
     HeuristicFailed
-        If the policy raises, or starts what it cannot start.
+        If the policy raises, or starts what it cannot start; if the service does, or answers what it cannot; and if the
+        run ends at a limit of `optsched.processes.contained`, within which it has a process of its own.
 
     Examples
     --------
@@ -135,6 +138,11 @@ def simulate(
     expect(instance, Instance, "simulate takes an instance", HOW_TO_LOAD)
     check_seed(seed)
     check_observers(observers)
+    if in_force() is not None:
+        if observers:
+            raise UsageError("observers cannot see into the process of a contained run: leave them or the limits out")
+        given = (instance, policy, service, heartbeat, assign, slowstart, seed, until, (), tuple(losses))
+        return _contained(given, parameters)
     present = on_the_clock(instance)
     name, driven, values = policy_of(policy, present, parameters)
     again = isinstance(driven, Following)
@@ -153,9 +161,26 @@ def simulate(
         engine.tell_share = progress
         unfinished = engine.run()
     except HeuristicFailed as failed:
-        lines = (f'policy "{name}" {line}' for line in str(failed).splitlines())
+        of_service = str(failed).startswith("the service")
+        start = f'under policy "{name}":' if of_service else f'policy "{name}"'
+        lines = (f"{start} {line}" for line in str(failed).splitlines())
         raise HeuristicFailed(*lines) from failed.__cause__
     return Simulation.of(engine, name, values, seed, unfinished)
+
+
+def _contained(given: tuple[Any, ...], parameters: Mapping[str, Any]) -> Simulation:
+    """The run in a process of its own; HeuristicFailed where that ends before it answers."""
+    outcome = call(_elsewhere, (given, parameters))
+    found: Simulation | None = value_of(outcome)
+    if found is None:
+        name = policy_of(given[1], given[0], dict(parameters))[0]
+        raise HeuristicFailed(f'policy "{name}" {TOLD.get(outcome.status, "")}{outcome.message}')
+    return found
+
+
+def _elsewhere(asked: tuple[tuple[Any, ...], Mapping[str, Any]]) -> Simulation:
+    given, parameters = asked
+    return simulate(*given, **parameters)
 
 
 def rules_of(
@@ -197,16 +222,17 @@ def policy_of(
 
 
 def service_of(given: Any) -> Service:
-    """The service that is meant."""
+    """The service that is meant; UsageError for what lacks something that a service has."""
     if isinstance(given, str):
         return service_named(_choice("service", given, tuple(SERVICES)))()
-    if isinstance(given, type) and issubclass(given, Service):
-        if isabstract(given):
-            raise UsageError(f"service: {given.__name__} does not say when a task ends; define `started`")
-        return given()
+    name = given.__name__ if isinstance(given, type) else type(given).__name__
     if not callable(getattr(given, "started", None)):
         raise UsageError(f"service: give one of {', '.join(SERVICES)}, or a Service, not {described(given)}")
-    service: Service = given
+    if isabstract(given):
+        raise UsageError(f"service: {name} does not say when a task ends; define `started`")
+    if lacks := [member for member in vars(Service) if not member.startswith("_") and not hasattr(given, member)]:
+        raise UsageError(f"service: {name} has no {', '.join(lacks)}; derive it from optsched.simulating.Service")
+    service: Service = given() if isinstance(given, type) else given
     return service
 
 

@@ -204,7 +204,7 @@ class Engine(Asked, Course):
         """What runs at the snapshot goes on, and the policy begins."""
         instance: Instance = self.known.problem.instance
         state = instance.state
-        self.service.prepare(instance)
+        self.ask("prepare", instance)
         running = np.flatnonzero(state.status == RUNNING).tolist()
         unknown = [task for task in running if np.isnan(state.start[task])]
         if unknown:

@@ -98,7 +98,7 @@ class LosingEngine(Engine):
     def _is_lost(self, node: int) -> None:
         self._away.add(node)
         self._set_slots(node, LOST, (0, 0))
-        self._take(self.service.node_changed(node, False, self.now))
+        self.ask("node_changed", node, False, self.now)
         for task in [task for task, there in enumerate(self.node) if there == node]:
             if self.end[task] == NEVER or self._is_missed(task):
                 self._runs_again(task)
@@ -107,7 +107,7 @@ class LosingEngine(Engine):
         self._away.discard(node)
         cluster = self.known.problem.instance.cluster
         self._set_slots(node, BACK, (int(cluster.slots[node]), int(cluster.reduce_slots[node])))
-        self._take(self.service.node_changed(node, True, self.now))
+        self.ask("node_changed", node, True, self.now)
 
     def _set_slots(self, node: int, what: int, slots: tuple[int, int]) -> None:
         """A node has other slots from now on."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 from command_line import run
 from timed_workloads import arriving
@@ -201,3 +202,106 @@ def test_wrong_usage(day: Path, given: list[str], told: str) -> None:
     assert done.exit_code == 2
     assert done.stderr.count("\n") == 1
     assert told in done.stderr
+
+
+OWN = """
+import time
+from optsched.simulating import Service
+
+class Plain(Service):
+    def __init__(self, seconds=2):
+        self.seconds = seconds
+    def started(self, task, node, now):
+        return [(task, now + self.seconds * 1_000_000)]
+
+class Alone:
+    def started(self, task, node, now):
+        return [(task, now + 1)]
+
+class Unsaid(Service):
+    pass
+
+class Needs(Plain):
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+class Breaks(Plain):
+    def started(self, task, node, now):
+        return [(task, now + 1 / 0)]
+
+class Single(Plain):
+    def started(self, task, node, now):
+        return now + 1
+
+class Other(Plain):
+    def started(self, task, node, now):
+        yield task + 1, now + 1
+
+class Unready(Plain):
+    def prepare(self, instance):
+        raise KeyError("speed")
+
+class Sleeps:
+    def offer(self, offer, view):
+        time.sleep(60)
+        return []
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A module with services of a user's own, and a policy that never answers."""
+    (tmp_path / "own_services.py").write_text(OWN, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return "own_services"
+
+
+def test_a_service_of_your_own(day: Path, own: str) -> None:
+    """Tests that a service of a user's own is taken as a policy is, with its parameters."""
+    words = ("simulate", str(day), "--policy", "fifo", "--format", "json")
+    for text, seconds in ((f"{own}:Plain", 2), (f"{own}:Plain,seconds=5", 5)):
+        done = run(*words, "--service", text)
+        assert done.exit_code == 0, done.stderr
+        (record,) = json.loads(done.stdout)
+        assert record["service"] == "Plain"
+        instance = load(day)
+        times = np.full((len(instance.workload), 3), float(seconds))
+        alike = replace(instance, workload=replace(instance.workload, times=times))
+        assert record["mean_job_time"] == simulate(alike, "fifo").record_of()["mean_job_time"]
+
+
+@pytest.mark.parametrize(
+    ("service", "code", "told"),
+    [
+        ("Alone", 2, "Alone has no waits_for_maps, stateless, prepare, ended, stopped"),
+        ("Unsaid", 2, "Unsaid does not say when a task ends; define `started`"),
+        ("Needs", 2, "give its parameters as own_services:Needs,NAME=VALUE"),
+        ("Plain,speed=3", 2, "own_services:Plain has no parameter speed"),
+        ("Plian", 2, 'there is no "Plian" in it'),
+        ("time", 2, "not a module"),
+        ("Breaks", 4, "the service Breaks raised ZeroDivisionError"),
+        ("Single", 4, "the service Single raised TypeError"),
+        ("Other", 4, 'under policy "fifo": the service Other names 11, no task that runs'),
+        ("Unready", 4, "the service Unready raised KeyError"),
+    ],
+)
+def test_services_that_break_their_contract(day: Path, own: str, service: str, code: int, told: str) -> None:
+    """Tests one clear message for each thing that a service must have, and must answer."""
+    done = run("simulate", str(day), "--policy", "fifo", "--heartbeat", "0", "--service", f"{own}:{service}")
+    assert done.exit_code == code, done.stderr
+    assert told in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+def test_limits_of_a_run(day: Path, own: str, tmp_path: Path) -> None:
+    """Tests that a run that takes too long or too much has no row, and that the others are as without limits."""
+    words = ("simulate", str(day), "--policy", "fifo", "--format", "json")
+    free = run(*words)
+    done = run(*words, "--policy", f"{own}:Sleeps", "--run-limit", "4", "--jobs", str(tmp_path / "jobs.csv"))
+    assert done.exit_code == 4
+    assert json.loads(done.stdout) == json.loads(free.stdout)
+    assert f'policy "{own}:Sleeps" was out of time: killed after 4 s' in " ".join(done.stderr.split())
+    assert not (tmp_path / "jobs.csv").exists()
+    done = run("simulate", str(day), "--policy", "fifo", "--memory-limit", "20")
+    assert (done.exit_code, done.stdout) == (4, "")
+    assert 'policy "fifo" was out of memory' in done.stderr
