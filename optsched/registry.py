@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -112,7 +112,8 @@ class Record:
         A module of models (`optsched.models.base.ModelModule`), for the routes `pyomo` and `pulp` and for `export`.
     routes
         A module of routes (`optsched.routes.base.RouteModule`). Without one there are `brute-force` and,
-        if there are models, the routes by these.
+        if there are models, the routes by these. A class with a program of its own (`Programmed`) needs to name
+        neither routes nor models nor provers.
     provers
         What recomputes a bound from a certificate's data, by the kind of the certificate:
         `(problem, certificate, value) -> bound`.
@@ -520,8 +521,19 @@ _UNLISTED = (
 _BY_NAME = {entry.name: entry for entry in SHIPPED}
 _BY_CLASS = {entry.problem: entry for entry in (*SHIPPED, *_UNLISTED)}
 
-#: Shipped parts that serve every class: they ask its own `objective` and `violations`.
-_FOR_ALL = ("optsched.routes.enumerated", "optsched.searches.enumeration:judged")
+#: The parts of a problem that has a program of its own (`optsched.problems.programs`) and names none.
+_BY_PROGRAM: dict[str, Any] = {
+    "models": "optsched.models.programs",
+    "routes": "optsched.routes.programs",
+    "provers": {"dual": "optsched.certificates.programs:program_proof"},
+}
+
+#: Shipped parts that serve every class: they ask its own `objective`, `violations` and `program`.
+_FOR_ALL = (
+    "optsched.routes.enumerated",
+    "optsched.searches.enumeration:judged",
+    *(_BY_PROGRAM["models"], _BY_PROGRAM["routes"], *_BY_PROGRAM["provers"].values()),
+)
 
 #: Shipped parts that know base classes, beside the classes whose records name them: the bases, and what of these a
 #: subclass may define anew beyond `left_open`. A network reads a table of costs; the enumeration asks `objective`.
@@ -853,7 +865,19 @@ def record_of(kind: type[Any]) -> Record:
     if own in _BY_CLASS:
         return _BY_CLASS[own]
     brought = _brought(kind)
-    return Record(name=kind.name, problem=own) if brought is None else records().whole(brought[0])
+    found = Record(name=kind.name, problem=own) if brought is None else records().whole(brought[0])
+    return _by_program(found, kind)
+
+
+def _by_program(given: Record, kind: type[Any]) -> Record:
+    """A record with the parts that follow from a program which the class itself defines, where it names none."""
+    if "program" not in vars(kind) or not issubclass(kind, imported("optsched.problems.programs:Programmed")):
+        return given
+    if given.routes is not None:
+        return given
+    first, *others = kind.components
+    parts = _BY_PROGRAM | ({"limit": ProgramLimit(f"the {first.name}", None)} if others else {})
+    return replace(given, **{name: part for name, part in parts.items() if not getattr(given, name)})
 
 
 def package_of(kind: type[Any]) -> str | None:

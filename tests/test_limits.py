@@ -27,7 +27,7 @@ from optsched.registry import records
 from optsched.results import Limit, Proof, Sense, Termination
 from optsched.routes import frontier, has_frontier, leximin, routes_of, solve
 from optsched.routes.call import Call
-from optsched.searches import flow_congestion, latency_packing, utility_patterns, utility_program
+from optsched.searches import latency_packing, utility_patterns, utility_program
 from optsched.searches.assignment import optimal_placement, solve_assignment
 from optsched.searches.tabled_assignment import table_prices
 from optsched.solvers import highs as engine
@@ -282,7 +282,7 @@ EXACT = Profile("exact")
 #: Programs with integers by arrays: the instance, and what runs one that its relaxation does not solve.
 TELLING: dict[str, tuple[str, dict[str, Any], dict[str, Any], Callable[[Any], Any]]] = {
     "generalized-assignment": (*PROGRAMS["generalized-assignment"], lambda posed: solve(posed, route="arrays")),
-    "flow-congestion": ("flow", {}, {}, lambda posed: flow_congestion.solve_patterns(posed, EXACT)),
+    "flow-congestion": ("flow", {"nodes": 9, "tasks": 12, "seed": 1}, {}, lambda posed: solve(posed, route="arrays")),
     "utility": (*PROGRAMS["utility"], _most_use),
     "traffic": (*PROGRAMS["traffic"], lambda posed: solve(posed, route="arrays")),
     "latency": (*PROGRAMS["latency"], lambda posed: solve(posed, route="arrays")),

@@ -10,7 +10,7 @@ as a proof.
 
 from optsched.certificates.assignment import assignment_certificate
 from optsched.certificates.checking import Claim, Enumerated, Finding, Verdict, certify, proved_bound
-from optsched.certificates.flow_congestion import congestion_tree_certificate, flow_congestion_certificate
+from optsched.certificates.flow_congestion import flow_congestion_certificate
 from optsched.certificates.generalized_assignment import (
     capacity_tree_certificate,
     generalized_assignment_certificate,
@@ -32,7 +32,6 @@ __all__ = [
     "assignment_certificate",
     "capacity_tree_certificate",
     "certify",
-    "congestion_tree_certificate",
     "flow_congestion_certificate",
     "generalized_assignment_certificate",
     "latency_certificate",

@@ -1,7 +1,4 @@
-"""Prices of tasks of a `flow-congestion` problem: a `dual` proof; where they leave a gap, a tree of cases.
-
-The tree is over the program of patterns (`problems.congestion_loads`): its multipliers are prices of the rows.
-"""
+"""Proofs of `flow-congestion`: a tree over its program, or prices of tasks, of which plain ones need no solver."""
 
 from __future__ import annotations
 
@@ -10,19 +7,36 @@ from typing import Any
 
 import numpy as np
 
+from optsched.certificates.programs import program_proof
 from optsched.certificates.reading import denominator, integer, mapping, prices_of
-from optsched.certificates.trees import Tree, over_rows, rows_bound
+from optsched.certificates.trees import rows_bound
 from optsched.errors import CertificateInvalid, TooLarge
 from optsched.instance import KINDS, Ints
 from optsched.problems.base import exact
-from optsched.problems.congestion_loads import CongestionLoads
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.results import Certificate, Number, Proof, Value
 
-__all__ = ["congestion_tree_certificate", "flow_congestion_certificate", "flow_congestion_proof"]
+__all__ = ["flow_congestion_certificate", "flow_congestion_proof", "plain_prices"]
 
 #: More than any penalty: totals are at most 2^53.
 _BEYOND = 2**54
+
+
+def plain_prices(problem: FlowCongestion) -> tuple[Ints, Ints, int]:
+    """Prices that need no solver. They prove the bound of `cheap_bounds`: each task on its best node without load.
+
+    Returns
+    -------
+    tuple
+        Of one more task of each kind; of a task of each class; the scale, as `FlowCongestion.price_bound` takes them.
+    """
+    least, kind = problem.least_units(), problem.type_kind[problem.class_type]
+    counts = np.zeros(len(problem.counts), dtype=np.int64)
+    for which, count in enumerate(problem.counts.tolist()):
+        if count:
+            ordered = np.sort(np.repeat(least[kind == which], problem.classes.size[kind == which]))
+            counts[which] = ordered[count - 1]
+    return counts, np.maximum(counts[kind] - least, 0), 1
 
 
 def flow_congestion_certificate(problem: FlowCongestion, counts: Ints, classes: Ints, scale: int) -> Certificate:
@@ -42,42 +56,27 @@ def flow_congestion_certificate(problem: FlowCongestion, counts: Ints, classes: 
 
 
 def flow_congestion_proof(problem: FlowCongestion, certificate: Certificate, objective: Value | None) -> Number:
-    """The bound that the certificate's prices, or its tree, prove."""
+    """The bound that the certificate's tree, or its prices, prove."""
     data = certificate.data
-    if "steps" in data:
-        return _tree_proof(problem, certificate)
-    scale = denominator(data)
-    given = mapping(data, "count_prices")
-    counts = np.array([integer(given, kind) for kind in KINDS], dtype=np.int64)
-    first = problem.instance.workload.task_ids[problem.tasks[problem.classes.first]].tolist()
-    classes = prices_of(data, "class_prices", first, "class of tasks that begins with")
     try:
-        bound = problem.price_bound(counts, classes, scale)
+        if "before" in data:
+            return program_proof(problem, certificate, objective)
+        if "steps" in data:  # as version 0.1 wrote trees
+            program, limit = problem.program(), min(math.ceil(certificate.claim * problem.grid), _BEYOND)
+            return exact(rows_bound(data, program.whole, limit, _first_names(problem)), problem.grid)
+        scale = denominator(data)
+        given = mapping(data, "count_prices")
+        counts = np.array([integer(given, kind) for kind in KINDS], dtype=np.int64)
+        first = problem.instance.workload.task_ids[problem.tasks[problem.classes.first]].tolist()
+        classes = prices_of(data, "class_prices", first, "class of tasks that begins with")
+        return exact(problem.price_bound(counts, classes, scale), problem.grid)
     except TooLarge as error:
         raise CertificateInvalid(str(error)) from None
-    return exact(bound, problem.grid)
 
 
-def congestion_tree_certificate(problem: FlowCongestion, tree: Tree, limit: int) -> Certificate:
-    """The certificate that a tree makes for the claim that no placement costs less than `limit` units."""
-    data = over_rows(tree, _names(problem, CongestionLoads(problem)).__getitem__)
-    return Certificate("penalty", Proof.DUAL, exact(limit, problem.grid), data)
-
-
-def _names(problem: FlowCongestion, loads: CongestionLoads) -> list[list[Any]]:
-    """What a tree calls the variables: a load by its host and numbers of tasks, a pair by its class and its host."""
-    workload, ids = problem.instance.workload, problem.instance.cluster.node_ids
-    hosts = ids[problem.idle_nodes[problem.hosts.first]].tolist()
-    first = workload.task_ids[problem.tasks[problem.classes.first]].tolist()
-    of_loads = [[hosts[host], added] for host, added in zip(loads.host.tolist(), loads.added.tolist(), strict=True)]
-    pairs = zip(loads.pair_class.tolist(), loads.pair_host.tolist(), strict=True)
-    return [*of_loads, *([first[row], hosts[host]] for row, host in pairs)]
-
-
-def _tree_proof(problem: FlowCongestion, certificate: Certificate) -> Number:
-    try:
-        loads = CongestionLoads(problem)
-    except TooLarge as error:
-        raise CertificateInvalid(str(error)) from None
-    limit = min(math.ceil(certificate.claim * problem.grid), _BEYOND)
-    return exact(rows_bound(certificate.data, loads.program, limit, _names(problem, loads)), problem.grid)
+def _first_names(problem: FlowCongestion) -> list[list[Any]]:
+    """What version 0.1 called the variables: a pattern by its host and numbers of tasks, a pair by class and host."""
+    choose, place = problem.program().variables
+    hosts = problem.instance.cluster.node_ids[problem.idle_nodes[problem.hosts.first]].tolist()
+    patterns = {name: problem.patterns(host).tolist() for host, name in enumerate(hosts)}
+    return [*([host, patterns[host][int(number)]] for host, number in choose.labels), *map(list, place.labels)]

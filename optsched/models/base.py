@@ -82,7 +82,7 @@ class ModelModule(Protocol):
     """What a module of models has; `optsched.models` lets mypy hold every module against it.
 
     A module whose objective is not in the unit of its component also has `OBJECTIVE_UNITS`: how many units of the first
-    program's objective, and of the second's, are one of the component's; or, where that is another number for each
+    program's objective, and of the second's, are one of the component's; or, where that is another pair for each
     problem, `objective_units(problem)`. One whose literal model keeps a constraint by
     its costs alone where tasks are left out, and not by rows, names it in `KEPT_BY_COSTS`.
     """

@@ -120,7 +120,9 @@ def about(problem: AnyProblem, limited: bool = False) -> Meaning:
     module = imported(record.models or "optsched.models")
     units: tuple[int, int] = getattr(module, "OBJECTIVE_UNITS", (1, 1))
     own = getattr(module, "objective_units", None)
-    return Meaning(problem.components[int(second)], units[int(second)] if own is None else own(problem))
+    if own is not None:
+        units = own(problem)
+    return Meaning(problem.components[int(second)], units[int(second)])
 
 
 def write_lp(model: Any, path: Path | str, notes: Sequence[str] = ()) -> None:

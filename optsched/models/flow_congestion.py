@@ -65,7 +65,6 @@ from optsched.models.starts import Entries, counted, host_of, started_binaries, 
 from optsched.placement import Placement
 from optsched.problems.base import GRID
 from optsched.problems.flow_congestion import FlowCongestion
-from optsched.searches.flow_congestion import distributed
 from optsched.solvers.algebraic import injective_names
 
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
@@ -295,7 +294,7 @@ def _decode_compact(model: Any, problem: FlowCongestion) -> Placement:
     for host, number in model.PATTERNS:
         chosen[columns[host]] += [number] * whole(model.choose[host, number])
     sets = [problem.patterns(host)[numbers] for host, numbers in enumerate(chosen)]
-    return distributed(problem, sets, amounts)
+    return problem.distributed(sets, amounts)
 
 
 def _started_compact(model: Any, problem: FlowCongestion, placement: Placement) -> Entries:

@@ -90,6 +90,7 @@ decode = decoder(JobTimes, compact=decode_counts, literal=decode_intervals)
 start_values = starter(JobTimes, compact=started_counts, literal=started_intervals)
 
 
-def objective_units(problem: JobTimes) -> int:
+def objective_units(problem: JobTimes) -> tuple[int, int]:
     """Ticks of a second, in which the objectives of both models are."""
-    return MICRO // tick_of(problem)
+    ticks = MICRO // tick_of(problem)
+    return ticks, ticks

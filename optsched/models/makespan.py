@@ -86,6 +86,7 @@ decode = decoder(Makespan, compact=decode_counts, literal=decode_intervals)
 start_values = starter(Makespan, compact=started_counts, literal=started_intervals)
 
 
-def objective_units(problem: Makespan) -> int:
+def objective_units(problem: Makespan) -> tuple[int, int]:
     """Ticks of a second, in which the objectives of both models are."""
-    return MICRO // tick_of(problem)
+    ticks = MICRO // tick_of(problem)
+    return ticks, ticks

@@ -18,7 +18,7 @@ import numpy as np
 
 from optsched.decimals import decimal
 from optsched.errors import Fault, InputError, TooLarge
-from optsched.instance import KINDS, LARGEST, MAP, REDUCE, Floats, Instance, Ints
+from optsched.instance import KINDS, LARGEST, MAP, REDUCE, Bools, Floats, Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import (
@@ -35,6 +35,7 @@ from optsched.problems.base import (
 )
 from optsched.problems.flow import F_C, SCALE, rate_faults, running_rates, source_faults, source_terms
 from optsched.problems.input_rates import task_rates
+from optsched.problems.programs import Builder, Program, Programmed
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
 __all__ = ["FlowCongestion"]
@@ -43,7 +44,7 @@ __all__ = ["FlowCongestion"]
 MOST_PATTERNS, MOST_ENTRIES = 2_000_000, 2**25
 
 
-class FlowCongestion(Problem):
+class FlowCongestion(Problem, Programmed):
     """As many tasks as there are slots for, at least flow-rate penalty under the load that they cause together.
 
     A task with input rate R on node m costs R (1 + read) + R (1 + e_m/scale): Hsu and Freeh, section 3.2, with e_m the
@@ -395,6 +396,144 @@ class FlowCongestion(Problem):
         return len(self.type_kind) == 1 and all(
             bool((np.diff(self.pattern_units(host), 2) >= 0).all()) for host in range(len(self.hosts.first))
         )
+
+    # The program --------------------------------------------------------------------------------------------------
+
+    def program(self, before: tuple[int, ...] = ()) -> Program:
+        """Nodes of each host take patterns, which hold the tasks that go there."""
+        workload, cluster = self.instance.workload, self.instance.cluster
+        hosts = cluster.node_ids[self.idle_nodes[self.hosts.first]].tolist()
+        classes = workload.task_ids[self.tasks[self.classes.first]].tolist()
+        types = workload.task_ids[self.tasks[self.types.first]].tolist()
+        host, number, added, units = self._loads
+        pair_class, pair_host = np.nonzero(self._offered)
+        kind = self.type_kind[self.class_type[pair_class]]
+
+        builder = Builder()
+        choose = builder.variables(
+            "choose",
+            [(hosts[row], str(pattern)) for row, pattern in zip(host.tolist(), number.tolist(), strict=True)],
+            upper=self.hosts.size[host],
+            cost=units,
+            over="PATTERNS",
+            doc="nodes of the host with the pattern",
+        )
+        place = builder.variables(
+            "place",
+            [
+                (classes[row], hosts[column])
+                for row, column in zip(pair_class.tolist(), pair_host.tolist(), strict=True)
+            ],
+            upper=self.classes.size[pair_class],
+            cost=self.read_units[pair_class, self.hosts.first[pair_host]],
+            over="PAIRS",
+            doc="tasks of the class on nodes of the host",
+        )
+        one_pattern = builder.rows(
+            "one_pattern",
+            [(name,) for name in hosts],
+            lower=0,
+            upper=self.hosts.size,
+            over="HOSTS",
+            doc="no more patterns than nodes",
+        )
+        filled = builder.rows(
+            "filled",
+            [(name, kind_of) for name in hosts for kind_of in types],
+            lower=0,
+            upper=0,
+            doc="tasks of the type on the host are those of its patterns",
+        ).reshape(len(hosts), len(types))
+        supply = builder.rows(
+            "class_supply",
+            [(name,) for name in classes],
+            lower=0,
+            upper=self.classes.size,
+            over="CLASSES",
+            doc="no more tasks than the class has",
+        )
+        cardinality = builder.rows(
+            "cardinality",
+            [(name,) for name in KINDS],
+            lower=self.counts,
+            upper=self.counts,
+            over="KINDS",
+            doc="so many tasks of the kind are placed",
+        )
+        builder.enter(one_pattern[host], choose)
+        load, of_type = np.nonzero(added)
+        builder.enter(filled[host[load], of_type], choose[load], -added[load, of_type])
+        builder.enter(filled[pair_host, self.class_type[pair_class]], place)
+        builder.enter(supply[pair_class], place)
+        builder.enter(cardinality[kind], place)
+        return builder.program(unit=self.grid)
+
+    @property
+    def _offered(self) -> Bools:
+        """Whether a host has a slot for tasks of a class, shape (classes, hosts)."""
+        offered: Bools = self.slots[self.type_kind[self.class_type]][:, self.idle_nodes[self.hosts.first]] > 0
+        return offered
+
+    @cached_property
+    def _loads(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """Of each pattern but the empty one of each host: the host, its number, its tasks by type, its cost."""
+        none: Ints = np.zeros((0, len(self.type_kind)), dtype=np.int64)
+        hosts = range(len(self.hosts.first))
+        added = [self.patterns(host)[1:] for host in hosts]
+        numbers = [np.arange(1, len(rows) + 1) for rows in added]
+        units = [self.pattern_units(host)[1:] for host in hosts]
+        of_host = np.repeat(np.arange(len(added)), np.array(list(map(len, added)), dtype=np.int64))
+        flat = none.ravel()
+        return of_host, np.concatenate([flat, *numbers]), np.concatenate([none, *added]), np.concatenate([flat, *units])
+
+    def values_of(self, decision: Placement, program: Program) -> Ints:
+        nodes = self.nodes_of(decision)
+        placed = np.flatnonzero(nodes != NONE)
+        columns = self._column[nodes[placed]]
+        held = np.zeros((len(self.idle_nodes), len(self.type_kind)), dtype=np.int64)
+        np.add.at(held, (columns, self.types.of_task[placed]), 1)
+        host, _, added, _ = self._loads
+        load_of = {(at, row.tobytes()): load for load, (at, row) in enumerate(zip(host.tolist(), added, strict=True))}
+        values = np.zeros(len(program.names), dtype=np.int64)
+        for column in np.unique(columns).tolist():
+            values[load_of[int(self.hosts.of_task[column]), held[column].tobytes()]] += 1
+        amounts = np.zeros((len(self.classes.first), len(self.hosts.first)), dtype=np.int64)
+        np.add.at(amounts, (self.classes.of_task[placed], self.hosts.of_task[columns]), 1)
+        values[program.family("place")] = amounts[self._offered]
+        return values
+
+    def decision_of(self, values: Ints, program: Program) -> Placement:
+        taken, pairs = values[program.family("choose")], values[program.family("place")]
+        amounts = np.zeros(self._offered.shape, dtype=np.int64)
+        amounts[self._offered] = pairs
+        host, _, added, _ = self._loads
+        return self.distributed(
+            [np.repeat(added[host == at], taken[host == at], axis=0) for at in range(len(amounts.T))], amounts
+        )
+
+    def distributed(self, sets: list[Ints], amounts: Ints) -> Placement:
+        """The placement in which nodes of each host get given sets of tasks.
+
+        Parameters
+        ----------
+        sets
+            For each host the tasks of each type that its first nodes get, shape (nodes of the host or fewer, types).
+        amounts
+            int64, shape (classes, hosts): how many tasks of each class the host's nodes get together. Over the classes
+            of a type they sum to what the sets of the host hold of that type.
+        """
+        nodes = np.full(len(self.tasks), NONE, dtype=np.int64)
+        waiting = [members.tolist() for members in self.classes.members]
+        for host, (columns, added) in enumerate(zip(self.hosts.members, sets, strict=True)):
+            for kind in range(len(self.type_kind)):
+                hosts = np.repeat(self.idle_nodes[columns[: len(added)]], added[:, kind])
+                tasks: list[int] = []
+                for row in np.flatnonzero((self.class_type == kind) & (amounts[:, host] > 0)).tolist():
+                    sent = int(amounts[row, host])
+                    tasks += waiting[row][:sent]
+                    del waiting[row][:sent]
+                nodes[tasks] = hosts
+        return self.placement(nodes)
 
     # Bounds -------------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,11 +17,13 @@ from optsched.certificates.trees import Branch, Step, Tree
 from optsched.deadline import check
 from optsched.instance import Floats, Ints
 from optsched.problems.relaxations import UNBOUNDED, Box, IntegerProgram
+from optsched.results import Termination
 from optsched.solvers.answers import whole_prices
 from optsched.solvers.highs import LinearProgram, solve_uninterrupted
+from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
-__all__ = ["as_arrays", "settling_tree"]
+__all__ = ["Root", "as_arrays", "root", "settling_tree"]
 
 #: Denominators of the prices of rows, and of rays.
 _SCALE, _RAY_SCALE = 2**10, 2**24
@@ -110,6 +113,42 @@ class _Case:
     bound: int
     closed: bool
     values: Floats
+
+
+class Root(NamedTuple):
+    """The linear relaxation of a program.
+
+    Attributes
+    ----------
+    outcome
+        What HiGHS says of it.
+    values
+        Its solution if that is whole, int64, shape (columns,); else None.
+    tree
+        One case, settled by its prices; None if HiGHS holds none.
+    """
+
+    outcome: SolverOutcome
+    values: Ints | None
+    tree: Tree | None
+
+
+def root(program: IntegerProgram, profile: Profile) -> Root:
+    """The linear relaxation, and what its prices prove.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If Ctrl-C came while HiGHS ran.
+    """
+    found = solve_uninterrupted(as_arrays(program, integer=False), profile)
+    prices = None if found.row_duals is None else whole_prices(found.row_duals * _SCALE)
+    tree = None if prices is None else Tree([np.concatenate([[_SCALE], prices])], [Step((0,))])
+    values = None
+    if found.x is not None and found.outcome.status is Termination.OPTIMAL:
+        values = np.rint(found.x).astype(np.int64)
+        values = values if np.abs(found.x - values).max(initial=0.0) <= _WHOLE else None
+    return Root(found.outcome, values, tree)
 
 
 class _Search:

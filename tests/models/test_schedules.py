@@ -36,7 +36,7 @@ def test_both_models_have_the_optimum_of_enumeration(seeds: range) -> None:
         for build, solver in ((module.build_pyomo, solve_pyomo), (module.build_pulp, solve_pulp)):
             model = build(problem)
             outcome = solver(model, exact, module.start_values(model, problem, problem.schedule(nodes, starts)))
-            assert outcome.objective == pytest.approx(float(best) * module.objective_units(problem), abs=1e-5)
+            assert outcome.objective == pytest.approx(float(best) * module.objective_units(problem)[0], abs=1e-5)
             assert problem.evaluate(module.decode(model, problem)) == (best,)
 
 

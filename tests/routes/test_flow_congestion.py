@@ -49,7 +49,7 @@ def test_start_is_used() -> None:
 
 def test_whole_relaxation_is_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that where the relaxed patterns come out whole no integer program is solved."""
-    monkeypatch.delattr("optsched.routes.flow_congestion.solve_patterns")
+    monkeypatch.delattr("optsched.routes.programs.solve_arrays")
     problem = paper("hsu-two-clusters")
     solution = solve(problem)
     assert solution.certificate is Proof.DUAL

@@ -1,0 +1,159 @@
+"""Models of a problem with a program of its own (`optsched.problems.programs`): the same names, variables and rows.
+
+`build_pyomo` and `build_pulp` have a variable for each variable of the program, and a constraint for each of its rows.
+The model of a second component takes a `limit`: the value that the first one has.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pulp
+import pyomo.environ as pyo
+
+from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, refuse_too_large, whole
+from optsched.models.starts import Entries, starter
+from optsched.problems.programs import Family, Program
+from optsched.problems.relaxations import UNBOUNDED
+from optsched.results import Number
+from optsched.solvers.algebraic import injective_names
+
+__all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "objective_units", "start_values"]
+
+
+def _program(problem: Any, limit: Number | None = None) -> Program:
+    """The first program, or that of the second component with the first one at a limit."""
+    first: Program = problem.program()
+    return first if limit is None else problem.program((int(limit * first.unit),))
+
+
+def objective_units(problem: Any) -> tuple[int, int]:
+    """How many units of each program's objective are one of its component's; below 0 if that is maximised."""
+    first = _program(problem).unit
+    return first, first if len(problem.components) == 1 else problem.program((0,)).unit
+
+
+def build_pyomo(problem: Any, limit: Number | None = None) -> Any:
+    """Build the program in Pyomo; the model has its `program` as an attribute."""
+    program = _program(problem, limit)
+    model = pyo.ConcreteModel(problem.name)
+    variables: list[Any] = []
+    for family in program.variables:
+        model.add_component(family.name, pyo.Var(_labels(model, family), within=pyo.Integers, doc=family.doc))
+        variables += [model.component(family.name)[_index(label)] for label in family.labels]
+    for variable, lower, upper in zip(variables, program.whole.lower, program.whole.upper, strict=True):
+        variable.setlb(int(lower))
+        variable.setub(int(upper))
+    rows = dict(_rows(program, variables))
+    for family in program.rows:
+        constraints = pyo.Constraint(_labels(model, family), doc=family.doc)
+        model.add_component(family.name, constraints)
+        for row, label in enumerate(family.labels, family.first):
+            if row in rows:
+                terms, lower, upper = rows[row]
+                constraints[_index(label)] = (lower, pyo.quicksum(terms), upper)
+    model.objective = pyo.Objective(expr=pyo.quicksum(_costs(program, variables)))
+    model.program = program
+    return model
+
+
+def build_pulp(problem: Any, limit: Number | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
+    """Build the program in PuLP; the model has its `program` and the list of its `variables_of` it as attributes."""
+    refuse_too_large(problem, literal_size(problem, limit), max_variables, "build_pyomo")
+    program = _program(problem, limit)
+    model = pulp.LpProblem(problem.name, pulp.LpMinimize)
+    parts = injective_names(list(dict.fromkeys(part for name in program.names for part in name[1:])))
+    known = dict(zip(dict.fromkeys(part for name in program.names for part in name[1:]), parts, strict=True))
+    variables = [
+        model.add_variable(".".join([family, *(known[part] for part in label)]), int(lower), int(upper), "Integer")
+        for (family, *label), lower, upper in zip(program.names, program.whole.lower, program.whole.upper, strict=True)
+    ]
+    model.setObjective(pulp.lpSum(_costs(program, variables)))
+    names = [f"{family.name}.{number}" for family in program.rows for number in range(1, len(family.labels) + 1)]
+    for row, (terms, lower, upper) in _rows(program, variables):
+        if lower == upper:
+            model.addConstraint(pulp.lpSum(terms) == lower, names[row])
+            continue
+        if upper is not None:
+            model.addConstraint(pulp.lpSum(terms) <= upper, names[row])
+        if lower is not None:
+            model.addConstraint(pulp.lpSum(terms) >= lower, f"{names[row]}.least")
+    model.program, model.variables_of = program, variables
+    return model
+
+
+def compact_size(problem: Any, limit: Number | None = None) -> ModelSize:
+    """What `build_pyomo` takes."""
+    numbers = _program(problem, limit).whole
+    terms = len(numbers.value) + int(np.count_nonzero(numbers.objective))
+    return ModelSize(len(numbers.objective), len(numbers.row_lower), terms)
+
+
+literal_size = compact_size
+
+
+def _labels(model: Any, family: Family) -> Any:
+    """The set of a family's labels, which families of the same labels share."""
+    if model.component(family.over) is None:
+        model.add_component(family.over, pyo.Set(initialize=list(map(_index, family.labels))))
+    return model.component(family.over)
+
+
+def _index(label: tuple[str, ...]) -> Any:
+    return label[0] if len(label) == 1 else label
+
+
+def _costs(program: Program, variables: list[Any]) -> list[Any]:
+    """The terms of the objective; one that is always 0 where there would be none."""
+    costs = zip(program.whole.objective.tolist(), variables, strict=True)
+    return [cost * variable for cost, variable in costs if cost] or [0 * variables[0]]
+
+
+def _rows(program: Program, variables: list[Any]) -> Iterator[tuple[int, tuple[list[Any], int | None, int | None]]]:
+    """Each row with entries: its number, its terms and its limits; None: no limit."""
+    numbers = program.whole
+    terms: dict[int, list[Any]] = defaultdict(list)
+    entries = zip(numbers.row.tolist(), numbers.column.tolist(), numbers.value.tolist(), strict=True)
+    for row, column, value in entries:
+        terms[row].append(value * variables[column])
+    for row, own in sorted(terms.items()):
+        lower, upper = int(numbers.row_lower[row]), int(numbers.row_upper[row])
+        yield row, (own, None if lower <= -UNBOUNDED else lower, None if upper >= UNBOUNDED else upper)
+
+
+def _of_compact(model: Any) -> list[Any]:
+    """The variables of a Pyomo model, as the program numbers them."""
+    return [
+        model.component(family.name)[_index(label)] for family in model.program.variables for label in family.labels
+    ]
+
+
+def _decoded(problem: Any, program: Program, variables: list[Any]) -> Any:
+    return problem.decision_of(np.array([whole(variable) for variable in variables], dtype=np.int64), program)
+
+
+def _started(problem: Any, program: Program, variables: list[Any], decision: Any) -> Entries:
+    return zip(variables, problem.values_of(decision, program).tolist(), strict=True)
+
+
+def decode(model: Any, problem: Any) -> Any:
+    """What a solved model stands for, of either kind (see `optsched.models.base.decoder`)."""
+    read = decoder(
+        type(problem),
+        compact=lambda model, problem: _decoded(problem, model.program, _of_compact(model)),
+        literal=lambda model, problem: _decoded(problem, model.program, model.variables_of),
+    )
+    return read(model, problem)
+
+
+def start_values(model: Any, problem: Any, decision: Any) -> Mapping[Any, float]:
+    """A decision as a start for a model of either kind (see `optsched.models.starts.starter`)."""
+    begin = starter(
+        type(problem),
+        compact=lambda model, problem, decision: _started(problem, model.program, _of_compact(model), decision),
+        literal=lambda model, problem, decision: _started(problem, model.program, model.variables_of, decision),
+    )
+    return begin(model, problem, decision)

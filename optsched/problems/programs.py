@@ -1,0 +1,271 @@
+"""One exact program a problem: named whole variables and rows with bounds, as data.
+
+A problem that is `Programmed` has it in addition to its definition. From the program follow, by code that all problems
+share: arrays for HiGHS, models with the same names, sizes, starts, the linear bound, and a tree of cases that proves
+the optimum (the modules `programs` of `optsched.routes`, `optsched.models` and `optsched.certificates`).
+The program is no second definition: `fault_of` holds it against `objective` and `violations`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from optsched.instance import Ints
+from optsched.placement import NONE
+from optsched.problems.base import Problem
+from optsched.problems.relaxations import UNBOUNDED, IntegerProgram
+
+__all__ = ["Builder", "Family", "Program", "Programmed", "fault_of", "samples"]
+
+#: So many placements of a problem are all tried; of more, so many are drawn.
+_ALL, _DRAWN = 4_000, 1_000
+
+
+class Family(NamedTuple):
+    """Variables, or rows, of one name.
+
+    Attributes
+    ----------
+    name
+        As models and messages call it.
+    labels
+        Of each: texts, of the same number for all.
+    over
+        What the set of the labels is called.
+    first
+        The number of the first.
+    doc
+        What they are, in a phrase.
+    """
+
+    name: str
+    labels: Sequence[tuple[str, ...]]
+    over: str
+    first: int
+    doc: str
+
+
+class Program(NamedTuple):
+    """A program for one component of a problem.
+
+    Attributes
+    ----------
+    whole
+        The numbers: least objective over whole variables in a box, within rows.
+    variables, rows
+        The families, in the order of the numbers.
+    component
+        Position of the component that the objective is.
+    unit
+        So many units of the objective are one of the component's; below 0 if the component is maximised.
+    """
+
+    whole: IntegerProgram
+    variables: tuple[Family, ...]
+    rows: tuple[Family, ...]
+    component: int
+    unit: int
+
+    @property
+    def names(self) -> list[list[str]]:
+        """The name and the label of each variable, as certificates write them."""
+        return [[family.name, *label] for family in self.variables for label in family.labels]
+
+    def family(self, name: str) -> slice:
+        """Where the variables of a family are.
+
+        >>> builder = Builder()
+        >>> _ = builder.variables("x", [("a",)], upper=1), builder.variables("y", [("a",), ("b",)], upper=1)
+        >>> builder.program().family("y")
+        slice(1, 3, None)
+        """
+        found = next(family for family in self.variables if family.name == name)
+        return slice(found.first, found.first + len(found.labels))
+
+    def broken(self, values: Ints) -> str | None:
+        """The first bound or row that values do not keep, by its name; None: none.
+
+        >>> builder = Builder()
+        >>> x = builder.variables("x", [("a",), ("b",)], upper=1)
+        >>> builder.enter(builder.rows("one", [("of both",)], lower=1, upper=1), x)
+        >>> builder.program().broken(np.array([1, 1]))
+        'one[of both] is 2, and must be 1 to 1'
+        """
+        whole = self.whole
+        sums = np.zeros(len(whole.row_lower), dtype=object)
+        np.add.at(sums, whole.row, whole.value.astype(object) * values[whole.column])
+        for families, found, lower, upper in (
+            (self.variables, values, whole.lower, whole.upper),
+            (self.rows, sums, whole.row_lower, whole.row_upper),
+        ):
+            wrong = np.flatnonzero((found < lower) | (found > upper))
+            if len(wrong):
+                at = int(wrong[0])
+                family = next(one for one in families if one.first <= at < one.first + len(one.labels))
+                label = ",".join(family.labels[at - family.first])
+                return f"{family.name}[{label}] is {found[at]}, and must be {lower[at]} to {upper[at]}"
+        return None
+
+
+class Builder:
+    """Collects the variables, rows and entries of a program.
+
+    Examples
+    --------
+    Two tasks, of which one may run on a, where it costs 1, and any number on b, where each costs 3:
+
+    >>> builder = Builder()
+    >>> place = builder.variables("place", [("t", "a"), ("t", "b")], upper=2, cost=[1, 3], doc="tasks on nodes")
+    >>> builder.enter(builder.rows("slots", [("a",)], upper=1), place[:1])
+    >>> builder.enter(builder.rows("all", [()], lower=2, upper=2), place)
+    >>> program = builder.program()
+    >>> program.names, program.whole.row_upper.tolist()
+    ([['place', 't', 'a'], ['place', 't', 'b']], [1, 2])
+    """
+
+    def __init__(self) -> None:
+        self._variables: list[Family] = []
+        self._rows: list[Family] = []
+        self._numbers: dict[str, list[Ints]] = {
+            name: [] for name in ("objective", "lower", "upper", "row_lower", "row_upper", "row", "column", "value")
+        }
+
+    def variables(
+        self,
+        name: str,
+        labels: Sequence[tuple[str, ...]],
+        *,
+        upper: npt.ArrayLike,
+        lower: npt.ArrayLike = 0,
+        cost: npt.ArrayLike = 0,
+        over: str = "",
+        doc: str = "",
+    ) -> Ints:
+        """Add a family of variables; bounds and cost are one for each or one for all. Returns their columns."""
+        family = _family(self._variables, name, labels, over, doc)
+        return self._add(family, {"lower": lower, "upper": upper, "objective": cost})
+
+    def rows(
+        self,
+        name: str,
+        labels: Sequence[tuple[str, ...]],
+        *,
+        lower: npt.ArrayLike = -UNBOUNDED,
+        upper: npt.ArrayLike = UNBOUNDED,
+        over: str = "",
+        doc: str = "",
+    ) -> Ints:
+        """Add a family of rows without entries. Returns their numbers."""
+        return self._add(_family(self._rows, name, labels, over, doc), {"row_lower": lower, "row_upper": upper})
+
+    def enter(self, rows: npt.ArrayLike, columns: npt.ArrayLike, values: npt.ArrayLike = 1) -> None:
+        """Add entries; rows, columns and values are broadcast against each other."""
+        entries = np.broadcast_arrays(*(np.asarray(part, dtype=np.int64) for part in (rows, columns, values)))
+        for key, part in zip(("row", "column", "value"), entries, strict=True):
+            self._numbers[key].append(part.ravel())
+
+    def program(self, component: int = 0, unit: int = 1) -> Program:
+        """What was collected; see `Program` for the parameters."""
+        none = np.zeros(0, dtype=np.int64)
+        whole = IntegerProgram(**{key: np.concatenate([none, *parts]) for key, parts in self._numbers.items()})
+        return Program(whole, tuple(self._variables), tuple(self._rows), component, unit)
+
+    def _add(self, family: Family, numbers: dict[str, npt.ArrayLike]) -> Ints:
+        for key, given in numbers.items():
+            self._numbers[key].append(np.broadcast_to(np.asarray(given, dtype=np.int64), (len(family.labels),)))
+        return np.arange(family.first, family.first + len(family.labels))
+
+
+def _family(families: list[Family], name: str, labels: Sequence[tuple[str, ...]], over: str, doc: str) -> Family:
+    """Add a family after the others; its set is called after it if it has no name."""
+    first = families[-1].first + len(families[-1].labels) if families else 0
+    families.append(Family(name, labels, over or f"{name}_labels", first, doc))
+    return families[-1]
+
+
+class Programmed(ABC):
+    """A problem with an exact program: what `objective` and `violations` say, as rows."""
+
+    @abstractmethod
+    def program(self, before: tuple[int, ...] = ()) -> Program:
+        """The program of the first component, or of the one after `before`.
+
+        Parameters
+        ----------
+        before
+            What the components before it must be at best, in units of their programs.
+        """
+
+    @abstractmethod
+    def values_of(self, decision: Any, program: Program) -> Ints:
+        """The values of the variables that a feasible decision gives, int64, shape (variables,)."""
+
+    @abstractmethod
+    def decision_of(self, values: Ints, program: Program) -> Any:
+        """A decision that costs no more than these values, which keep all rows."""
+
+
+def fault_of(problem: Any, before: tuple[int, ...], decisions: Iterator[Any]) -> str | None:
+    """Where the program of a problem lacks a feasible decision, or costs more than it; None: nowhere.
+
+    A proof over a program says nothing of a decision that the program lacks, so that an "optimum" might be beaten.
+
+    Parameters
+    ----------
+    problem
+        `Programmed`.
+    before
+        As `Programmed.program` takes it; decisions that are worse in a component before are passed over.
+    decisions
+        What to try; infeasible ones are passed over.
+    """
+    program = problem.program(before)
+    units = [problem.program(before[:number]).unit for number in range(len(before))] + [program.unit]
+    costs = program.whole.objective.tolist()
+    for decision in decisions:
+        if problem.violations(decision):
+            continue
+        *first, worth = (value * unit for value, unit in zip(problem.evaluate(decision), units, strict=False))
+        if any(value > limit for value, limit in zip(first, before, strict=True)):
+            continue
+        values = problem.values_of(decision, program)
+        cost = sum(each * number for each, number in zip(costs, values.tolist(), strict=True))
+        wrong = program.broken(values) or (f"it costs {cost} units, and not {worth}" if cost > worth else None)
+        if wrong is not None:
+            return f"the program does not have the feasible {problem.decided.noun} {_told(problem, decision)}: {wrong}"
+    return None
+
+
+def _told(problem: Any, decision: Any) -> str:
+    text = str(decision.to_dict(problem)) if hasattr(decision, "to_dict") else repr(decision)
+    return text if len(text) < 120 else f"{text[:116]} ..."
+
+
+def samples(problem: Problem, around: Any = None) -> Iterator[Any]:
+    """Placements to hold a program against: all of a small problem, else some drawn and some near to one.
+
+    The same each time. Many of them are infeasible.
+
+    Parameters
+    ----------
+    around
+        A feasible placement; those that move one task, or swap two, are among the samples.
+    """
+    tasks, nodes = len(problem.tasks), len(problem.instance.cluster)
+    if (nodes + 1) ** tasks <= _ALL:
+        yield from map(problem.placement, itertools.product(range(NONE, nodes), repeat=tasks))
+        return
+    rng = np.random.default_rng(0)
+    held = None if around is None else problem.nodes_of(around)
+    for _ in range(_DRAWN):
+        chosen = rng.integers(NONE, nodes, tasks) if held is None else held.copy()
+        first, second = rng.integers(0, tasks, 2)
+        swap = held is not None and bool(rng.integers(2))
+        chosen[first], chosen[second] = chosen[second], chosen[first] if swap else rng.integers(NONE, nodes)
+        yield problem.placement(chosen)

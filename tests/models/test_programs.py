@@ -1,0 +1,60 @@
+"""Models that are made of a problem's program: names, rows, decoding and starts."""
+
+from __future__ import annotations
+
+import pyomo.environ as pyo
+import pytest
+from programmed import Gathering
+
+import optsched
+from optsched.errors import TooLarge, UsageError
+from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.models import programs
+from optsched.solvers.algebraic import solve_pulp, solve_pyomo
+from optsched.solvers.profiles import load_profile
+
+SMALL = Gathering(
+    Instance(Cluster(["a", "b"], slots=[2, 1]), Workload(["t", "u"], replicas=Ragged.from_rows([[0], [1]])))
+)
+
+
+def test_names() -> None:
+    """Tests that families are components with their docs, over sets that families of the same labels share."""
+    model = programs.build_pyomo(SMALL)
+    assert model.place.doc == "the task runs on the node"
+    assert sorted(model.place.keys()) == [("t", "a"), ("t", "b"), ("u", "a"), ("u", "b")]
+    assert model.slots.index_set() is model.use.index_set() is model.NODES
+    assert str(model.slots["b"].expr).replace(" ", "") == "place[t,b]+place[u,b]-use[b]<=0"
+    assert [constraint.name for constraint in model.component_objects(pyo.Constraint)] == ["once", "slots"]
+    literal = programs.build_pulp(SMALL)
+    assert [variable.name for variable in literal.variables_of][:3] == ["use.a", "use.b", "place.t.a"]
+    size = programs.compact_size(SMALL)
+    assert (size.variables, size.constraints) == (6, 4)
+    assert (len(literal.variables()), len(literal.constraints())) == (6, 4)
+
+
+@pytest.mark.parametrize(("limit", "objective"), [(None, 1.0), (1, -1.0), (2, -2.0)])
+def test_both_programs(limit: int | None, objective: float) -> None:
+    """Tests the first program, and the second with the first component at a limit, from a start."""
+    exact = load_profile("exact")
+    for build, run in ((programs.build_pyomo, solve_pyomo), (programs.build_pulp, solve_pulp)):
+        model = build(SMALL, limit=limit)
+        start = programs.start_values(model, SMALL, SMALL.placement([0, 1] if limit == 2 else [0, 0]))
+        assert run(model, exact, start).objective == objective
+        decision = programs.decode(model, SMALL)
+        assert not SMALL.violations(decision)
+        nodes, local = SMALL.evaluate(decision)
+        assert (nodes if limit is None else -local) == objective
+    assert programs.objective_units(SMALL) == (1, -1)
+
+
+def test_refused() -> None:
+    """Tests that a model of another problem is no model of this one, and that a size is a limit."""
+    other = optsched.problem("flow-congestion", "papers/hsu-two-clusters")
+    with pytest.raises(UsageError, match="decode takes a model of gathering"):
+        programs.decode(pyo.ConcreteModel(), SMALL)
+    with pytest.raises(UsageError, match="start_values takes a model of gathering"):
+        programs.start_values(pyo.ConcreteModel(), SMALL, SMALL.placement([0, 0]))
+    with pytest.raises(TooLarge, match="variables"):
+        programs.build_pulp(SMALL, max_variables=5)
+    assert len(programs.build_pulp(other).variables()) == len(other.program().names)

@@ -1,0 +1,124 @@
+"""Problems that give a definition and a program, and nothing more: solved, proved, modelled, exported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from programmed import Gathering
+
+import optsched
+from optsched.certificates import certify
+from optsched.errors import ProblemFailed
+from optsched.instance import Instance
+from optsched.models import programs as models
+from optsched.models.export import write_lp
+from optsched.placement import Placement
+from optsched.problems import FlowCongestion
+from optsched.problems.programs import Program
+from optsched.registry import record_of
+from optsched.results import Limit, Proof, Termination
+from optsched.routes import programs, routes_of, solve
+from optsched.solvers.profiles import Profile
+
+
+def posed(seed: int, **sizes: float) -> Gathering:
+    """A drawn problem of few tasks and nodes."""
+    instance = optsched.generate("lsap", seed, **{"nodes": 3, "tasks": 4, "slots": 2, "idle_ratio": 1.0, **sizes})
+    assert isinstance(instance, Instance)
+    return Gathering(instance)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_route(seed: int) -> None:
+    """Tests that all routes find what trying every placement finds, both components proved without a solver."""
+    problem = posed(seed)
+    assert routes_of(problem) == ("arrays", "pyomo", "pulp", "brute-force")
+    truth = solve(problem, route="brute-force")
+    for route in routes_of(problem)[:-1]:
+        found = solve(problem, route=route)
+        assert (found.objective, found.termination) == (truth.objective, truth.termination)
+        if truth.objective is not None:
+            assert found.certificate is Proof.DUAL
+            assert certify(problem, found).proved
+
+
+def test_infeasible() -> None:
+    """Tests that more tasks than slots are INFEASIBLE, by every route."""
+    problem = posed(0, nodes=2, tasks=5, replicas=1)
+    for route in routes_of(problem):
+        assert solve(problem, route=route).termination is Termination.INFEASIBLE
+
+
+def test_stopped() -> None:
+    """Tests that a limit leaves the start and a cheap bound, and that a tree that grows too large leaves a word."""
+    problem = posed(2, nodes=12, tasks=20, slots=3, idle_ratio=0.9)
+    best = solve(problem)
+    assert best.decision is not None
+    none = Profile("exact").with_limits(time_limit=0)
+    held = solve(problem, none, start=best.decision)
+    assert (held.objective, held.limit, held.bound[0]) == (best.objective, Limit.TIME, 1)
+    assert certify(problem, held).valid
+    assert solve(problem, none).decision is None
+
+
+def test_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that an optimum without a tree rests on the solver's word, and says so."""
+    problem = posed(2, nodes=12, tasks=20, slots=3, idle_ratio=0.9)
+    monkeypatch.setattr(programs, "_MOST_PROGRAMS", 0)
+    found = solve(problem)
+    assert [entry.kind for entry in found.certificates] == [Proof.DUAL, Proof.SOLVER]
+    assert not certify(problem, found).proved
+
+
+class Narrow(Gathering):
+    """Its program forbids the first node, which its definition does not."""
+
+    def program(self, before: tuple[int, ...] = ()) -> Program:
+        program = super().program(before)
+        program.whole.upper[0] = 0
+        return program
+
+
+class Blind(Gathering):
+    """Its program takes any number of tasks on a node."""
+
+    def program(self, before: tuple[int, ...] = ()) -> Program:
+        program = super().program(before)
+        program.whole.row_upper[len(self.tasks) :] = 99
+        return program
+
+
+@pytest.mark.parametrize("sizes", [{}, {"nodes": 9, "tasks": 12, "slots": 3}])
+def test_a_program_that_is_not_the_definition(sizes: dict[str, float]) -> None:
+    """Tests that nothing is called optimal over a program that lacks a placement, or has one that is not feasible."""
+    instance = posed(0, **sizes).instance
+    start = Gathering(instance).placement(
+        [node for node, slots in enumerate(Gathering(instance).idle) for _ in range(slots)][: len(instance.workload)]
+    )
+    with pytest.raises(ProblemFailed, match="the program does not have the feasible placement"):
+        solve(Narrow(instance), start=start)
+    with pytest.raises(optsched.errors.SolverDisagreement, match="HiGHS holds a placement that violates slots"):
+        solve(Blind(instance))
+
+
+def test_an_inherited_program_is_nobodys() -> None:
+    """Tests that a subclass without a program of its own is tried out: what it changes its base does not know."""
+
+    class Other(FlowCongestion):
+        """Another objective."""
+
+        def objective(self, placement: Placement, /) -> tuple[int]:
+            return (0,)
+
+    assert record_of(Other).routes is None
+    assert routes_of(Other(optsched.problem("flow-congestion", "papers/hsu-two-clusters").instance)) == ("brute-force",)
+
+
+def test_exported(tmp_path: Path) -> None:
+    """Tests that the program is written with the names of its families."""
+    problem = posed(1)
+    write_lp(models.build_pyomo(problem), tmp_path / "program.lp")
+    text = (tmp_path / "program.lp").read_text()
+    assert "place.map1.n1" in text or "place." in text
+    assert "once." in text
