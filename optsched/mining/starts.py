@@ -15,7 +15,7 @@ from optsched.mining.documents import Document
 from optsched.mining.judging import Judge
 from optsched.registry import record
 
-__all__ = ["Starts", "starts_of"]
+__all__ = ["Starts", "hard_shapes", "starts_of"]
 
 #: Sizes of families that a problem's record names none of.
 _SMALL = {
@@ -40,8 +40,43 @@ _LOOKED_AT = 8
 _OWN = ("name", "description", "source", "labels")
 
 
+def hard_shapes(family: str, usual: Mapping[str, Any], nodes: int) -> list[tuple[str, dict[str, Any]]]:
+    """Families and all that is set of their instances, on which a greedy rule often fails.
+
+    The family itself is made tight: as many tasks as nodes, one idle slot each, up to three replicas and none lost. So
+    is the family of the same problem in which an optimum is planted.
+
+    Parameters
+    ----------
+    family
+        Of a problem.
+    usual
+        Sizes that make its instances small.
+    nodes
+        How many nodes there are.
+
+    Examples
+    --------
+    >>> [name for name, _ in hard_shapes("lsap", {}, 4)]
+    ['lsap', 'planted-lsap']
+    """
+    tight = {"nodes": nodes, "tasks": nodes, "slots": 1, "idle_ratio": 1.0, "replicas": min(3, nodes)}
+    tight |= {"lost": 0.0, "remote": 0, "racks": 1}
+    shapes = []
+    for name, sizes in ((family, usual), (f"planted-{family}", {})):
+        known = FAMILIES[name].parameters if name in FAMILIES else {}
+        values = {key: value for key, value in {**sizes, **tight}.items() if key in known}
+        try:
+            if {"nodes", "tasks", "replicas"} <= set(known):
+                generate(name, 0, **values)
+                shapes.append((name, values))
+        except UsageError:  # no such instance is so small
+            continue
+    return shapes
+
+
 class Starts:
-    """Small random instances of a family.
+    """Small random instances of a family; half of them hard ones, if there are any.
 
     Parameters
     ----------
@@ -53,16 +88,34 @@ class Starts:
         Others, that make its instances small; half of them differ in each instance.
     most
         How many records a table may have.
+    hard
+        Whether some are hard: of `hard_shapes`.
     """
 
     def __init__(
-        self, family: str, fixed: Mapping[str, Any], sizes: Mapping[str, Any], most: Mapping[str, int]
+        self,
+        family: str,
+        fixed: Mapping[str, Any],
+        sizes: Mapping[str, Any],
+        most: Mapping[str, int],
+        hard: bool = False,
     ) -> None:
         self.family, self._fixed, self._most = family, dict(fixed), most
         self._sizes = {**sizes, **fixed}
+        usual = FAMILIES[family].parameters
+        reduces = sizes.get("reduces", usual["reduces"].default if "reduces" in usual else 0)
+        widest = min(most["nodes"], most["tasks"] - reduces) if hard else 0
+        self._hard = [hard_shapes(family, sizes, nodes) for nodes in range(3, widest + 1)]
 
     def draw(self, rng: np.random.Generator) -> Document:
         """The document of one."""
+        shapes = self._hard[rng.integers(len(self._hard))] if self._hard and rng.random() < 0.5 else []
+        if shapes:
+            name, values = shapes[rng.integers(len(shapes))]
+            return _document(generate(name, int(rng.integers(2**31)), **values))
+        return self._usual(rng)
+
+    def _usual(self, rng: np.random.Generator) -> Document:
         values = dict(self._sizes)
         for name, given in self._sizes.items():
             if name not in self._fixed and type(given) is int and rng.random() < 0.5:
@@ -74,7 +127,12 @@ class Starts:
             drawn = generate(self.family, seed, **self._sizes)
         if not isinstance(drawn, Instance):
             raise UsageError(f"family {self.family} draws flow networks, for which there are no heuristics")
-        return {key: value for key, value in to_document(drawn).items() if key not in _OWN}
+        return _document(drawn)
+
+
+def _document(drawn: Any) -> Document:
+    """The document of an instance, without what says nothing of its data."""
+    return {key: value for key, value in to_document(drawn).items() if key not in _OWN}
 
 
 def starts_of(judge: Judge, family: str | None, given: Mapping[str, Any], most: Mapping[str, int]) -> Starts:
@@ -99,7 +157,7 @@ def starts_of(judge: Judge, family: str | None, given: Mapping[str, Any], most: 
         missing = {
             key: value for key, value in sizes.items() if key in known and key not in given and not known[key].later
         }
-        starts = Starts(name, given, missing, most)
+        starts = Starts(name, given, missing, most, hard=family is None and name == own.family and not given)
         rng = np.random.default_rng(0)
         if any(judge.posed(starts.draw(rng)) is not None for _ in range(_LOOKED_AT)):
             return starts

@@ -10,7 +10,9 @@ For property tests of your own scheduler::
         ...
 
 Sizes and seed of the family are drawn, and which of the records stay; an example that fails loses tasks, nodes and
-replicas as long as it fails. The document of the one that is left is printed with it, for `optsched.load`.
+replicas as long as it fails. Half the instances are hard for greedy rules: they have as many tasks as slots, several
+replicas of each block, and some a planted optimum. The document of the one that is left is printed with it, for
+`optsched.load`.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from optsched.instance import Instance
 from optsched.instances.files import from_document, to_document
 from optsched.instances.generate import FAMILIES, generate
 from optsched.mining.documents import Document, numbered_anew, without
+from optsched.mining.starts import hard_shapes
 from optsched.network import FlowNetwork
 from optsched.problems import AnyProblem
 from optsched.problems.base import resolve
@@ -42,6 +45,9 @@ _SEEDS = 2**16
 
 #: Settings that cannot be more than there are nodes.
 _WITHIN_NODES = ("replicas", "racks", "datacenters", "types")
+
+#: Of a record that has 0 of so many it is gone, and of a replica likewise; most instances stay whole.
+_STAY = 24
 
 
 def problems(
@@ -93,7 +99,8 @@ def instances(
     problem
         Its name.
     family
-        What to draw from, a name of `optsched list families`; by default the problem's own.
+        What to draw from, a name of `optsched list families`; by default the problem's own, its instances made tight,
+        and those with a planted optimum.
     most_nodes, most_tasks
         No instance has more.
     sizes
@@ -131,7 +138,16 @@ def _drawn(
     resolve(problem, entry.problem_class.parameter_table, parameters)
     usual = dict(entry.sizes) if name == entry.family else {}
     most = {"nodes": most_nodes, "tasks": most_tasks}
-    return _posed(entry.problem_class, name, usual, most, sizes, parameters)
+    plain = _posed(entry.problem_class, name, usual, most, sizes, parameters)
+    if family is not None:
+        return plain
+    hard = [
+        _posed(entry.problem_class, shape, {}, most, {**values, **sizes}, parameters)
+        for nodes in range(3, min(most_nodes, most_tasks) + 1)
+        for shape, values in hard_shapes(name, usual, nodes)
+        if set(sizes) <= set(FAMILIES[shape].parameters)
+    ]
+    return plain | st.one_of(hard) if hard else plain
 
 
 @st.composite
@@ -189,14 +205,14 @@ def _fewer(draw: st.DrawFn, drawn: Instance) -> Instance:
     before = json.dumps(document)
     for table in ("tasks", "nodes"):
         count = len(document[table])
-        stays = draw(st.lists(st.integers(0, 5), min_size=count, max_size=count))
+        stays = draw(st.lists(st.integers(0, _STAY), min_size=count, max_size=count))
         for at in reversed(range(count)):
             if not stays[at] and len(document[table]) > 1:
                 document = without(document, table, at)
     for task in document["tasks"]:
         held = task.get("replicas", [])
         if held:
-            task["replicas"] = held[: draw(st.integers(0, 3 * len(held)))]
+            task["replicas"] = held[: draw(st.integers(0, _STAY * len(held)))]
     if json.dumps(document) == before:
         return drawn
     # What the family says of the whole, its optimum too, does not hold of what is left.

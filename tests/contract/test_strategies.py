@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 import pytest
+from greedy_rules import scarcest_first
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
@@ -115,3 +116,15 @@ def test_wrong_arguments() -> None:
         with pytest.raises(UsageError, match=told):
             strategy()
     assert isinstance(instances("lsap"), st.SearchStrategy)
+
+
+def test_bug_a_greedy_rule_passed_the_default_strategy() -> None:
+    """Tests that the default strategy refutes the rule "scarcest task first" within its default examples."""
+
+    @settings(database=None, derandomize=True, phases=(Phase.generate,))
+    @given(problems("lsap"))
+    def optimal(problem: Any) -> None:
+        assert gap(problem, scarcest_first).absolute_gap == (0,)
+
+    with pytest.raises(AssertionError):
+        optimal()

@@ -8,6 +8,7 @@ from typing import Any
 
 import claims
 import pytest
+from greedy_rules import scarcest_first
 
 from optsched import Find, mine
 from optsched.errors import UsageError
@@ -156,7 +157,7 @@ def test_an_interrupt_gives_the_best_so_far() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        mine("dl,reading=heartbeat", "lsap", budget=100, step=at_once)
+        mine("lsap-sched", "lsap", budget=100, step=at_once)
 
 
 def test_out_of_time() -> None:
@@ -286,3 +287,10 @@ def test_a_claim_gets_the_report() -> None:
     assert mine("dl", "lsap", claim=claim, budget=20) is None
     assert seen
     assert all(report.feasible and report.reference.kind == "optimum" for report in seen)
+
+
+def test_bug_a_greedy_rule_was_not_refuted() -> None:
+    """Tests that three tasks and nodes are found on which the rule "scarcest task first" is not optimal."""
+    found = mine(scarcest_first, "lsap", seed=0, budget=3000)
+    assert found is not None
+    assert (found.report.absolute_gap, len(found.instance().workload), len(found.instance().cluster)) == ((1,), 3, 3)
