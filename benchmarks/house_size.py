@@ -1,0 +1,117 @@
+"""How large the house is: lines, modules, floors of imports, what a small command loads, words of the documents.
+
+python benchmarks/house_size.py
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import subprocess
+import sys
+import time
+import tokenize
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+#: Rooms in which the mathematics of a problem is written.
+MATHEMATICS = ("problems", "searches", "models", "certificates", "routes")
+
+#: A small command.
+COMMAND = ["gap", "papers/labl-figure2", "--problem", "latency", "--heuristic", "labl"]
+
+
+def code_lines(text: str) -> int:
+    """Lines with code: neither blank, nor of comments or docstrings alone."""
+    docstrings = {
+        line
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+    nothing = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    held = chain.from_iterable(range(one.start[0], one.end[0] + 1) for one in tokens if one.type not in nothing)
+    return len(set(held) - docstrings)
+
+
+def imports(path: Path, modules: dict[str, Path]) -> Iterator[str]:
+    """The modules of the package that a file imports at its top."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (name if name in modules else node.module for name in names if node.module in modules)
+
+
+def floors(modules: dict[str, Path]) -> tuple[int, int]:
+    """How many floors imports at the top of files make, and how many files import each other in a circle."""
+    below = {name: set(imports(path, modules)) - {name} for name, path in modules.items()}
+    height: dict[str, int] = {}
+    while ready := [name for name in below if name not in height and below[name] <= height.keys()]:
+        height |= {name: 1 + max((height[other] for other in below[name]), default=0) for name in ready}
+    return max(height.values()), len(below) - len(height)
+
+
+def loaded() -> tuple[int, float]:
+    """How many modules of the package a small command loads, and its seconds (the least of five)."""
+    program = (
+        "import sys; from optsched.cli import cli\n"
+        f"try: cli({COMMAND!r})\n"
+        "except SystemExit: pass\n"
+        "print(sum(name.partition('.')[0] == 'optsched' for name in sys.modules), file=sys.stderr)"
+    )
+    seconds, told = [], ""
+    for _ in range(5):
+        began = time.perf_counter()
+        told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stderr
+        seconds.append(time.perf_counter() - began)
+    return int(told.split()[-1]), min(seconds)
+
+
+def prose(text: str) -> list[int]:
+    """Words of each sentence of a page, without code, tables and headings."""
+    text = re.sub(r"```.*?```|<!--.*?-->|\$\$.*?\$\$", "", text, flags=re.DOTALL)
+    text = re.sub(r"^(\||#).*$", "", text, flags=re.MULTILINE)
+    sentences = re.split(r"(?<=[.!?])\s+|\n\s*\n|\n\s*[-*] |\n\d+\. ", text)
+    return [count for sentence in sentences if (count := len(sentence.split())) > 1]
+
+
+def main() -> None:
+    """Print the figures as a table."""
+    files = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "optsched").rglob("*.py"))}
+    modules = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in files}
+    lines = {path: len(text.splitlines()) for path, text in files.items()}
+    rooms = {room: sum(n for path, n in lines.items() if path.parts[-2] == room) for room in MATHEMATICS}
+    top = [path for path in (ROOT / "optsched").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()]
+    tests = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in (ROOT / "tests").rglob("*.py"))
+    tracked = subprocess.run(["git", "ls-files", "*.md"], capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    pages = [(ROOT / name).read_text(encoding="utf-8") for name in tracked.split()]
+    sentences = [count for page in pages for count in prose(page)]
+    height, circles = floors(modules)
+    count, seconds = loaded()
+    rows: list[tuple[str, object]] = [
+        ("lines of optsched/", sum(lines.values())),
+        ("modules", len(modules)),
+        ("of the lines code", sum(map(code_lines, files.values()))),
+        (" + ".join(MATHEMATICS), sum(rooms.values())),
+        ("entries at the top", len(top)),
+        ("floors of imports", height),
+        ("files in circles of imports", circles),
+        ("lines of tests/", tests),
+        (f"modules that `{' '.join(COMMAND[:2])} ...` loads", count),
+        ("its seconds, least of five", f"{seconds:.2f}"),
+        ("words of Markdown", sum(len(page.split()) for page in pages)),
+        ("words a sentence", f"{sum(sentences) / len(sentences):.1f}"),
+        ("share of sentences over 30 words", f"{sum(n > 30 for n in sentences) / len(sentences):.1%}"),
+    ]
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        print(f"{name:{width}}  {value:>8}")
+
+
+if __name__ == "__main__":
+    main()
