@@ -30,13 +30,15 @@ from optsched.models.base import (
     add_classes,
     add_pairs,
     by_ids,
+    decode_counts,
     grouped,
     ids,
     placed_at,
     priced,
     whole,
 )
-from optsched.models.starts import Entries, counted, host_of
+from optsched.models.own_rows import is_per_pair
+from optsched.models.starts import Entries, counted, host_of, started_counts
 from optsched.placement import Placement
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem, TabledProblem, TaskClasses
 from optsched.problems.transmission_maps import TransmissionMaps
@@ -45,14 +47,15 @@ from optsched.solvers.algebraic import injective_names
 
 __all__ = [
     "ClassModel",
-    "add_levelled_network",
     "add_steps",
     "binary_model",
     "by_group",
     "class_model",
     "decode_levelled",
     "decode_square",
+    "levelled_model",
     "levelled_size",
+    "placed_cost",
     "square_model",
     "square_size",
     "started_levelled",
@@ -77,15 +80,15 @@ class ClassModel:
     nodes: list[str]
 
 
-def class_model(problem: AssignmentProblem | TransmissionReduces, aggregate: bool) -> ClassModel:
+def class_model(problem: AssignmentProblem | TransmissionReduces, per_pair: bool) -> ClassModel:
     """A model with the sets and data that all compact assignment models have, without variables yet.
 
-    `aggregate=False` makes every task a class of its own, so that constraints can tell all tasks apart.
+    With `per_pair` every task is a class of its own, so that constraints can tell all tasks apart.
     """
     tasks, nodes = ids(problem)
     idle = np.flatnonzero(problem.capacity > 0).tolist()
     model = pyo.ConcreteModel(problem.name)
-    names, classes = add_classes(model, tasks, problem.classes() if aggregate else None)
+    names, classes = add_classes(model, tasks, None if per_pair else problem.classes())
     model.NODES = pyo.Set(initialize=[nodes[node] for node in idle], doc="nodes with idle slots")
     model.slots = pyo.Param(model.NODES, initialize={nodes[node]: int(problem.capacity[node]) for node in idle})
     model.count = pyo.Param(initialize=problem.count, doc="tasks to place: min(tasks, idle slots)")
@@ -99,7 +102,7 @@ def tabled_size(problem: TabledProblem) -> ModelSize:
 
 
 def levelled_size(problem: LevelledProblem, steps: int = 0, pools: int = 0, rows: int = 0) -> ModelSize:
-    """What `class_model` with `add_levelled_network` and `add_steps` would take, or less.
+    """What `levelled_model` with `add_steps` would take, or less.
 
     Parameters
     ----------
@@ -135,7 +138,7 @@ def _add_class_constraints(model: Any) -> None:
     model.cardinality = pyo.Constraint(rule=cardinality)
 
 
-def tabled_model(problem: TabledProblem, aggregate: bool, name: str) -> Any:
+def tabled_model(problem: TabledProblem, per_pair: bool, name: str) -> Any:
     """The transportation problem of a table of costs, complete; its parameter `name` holds the costs.
 
     Raises
@@ -143,17 +146,25 @@ def tabled_model(problem: TabledProblem, aggregate: bool, name: str) -> Any:
     TooLarge
         If there are more than `MAX_VARIABLES` pairs.
     """
-    base = class_model(problem, aggregate)
+    base = class_model(problem, per_pair)
     units = problem.class_units[problem.classes().of_task[base.classes.first]]
     if units.size > MAX_VARIABLES:
         raise TooLarge(
             f"{problem.place}: the compact model would have {units.size:,} variables, one for each kind of task and "
             f'node; at most {MAX_VARIABLES:,} are made: use route="network", which needs none of them'
         )
+    _add_table(base, units / problem.grid, name, pyo.Binary if per_pair else pyo.NonNegativeReals)
+    cost, place = base.model.component(name), base.model.place
+    base.model.objective = pyo.Objective(expr=pyo.quicksum(cost[pair] * place[pair] for pair in place))
+    return base.model
+
+
+def _add_table(base: ClassModel, table: np.ndarray, name: str, within: Any) -> None:
+    """Add how many tasks of each class are on each node, and the parameter `name` of what one costs there."""
     model, nodes = base.model, list(base.model.NODES)
-    costs = by_ids(base.names, nodes, (units / problem.grid).tolist())
+    costs = by_ids(base.names, nodes, table.tolist())
     model.add_component(name, pyo.Param(model.CLASSES, model.NODES, initialize=costs, within=pyo.Reals))
-    model.place = pyo.Var(model.CLASSES, model.NODES, within=pyo.NonNegativeReals)
+    model.place = pyo.Var(model.CLASSES, model.NODES, within=within)
 
     def placed(model: Any, task_class: str) -> Any:
         check()
@@ -168,22 +179,37 @@ def tabled_model(problem: TabledProblem, aggregate: bool, name: str) -> Any:
     model.placed = pyo.Expression(model.CLASSES, rule=placed)
     _add_class_constraints(model)
     model.node_slots = pyo.Constraint(model.NODES, rule=node_slots)
-    cost = model.component(name)
-    model.objective = pyo.Objective(expr=pyo.quicksum(cost[pair] * model.place[pair] for pair in model.place))
-    return model
 
 
-def add_levelled_network(problem: LevelledProblem, base: ClassModel) -> Any:
-    """Add to a class model the network of Guo et al. 2012 with its levels; returns the expression of the locality cost.
+def levelled_model(problem: LevelledProblem, per_pair: bool) -> ClassModel:
+    """The network of Guo et al. 2012 with its levels, or with `per_pair` each task on each node; without an objective.
 
     Racks are there only where a task in the rack of a replica costs less than anywhere else.
     """
-    model, levels = base.model, [level / problem.grid for level in problem.levels]
-    _add_places(problem, base)
-    _add_flows(model, _rack_of(problem))
-    parts = zip(levels, (model.place, model.place_in_rack, model.place_anywhere), strict=True)
-    model.locality_cost = pyo.Expression(expr=sum(level * pyo.quicksum(part.values()) for level, part in parts))
-    return model.locality_cost
+    base = class_model(problem, per_pair)
+    model = base.model
+    if per_pair:
+        idle = np.flatnonzero(problem.capacity > 0).astype(np.int64)
+        rows, columns = np.indices((len(problem.tasks), len(idle)))
+        units = problem.pair_units(rows.ravel(), idle[columns.ravel()]).reshape(rows.shape)
+        _add_table(base, units / problem.grid, "level", pyo.Binary)
+    else:
+        _add_places(problem, base)
+        _add_flows(model, _rack_of(problem))
+    cost = placed_cost(model, base.names, [level / problem.grid for level in problem.levels])
+    model.locality_cost = pyo.Expression(expr=cost)
+    return base
+
+
+def placed_cost(model: Any, names: Sequence[str], levels: Sequence[float]) -> Any:
+    """The locality cost of the placed tasks of some classes of a `levelled_model`."""
+    if model.component("level") is not None:
+        return pyo.quicksum(model.level[name, node] * model.place[name, node] for name in names for node in model.NODES)
+    nodes_of, racks_of = grouped(model.PAIRS, 0), grouped(model.RACK_PAIRS, 0)
+    local = pyo.quicksum(model.place[pair] for name in names for pair in nodes_of.get(name, ()))
+    near = pyo.quicksum(model.place_in_rack[pair] for name in names for pair in racks_of.get(name, ()))
+    far = pyo.quicksum(model.place_anywhere[name] for name in names)
+    return levels[0] * local + levels[1] * near + levels[2] * far
 
 
 def _add_places(problem: LevelledProblem, base: ClassModel) -> None:
@@ -278,7 +304,9 @@ def add_steps(model: Any, classes: Mapping[str, Sequence[str]], sizes: Mapping[t
 
 
 def decode_levelled(model: Any, problem: LevelledProblem) -> Placement:
-    """The placement that a solved model of `add_levelled_network` stands for."""
+    """The placement that a solved model of `levelled_model` stands for."""
+    if is_per_pair(model):
+        return decode_counts(model, problem)
     waiting = {name: iter(model.members[name]) for name in model.CLASSES}
     host: dict[str, str] = {}
 
@@ -302,7 +330,10 @@ def decode_levelled(model: Any, problem: LevelledProblem) -> Placement:
 
 
 def started_levelled(model: Any, problem: LevelledProblem, placement: Placement) -> Entries:
-    """A placement in a model of `add_levelled_network`: each task as cheap as it is where it runs."""
+    """A placement in a model of `levelled_model`: each task as cheap as it is where it runs."""
+    if is_per_pair(model):
+        yield from started_counts(model, problem, placement)
+        return
     rack_of = _rack_of(problem)
     racks, anywhere, in_rack, off_rack = (Counter[Any]() for _ in range(4))
     counts = counted(model.members, host_of(problem, placement))
@@ -317,7 +348,7 @@ def started_levelled(model: Any, problem: LevelledProblem, placement: Placement)
             off_rack[node] += count
     parts = (model.place, counts), (model.place_in_rack, racks), (model.place_anywhere, anywhere)
     nodes = (model.rack_to_node, in_rack), (model.anywhere_to_node, off_rack)
-    return ((variable, held[key]) for variables, held in (*parts, *nodes) for key, variable in variables.items())
+    yield from ((variable, held[key]) for variables, held in (*parts, *nodes) for key, variable in variables.items())
 
 
 def _rack_of(problem: LevelledProblem) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -14,6 +15,7 @@ import pyomo.environ as pyo
 
 from optsched.errors import TooLarge, UsageError, described
 from optsched.instance import Ints
+from optsched.models.own_rows import Shared, members_of, refuse_unkept, remember
 from optsched.placement import NetworkFlow, Placement
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import AnyProblem, Problem, expect_problem, expect_recorded, stated
@@ -94,8 +96,11 @@ class ModelModule(Protocol):
         ----------
         problem
             What to model.
-        aggregate
-            Of most modules: False makes every task a class of its own, so that a constraint can name any task.
+        per_pair
+            Of a shipped module: True gives each task a variable for each node that it may use, so that a constraint
+            of your own can name any task and node. It is `place[task, node]`, binary; `run[task, node]` of the reduces
+            of `transmission`; `extra[arc]`, whole, of `min-cost-flow`. Use it for constraints of
+            your own: the model without it counts equal tasks together, and leaves out what no optimum needs.
 
         Returns
         -------
@@ -106,6 +111,8 @@ class ModelModule(Protocol):
         ------
         UsageError
             If another problem is given, or one where nothing is feasible for a plain reason.
+        TooLarge
+            With `per_pair`, if there are more than `MAX_VARIABLES` pairs of a task and a node.
         """
 
     def build_pulp(self, problem: Any, *, max_variables: int = MAX_VARIABLES) -> Any:
@@ -203,9 +210,37 @@ def of_problem(kind: type[AnyProblem], feasible: bool = False) -> Callable[[Func
     return decorate
 
 
-def model_of(kind: type[AnyProblem]) -> Callable[[Function], Function]:
-    """A decorator of what builds models of one kind of problem (`of_problem`), of which something may be feasible."""
-    return of_problem(kind, feasible=True)
+def model_of(kind: type[AnyProblem], pruned: bool = False) -> Callable[[Function], Function]:
+    """A decorator of what builds models of one kind of problem (`of_problem`), of which something may be feasible.
+
+    A model remembers its own rows (`own_rows`); `pruned` says that one which is not per pair leaves out what no optimum
+    needs. `aggregate=False`, an older name of `per_pair=True`, is taken with a warning.
+    """
+
+    def decorate(function: Function) -> Function:
+        @of_problem(kind, feasible=True)
+        @functools.wraps(function)
+        def built(problem: Any, *given: Any, **named: Any) -> Any:
+            if "aggregate" in named:
+                told = f"{function.__name__}: aggregate is deprecated; use per_pair=True in place of aggregate=False"
+                warnings.warn(told, DeprecationWarning, stacklevel=3)
+                named["per_pair"] = not named.pop("aggregate")
+            per_pair = bool(named.get("per_pair"))
+            if per_pair and isinstance(problem, Problem):
+                pairs = len(problem.tasks) * len(problem.instance.cluster)
+                if pairs > MAX_VARIABLES:
+                    raise TooLarge(
+                        f"{problem.place}: a model with per_pair=True would have {pairs:,} pairs of a task and a node; "
+                        f"at most {MAX_VARIABLES:,} are made: build it without per_pair, or take fewer tasks"
+                    )
+            model = function(problem, *given, **named)
+            if isinstance(model, pyo.ConcreteModel | pulp.LpProblem):
+                remember(model, per_pair, pruned)
+            return model
+
+        return cast(Function, built)
+
+    return decorate
 
 
 def refuse_too_large(problem: AnyProblem, size: ModelSize, max_variables: int, instead: str) -> None:
@@ -328,12 +363,22 @@ Decided = TypeVar("Decided", Placement, NetworkFlow, Schedule)
 
 
 def decoder(
-    kind: type[Posed], compact: Callable[[Any, Posed], Decided], literal: Callable[[Any, Posed], Decided]
+    kind: type[Posed],
+    compact: Callable[[Any, Posed], Decided],
+    literal: Callable[[Any, Posed], Decided],
+    started: Callable[[Any, Posed, Decided], Iterable[tuple[Any, float]]] | None = None,
+    shared: Shared = members_of,
 ) -> Callable[[Any, Posed], Decided]:
-    """Make the `decode` of a module from two functions that read its Pyomo and its PuLP model."""
+    """Make the `decode` of a module from two functions that read its Pyomo and its PuLP model.
+
+    `started` says a decision in the Pyomo model, as `starter` takes it. With it, `decode` holds the decision against
+    what the user added to that model. `shared` says which variables stand for several tasks or nodes.
+    """
 
     def decode(model: Any, problem: Posed) -> Decided:
         """What a solved model stands for, of either kind; it is no worse than the model's objective.
+
+        It keeps every constraint that was added to the model, or is refused.
 
         Parameters
         ----------
@@ -345,14 +390,18 @@ def decoder(
         Raises
         ------
         UsageError
-            If the model is of another problem, holds no solution, or one that is not whole.
+            If the model is of another problem, holds no solution, or one that is not whole; if a constraint of the
+            user's does not hold for the decision, or is on a variable that stands for several tasks.
         """
         expect_problem(problem, "decode", kind)
         due = f"decode takes a model of {kind.name}, as build_pyomo or build_pulp made it"
         if not isinstance(model, pulp.LpProblem | pyo.ConcreteModel):
             raise UsageError(f"{due}, not {described(model)}")
         try:
-            return (literal if isinstance(model, pulp.LpProblem) else compact)(model, problem)
+            decision = (literal if isinstance(model, pulp.LpProblem) else compact)(model, problem)
+            if started is not None:
+                refuse_unkept(model, lambda model: started(model, problem, decision), shared)
+            return decision
         except (AttributeError, KeyError) as error:  # what it looks for is not in the model
             raise UsageError(f"{due}; this one lacks {error}") from error
 

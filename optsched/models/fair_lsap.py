@@ -34,12 +34,11 @@ import pyomo.environ as pyo
 
 from optsched.decimals import decimal
 from optsched.models.assignment import (
-    add_levelled_network,
     add_steps,
     by_group,
-    class_model,
     decode_levelled,
     decode_square,
+    levelled_model,
     levelled_size,
     square_model,
     square_size,
@@ -56,7 +55,7 @@ __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size"
 
 
 @model_of(FairLsap)
-def build_pyomo(problem: FairLsap, *, aggregate: bool = True) -> Any:
+def build_pyomo(problem: FairLsap, *, per_pair: bool = False) -> Any:
     """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
     Examples
@@ -76,9 +75,8 @@ def build_pyomo(problem: FairLsap, *, aggregate: bool = True) -> Any:
     >>> decode(model, problem).nodes.tolist()
     [-1, 0]
     """
-    base = class_model(problem, aggregate)
+    base = levelled_model(problem, per_pair)
     model = base.model
-    locality_cost = add_levelled_network(problem, base)
     pool_of = problem.pool[base.classes.first].tolist()
     filled = [[(units, size) for units, size in pool.tiers if size] for pool in problem.pools]
     classes: dict[str, list[str]] = {}
@@ -96,7 +94,7 @@ def build_pyomo(problem: FairLsap, *, aggregate: bool = True) -> Any:
     model.fairness_cost = pyo.Expression(
         expr=single_cost + pyo.quicksum(units / problem.grid * model.tier[key] for key, (units, _) in tiers.items())
     )
-    model.objective = pyo.Objective(expr=model.fairness_cost + locality_cost)
+    model.objective = pyo.Objective(expr=model.fairness_cost + model.locality_cost)
     return model
 
 
@@ -165,5 +163,5 @@ def _cost(problem: FairLsap, cost: Fraction | int) -> float:
     return round(decimal(problem.parameters["fairness"]) * cost * problem.grid) / problem.grid
 
 
-decode = decoder(FairLsap, compact=decode_levelled, literal=decode_square)
+decode = decoder(FairLsap, compact=decode_levelled, literal=decode_square, started=started_levelled)
 start_values = starter(FairLsap, compact=started_levelled, literal=started_square)

@@ -58,7 +58,7 @@ __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size"
 
 
 @model_of(Flow)
-def build_pyomo(problem: Flow, *, aggregate: bool = True) -> Any:
+def build_pyomo(problem: Flow, *, per_pair: bool = False) -> Any:
     """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
     Examples
@@ -75,7 +75,7 @@ def build_pyomo(problem: Flow, *, aggregate: bool = True) -> Any:
     >>> decode(model, problem).nodes.tolist()
     [1, 0]
     """
-    return tabled_model(problem, aggregate, "penalty")
+    return tabled_model(problem, per_pair, "penalty")
 
 
 @of_problem(Flow)
@@ -148,7 +148,7 @@ def build_pulp(problem: Flow, *, max_variables: int = MAX_VARIABLES) -> Any:
     return model
 
 
-decode = decoder(Flow, compact=decode_counts, literal=decode_binaries)
+decode = decoder(Flow, compact=decode_counts, literal=decode_binaries, started=started_counts)
 start_values = starter(Flow, compact=started_counts, literal=started_binaries)
 
 #: What a literal model keeps by its costs alone: an arc to "unscheduled" costs more than any pair.

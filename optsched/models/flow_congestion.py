@@ -28,6 +28,8 @@ cardinality[k]      due tasks of the kind are placed
 objective           least cost
 =================== ========================================================================================
 
+With `per_pair` each task is a class and each node a host of its own: `place[t,n]` is 1 if the task runs on the node.
+
 The literal model of `build_pulp` has Hsu and Freeh's arcs from tasks to compute nodes, binary `place.t.n`, and `skip.t`
 for a task that waits; in place of the arcs from nodes to the sink stands the linearisation that the literal effective
 load needs, a binary `pattern.n.number` for each set of tasks on each node. Constraints: `task.t`, `one_pattern.n`,
@@ -37,7 +39,7 @@ load needs, a binary `pattern.n.number` for each set of tasks on each node. Cons
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations_with_replacement, product
 from typing import Any
 
@@ -53,6 +55,7 @@ from optsched.models.base import (
     at_most,
     by_ids,
     decode_binaries,
+    decode_counts,
     decoder,
     grouped,
     ids,
@@ -61,6 +64,7 @@ from optsched.models.base import (
     refuse_too_large,
     whole,
 )
+from optsched.models.own_rows import is_per_pair, members_of
 from optsched.models.starts import Entries, counted, host_of, started_binaries, starter
 from optsched.placement import Placement
 from optsched.problems.base import GRID
@@ -74,8 +78,10 @@ OBJECTIVE_UNITS = (GRID, 1)
 
 
 @model_of(FlowCongestion)
-def build_pyomo(problem: FlowCongestion) -> Any:
+def build_pyomo(problem: FlowCongestion, *, per_pair: bool = False) -> Any:
     """Build the compact model, with whole variables; its objective is in units of 2^-20 MB/s.
+
+    `per_pair` is as in `ModelModule.build_pyomo`.
 
     Raises
     ------
@@ -95,13 +101,14 @@ def build_pyomo(problem: FlowCongestion) -> Any:
     >>> decode(model, problem).nodes.tolist(), list(model.PATTERNS)
     ([0, 1], [('n1', 1), ('n1', 2)])
     """
-    names = _names(problem)
-    classes, hosts, types = names["class"], names["host"], names["type"]
-    type_of = {name: types[number] for name, number in zip(classes, problem.class_type.tolist(), strict=True)}
+    tasks, nodes = ids(problem, problem.idle_nodes)
+    types = [tasks[first] for first in problem.types.first.tolist()]
+    type_of = {name: types[number] for name, number in zip(tasks, problem.types.of_task.tolist(), strict=True)}
     kind_of = {name: KINDS[kind] for name, kind in zip(types, problem.type_kind.tolist(), strict=True)}
-    patterns = {name: problem.patterns(host) for host, name in enumerate(hosts)}
+    host_of_node = dict(zip(nodes, problem.hosts.of_task.tolist(), strict=True))
     model = pyo.ConcreteModel(problem.name)
-    _add_data(model, problem, {name: kind_of[type_of[name]] for name in classes}, types)
+    _add_data(model, problem, {name: kind_of[type_of[name]] for name in tasks}, types, per_pair)
+    patterns = {name: problem.patterns(host_of_node[name]) for name in model.HOSTS}
     model.choose = pyo.Var(
         model.PATTERNS, within=pyo.NonNegativeIntegers, bounds=lambda model, h, p: (0, model.alike[h])
     )
@@ -138,18 +145,20 @@ def build_pyomo(problem: FlowCongestion) -> Any:
     return model
 
 
-def _add_data(model: Any, problem: FlowCongestion, kind_of: Mapping[str, str], types: list[str]) -> None:
-    """Add the sets, how many tasks are due, and what patterns and reading cost; `kind_of` is that of each class."""
+def _add_data(
+    model: Any, problem: FlowCongestion, kind_of: Mapping[str, str], types: list[str], per_pair: bool
+) -> None:
+    """Add the sets, how many tasks are due, and what patterns and reading cost; `kind_of` is that of each task."""
     kinds = [KINDS[kind] for kind in problem.kinds]
     tasks, nodes = ids(problem, problem.idle_nodes)
-    first = problem.hosts.first
     model.KINDS = pyo.Set(initialize=kinds)
     model.TYPES = pyo.Set(initialize=types)
-    classes, _ = add_classes(model, tasks, problem.classes)
-    hosts, _ = add_classes(model, nodes, problem.hosts, ("HOSTS", "nodes", "alike"))
+    classes, of_tasks = add_classes(model, tasks, None if per_pair else problem.classes)
+    hosts, of_nodes = add_classes(model, nodes, None if per_pair else problem.hosts, ("HOSTS", "nodes", "alike"))
+    first = of_nodes.first
     costs = {
         (name, number): cost
-        for host, name in enumerate(hosts)
+        for host, name in zip(problem.hosts.of_task[first].tolist(), hosts, strict=True)
         for number, cost in enumerate(problem.pattern_units(host).tolist())
         if number
     }
@@ -158,19 +167,15 @@ def _add_data(model: Any, problem: FlowCongestion, kind_of: Mapping[str, str], t
     model.PAIRS = pyo.Set(initialize=[(c, h) for c in classes for h in hosts if slots[kind_of[c], h]], dimen=2)
     model.due = pyo.Param(model.KINDS, initialize=dict(zip(kinds, problem.counts.tolist(), strict=True)))
     model.load_cost = pyo.Param(model.PATTERNS, initialize=costs)
-    read = by_ids(classes, hosts, problem.read_units[:, first].tolist())
+    read = by_ids(classes, hosts, problem.read_units[problem.classes.of_task[of_tasks.first]][:, first].tolist())
     model.read_cost = pyo.Param(model.PAIRS, initialize={pair: read[pair] for pair in model.PAIRS})
 
 
 def _names(problem: FlowCongestion) -> dict[str, list[str]]:
-    """Ids of the first of each class, type and host."""
+    """Ids of the first of each class and host."""
     tasks = problem.instance.workload.task_ids[problem.tasks]
     nodes = problem.instance.cluster.node_ids[problem.idle_nodes]
-    return {
-        "class": tasks[problem.classes.first].tolist(),
-        "type": tasks[problem.types.first].tolist(),
-        "host": nodes[problem.hosts.first].tolist(),
-    }
+    return {"class": tasks[problem.classes.first].tolist(), "host": nodes[problem.hosts.first].tolist()}
 
 
 def _sets(problem: FlowCongestion, node: int) -> Iterator[Ints]:
@@ -284,6 +289,8 @@ def build_pulp(problem: FlowCongestion, *, max_variables: int = MAX_VARIABLES) -
 
 
 def _decode_compact(model: Any, problem: FlowCongestion) -> Placement:
+    if is_per_pair(model):
+        return decode_counts(model, problem)
     names = _names(problem)
     amounts = np.zeros((len(names["class"]), len(names["host"])), dtype=np.int64)
     rows = {name: row for row, name in enumerate(names["class"])}
@@ -302,20 +309,31 @@ def _started_compact(model: Any, problem: FlowCongestion, placement: Placement) 
     host = {node: name for name in model.HOSTS for node in model.nodes[name]}
     node_of = host_of(problem, placement)
     counts = counted(model.members, {task: host[node] for task, node in node_of.items() if node in host})
-    names = _names(problem)["host"]
+    host_of_node = dict(zip(ids(problem, problem.idle_nodes)[1], problem.hosts.of_task.tolist(), strict=True))
     patterns = [
-        {tuple(row): number for number, row in enumerate(problem.patterns(h).tolist())} for h in range(len(names))
+        {tuple(row): number for number, row in enumerate(problem.patterns(h).tolist())}
+        for h in range(len(problem.hosts.first))
     ]
     held = {node: [0] * len(problem.type_kind) for node in host}
     for task, which in zip(ids(problem)[0], problem.types.of_task.tolist(), strict=True):
         if node_of.get(task) in held:
             held[node_of[task]][which] += 1
     numbers = Counter(
-        (name, patterns[row].get(tuple(held[node]))) for row, name in enumerate(names) for node in model.nodes[name]
+        (name, patterns[host_of_node[name]].get(tuple(held[node])))
+        for name in model.HOSTS
+        for node in model.nodes[name]
     )
     yield from ((variable, counts[pair]) for pair, variable in model.place.items())
     yield from ((variable, numbers[pair]) for pair, variable in model.choose.items())
 
 
-decode = decoder(FlowCongestion, compact=_decode_compact, literal=decode_binaries)
+def _shared(model: Any, word: str, index: tuple[Any, ...]) -> Sequence[str]:
+    """The tasks of a class, or the nodes of a host, that a variable is indexed by."""
+    tasks, nodes = members_of(model, word, index), model.nodes[index[word == "place"]]
+    return tasks if len(tasks) > 1 else tuple(nodes)
+
+
+decode = decoder(
+    FlowCongestion, compact=_decode_compact, literal=decode_binaries, started=_started_compact, shared=_shared
+)
 start_values = starter(FlowCongestion, compact=_started_compact, literal=started_binaries)

@@ -56,7 +56,7 @@ __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size"
 
 
 @model_of(GeneralizedAssignment)
-def build_pyomo(problem: GeneralizedAssignment, *, aggregate: bool = True) -> Any:
+def build_pyomo(problem: GeneralizedAssignment, *, per_pair: bool = False) -> Any:
     """Build the compact model, with whole variables (parameters as in `ModelModule.build_pyomo`).
 
     Examples
@@ -73,7 +73,7 @@ def build_pyomo(problem: GeneralizedAssignment, *, aggregate: bool = True) -> An
     """
     model = pyo.ConcreteModel(problem.name)
     tasks, _ = ids(problem)
-    names, classes = add_classes(model, tasks, problem.classes() if aggregate else None)
+    names, classes = add_classes(model, tasks, None if per_pair else problem.classes())
     _add_table(model, problem, dict(zip(names, classes.first.tolist(), strict=True)))
     model.place = pyo.Var(model.PAIRS, within=pyo.NonNegativeIntegers, bounds=lambda model, c, n: (0, model.size[c]))
     of_class, on_node = grouped(model.PAIRS, 0), grouped(model.PAIRS, 1)
@@ -167,5 +167,5 @@ def build_pulp(problem: GeneralizedAssignment, *, max_variables: int = MAX_VARIA
     return model
 
 
-decode = decoder(GeneralizedAssignment, compact=decode_counts, literal=decode_binaries)
+decode = decoder(GeneralizedAssignment, compact=decode_counts, literal=decode_binaries, started=started_counts)
 start_values = starter(GeneralizedAssignment, compact=started_counts, literal=started_binaries)

@@ -34,10 +34,10 @@ from optsched.searches.timetable import tick_of
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "objective_units", "start_values"]
 
 
-@model_of(JobTimes)
-def build_pyomo(problem: JobTimes) -> Any:
+@model_of(JobTimes, pruned=True)
+def build_pyomo(problem: JobTimes, *, per_pair: bool = False) -> Any:
     """Build the compact model (parameters as in `ModelModule.build_pyomo`)."""
-    compact = Compact(problem)
+    compact = Compact(problem, per_pair)
     model, table = compact.model, compact.table
     model.job_over = pyo.Var(pyo.Any, within=pyo.Binary, dense=False)
     model.every_task = pyo.Constraint(pyo.Any)
@@ -61,7 +61,7 @@ def build_pyomo(problem: JobTimes) -> Any:
     return model
 
 
-@model_of(JobTimes)
+@model_of(JobTimes, pruned=True)
 def build_pulp(problem: JobTimes, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build the time-indexed program of the textbook; `optsched.models.schedule_intervals` names its parts."""
     intervals = Intervals(problem, max_variables)
@@ -86,7 +86,7 @@ def literal_size(problem: JobTimes) -> ModelSize:
     return interval_size(problem, jobs=True)
 
 
-decode = decoder(JobTimes, compact=decode_counts, literal=decode_intervals)
+decode = decoder(JobTimes, compact=decode_counts, literal=decode_intervals, started=started_counts)
 start_values = starter(JobTimes, compact=started_counts, literal=started_intervals)
 
 

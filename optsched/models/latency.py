@@ -31,6 +31,9 @@ work                expression: units of work of all tasks
 objective           with a limit: least work; without: least makespan
 =================== ========================================================================================
 
+With `per_pair` there are no `local`, `remote` and counts: `place[t,s]` is 1 if the task runs on the server. Without a
+limit the makespan may then be as high as with all tasks on one server.
+
 A server that is loaded beyond the limit must not raise the limit. So it is left out where the limit is fixed, and
 needs a binary where it is not. Prefer a sequence of fixed limits.
 
@@ -62,7 +65,8 @@ from optsched.models.base import (
     whole,
     whole_limit,
 )
-from optsched.models.starts import Entries, started_binaries, starter
+from optsched.models.own_rows import is_per_pair
+from optsched.models.starts import Entries, binaries, host_of, started_binaries, starter
 from optsched.placement import NONE, Placement
 from optsched.problems.latency import Latency
 from optsched.solvers.algebraic import injective_names
@@ -75,7 +79,7 @@ _UNIT = "units of work"
 
 
 @model_of(Latency)
-def build_pyomo(problem: Latency, limit: int | None = None) -> Any:
+def build_pyomo(problem: Latency, limit: int | None = None, *, per_pair: bool = False) -> Any:
     """Build the compact model, mixed-integer linear (parameters as in `ModelModule.build_pyomo`).
 
     With a `limit`, it finds the least work among placements whose makespan is at most that, and is infeasible where
@@ -96,10 +100,10 @@ def build_pyomo(problem: Latency, limit: int | None = None) -> Any:
     [0, 0, 1]
     """
     if limit is None:
-        return _least_makespan(problem)
+        return _least_makespan(problem, per_pair)
     limit = whole_limit(limit, _UNIT)
     divides = problem.w_rem % problem.w_loc == 0
-    model = _without_rows(problem, limit, counted=not divides)
+    model = _without_rows(problem, limit, counted=not divides, per_pair=per_pair)
     model.limit = pyo.Param(initialize=limit)
     scale = problem.w_loc if divides else 1
 
@@ -112,11 +116,16 @@ def build_pyomo(problem: Latency, limit: int | None = None) -> Any:
     return model
 
 
-def _least_makespan(problem: Latency) -> Any:
-    """The compact model whose limit is a variable, from l** to what suffices when all tasks are remote."""
+def _least_makespan(problem: Latency, per_pair: bool) -> Any:
+    """The compact model whose limit is a variable, from l** to what suffices when all tasks are remote.
+
+    Per pair it may be as high as with all tasks on one server: a constraint of the user's may ask for that.
+    """
     lower = problem.counting_bound()
     upper = problem.least_limit(lambda limit: problem.fits(limit, len(problem.tasks)))
-    model = _without_rows(problem, upper, counted=problem.w_loc > 1)
+    if per_pair:
+        upper = int(problem.initial_load.max(initial=0)) + problem.w_rem * len(problem.tasks)
+    model = _without_rows(problem, upper, counted=problem.w_loc > 1, per_pair=per_pair)
     model.makespan = pyo.Var(within=pyo.NonNegativeIntegers, bounds=(lower, upper))
     loaded = {name: upper - model.initial_load[name] for name in model.SERVERS if model.initial_load[name] > lower}
     model.used = pyo.Var(list(loaded), within=pyo.Binary)
@@ -138,9 +147,12 @@ def _least_makespan(problem: Latency) -> Any:
     return model
 
 
-def _without_rows(problem: Latency, limit: int, counted: bool) -> Any:
+def _without_rows(problem: Latency, limit: int, counted: bool, per_pair: bool) -> Any:
     """All but the rows of the servers and the objective; `counted` adds whole numbers of local tasks."""
     model = pyo.ConcreteModel("latency")
+    if per_pair:
+        _add_places(model, problem, limit)
+        return model
     _add_variables(model, problem, problem.room(limit), counted)
     of_task, of_server, remote = grouped(model.PAIRS, 0), grouped(model.PAIRS, 1), set(model.remote_count)
 
@@ -172,6 +184,37 @@ def _without_rows(problem: Latency, limit: int, counted: bool) -> Any:
     more = (problem.w_rem - problem.w_loc) * pyo.quicksum(model.remote.values())
     model.work = pyo.Expression(expr=problem.w_loc * len(model.TASKS) + more)
     return model
+
+
+def _add_places(model: Any, problem: Latency, limit: int) -> None:
+    """Add each task on each server, and what the rows of the servers are made of."""
+    tasks, nodes = ids(problem)
+    holders = {(task, nodes[server]) for task, row in zip(tasks, problem.replicas, strict=True) for server in row}
+    left = dict(zip(nodes, problem.room(limit).tolist(), strict=True))
+    loads = dict(zip(nodes, problem.initial_load.tolist(), strict=True))
+    servers = [name for name in nodes if loads[name] <= limit]  # the others take no task, and have no row
+    model.TASKS = pyo.Set(initialize=tasks)
+    model.SERVERS = pyo.Set(initialize=servers)
+    model.initial_load = pyo.Param(model.SERVERS, initialize={name: loads[name] for name in servers})
+
+    def most(model: Any, *pair: str) -> tuple[int, int]:
+        return 0, int(left[pair[1]] >= (problem.w_loc if pair in holders else problem.w_rem))
+
+    model.place = pyo.Var(tasks, nodes, within=pyo.Binary, bounds=most)
+
+    def tasks_on(local: bool) -> Any:
+        def total(model: Any, name: str) -> Any:
+            return pyo.quicksum(model.place[task, name] for task in tasks if ((task, name) in holders) is local)
+
+        return pyo.Expression(model.SERVERS, rule=total)
+
+    def every_task(model: Any, task: str) -> Any:
+        return pyo.quicksum(model.place[task, name] for name in nodes) == 1
+
+    model.local_on, model.remote_on = tasks_on(True), tasks_on(False)
+    model.every_task = pyo.Constraint(model.TASKS, rule=every_task)
+    more = (problem.w_rem - problem.w_loc) * pyo.quicksum(model.remote_on.values())
+    model.work = pyo.Expression(expr=problem.w_loc * len(tasks) + more)
 
 
 def _add_variables(model: Any, problem: Latency, room: Ints, counted: bool) -> None:
@@ -301,6 +344,8 @@ def _decode_compact(model: Any, problem: Latency) -> Placement:
     `local` need only be whole at a vertex. The matching keeps the model's numbers of remote tasks, so that work and
     makespan are at most the model's.
     """
+    if is_per_pair(model):
+        return decode_binaries(model, problem)
     row_of = problem.instance.node_index
     position = {task: row for row, task in enumerate(ids(problem)[0])}
     remote = np.zeros(len(row_of), dtype=np.int64)
@@ -333,9 +378,18 @@ def _started_makespan(model: Any, problem: Latency, placement: Placement) -> Ent
 
 
 def _started_compact(model: Any, problem: Latency, placement: Placement) -> Entries:
-    """Whole numbers of tasks of each server, which HiGHS completes."""
+    """Each task on its server, and whole numbers of tasks of each server."""
     local, remote = _tasks_on(problem, placement)
-    yield from ((variable, remote[name]) for name, variable in model.remote_count.items())
+    if is_per_pair(model):
+        yield from started_binaries(model, problem, placement)
+    else:
+        host = host_of(problem, placement)
+        yield from binaries(model.local, host)
+        yield from (
+            (variable, int(task in host and (task, host[task]) not in model.PAIRS))
+            for task, variable in model.remote.items()
+        )
+        yield from ((variable, remote[name]) for name, variable in model.remote_count.items())
     if model.component("local_count") is not None:
         yield from ((variable, local[name]) for name, variable in model.local_count.items())
     if model.component("makespan") is not None:
@@ -363,5 +417,5 @@ def _matched(model: Any, problem: Latency, remote: np.ndarray) -> np.ndarray:
     return maximum_b_matching(replicas.starts, replicas.values, room // problem.w_loc, len(remote)).node
 
 
-decode = decoder(Latency, compact=_decode_compact, literal=decode_binaries)
+decode = decoder(Latency, compact=_decode_compact, literal=decode_binaries, started=_started_compact)
 start_values = starter(Latency, compact=_started_compact, literal=_started_literal)

@@ -27,6 +27,9 @@ locality_cost       expression: levels times tasks
 objective           least locality_cost
 =================== ========================================================================================
 
+With `per_pair` each task is a class of its own, `place[t,n]` is 1 if the task runs on the node, whichever that is, and
+`level[t,n]` is what it costs there; nothing is anonymous.
+
 The literal model of `build_pulp` is Guo et al.'s square LSAP over tasks and idle slots: binary `place.t.n.s`,
 constraints `task.t` and `slot.n.s`.
 """
@@ -39,10 +42,9 @@ import numpy as np
 import pyomo.environ as pyo
 
 from optsched.models.assignment import (
-    add_levelled_network,
-    class_model,
     decode_levelled,
     decode_square,
+    levelled_model,
     levelled_size,
     square_model,
     square_size,
@@ -57,7 +59,7 @@ __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size"
 
 
 @model_of(Lsap)
-def build_pyomo(problem: Lsap, *, aggregate: bool = True) -> Any:
+def build_pyomo(problem: Lsap, *, per_pair: bool = False) -> Any:
     """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
     Examples
@@ -73,9 +75,9 @@ def build_pyomo(problem: Lsap, *, aggregate: bool = True) -> Any:
     >>> decode(model, problem).nodes.tolist()
     [1, 0]
     """
-    base = class_model(problem, aggregate)
-    base.model.objective = pyo.Objective(expr=add_levelled_network(problem, base))
-    return base.model
+    model = levelled_model(problem, per_pair).model
+    model.objective = pyo.Objective(expr=model.locality_cost)
+    return model
 
 
 @of_problem(Lsap)
@@ -109,5 +111,5 @@ def build_pulp(problem: Lsap, *, max_variables: int = MAX_VARIABLES) -> Any:
     return square_model(problem, np.zeros(len(problem.tasks), dtype=np.int64))
 
 
-decode = decoder(Lsap, compact=decode_levelled, literal=decode_square)
+decode = decoder(Lsap, compact=decode_levelled, literal=decode_square, started=started_levelled)
 start_values = starter(Lsap, compact=started_levelled, literal=started_square)

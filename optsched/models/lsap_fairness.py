@@ -31,12 +31,11 @@ import pulp
 import pyomo.environ as pyo
 
 from optsched.models.assignment import (
-    add_levelled_network,
     add_steps,
     by_group,
-    class_model,
     decode_levelled,
     decode_square,
+    levelled_model,
     levelled_size,
     square_model,
     square_size,
@@ -63,7 +62,7 @@ _OFF_DATA = "tasks off their data"
 
 
 @model_of(LsapFairness)
-def build_pyomo(problem: LsapFairness, limit: int | None = None, *, aggregate: bool = True) -> Any:
+def build_pyomo(problem: LsapFairness, limit: int | None = None, *, per_pair: bool = False) -> Any:
     """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
     With a `limit`, it finds the least fairness distance with at most so many tasks off their data; without, the fewest
@@ -84,9 +83,8 @@ def build_pyomo(problem: LsapFairness, limit: int | None = None, *, aggregate: b
     >>> [solve_pyomo(build_pyomo(problem, limit=limit), load_profile("exact")).objective for limit in (0, 1)]
     [0.5, 0.0]
     """
-    base = class_model(problem, aggregate)
+    base = levelled_model(problem, per_pair)
     model = base.model
-    locality_cost = add_levelled_network(problem, base)
     names, all_steps = problem.groups.ids, problem.steps
     steps = {
         (name, number): step
@@ -103,10 +101,11 @@ def build_pyomo(problem: LsapFairness, limit: int | None = None, *, aggregate: b
         + pyo.quicksum(float(step / scale) * model.step[key] for key, (step, _) in steps.items())
     )
     if limit is None:
-        model.objective = pyo.Objective(expr=locality_cost)
+        model.objective = pyo.Objective(expr=model.locality_cost)
     else:
         most = whole_limit(limit, _OFF_DATA)
-        model.locality_limit = pyo.Constraint(rule=locality_cost <= most if problem.count else pyo.Constraint.Feasible)
+        kept = model.locality_cost <= most if problem.count else pyo.Constraint.Feasible
+        model.locality_limit = pyo.Constraint(rule=kept)
         model.objective = pyo.Objective(expr=model.fairness_distance)
     return model
 
@@ -170,5 +169,5 @@ def build_pulp(problem: LsapFairness, limit: int | None = None, *, max_variables
     return model
 
 
-decode = decoder(LsapFairness, compact=decode_levelled, literal=decode_square)
+decode = decoder(LsapFairness, compact=decode_levelled, literal=decode_square, started=started_levelled)
 start_values = starter(LsapFairness, compact=started_levelled, literal=started_square)

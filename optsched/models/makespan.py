@@ -34,10 +34,10 @@ from optsched.searches.timetable import tick_of
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "objective_units", "start_values"]
 
 
-@model_of(Makespan)
-def build_pyomo(problem: Makespan) -> Any:
+@model_of(Makespan, pruned=True)
+def build_pyomo(problem: Makespan, *, per_pair: bool = False) -> Any:
     """Build the compact model (parameters as in `ModelModule.build_pyomo`)."""
-    compact = Compact(problem)
+    compact = Compact(problem, per_pair)
     model, table = compact.model, compact.table
     earliest = max(table.earliest, default=0)
     gaps = steps(earliest, sorted({tick for ticks in compact.ends.values() for tick in ticks}))
@@ -58,7 +58,7 @@ def build_pyomo(problem: Makespan) -> Any:
     return model
 
 
-@model_of(Makespan)
+@model_of(Makespan, pruned=True)
 def build_pulp(problem: Makespan, *, max_variables: int = MAX_VARIABLES) -> Any:
     """Build the time-indexed program of the textbook; `optsched.models.schedule_intervals` names its parts."""
     intervals = Intervals(problem, max_variables, jobs=False)
@@ -82,7 +82,7 @@ def literal_size(problem: Makespan) -> ModelSize:
     return interval_size(problem, jobs=False)
 
 
-decode = decoder(Makespan, compact=decode_counts, literal=decode_intervals)
+decode = decoder(Makespan, compact=decode_counts, literal=decode_intervals, started=started_counts)
 start_values = starter(Makespan, compact=started_counts, literal=started_intervals)
 
 

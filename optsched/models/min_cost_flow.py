@@ -41,8 +41,10 @@ __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size"
 
 
 @model_of(MinCostFlow)
-def build_pyomo(problem: MinCostFlow) -> Any:
+def build_pyomo(problem: MinCostFlow, *, per_pair: bool = False) -> Any:
     """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
+
+    It has a variable for each arc anyway. With `per_pair` they are whole, which a constraint of your own may ask for.
 
     Examples
     --------
@@ -84,7 +86,8 @@ def build_pyomo(problem: MinCostFlow) -> Any:
     model.supply = pyo.Param(
         model.NODES, initialize=dict(zip(names, problem.left_to_send, strict=True)), within=pyo.Reals
     )
-    model.extra = pyo.Var(model.ARCS, within=pyo.NonNegativeReals, bounds=lambda model, arc: (0, model.room[arc]))
+    within = pyo.NonNegativeIntegers if per_pair else pyo.NonNegativeReals
+    model.extra = pyo.Var(model.ARCS, within=within, bounds=lambda model, arc: (0, model.room[arc]))
 
     def conservation(model: Any, node: str) -> Any:
         outward, inward = leaving[node_of[node]], entering[node_of[node]]
@@ -168,10 +171,6 @@ def _decode_literal(model: Any, problem: MinCostFlow) -> NetworkFlow:
     return whole_flow(problem, np.array(units, dtype=np.int64))
 
 
-#: Numbers near 2^53 are beyond the solver's tolerances: where its solution is no flow, that is a SolverDisagreement.
-decode = decoder(MinCostFlow, compact=_decode_compact, literal=_decode_literal)
-
-
 def _started_compact(model: Any, problem: MinCostFlow, flow: NetworkFlow) -> Entries:
     beyond = (flow.units - problem.instance.lower).tolist()
     extra = dict(zip(problem.instance.arc_ids.tolist(), beyond, strict=True))
@@ -183,4 +182,6 @@ def _started_literal(model: Any, problem: MinCostFlow, flow: NetworkFlow) -> Ent
     return ((variable, units[arc]) for arc, variable in model.flow.items())
 
 
+#: Numbers near 2^53 are beyond the solver's tolerances: where its solution is no flow, that is a SolverDisagreement.
+decode = decoder(MinCostFlow, compact=_decode_compact, literal=_decode_literal, started=_started_compact)
 start_values = starter(MinCostFlow, compact=_started_compact, literal=_started_literal)

@@ -25,6 +25,9 @@ enough_maps[j,i]     it is 0 before
 slowstart[j,i]       reduces start only then
 ends_after_maps[j,i] reduces end only when all maps have ended
 ==================== ======================================================================================
+
+With `per_pair` each task is a class of its own with a group for each node, and `place[t,n]` is `counted[t,node,n]`: 1
+if the task runs on the node. The schedule may then end as late as if one task ran after another.
 """
 
 from __future__ import annotations
@@ -38,6 +41,7 @@ import pyomo.environ as pyo
 
 from optsched.instance import KINDS, MAP, REDUCE
 from optsched.models.base import ModelSize, whole
+from optsched.models.own_rows import is_per_pair
 from optsched.models.program_files import free_name
 from optsched.models.starts import Entries
 from optsched.problems.schedules import ScheduleProblem
@@ -63,8 +67,8 @@ class Compact:
         For each job and kind with pending tasks: the ticks at which one may end.
     """
 
-    def __init__(self, problem: ScheduleProblem) -> None:
-        self.problem, self.table = problem, Timetable(problem)
+    def __init__(self, problem: ScheduleProblem, per_pair: bool = False) -> None:
+        self.problem, self.table = problem, Timetable(problem, per_pair)
         self.jobs = job_labels(problem)
         self.model = model = pyo.ConcreteModel(problem.name)
         model.tick = pyo.Param(initialize=self.table.seconds)
@@ -95,6 +99,8 @@ class Compact:
         model.counted = pyo.Var(
             model.COUNTED, within=pyo.NonNegativeIntegers, bounds=lambda model, name, *place: (0, sizes[name])
         )
+        if self.table.per_pair:
+            model.place = pyo.Reference(model.counted[:, "node", :])
         own: dict[str, list[Any]] = {name: [] for name in classes}
         for key in self.counted:
             own[key[0]].append(model.counted[key])
@@ -321,7 +327,7 @@ def _slot_rows(table: Timetable, number: int) -> tuple[int, int]:
 
 def decode_counts(model: Any, problem: ScheduleProblem) -> Schedule:
     """The schedule of a solved compact model, by its numbers of tasks counted and started."""
-    table = Timetable(problem)
+    table = Timetable(problem, is_per_pair(model))
     counted, starts = _indices(table)
     return dealt(
         table,
@@ -334,7 +340,7 @@ def decode_counts(model: Any, problem: ScheduleProblem) -> Schedule:
 
 def started_counts(model: Any, problem: ScheduleProblem, schedule: Schedule) -> Entries:
     """A schedule, as early as it can be, in the counts of the compact model."""
-    table = Timetable(problem)
+    table = Timetable(problem, is_per_pair(model))
     counted, starts = _indices(table)
     held = counts_of(table, schedule)
     if not held.starts:

@@ -27,6 +27,14 @@ with_maps[c,b,d], with_bundle[c,b,d] no more are together than there are maps, n
 objective                            least traffic (MB)
 ==================================== ==================================================================================
 
+With `per_pair` each map is a class of its own, and `place[t,n]` is 1 if the map or reduce runs on the node:
+
+==================================== ==================================================================================
+maps_in[m,d]                         expression: 1 if the map is in the datacenter
+with_host[r,d]                       a reduce is in the datacenter of its bundle
+node_slots[k,n]                      a node takes no more tasks of a kind than it has slots
+==================================== ==================================================================================
+
 The literal model of `build_pulp` has a binary `map.m.d` for each map and `reduces.b.d` for each bundle, and for each
 map that sends to a bundle the named product `both.m.b.d` of the two, with constraints `product-map.m.b.d` and
 `product-reduces.m.b.d`; beside these `placed.m`, `hosted.b`, `slots.d` and `reduce-slots.d`. A bundle is named by its
@@ -51,14 +59,17 @@ from optsched.models.base import (
     by_ids,
     chosen,
     dealt,
+    decode_binaries,
     decoder,
+    grouped,
     model_of,
     of_problem,
     priced,
     refuse_too_large,
     whole_limit,
 )
-from optsched.models.starts import Entries, binaries, counted, starter
+from optsched.models.own_rows import is_per_pair
+from optsched.models.starts import Entries, binaries, counted, started_binaries, starter
 from optsched.placement import NONE, Placement
 from optsched.problems.traffic import Bundle, Traffic
 from optsched.solvers.algebraic import injective_names
@@ -67,7 +78,7 @@ __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size"
 
 
 @model_of(Traffic)
-def build_pyomo(problem: Traffic, limit: int | None = None, *, aggregate: bool = True) -> Any:
+def build_pyomo(problem: Traffic, limit: int | None = None, *, per_pair: bool = False) -> Any:
     """Build the compact model, with whole variables (parameters as in `ModelModule.build_pyomo`).
 
     With a `limit`, no datacenter takes more maps than that. It is a UsageError if the limit is no whole number, 0 or
@@ -88,23 +99,30 @@ def build_pyomo(problem: Traffic, limit: int | None = None, *, aggregate: bool =
     """
     rooms = _rooms(problem, limit)
     model = pyo.ConcreteModel(problem.name)
-    _add_traffic(model, problem, aggregate)
+    _add_traffic(model, problem, per_pair)
     model.map_room = pyo.Param(model.CENTERS, initialize=rooms[0])
     model.reduce_room = pyo.Param(model.CENTERS, initialize=rooms[1])
-    _add_places(model)
+    if per_pair:
+        _add_pairs(model, problem)
+    else:
+        model.place = pyo.Var(
+            model.CLASSES, model.CENTERS, within=pyo.NonNegativeIntegers, bounds=lambda model, c, d: (0, model.size[c])
+        )
+    maps = model.maps_in if per_pair else model.place
+    _add_places(model, maps)
     model.objective = pyo.Objective(
-        expr=pyo.quicksum(model.alone[key] * model.place[key] for key in model.place)
+        expr=pyo.quicksum(model.alone[key] * maps[key] for key in model.alone)
         + pyo.quicksum(model.settled[key] * model.host[key] for key in model.host)
         - pyo.quicksum(model.send[c, b] * model.together[c, b, d] for c, b, d in model.together)
     )
     return model
 
 
-def _add_traffic(model: Any, problem: Traffic, aggregate: bool) -> None:
+def _add_traffic(model: Any, problem: Traffic, per_pair: bool) -> None:
     """Add classes of maps, bundles of reduces, and what crosses between them and the datacenters."""
     tasks = problem.instance.workload.task_ids[problem.tasks]
     centers, bundles, grid = problem.datacenters, _bundles(problem), problem.grid
-    names, classes = add_classes(model, tasks[problem.maps].tolist(), problem.map_classes() if aggregate else None)
+    names, classes = add_classes(model, tasks[problem.maps].tolist(), None if per_pair else problem.map_classes())
     number = {int(row): name for row, name in zip(classes.first.tolist(), names, strict=True)}
     send = {
         (number[row], name): amount
@@ -128,30 +146,59 @@ def _add_traffic(model: Any, problem: Traffic, aggregate: bool) -> None:
     model.send = pyo.Param(model.PAIRS, initialize=send)
 
 
-def _add_places(model: Any) -> None:
-    """Add where maps and bundles are, which of them are together, and all constraints on that."""
-    model.place = pyo.Var(
-        model.CLASSES, model.CENTERS, within=pyo.NonNegativeIntegers, bounds=lambda model, c, d: (0, model.size[c])
-    )
+def _add_pairs(model: Any, problem: Traffic) -> None:
+    """Add each task on each node that takes one of its kind, and what that says of datacenters."""
+    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
+    nodes, center = problem.instance.cluster.node_ids.tolist(), problem.datacenter.tolist()
+    kinds = {"map": (problem.maps, problem.map_slots), "reduce": (problem.reduces, problem.reduce_slots)}
+    pairs = {
+        kind: [(tasks[task], nodes[node]) for task in positions.tolist() for node in np.flatnonzero(slots).tolist()]
+        for kind, (positions, slots) in kinds.items()
+    }
+    model.place = pyo.Var(pairs["map"] + pairs["reduce"], within=pyo.Binary)
     model.host = pyo.Var(model.BUNDLES, model.CENTERS, within=pyo.Binary)
+    center_of = {name: problem.datacenters[at] for name, at in zip(nodes, center, strict=True)}
+    inside = grouped(((*pair, center_of[pair[1]]) for pair in model.place), 0, 2)
+    room = {(kind, nodes[n]): slots for kind, (_, every) in kinds.items() for n, slots in enumerate(every.tolist())}
+    on_node = grouped(((kind, *pair) for kind, held in pairs.items() for pair in held), 0, 2)
+
+    def there(model: Any, task: str, d: str) -> Any:
+        return pyo.quicksum(model.place[task, node] for _, node, _ in inside.get((task, d), ()))
+
+    def node_slots(model: Any, kind: str, node: str) -> Any:
+        return pyo.quicksum(model.place[pair] for _, *pair in on_node[kind, node]) <= room[kind, node]
+
+    model.maps_in = pyo.Expression(model.CLASSES, model.CENTERS, rule=there)
+    model.node_slots = pyo.Constraint(list(on_node), rule=node_slots)
+    model.with_host = pyo.Constraint(pyo.Any)
+    for b in model.BUNDLES:
+        for task in model.reduces[b]:
+            for d in model.CENTERS:
+                model.with_host[task, d] = there(model, task, d) == model.host[b, d]
+
+
+def _add_places(model: Any, maps: Any) -> None:
+    """Add where bundles are, which maps are with them, and all constraints on that; `maps` are those of a class."""
+    if model.component("host") is None:
+        model.host = pyo.Var(model.BUNDLES, model.CENTERS, within=pyo.Binary)
     model.together = pyo.Var(
         model.PAIRS, model.CENTERS, within=pyo.NonNegativeReals, bounds=lambda model, c, b, d: (0, model.size[c])
     )
 
     def placed(model: Any, c: str) -> Any:
-        return pyo.quicksum(model.place[c, :]) == model.size[c]
+        return pyo.quicksum(maps[c, d] for d in model.CENTERS) == model.size[c]
 
     def hosted(model: Any, b: str) -> Any:
         return pyo.quicksum(model.host[b, :]) == 1
 
     def map_slots(model: Any, d: str) -> Any:
-        return at_most([model.place[c, d] for c in model.CLASSES], model.map_room[d])
+        return at_most([maps[c, d] for c in model.CLASSES], model.map_room[d])
 
     def reduce_slots(model: Any, d: str) -> Any:
         return at_most([model.weight[b] * model.host[b, d] for b in model.BUNDLES], model.reduce_room[d])
 
     def with_maps(model: Any, c: str, b: str, d: str) -> Any:
-        return model.together[c, b, d] <= model.place[c, d]
+        return model.together[c, b, d] <= maps[c, d]
 
     def with_bundle(model: Any, c: str, b: str, d: str) -> Any:
         return model.together[c, b, d] <= model.size[c] * model.host[b, d]
@@ -266,11 +313,10 @@ def _placed(problem: Traffic, of_map: dict[str, str], model: Any) -> Placement:
     return problem.placed_in(np.array([column[of_map[name]] for name in maps], dtype=np.int64), at_reduce)
 
 
-decode = decoder(
-    Traffic,
-    compact=lambda model, problem: _placed(problem, dealt(model), model),
-    literal=lambda model, problem: _placed(problem, chosen(model.place), model),
-)
+def _decode_compact(model: Any, problem: Traffic) -> Placement:
+    if is_per_pair(model):
+        return decode_binaries(model, problem)
+    return _placed(problem, dealt(model), model)
 
 
 def _centers(problem: Traffic, placement: Placement) -> dict[str, str]:
@@ -282,8 +328,11 @@ def _centers(problem: Traffic, placement: Placement) -> dict[str, str]:
 
 def _started_compact(model: Any, problem: Traffic, placement: Placement) -> Entries:
     at = _centers(problem, placement)
-    counts = counted(model.members, at)
-    yield from ((variable, counts[pair]) for pair, variable in model.place.items())
+    if is_per_pair(model):
+        yield from started_binaries(model, problem, placement)
+    else:
+        counts = counted(model.members, at)
+        yield from ((variable, counts[pair]) for pair, variable in model.place.items())
     yield from binaries(model.host, at)
 
 
@@ -291,4 +340,10 @@ def _started_literal(model: Any, problem: Traffic, placement: Placement) -> Entr
     return binaries({**model.place, **model.host}, _centers(problem, placement))
 
 
+decode = decoder(
+    Traffic,
+    compact=_decode_compact,
+    literal=lambda model, problem: _placed(problem, chosen(model.place), model),
+    started=_started_compact,
+)
 start_values = starter(Traffic, compact=_started_compact, literal=_started_literal)

@@ -76,7 +76,7 @@ FORMS = ("flow", "pairs")
 
 
 @model_of(Transmission)
-def build_pyomo(problem: Transmission, *, form: str | None = None, aggregate: bool = True) -> Any:
+def build_pyomo(problem: Transmission, *, form: str | None = None, per_pair: bool = False) -> Any:
     """Build the compact model, with whole and continuous variables (parameters as in `ModelModule.build_pyomo`).
 
     Parameters
@@ -111,7 +111,7 @@ def build_pyomo(problem: Transmission, *, form: str | None = None, aggregate: bo
         raise UsageError('form="flow" needs whole sizes and distances: use form="pairs"')
     model = pyo.ConcreteModel(problem.name)
     shuffle = _Shuffle(problem)
-    classes = _add_places(model, problem, shuffle.classes(form) if aggregate else None)
+    classes = _add_places(model, problem, None if per_pair else shuffle.classes(form))
     add_products = _add_flow if form == "flow" else _add_pairs
     cost = add_products(model, problem, classes, shuffle)
     model.objective = pyo.Objective(expr=cost + _linear(model, problem, classes))
@@ -409,13 +409,6 @@ def build_pulp(problem: Transmission, *, max_variables: int = MAX_VARIABLES) -> 
     return model
 
 
-decode = decoder(
-    Transmission,
-    compact=lambda model, problem: placed_at(problem, dealt(model) | chosen(model.run)),
-    literal=lambda model, problem: placed_at(problem, chosen(model.x) | chosen(model.y)),
-)
-
-
 def _started_compact(model: Any, problem: Transmission, placement: Placement) -> Entries:
     host = host_of(problem, placement)
     counts = counted(model.members, host)
@@ -427,4 +420,10 @@ def _started_literal(model: Any, problem: Transmission, placement: Placement) ->
     return binaries({**model.x, **model.y}, host_of(problem, placement))
 
 
+decode = decoder(
+    Transmission,
+    compact=lambda model, problem: placed_at(problem, dealt(model) | chosen(model.run)),
+    literal=lambda model, problem: placed_at(problem, chosen(model.x) | chosen(model.y)),
+    started=_started_compact,
+)
 start_values = starter(Transmission, compact=_started_compact, literal=_started_literal)

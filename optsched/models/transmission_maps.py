@@ -35,7 +35,7 @@ __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size"
 
 
 @model_of(TransmissionMaps)
-def build_pyomo(problem: TransmissionMaps, *, aggregate: bool = True) -> Any:
+def build_pyomo(problem: TransmissionMaps, *, per_pair: bool = False) -> Any:
     """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
     Examples
@@ -50,7 +50,7 @@ def build_pyomo(problem: TransmissionMaps, *, aggregate: bool = True) -> Any:
     >>> solve_pyomo(model, load_profile("exact")).objective, decode(model, problem).nodes.tolist()
     (256.0, [0, 1])
     """
-    return tabled_model(problem, aggregate, "cost")
+    return tabled_model(problem, per_pair, "cost")
 
 
 @of_problem(TransmissionMaps)
@@ -85,5 +85,5 @@ def build_pulp(problem: TransmissionMaps, *, max_variables: int = MAX_VARIABLES)
     return binary_model(problem, "x", "map", units, problem.idle_nodes)[0]
 
 
-decode = decoder(TransmissionMaps, compact=decode_counts, literal=decode_binaries)
+decode = decoder(TransmissionMaps, compact=decode_counts, literal=decode_binaries, started=started_counts)
 start_values = starter(TransmissionMaps, compact=started_counts, literal=started_binaries)

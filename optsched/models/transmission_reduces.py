@@ -55,7 +55,7 @@ __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size"
 
 
 @model_of(TransmissionReduces)
-def build_pyomo(problem: TransmissionReduces, *, aggregate: bool = True) -> Any:
+def build_pyomo(problem: TransmissionReduces, *, per_pair: bool = False) -> Any:
     """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
     Examples
@@ -72,7 +72,7 @@ def build_pyomo(problem: TransmissionReduces, *, aggregate: bool = True) -> Any:
     >>> solve_pyomo(model, load_profile("exact")).objective, decode(model, problem).nodes.tolist()
     (20.0, [-1, 0, 1])
     """
-    base = class_model(problem, aggregate)
+    base = class_model(problem, per_pair)
     model, first, jobs = base.model, base.classes.first, problem.instance.workload.job_ids.tolist()
     usable = {
         (base.names[row], base.nodes[column]): (first[row], column)
@@ -85,7 +85,7 @@ def build_pyomo(problem: TransmissionReduces, *, aggregate: bool = True) -> Any:
     model.SHARED = pyo.Set(dimen=2, initialize=list(of_job))
     costs = {pair: float(problem.units[entry] / problem.grid) for pair, entry in usable.items()}
     model.cost = pyo.Param(model.PAIRS, initialize=costs, within=pyo.Reals)
-    model.place = pyo.Var(model.PAIRS, within=pyo.NonNegativeReals)
+    model.place = pyo.Var(model.PAIRS, within=pyo.Binary if per_pair else pyo.NonNegativeReals)
 
     def class_supply(model: Any, c: str) -> Any:
         return at_most([model.place[pair] for pair in of_class.get(c, ())], model.size[c])
@@ -156,5 +156,5 @@ def build_pulp(problem: TransmissionReduces, *, max_variables: int = MAX_VARIABL
     return model
 
 
-decode = decoder(TransmissionReduces, compact=decode_counts, literal=decode_binaries)
+decode = decoder(TransmissionReduces, compact=decode_counts, literal=decode_binaries, started=started_counts)
 start_values = starter(TransmissionReduces, compact=started_counts, literal=started_binaries)

@@ -48,6 +48,15 @@ starved[j,k]        without: with no task of an item for which that is minus inf
 penalised           without: then the lowest utility is -penalty
 =================== ========================================================================================
 
+With `per_pair` each node is a host of its own, `place[t,n]` is 1 if the task runs on the node, and the counts of tasks
+are sums of these:
+
+=================== ========================================================================================
+count[j,k,n]        expression: tasks of the item on the node
+once[t]             a task runs on one node at most
+held[j,k,n]         fixed reduces are as many as they are to be
+=================== ========================================================================================
+
 The literal model of `build_pulp` is the tabulated program of Sharmilarani et al.'s (6) to (10): whole `maps.j.t` and
 `reduces.j.t` for each job and tracker (P^M, P^R), a binary `worth_maps.j.n` and `worth_reduces.j.n` for each count (one
 of them, by `table_maps.j`, `table_reduces.j`, and that of the tasks placed, by `count_maps.j`, `count_reduces.j`),
@@ -73,6 +82,7 @@ from optsched.models.base import (
     ModelSize,
     at_most,
     by_ids,
+    decode_binaries,
     decoder,
     grouped,
     model_of,
@@ -81,7 +91,8 @@ from optsched.models.base import (
     refuse_too_large,
     whole,
 )
-from optsched.models.starts import Entries, starter
+from optsched.models.own_rows import is_per_pair
+from optsched.models.starts import Entries, started_binaries, starter
 from optsched.placement import Placement
 from optsched.problems.base import GRID
 from optsched.problems.utility import LEAST_FINITE, Allocation, Utility
@@ -99,7 +110,7 @@ MOST_PATTERNS = 1_000
 
 
 @model_of(Utility)
-def build_pyomo(problem: Utility, limit: Number | float | None = None) -> Any:
+def build_pyomo(problem: Utility, limit: Number | float | None = None, *, per_pair: bool = False) -> Any:
     """Build the compact model, with whole variables (parameters as in `ModelModule.build_pyomo`).
 
     With a `limit`, it finds the most utilisation among placements whose lowest utility is at least that, and is
@@ -119,8 +130,8 @@ def build_pyomo(problem: Utility, limit: Number | float | None = None) -> Any:
     (1.0, [0, 1, 0])
     """
     model = pyo.ConcreteModel(problem.name)
-    _add_data(model, problem)
-    _add_places(model, problem)
+    _add_data(model, problem, per_pair)
+    _add_places(model, problem, per_pair)
     if limit is None:
         _maximise_lowest(model, problem)
     else:
@@ -128,14 +139,14 @@ def build_pyomo(problem: Utility, limit: Number | float | None = None) -> Any:
     return model
 
 
-def _add_data(model: Any, problem: Utility) -> None:
+def _add_data(model: Any, problem: Utility, per_pair: bool) -> None:
     """Add the sets, what tasks demand, what nodes have free, and what patterns hold."""
     items, resources = Items.of(problem), problem.resources
     demand, room = (items.demand // problem.unit).tolist(), (problem.type_room // problem.unit).tolist()
     jobs = problem.instance.workload.job_ids[problem.jobs].tolist()
     every = [(job, KINDS[kind], kind * len(jobs) + row) for kind in problem.kinds for row, job in enumerate(jobs)]
     row_of = {(job, kind): row for job, kind, row in every if items.limit[row]}
-    hosts, node_ids = _hosts(problem, items), problem.instance.cluster.node_ids.tolist()
+    hosts, node_ids = _hosts(problem, items, not per_pair), problem.instance.cluster.node_ids.tolist()
     type_of = {host: int(problem.node_type[members[0]]) for host, (members, _) in hosts.items()}
     patterns = {(host, number): row for host, (_, rows) in hosts.items() for number, row in enumerate(rows.tolist())}
     fits = np.all(items.demand[:, None, :] <= problem.type_room, axis=2).tolist()
@@ -160,11 +171,48 @@ def _add_data(model: Any, problem: Utility) -> None:
     model.share = pyo.Param(model.FITTING, initialize=shares)
 
 
-def _add_places(model: Any, problem: Utility) -> None:
-    """Add tasks on hosts, and patterns on their nodes, within what these have room for."""
-    model.place = pyo.Var(
-        model.FITTING, within=pyo.NonNegativeIntegers, bounds=lambda model, j, k, h: (0, model.pending[j, k])
+def _add_pairs(model: Any, problem: Utility) -> None:
+    """Add each task on each node where it fits, and how many of an item that makes there."""
+    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
+    of_item = {
+        (job, kind): [tasks[position] for position in positions.tolist()]
+        for kind, every in zip(KINDS, (problem.map_positions, problem.reduce_positions), strict=True)
+        for job, positions in zip(model.JOBS, every, strict=True)
+    }
+    fixed = {
+        (job, KINDS[REDUCE], node): count
+        for job, row in zip(model.JOBS, [] if problem.fixed is None else problem.fixed.tolist(), strict=False)
+        for node, count in zip(problem.instance.cluster.node_ids.tolist(), row, strict=True)
+    }
+    allowed = {**dict.fromkeys(model.FITTING), **{key: count for key, count in fixed.items() if count}}
+    model.place = pyo.Var([(task, h) for j, k, h in allowed for task in of_item[j, k]], within=pyo.Binary)
+    of_task = grouped(model.place, 0)
+
+    def count(model: Any, j: str, k: str, h: str) -> Any:
+        return pyo.quicksum(model.place[task, h] for task in of_item[j, k])
+
+    model.count = pyo.Expression(list(allowed), rule=count)
+    model.once = pyo.Constraint(
+        list(of_task), rule=lambda model, t: pyo.quicksum(model.place[pair] for pair in of_task[t]) <= 1
     )
+    held = [key for key, number in allowed.items() if number]
+    model.held = pyo.Constraint(held, rule=lambda model, *key: model.count[key] == fixed[key])
+
+
+def _counts(model: Any) -> Any:
+    """Tasks of each item on each host: variables, or sums of those of its tasks."""
+    return model.place if model.component("count") is None else model.count
+
+
+def _add_places(model: Any, problem: Utility, per_pair: bool) -> None:
+    """Add tasks on hosts, and patterns on their nodes, within what these have room for."""
+    if per_pair:
+        _add_pairs(model, problem)
+    else:
+        model.place = pyo.Var(
+            model.FITTING, within=pyo.NonNegativeIntegers, bounds=lambda model, j, k, h: (0, model.pending[j, k])
+        )
+    counts = _counts(model)
     model.take = pyo.Var(
         model.PATTERNS, within=pyo.NonNegativeIntegers, bounds=lambda model, h, p: (0, len(model.members[h]))
     )
@@ -173,9 +221,7 @@ def _add_places(model: Any, problem: Utility) -> None:
     def capacity(model: Any, h: str, r: str) -> Any:
         if h in patterns:
             return pyo.Constraint.Skip
-        taken = [
-            model.demand[j, k, r] * model.place[j, k, h] for j, k, _ in items_on.get(h, ()) if model.demand[j, k, r]
-        ]
+        taken = [model.demand[j, k, r] * counts[j, k, h] for j, k, _ in items_on.get(h, ()) if model.demand[j, k, r]]
         return at_most(taken, model.room[h, r])
 
     def nodes(model: Any, h: str) -> Any:
@@ -185,7 +231,7 @@ def _add_places(model: Any, problem: Utility) -> None:
         if h not in patterns:
             return pyo.Constraint.Skip
         held = pyo.quicksum(model.holds[pattern, j, k] * model.take[pattern] for pattern in patterns[h])
-        return model.place[j, k, h] <= held
+        return counts[j, k, h] <= held
 
     model.capacity = pyo.Constraint(model.HOSTS, model.RESOURCES, rule=capacity)
     model.nodes = pyo.Constraint(model.HOSTS, rule=nodes)
@@ -194,17 +240,19 @@ def _add_places(model: Any, problem: Utility) -> None:
 
 def _placed(model: Any, j: str, k: str) -> Any:
     """The placed tasks of an item."""
-    return pyo.quicksum(model.place[j, k, h] for h in model.HOSTS if (j, k, h) in model.FITTING)
+    counts = _counts(model)
+    return pyo.quicksum(counts[j, k, h] for h in model.HOSTS if (j, k, h) in model.FITTING)
 
 
-def _hosts(problem: Utility, items: Items) -> dict[str, tuple[list[int], Ints]]:
-    """Nodes that are one host, and their patterns; a host of one node has none, and needs none."""
+def _hosts(problem: Utility, items: Items, together: bool = True) -> dict[str, tuple[list[int], Ints]]:
+    """Nodes that are one host, if any may be `together`, and their patterns; a host of one node needs none."""
     nodes = problem.instance.cluster.node_ids.tolist()
     none = np.zeros((0, len(items.limit)), dtype=np.int64)
     hosts: dict[str, tuple[list[int], Ints]] = {}
     for kind, size in enumerate(problem.type_size.tolist()):
         members = np.flatnonzero(problem.node_type == kind).tolist()
-        patterns = all_patterns(problem.type_room[kind], items, MOST_PATTERNS) if size > 1 else None
+        alike = together and size > 1
+        patterns = all_patterns(problem.type_room[kind], items, MOST_PATTERNS) if alike else None
         if patterns is None:
             hosts.update({nodes[node]: ([node], none) for node in members})
         else:
@@ -246,14 +294,17 @@ def _maximise_utilisation(model: Any, problem: Utility, units: int) -> None:
         asked = [model.need[pair, k] * model.choose[pair] for pair in of_job[j] if model.need[pair, k]]
         return _placed(model, j, k) >= pyo.quicksum(asked) if asked else pyo.Constraint.Skip
 
+    counts = _counts(model)
+
     def supply(model: Any, j: str, k: str) -> Any:
-        return at_most([model.place[j, k, h] for h in model.HOSTS if (j, k, h) in model.FITTING], model.pending[j, k])
+        held = [counts[j, k, h] for h in model.HOSTS if (j, k, h) in model.FITTING]
+        return at_most(held, model.pending[j, k])
 
     model.one_need = pyo.Constraint(model.JOBS, rule=one_need)
     model.needed = pyo.Constraint(model.ITEMS, rule=needed)
     model.supply = pyo.Constraint(model.ITEMS, rule=supply)
     model.fixed_use = pyo.Param(initialize=problem.fixed_use)
-    used = pyo.quicksum(model.share[key] * model.place[key] for key in model.FITTING)
+    used = pyo.quicksum(model.share[key] * counts[key] for key in model.FITTING)
     model.objective = pyo.Objective(expr=used + model.fixed_use, sense=pyo.maximize)
 
 
@@ -443,6 +494,8 @@ def _decode_literal(model: Any, problem: Utility) -> Placement:
 
 
 def _decode_compact(model: Any, problem: Utility) -> Placement:
+    if is_per_pair(model):
+        return decode_binaries(model, problem)
     jobs = problem.instance.workload.job_ids[problem.jobs].tolist()
     column = problem.instance.node_index
     counts: Ints = np.zeros((2, len(jobs), len(column)), dtype=np.int64)
@@ -471,11 +524,10 @@ def _decode_compact(model: Any, problem: Utility) -> Placement:
     return problem.placement_of(Allocation(*counts))
 
 
-decode = decoder(Utility, compact=_decode_compact, literal=_decode_literal)
-
-
 def _started_compact(model: Any, problem: Utility, placement: Placement) -> Entries:
     """Tasks of each job and kind on each host; what nodes of a host hold is for the solver to find."""
+    if is_per_pair(model):
+        return started_binaries(model, problem, placement)
     row_of, column = {job: row for row, job in enumerate(model.JOBS)}, problem.instance.node_index
     counts = dict(zip(KINDS, problem.allocated(placement), strict=True))
     members = {host: [column[node] for node in model.members[host]] for host in model.HOSTS}
@@ -490,4 +542,11 @@ def _started_literal(model: Any, problem: Utility, placement: Placement) -> Entr
         yield from zip(variables.values(), counts.ravel().tolist(), strict=True)
 
 
+def _shared(model: Any, word: str, index: tuple[Any, ...]) -> Sequence[str]:
+    """The nodes of the host that a variable is indexed by."""
+    at = {"place": 2, "take": 0}.get(word)
+    return () if at is None else tuple(model.members[index[at]])
+
+
+decode = decoder(Utility, compact=_decode_compact, literal=_decode_literal, started=_started_compact, shared=_shared)
 start_values = starter(Utility, compact=_started_compact, literal=_started_literal)

@@ -30,12 +30,12 @@ import pyomo.environ as pyo
 
 from optsched.errors import UsageError
 from optsched.models.assignment import (
-    add_levelled_network,
     by_group,
-    class_model,
     decode_levelled,
     decode_square,
+    levelled_model,
     levelled_size,
+    placed_cost,
     square_model,
     square_size,
     started_levelled,
@@ -51,7 +51,7 @@ __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size"
 
 
 @model_of(WorstGroup)
-def build_pyomo(problem: WorstGroup, limit: Number | None = None, *, aggregate: bool = True) -> Any:
+def build_pyomo(problem: WorstGroup, limit: Number | None = None, *, per_pair: bool = False) -> Any:
     """Build the compact model, with whole variables (parameters as in `ModelModule.build_pyomo`).
 
     With a `limit`, it finds the least locality cost where no group's mean is above it; without, the least highest mean.
@@ -73,23 +73,17 @@ def build_pyomo(problem: WorstGroup, limit: Number | None = None, *, aggregate: 
     >>> solve_pyomo(model, load_profile("exact")).objective, decode(model, problem).nodes.tolist()
     (0.5, [0, 1, 1])
     """
-    base = class_model(problem, aggregate)
+    base = levelled_model(problem, per_pair)
     model = base.model
-    locality_cost = add_levelled_network(problem, base)
-    for variable in model.component_data_objects(pyo.Var):
-        variable.domain = pyo.NonNegativeIntegers
+    if not per_pair:
+        for variable in model.component_data_objects(pyo.Var):
+            variable.domain = pyo.NonNegativeIntegers
     sizes = {name: size for name, size in zip(problem.group_ids, problem.sizes, strict=True) if size}
     owners = [problem.group_ids[group] for group in problem.pool[base.classes.first].tolist()]
     classes = grouped(zip(owners, base.names, strict=True), 0)
-    nodes_of, racks_of = grouped(model.PAIRS, 0), grouped(model.RACK_PAIRS, 0)
-    on_node, in_rack, off_rack = problem.levels
 
     def group_cost(model: Any, group: str) -> Any:
-        members = [name for _, name in classes[group]]
-        local = pyo.quicksum(model.place[pair] for name in members for pair in nodes_of.get(name, []))
-        near = pyo.quicksum(model.place_in_rack[pair] for name in members for pair in racks_of.get(name, []))
-        far = pyo.quicksum(model.place_anywhere[name] for name in members)
-        return on_node * local + in_rack * near + off_rack * far
+        return placed_cost(model, [name for _, name in classes[group]], problem.levels)
 
     model.GROUPS = pyo.Set(initialize=list(sizes), doc="groups with pending tasks")
     model.tasks_of = pyo.Param(model.GROUPS, initialize=sizes)
@@ -106,7 +100,7 @@ def build_pyomo(problem: WorstGroup, limit: Number | None = None, *, aggregate: 
         model.group_limit = pyo.Constraint(
             model.GROUPS, rule=lambda model, group: (None, model.group_cost[group], most[group])
         )
-        model.objective = pyo.Objective(expr=locality_cost)
+        model.objective = pyo.Objective(expr=model.locality_cost)
     return model
 
 
@@ -172,5 +166,5 @@ def build_pulp(problem: WorstGroup, limit: Number | None = None, *, max_variable
     return model
 
 
-decode = decoder(WorstGroup, compact=decode_levelled, literal=decode_square)
+decode = decoder(WorstGroup, compact=decode_levelled, literal=decode_square, started=started_levelled)
 start_values = starter(WorstGroup, compact=started_levelled, literal=started_square)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -166,13 +166,25 @@ def latest_ends(problem: ScheduleProblem) -> Ints:
     Where a job has no weight, and so may end whenever, it is when all tasks would have run one after another.
     """
     latest = problem.latest_completions(problem.completions(best_list(problem)))
-    serial = int(np.concatenate([problem.release, problem.busy_until, [problem.now]]).max())
-    serial += int(problem.times.longest.sum())
-    return np.maximum(np.minimum(latest, serial), problem.earliest_completions)
+    return np.maximum(np.minimum(latest, _serial_end(problem)), problem.earliest_completions)
+
+
+def _serial_end(problem: ScheduleProblem) -> int:
+    """When all tasks would have run one after another, each where it takes longest; microseconds."""
+    begin = int(np.concatenate([problem.release, problem.busy_until, [problem.now]]).max())
+    return begin + int(problem.times.longest.sum())
 
 
 class Timetable:
     """Groups, pools and instants of a problem that is not plainly infeasible. Ticks are counted from the snapshot.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    per_pair
+        Whether each task is a class of its own, with a group for each open node, and may end as late as if all tasks
+        ran one after another: so that no choice of nodes is left out, be it as bad as it may.
 
     Attributes
     ----------
@@ -198,8 +210,8 @@ class Timetable:
     (1000000, [('off_rack', 15), ('node', 10)])
     """
 
-    def __init__(self, problem: ScheduleProblem) -> None:
-        self.problem = problem
+    def __init__(self, problem: ScheduleProblem, per_pair: bool = False) -> None:
+        self.problem, self.per_pair = problem, per_pair
         self.job: list[int] = problem.jobs.of_task[problem.tasks].tolist()
         self.open = {kind: np.flatnonzero(problem.room[KINDS[kind]]).tolist() for kind in (MAP, REDUCE)}
         members = self._alike()
@@ -209,7 +221,8 @@ class Timetable:
         self.classes: list[TaskClass] = []
         self._count(members, places)
         self.earliest = self.ticks(problem.earliest_completions)
-        self.latest = self.ticks(latest_ends(problem))
+        serial = np.full(len(problem.jobs), _serial_end(problem) if per_pair else 0)
+        self.latest = self.ticks(serial if per_pair else latest_ends(problem))
         self.maps = self._maps()
         self.pools = [pool for kind in (MAP, REDUCE) for pool in self._pools(kind)]
         self.instants = self._instants()
@@ -238,7 +251,7 @@ class Timetable:
         found: dict[tuple[int, ...], list[int]] = {}
         times, kinds = self.problem.times, self.problem.kind.tolist()
         for position, job in enumerate(self.job):
-            key = (job, kinds[position], *times.alike(position))
+            key = (job, kinds[position], *([position] if self.per_pair else times.alike(position)))
             found.setdefault(key, []).append(position)
         return found
 
@@ -249,6 +262,8 @@ class Timetable:
         areas = [level.area[nodes].tolist() for level in near]
         first = [next(n for n, row in enumerate(areas) if row[at] in held[n]) for at in range(len(nodes))]
         time = [held[number][areas[number][at]] for at, number in enumerate(first)]
+        if self.per_pair:
+            return [_Place("node", node, time[at], (node,)) for at, node in enumerate(nodes)]
         every: list[_Place] = []
         there = [time[at] for at in sorted(range(len(nodes)), key=lambda at: (first[at], time[at]))]
         if there != sorted(there):
@@ -270,15 +285,16 @@ class Timetable:
 
     def _count(self, members: dict[tuple[int, ...], list[int]], places: dict[tuple[int, ...], list[_Place]]) -> None:
         """Make the groups and the classes."""
-        numbers: dict[tuple[int, int, _Place], int] = {}
+        numbers: dict[tuple[Any, ...], int] = {}
         for key, held in members.items():
             job, kind = key[:2]
+            owner = key if self.per_pair else (job, kind)
             for place in places[key]:
-                if (job, kind, place) not in numbers:
-                    numbers[job, kind, place] = len(numbers)
+                if (owner, place) not in numbers:
+                    numbers[owner, place] = len(numbers)
                     time = place.time // self.step
                     self.groups.append(Group(job, kind, place.level, place.place, place.nodes, time, held[0]))
-            own = tuple(numbers[job, kind, place] for place in places[key])
+            own = tuple(numbers[owner, place] for place in places[key])
             self.classes.append(TaskClass(tuple(held), job, kind, own))
 
     def _maps(self) -> list[Maps]:
@@ -321,17 +337,32 @@ class Timetable:
     def _instants(self) -> dict[int, Ints]:
         """The ticks at which tasks of a kind may start or end."""
         found: dict[int, Ints] = {}
+        self._on_node: dict[tuple[int, int], Ints] = {}
         before = np.zeros(1, dtype=np.int64)
         for kind in (MAP, REDUCE):
             positions = np.flatnonzero(self.problem.kind == kind)
             runs = np.flatnonzero(self.problem.instance.workload.kind[self.problem.running] == kind)
             bases = self.ticks(np.append(self.problem.release[positions], self.problem.busy_until[runs]))
+            if self.per_pair:
+                before = found[kind] = self._by_node(kind, np.append(before, bases))
+                continue
             counts: dict[int, int] = {}
             for each in self.classes:
                 for time in {self.groups[group].time for group in each.groups} if each.kind == kind else ():
                     counts[time] = counts.get(time, 0) + len(each.members)
             found[kind] = before = self._sums(np.append(before, bases), counts)
         return found
+
+    def _by_node(self, kind: int, bases: Ints) -> Ints:
+        """The same of all nodes, each with the times of tasks there alone: a slot comes free where a task ends."""
+        counts: dict[int, dict[int, int]] = {node: {} for node in self.open[kind]}
+        for group in self.groups:
+            if group.kind == kind:
+                own = counts[group.nodes[0]]
+                own[group.time] = own.get(group.time, 0) + 1
+        self._on_node |= {(kind, node): self._sums(bases, own) for node, own in counts.items()}
+        every = [self._on_node[kind, node] for node in counts]
+        return np.unique(np.concatenate([bases[bases <= max(self.latest, default=0)], *every]))
 
     def _sums(self, bases: Ints, counts: dict[int, int]) -> Ints:
         """All sums of a base and of times, each no more often than it is counted, up to the last end."""
@@ -360,7 +391,7 @@ class Timetable:
         """The ticks at which tasks of a group may start."""
         maps, time = self.maps[group.job], group.time
         release = self.ticks(self.problem.release[[group.first]])[0]
-        ticks = self.instants[group.kind]
+        ticks = self._on_node[group.kind, group.nodes[0]] if self.per_pair else self.instants[group.kind]
         if group.kind == MAP:
             if not time:  # it takes no slot, and so nothing is gained by waiting
                 return np.array([release])

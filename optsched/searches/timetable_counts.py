@@ -80,13 +80,12 @@ def counts_of(table: Timetable, schedule: Schedule) -> Counts:
     starts: Counter[tuple[int, int, int]] = Counter()
     for number, each in enumerate(table.classes):
         for position in (member for member in each.members if nodes[member] != NONE):
-            node, tick, group = nodes[position], ticks[position], each.groups[0]
+            node, tick = nodes[position], ticks[position]
+            near = (group for group in reversed(each.groups) if node in table.groups[group].nodes)
+            group = next(near, each.groups[0])
             if not table.groups[group].time:
                 node = table.groups[group].nodes[0]
                 tick = max(table.ticks(problem.release[[position]])[0], last[each.job] if each.kind == REDUCE else 0)
-            else:
-                near = (group for group in reversed(each.groups) if node in table.groups[group].nodes)
-                group = next(near)
             if tick not in allowed[group]:
                 return Counts({}, {})
             counted[number, group] += 1

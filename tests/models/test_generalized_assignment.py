@@ -24,9 +24,9 @@ def test_models_refuse_what_is_stranded_or_too_large() -> None:
 
 
 def test_classes() -> None:
-    """Tests that equal tasks are one class of the compact model, and that `aggregate=False` keeps them apart."""
+    """Tests that equal tasks are one class of the compact model, and that `per_pair=True` keeps them apart."""
     module = models.module("generalized-assignment")
     model = module.build_pyomo(ODD)
     assert list(model.CLASSES) == ["t0"]
     assert model.members["t0"] == ("t0", "t1", "t2")
-    assert len(module.build_pyomo(ODD, aggregate=False).CLASSES) == 3
+    assert len(module.build_pyomo(ODD, per_pair=True).CLASSES) == 3

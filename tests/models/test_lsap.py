@@ -28,7 +28,7 @@ def test_size_of_a_huge_literal_model_needs_no_model() -> None:
 def test_decoding_a_fractional_solution() -> None:
     """Tests that a solution off the vertices is refused where no repair is known."""
     problem = Lsap(instance_of([[0, 1], [0, 1]], 2))
-    model = lsap.build_pyomo(problem, aggregate=False)
+    model = lsap.build_pyomo(problem, per_pair=True)
     for variable in model.component_data_objects(pyo.Var):
         variable.set_value(0.5 if variable.parent_component().local_name == "place" else 0.0)
     with pytest.raises(UsageError, match=r"place\[t0,n0\] = 0.5 is no whole number: solve to a vertex"):

@@ -27,8 +27,8 @@ def test_output(card: str) -> None:
 
 @pytest.mark.parametrize("card", models.names())
 def test_components(card: str) -> None:
-    """Tests that every variable and constraint of a compact model is in its card and its module's table, or the other's
-    that this names.
+    """Tests that every variable and constraint of a Pyomo model is in its card and its module's table, or the other's
+    that this names, and that the card says which model is for constraints of one's own.
     """
     text, names = cards.run(card)
     module = models.module(card)
@@ -44,12 +44,14 @@ def test_components(card: str) -> None:
         built.append(module.build_pyomo(names["problem"], limit=1))
     if card == "utility":
         built.append(module.build_pyomo(names["problem"], limit=-0.5))
+    built.append(module.build_pyomo(names["problem"], per_pair=True))
     for model in built:
         for component in model.component_objects((pyo.Var, pyo.Constraint, pyo.Set, pyo.Param, pyo.Expression)):
             if not component.local_name.endswith("_index"):
                 assert component.local_name in documented
         for component in model.component_objects((pyo.Var, pyo.Constraint)):
             assert f"`{component.local_name}" in text, component.local_name
+    assert "per_pair=True" in text
 
 
 def test_every_model_has_a_card() -> None:

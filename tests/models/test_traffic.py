@@ -39,11 +39,11 @@ def test_models_agree_beyond_enumeration(seed: int) -> None:
 
 
 def test_classes() -> None:
-    """Tests that equal maps are one class of the compact model, and that `aggregate=False` keeps them apart."""
+    """Tests that equal maps are one class of the compact model, and that `per_pair=True` keeps them apart."""
     module = models.module("traffic")
     model = module.build_pyomo(EMPTY)
     assert model.members["j0m0"] == ("j0m0", "j0m1", "j0m2")
-    assert (len(model.CLASSES), len(module.build_pyomo(EMPTY, aggregate=False).CLASSES)) == (2, 6)
+    assert (len(model.CLASSES), len(module.build_pyomo(EMPTY, per_pair=True).CLASSES)) == (2, 6)
 
 
 @pytest.mark.parametrize("route", ["pyomo", "pulp"])

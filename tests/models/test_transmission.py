@@ -64,12 +64,12 @@ def test_forms_agree_where_maps_are_alike(problem: Transmission) -> None:
     assert found is not None
     assert solve(problem).objective == found[0]
     for form in transmission.FORMS:
-        for aggregate in (True, False):
-            model = transmission.build_pyomo(problem, form=form, aggregate=aggregate)
+        for per_pair in (False, True):
+            model = transmission.build_pyomo(problem, form=form, per_pair=per_pair)
             outcome = solve_pyomo(model, load_profile("exact"))
             placement = transmission.decode(model, problem)
-            assert problem.evaluate(placement) == found[0], (form, aggregate)
-            assert outcome.objective == pytest.approx(float(found[0][0]), abs=1e-4), (form, aggregate)
+            assert problem.evaluate(placement) == found[0], (form, per_pair)
+            assert outcome.objective == pytest.approx(float(found[0][0]), abs=1e-4), (form, per_pair)
 
 
 def test_the_size_told_beforehand() -> None:

@@ -1,0 +1,235 @@
+"""What a user adds to a model of a problem, held against the decision that the model is decoded into.
+
+A compact model counts equal tasks together, and does not name the node of a task that is counted in a rack or anywhere.
+So a row may hold for the counts and not for the placement. `remember` notes what a builder made, and `refuse_unkept`
+finds what was added since: rows, fixed variables, tighter bounds, another objective. Nothing here knows a problem.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pulp
+import pyomo.environ as pyo
+from pyomo.core.expr.visitor import identify_variables
+
+from optsched.errors import UsageError
+from optsched.results import Termination
+from optsched.solvers.algebraic import solve_pyomo
+
+__all__ = ["Shared", "is_per_pair", "members_of", "refuse_unkept", "remember"]
+
+#: The ids for which a variable stands together, from a model, the name of a component and an index.
+Shared = Callable[[Any, str, tuple[Any, ...]], Sequence[str]]
+
+#: How far values may be from each other, as a share of them where they are above 1: the tolerance of the solver.
+_TOLERANCE = 1e-5
+
+_MEND = "build the model with per_pair=True, which has a variable for each task and node"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a builder made of a problem.
+
+    Attributes
+    ----------
+    per_pair
+        Whether each task has a variable for each node that it may use.
+    pruned
+        Whether it leaves out decisions that no optimum needs, but may with a constraint more.
+    rows
+        How many rows each constraint has, by its name; of a PuLP model all rows, by "".
+    bounds
+        The lower and the upper bounds of each variable, likewise.
+    objective
+        The expression of the objective; of a PuLP model None.
+    """
+
+    per_pair: bool
+    pruned: bool
+    rows: dict[str, int]
+    bounds: dict[str, Any]
+    objective: Any
+
+
+def _variables(model: Any) -> dict[str, list[Any]]:
+    """The entries of each variable, by its name; those of a PuLP model by ""."""
+    if isinstance(model, pulp.LpProblem):
+        return {"": model.variables()}
+    return {each.name: list(each.values()) for each in model.component_objects(pyo.Var)}
+
+
+def _bounds(entries: Sequence[Any]) -> Any:
+    """Lower and upper bounds of variables, infinite where there is none; float64, shape (2, entries)."""
+    literal = bool(entries) and isinstance(entries[0], pulp.LpVariable)
+    lower, upper = ("lowBound", "upBound") if literal else ("lb", "ub")
+    below = [-math.inf if (bound := getattr(entry, lower)) is None else bound for entry in entries]
+    above = [math.inf if (bound := getattr(entry, upper)) is None else bound for entry in entries]
+    return np.array([below, above], dtype=np.float64)
+
+
+def _objective(model: Any) -> Any:
+    """The expression of the one active objective; None where there is not one."""
+    active = list(model.component_data_objects(pyo.Objective, active=True))
+    return active[0].expr if len(active) == 1 else None
+
+
+def remember(model: Any, per_pair: bool, pruned: bool) -> None:
+    """Note on a Pyomo or PuLP model what is in it.
+
+    `per_pair` says that decoding reads the node of each task from a variable. `pruned` is as in `Made`.
+    """
+    literal = isinstance(model, pulp.LpProblem)
+    if per_pair or (literal and not pruned):
+        rows, bounds = dict[str, int](), dict[str, Any]()  # nothing will be asked of it
+    else:
+        rows = {name: len(held) for name, held in _rows(model).items()}
+        bounds = {name: _bounds(entries) for name, entries in _variables(model).items()}
+    model._made = Made(per_pair, pruned, rows, bounds, None if literal else _objective(model))
+
+
+def is_per_pair(model: Any) -> bool:
+    """Whether a Pyomo model was built with a variable for each task and node."""
+    built: Made | None = getattr(model, "_made", None)
+    return built is not None and built.per_pair
+
+
+def members_of(model: Any, word: str, index: tuple[Any, ...]) -> Sequence[str]:
+    """The members of the class that a variable of a model with classes is indexed by first."""
+    held = model.component("members")
+    return () if held is None or index[0] not in held else tuple(held[index[0]])
+
+
+def refuse_unkept(model: Any, said: Callable[[Any], Iterable[tuple[Any, float]]], shared: Shared) -> None:
+    """Raise UsageError where a decision does not keep what was added to a model, or the model cannot tell.
+
+    Parameters
+    ----------
+    model
+        Solved, as a builder made it, or with more in it. A model per pair, or the paper's own, keeps all of it, unless
+        it is pruned.
+    said
+        Says the decision in the variables of a model, in as many as settle it.
+    shared
+        What each variable stands for.
+    """
+    built: Made | None = getattr(model, "_made", None)
+    if built is None or built.per_pair or (isinstance(model, pulp.LpProblem) and not built.pruned):
+        return
+    rows, held = _added_rows(model, built), list(_tightened(model, built))
+    if built.pruned and (rows or held):
+        raise UsageError(
+            f"{(rows or held)[0].name}: the model has only the instants that an optimum without it needs; {_MEND}, and "
+            "ends as late as that may ask for"
+        )
+    if isinstance(model, pulp.LpProblem):
+        return
+    _refuse_shared(model, built, rows, held, shared)
+    if not rows and not held and _objective(model) is built.objective:
+        return
+    values = list(said(model))
+    if (values or not built.pruned) and all(_close(variable.value, value) for variable, value in values):
+        return  # the decision is what the solver found
+    _refuse_unkept(model.clone(), built, said)
+
+
+def _rows(model: Any) -> dict[str, list[Any]]:
+    """The rows of each constraint, by its name; those of a PuLP model by ""."""
+    if isinstance(model, pulp.LpProblem):
+        return {"": list(model.constraints())}
+    return {each.name: list(each.values()) for each in model.component_objects(pyo.Constraint)}
+
+
+def _added_rows(model: Any, built: Made) -> list[Any]:
+    """The active rows that are not the builder's."""
+    added = [row for name, rows in _rows(model).items() for row in rows[built.rows.get(name, 0) :]]
+    return [row for row in added if getattr(row, "active", True)]
+
+
+def _tightened(model: Any, built: Made) -> Iterator[Any]:
+    """The builder's variables that were fixed, or whose bounds are tighter than they were."""
+    for name, entries in _variables(model).items():
+        before = built.bounds.get(name, ((), ()))  # a variable of the user's has none
+        for entry, below, above, least, most in zip(entries, *_bounds(entries), *before, strict=False):
+            if below > least or above < most or getattr(entry, "fixed", False):
+                yield entry
+
+
+def _refuse_shared(model: Any, built: Made, rows: Sequence[Any], held: Sequence[Any], shared: Shared) -> None:
+    """Refuse rows and bounds on variables that stand for several tasks or nodes."""
+
+    def stands_for(entry: Any) -> Sequence[str]:
+        component = entry.parent_component()
+        own = component.model() is model and component.name in built.bounds
+        return shared(model, component.local_name, _index(entry)) if own else ()
+
+    asked = [(f"a bound of {entry.name}", entry) for entry in held if entry.fixed or _binds(entry, stands_for(entry))]
+    asked += [(row.name, entry) for row in rows for entry in identify_variables(row.body)]
+    for what, entry in asked:
+        ids = stands_for(entry)
+        if len(ids) > 1:
+            listed = ", ".join(ids[:3]) + (", ..." if len(ids) > 3 else "")
+            raise UsageError(
+                f"{what}: {entry.name} counts for {len(ids)} together ({listed}), so the model cannot tell which of "
+                f"them is meant; {_MEND}"
+            )
+
+
+def _binds(entry: Any, ids: Sequence[str]) -> bool:
+    """Whether a bound is more than a limit on all of these together."""
+    return bool((entry.lb or 0) > 0 or (entry.ub is not None and entry.ub < len(ids)))
+
+
+def _index(entry: Any) -> tuple[Any, ...]:
+    index = entry.index()
+    return index if isinstance(index, tuple) else (index,)
+
+
+def _close(one: float | None, other: float) -> bool:
+    return one is not None and abs(one - other) <= _TOLERANCE * max(1.0, abs(other))
+
+
+def _refuse_unkept(copy: Any, built: Made, said: Callable[[Any], Iterable[tuple[Any, float]]]) -> None:
+    """Hold a copy of a model at a decision, and refuse that where the copy has no solution, or is worse off."""
+    if _objective(copy) is None:
+        for each in copy.component_objects(pyo.Objective):
+            each.deactivate()
+        copy.add_component("no objective", pyo.Objective(expr=0.0))
+    found, rows = pyo.value(_objective(copy)), _added_rows(copy, built)
+    values = list(said(copy))
+    wrong = None if values else "it lies beyond the instants of the model"
+    for variable, value in values:
+        below, above = variable.bounds
+        if variable.fixed and not _close(variable.value, value):
+            wrong = wrong or f"{variable.name} is fixed at {variable.value:g}, and is {value:g} there"
+        elif (below is not None and value < below - _TOLERANCE) or (above is not None and value > above + _TOLERANCE):
+            wrong = wrong or f"{variable.name} is bounded by {below} and {above}, and is {value:g} there"
+        variable.fix(value, skip_validation=True)
+    if wrong is None:
+        wrong = next((f"{row.name} does not hold there" for row in rows if _broken(row)), None)
+    if wrong is None:
+        outcome = solve_pyomo(copy, "exact")
+        sense = next(copy.component_data_objects(pyo.Objective, active=True)).sense
+        if outcome.status is not Termination.OPTIMAL or outcome.objective is None:
+            wrong = f"{' or '.join(row.name for row in rows[:3]) or 'what was added'} does not hold there"
+        elif sense * outcome.objective > sense * found + _TOLERANCE * max(1.0, abs(found)):
+            wrong = f"the model's objective is {found:g}, and {outcome.objective:g} there"
+    if wrong is not None:
+        raise UsageError(
+            f"the decision does not keep what was added to the model: {wrong}. This model counts tasks without naming "
+            f"their nodes; {_MEND}"
+        )
+
+
+def _broken(row: Any) -> bool:
+    """Whether a row is violated by the fixed variables alone."""
+    if any(not entry.fixed for entry in identify_variables(row.body)):
+        return False
+    body, (lower, upper) = pyo.value(row.body), (row.lb, row.ub)
+    slack = _TOLERANCE * max(1.0, abs(body))
+    return (lower is not None and body < lower - slack) or (upper is not None and body > upper + slack)
