@@ -699,6 +699,12 @@ def _wrong_part(given: Record) -> str | None:
             wrong = _stranger(given.problem_class, origin)
             if wrong is not None:
                 return f"names {value!r} in its {name}: {wrong}"
+    for entry in SHIPPED:  # what shipped parts take for granted
+        if given.models == entry.models and given.limit != entry.limit:
+            return f"names the models of {entry.name} without its limit: give {entry.limit}"
+        lacking = entry.provers.keys() - given.provers.keys()
+        if given.routes == entry.routes and lacking and issubclass(given.problem_class, entry.problem_class):
+            return f"names the routes of {entry.name} without its provers of kind {', '.join(sorted(lacking))}"
     return None
 
 
@@ -722,11 +728,14 @@ def altered(kind: type[Any], base: type[Any], anew: Collection[str] = ()) -> str
     'objective'
     """
     free = {*_WORDS, *_OF_ANY_CLASS, *base.__abstractmethods__, *anew}
-    for name in sorted({name for each in base.__mro__ for name in vars(each)} - free):
+    there = {name for each in base.__mro__ for name in vars(each)}
+    for name in sorted(there - free):
         own, known = _definition(kind, name), _definition(base, name)
         if own is not known and not (isinstance(own, tuple | str | int) and own == known):
             return name
-    return None
+    # A property with a setter may stand for what the base works out, such as `capacity`.
+    more = {name for each in set(kind.__mro__) - set(base.__mro__) for name in vars(each)} - there - free
+    return next((name for name in sorted(more) if getattr(_definition(kind, name), "fset", None) is not None), None)
 
 
 def _definition(kind: type[Any], name: str) -> Any:

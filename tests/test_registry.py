@@ -472,6 +472,30 @@ def test_parts_of_another_problem_by_other_ways(
     assert fault_of(replace(judged, enumeration="optsched.searches.enumeration:judged")) is None
 
 
+@pytest.mark.parametrize("name", [entry.name for entry in registry.SHIPPED])
+def test_bug_parts_without_what_they_take_for_granted(made: Callable[..., Record], name: str) -> None:
+    """Tests that routes without their provers and models without their limit are told; a solver was blamed before."""
+    entry = record(name)
+    bare = made(entry, parts=["routes"])
+    assert f"names the routes of {name} without its provers of kind {', '.join(sorted(entry.provers))}" in str(
+        fault_of(bare)
+    )
+    assert fault_of(replace(bare, provers=entry.provers)) is None
+    wrong = ProgramLimit("another", 7)
+    for limit in {None, wrong} - {entry.limit}:
+        told = f"names the models of {name} without its limit: give {entry.limit}"
+        assert fault_of(replace(made(entry, parts=["models"]), limit=limit)) == told
+    assert fault_of(made(entry, parts=["models", "limit"])) is None
+
+
+def test_setters_of_what_the_base_works_out(made: Callable[..., Record]) -> None:
+    """Tests that a property that takes what the base works out is refused, and one that cannot be set is not."""
+    lsap = record("lsap")
+    hiding = property(lambda self: (0, 1, 5), lambda self, levels: None)
+    assert "it knows Lsap, and Mine defines levels anew" in str(fault_of(made(lsap, levels=hiding)))
+    assert fault_of(made(lsap, own=property(lambda self: 5))) is None
+
+
 def test_shared_parts_know_a_base_class(made: Callable[..., Record]) -> None:
     """Tests that the networks take any table of costs, the enumeration any objective, and nothing beyond that."""
     shared = ("routes", "provers", "network", "enumeration")
