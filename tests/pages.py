@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import doctest
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +15,40 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted(page.relative_to(ROOT) for pattern in ("*.md", "[!.]*/**/*.md") for page in ROOT.glob(pattern))
 FENCED = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BORROWED = re.compile(r"^<!-- files of: (\S+) -->$", re.MULTILINE)
+
+#: What the commands are in the environment that runs the tests, installed or not.
+COMMANDS = """
+optsched() { "$PYTHON" -m optsched "$@"; }
+python() { "$PYTHON" "$@"; }
+pytest() { "$PYTHON" -m pytest -p no:cacheprovider "$@"; }
+"""
+
+
+def shell(command: str, folder: Path, *further: Path) -> str:
+    """Everything that a command prints in a folder, where the project and `further` folders are found."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("COV_", "PYTEST_"))}
+    environment |= {
+        "PYTHON": sys.executable,
+        "PYTHONPATH": os.pathsep.join(map(str, (ROOT, *further))),
+        "COLUMNS": "80",
+    }
+    told = subprocess.run(
+        ["bash", "-c", COMMANDS + command],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return told.stdout
+
+
+def matches(expected: str, found: str) -> bool:
+    """Whether an output is the one shown, where "..." stands for anything and white space does not count."""
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.DONT_ACCEPT_BLANKLINE
+    return doctest.OutputChecker().check_output(expected, found, flags)
 
 
 def steps(text: str) -> Iterator[tuple[str, str]]:

@@ -18,6 +18,7 @@ import highspy
 import numpy as np
 import pytest
 from outside_packages import PACKAGE, CommandLine, install, on_path, project
+from pages import FENCED, matches, sessions, shell
 
 from optsched import registry
 from optsched.errors import UsageError
@@ -56,6 +57,17 @@ def test_the_page_shows_the_package() -> None:
     page = (ROOT / "docs" / "how-to" / "package.md").read_text()
     shown = tomllib.loads(page.partition("```toml\n")[2].partition("```")[0])
     assert shown["project"]["entry-points"] == project()["entry-points"]
+
+
+def test_the_page_prints_what_it_shows(site: Path, tmp_path: Path) -> None:
+    """Tests that each command of the page, where the package is installed, prints what the page shows."""
+    page = (ROOT / "docs" / "how-to" / "package.md").read_text()
+    blocks = [block for language, file, block in FENCED.findall(page) if (language, file) == ("console", "installed")]
+    assert len(blocks) == 3
+    for command, output in (step for block in blocks for step in sessions(block)):
+        found = shell(command.removeprefix("$ "), tmp_path, site)
+        assert matches(output, found), f"{command}\nshows\n{output}\nprints\n{found}"
+        assert "BROKEN" not in found
 
 
 def best_value(file: str) -> tuple[int, ...]:

@@ -1,7 +1,8 @@
 """The shell commands that README and docs show, run one after another and compared with the output that they show.
 
 A block fenced as `console` is a session: lines that begin with "$ " are commands, what follows is their output, with
-"..." for anything; as `console hadoop-traces` it is one beside Hadoop's own traces, which are not shipped. A block with
+"..." for anything; as `console hadoop-traces` it is one beside Hadoop's own traces, which are not shipped, and as
+`console installed` one where the example of a package is installed (`test_outside`). A block with
 a file name after its language is written to that file, for the commands below it; a page that needs the files of
 another says so in a comment, `<!-- files of: PAGE -->`. The two blocks that `.ci/run` extracts install the package,
 which is done there; here they are only looked at. Examples with ">>>" are run by `test_doctests`.
@@ -9,46 +10,13 @@ which is done there; here they are only looked at. Examples with ">>>" are run b
 
 from __future__ import annotations
 
-import doctest
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from pages import FENCED, PAGES, ROOT, borrowed, sessions, steps
+from pages import FENCED, PAGES, ROOT, borrowed, matches, sessions, shell, steps
 
 QUICK = "README.md"
-#: What the commands are in the environment that runs the tests, installed or not.
-COMMANDS = """
-optsched() { "$PYTHON" -m optsched "$@"; }
-python() { "$PYTHON" "$@"; }
-pytest() { "$PYTHON" -m pytest -p no:cacheprovider "$@"; }
-"""
-
-
-def shell(command: str, folder: Path) -> str:
-    """Everything that a command prints in a folder that has the project's `instances` and `tests`."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("COV_", "PYTEST_"))}
-    environment |= {"PYTHON": sys.executable, "PYTHONPATH": str(ROOT), "COLUMNS": "80"}
-    told = subprocess.run(
-        ["bash", "-c", COMMANDS + command],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    return told.stdout
-
-
-def matches(expected: str, found: str) -> bool:
-    """Whether an output is the one shown, where "..." stands for anything and white space does not count."""
-    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.DONT_ACCEPT_BLANKLINE
-    return doctest.OutputChecker().check_output(expected, found, flags)
 
 
 def told(page: Path) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Integer programs of `consolidation`, for `optsched export`: tasks on nodes, and which nodes get one."""
+"""Integer programs of `consolidation`, for large instances and export: tasks on nodes, and the nodes that get one."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def build_pyomo(problem: Consolidation) -> Any:
     slots = dict(zip(nodes, problem.capacity.tolist(), strict=True))
     model.once = pyo.Constraint(tasks, rule=lambda m, t: sum(m.place[t, n] for n in nodes) <= 1)
     model.slots = pyo.Constraint(nodes, rule=lambda m, n: sum(m.place[t, n] for t in tasks) <= slots[n] * m.wake[n])
-    model.count = pyo.Constraint(expr=pyo.quicksum(model.place.values()) == problem.count)
+    if tasks:
+        model.count = pyo.Constraint(expr=pyo.quicksum(model.place.values()) == problem.count)
     model.cost = pyo.Objective(
         expr=problem.parameters["wake"] * pyo.quicksum(model.wake.values())
         + pyo.quicksum(

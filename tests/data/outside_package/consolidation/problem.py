@@ -11,7 +11,7 @@ from optsched.errors import Fault
 from optsched.instance import Instance, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.base import Parameter, Problem, number
-from optsched.registry import Record
+from optsched.registry import Record, Scaling
 from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
 
@@ -79,4 +79,5 @@ RECORD = Record(
     models="consolidation.models",
     family="consolidation",
     sizes={"nodes": 3, "tasks": 4},
+    scaling=Scaling((0,)),
 )
