@@ -95,9 +95,7 @@ _ALLOWED = {
     ("placement.py", "flow"): "what a NetworkFlow is called",
     ("instances/solution_files.py", "flow"): "the field that holds one",
     ("cli/simulating.py", "makespan"): "a field of its records",
-    ("cli/portions.py", "makespan"): "the same",
     ("simulating/simulation.py", "makespan"): "the same",
-    ("simulating/streaming.py", "makespan"): "the same",
     **{("shipped.py", name): "a family of instances" for names in FAMILIES.values() for name in names},
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -18,18 +18,14 @@ if TYPE_CHECKING:
     from optsched.instance import Instance
     from optsched.printing import Progress
     from optsched.simulating import Simulation
-    from optsched.simulating.streaming import Streamed
 
-__all__ = ["RunRows", "policy_named", "simulate"]
+__all__ = ["policy_named", "simulate"]
 
 #: How tables of jobs may be written.
 JOBS = (".csv", ".parquet")
 
 #: Gantt charts side by side at most.
 MOST_CHARTS = 4
-
-#: How to mend options that do not go together.
-_EITHER = "leave one of them out"
 
 #: What may be drawn of runs: names of `optsched.drawing.runs.PICTURES`.
 PLOTS = ("gantt", "times", "reductions", "running", "locality")
@@ -78,11 +74,6 @@ PLOTS = ("gantt", "times", "reductions", "running", "locality")
 @click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Seeds for each policy.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The first of them.")
 @click.option(
-    "--stream",
-    metavar="S[,K=V...]",
-    help="Run it in portions, never held whole: instances (each INSTANCE is one, in order), or swim (a SWIM trace).",
-)
-@click.option(
     "--jobs", metavar="FILE", help="Write a row for each job, too: .csv or .parquet.", shell_complete=completing.files
 )
 @click.option(
@@ -112,7 +103,6 @@ def simulate(
     losses: tuple[str, ...],
     repeats: int,
     seed: int,
-    stream: str | None,
     jobs: str | None,
     schedule: str | None,
     plots: tuple[str, ...],
@@ -127,10 +117,6 @@ def simulate(
     often as something happens, or every `period` seconds, or once `on_free` slots are free. `observed` runs a trace
     again.
 
-    With --stream INSTANCE is a workload in portions, of which what has ended is dropped. With swim the trace is read as
-    it is due: jobs (100) in a portion, nodes, slots, replicas, block, first, seed, rate (60) and remote are those of
-    `import swim`. exact=false drops ended jobs also while tasks wait.
-
     A run that fails, or ends at --run-limit or --memory-limit, has no row. Exit code 4 if a policy failed, or left
     tasks waiting for ever.
     """
@@ -144,19 +130,6 @@ def simulate(
     form = arguments.format_of(form, output)
     made = _service(service)
     chosen = {text: policy_named(text) for text in dict.fromkeys(policies)}
-    if stream is not None:
-        from optsched.cli.portions import portions_of, simulate_portions
-
-        for option, value in (("--schedule", schedule), ("--plot", plots), ("--lose", losses)):
-            if value:
-                raise UsageError(
-                    f"{option} needs all tasks of a run, and --stream drops those that have ended: {_EITHER}"
-                )
-        workload = portions_of(stream, instances)
-        timing = {"heartbeat": heartbeat, "assign": assign, "slowstart": slowstart, "until": until, "service": made}
-        seeds = range(seed, seed + repeats)
-        simulate_portions(workload, chosen, timing, seeds, jobs, form, output)
-        return
     given = [instance for group in groups_of(instances) for instance in group.instances]
     runs = len(given) * len(chosen) * repeats
     if schedule is not None and runs != 1:
@@ -354,8 +327,7 @@ def _sink(
 
     if form in arguments.TABLES:
         first = (*(("instance",) if len(given) > 1 else ()), "policy", *(("seed",) if repeats > 1 else ()))
-        times = {"makespan": "makespan", "mean job": "mean_job_time", "median job": "median_job_time"}
-        return RunRows(write, output, form, first, {**times, "longest job": "longest_job_time"}, {})
+        return _RunRows(write, output, form, first)
 
     def record(run: Simulation) -> dict[str, Any]:
         return {"version": code_version(), **run.record_of(), "notes": notes.told(run.instance.name, "")}
@@ -393,32 +365,24 @@ FIELDS = (
 )
 
 
-class RunRows:
-    """Puts out a table at the end, with a row for each run.
+#: Fields of a record that are seconds, by their headings in a table.
+_TIMES = {
+    "makespan": "makespan",
+    "mean job": "mean_job_time",
+    "median job": "median_job_time",
+    "longest job": "longest_job_time",
+}
 
-    Parameters
-    ----------
-    write, output, form
-        Where to, the file of it, and the kind of table.
-    first, times, last
-        Fields of a run's record: those that stand first, by their names; those that are seconds, and those that stand
-        last, by their headings.
-    """
 
-    def __init__(
-        self,
-        write: Write,
-        output: str | None,
-        form: str,
-        first: Sequence[str],
-        times: Mapping[str, str],
-        last: Mapping[str, str],
-    ) -> None:
+class _RunRows:
+    """Puts out a table at the end, with a row for each run; `first` are fields of its record that stand first."""
+
+    def __init__(self, write: Write, output: str | None, form: str, first: Sequence[str]) -> None:
         self._write, self._output, self._form = write, output, form
-        self._first, self._times, self._last = tuple(first), times, last
+        self._first = tuple(first)
         self._rows: list[list[str]] = []
 
-    def add(self, run: Simulation | Streamed) -> None:
+    def add(self, run: Simulation) -> None:
         """The row of one more run."""
         record = run.record_of()
         maps = max(1, sum(run.locality.values()))
@@ -426,9 +390,8 @@ class RunRows:
             [
                 *(str(record[name]) for name in self._first),
                 f"{record['ended']}/{record['tasks']}",
-                *(_seconds(record[field]) for field in self._times.values()),
+                *(_seconds(record[field]) for field in _TIMES.values()),
                 *(f"{100 * count / maps:.1f} %" for count in run.locality.values()),
-                *(str(record[field]) for field in self._last.values()),
             ]
         )
 
@@ -439,7 +402,7 @@ class RunRows:
         from optsched.cli.streams import drawn
         from optsched.printing import Table, render
 
-        numbers = ("tasks", *self._times, "node", "rack", "remote", *self._last)
+        numbers = ("tasks", *_TIMES, "node", "rack", "remote")
         table = Table((*self._first, *numbers), self._rows, frozenset((*numbers, "seed")))
         self._write(render(table, drawn(self._output), self._form))
 

@@ -107,11 +107,6 @@ class JossPolicy(Policy):
         for job in range(-1, len(view.workload.job_ids)):
             self._enter(job, view)
 
-    def renew(self, view: View, rng: np.random.Generator) -> None:
-        turn, passed = self._turn, self._passed
-        self.start(view, rng)
-        self._turn, self._passed = turn, passed
-
     def notify(self, event: Event, view: View) -> None:
         if event.what == "job-arrived":
             self._learn(view)

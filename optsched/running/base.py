@@ -174,13 +174,6 @@ class Policy(Protocol):
     def start(self, view: View, rng: np.random.Generator) -> None:
         """Begin anew. A policy may be started more than once."""
 
-    def renew(self, view: View, rng: np.random.Generator) -> None:
-        """Go on where no task waits, and the tasks and jobs that are left have other numbers: as if begun anew.
-
-        A policy that keeps anything else, turns or times, keeps it here.
-        """
-        self.start(view, rng)
-
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         """Tasks (numbers of the view) to start on the offering node, at most `offer.free`; empty to leave it idle."""
         ...

@@ -155,10 +155,6 @@ class Engine(Asked, Course):
         self._kind: list[int] = stage.instance.workload.kind.tolist()
         return known
 
-    def take_stage(self, stage: Any) -> None:
-        """Go on with another workload on the same nodes; for whoever has numbered what happened anew."""
-        self.known = self._knows(stage)
-
     def _count_maps(self, instance: Instance, tasks: Ints) -> Ints:
         """Count each job's maps; the waiting reduces that are held until enough of them have ended."""
         workload, status = instance.workload, instance.state.status

@@ -127,11 +127,6 @@ class EveryRound(Policy):
         self._lines, self._known = {kind: _Line() for kind in followed}, 0
         self._learn(view)
 
-    def renew(self, view: View, rng: np.random.Generator) -> None:
-        last = self._last
-        self.start(view, rng)
-        self._last = last
-
     def notify(self, event: Event, view: View) -> None:
         if event.what != "task-started":
             self._changed = True

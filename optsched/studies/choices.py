@@ -31,7 +31,6 @@ __all__ = [
     "groups_of",
     "literal",
     "load_instance",
-    "names_of",
     "parted",
     "raise_all",
     "seeds_of",
@@ -326,27 +325,6 @@ def groups_of(sources: Source | Iterable[Source]) -> list[Group]:
         Group(label, instances if len(instances) != 1 else (_told_apart(instances[0], label, names),))
         for label, instances in found
     ]
-
-
-def names_of(sources: Iterable[str]) -> list[str]:
-    """The files, and names of the library, that are meant, folders and patterns in the order of their names.
-
-    Nothing is loaded; `load_instance` takes each.
-
-    Raises
-    ------
-    InputError
-        For folders and patterns without instances.
-
-    Examples
-    --------
-    >>> names_of(["papers/guo-t*", "a.json"])
-    ['papers/guo-table2', 'a.json']
-    """
-    errors: list[InputError] = []
-    found = [str(source) for source in _expanded(sources, errors)]
-    raise_all(errors)
-    return found
 
 
 def _told_apart(instance: Instance, label: str, names: Sequence[str]) -> Instance:

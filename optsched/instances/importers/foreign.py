@@ -320,19 +320,6 @@ def lines_of(path: str | os.PathLike[str]) -> list[Line]:
     return [line for line in numbered if line.words]
 
 
-def each_line(path: str | os.PathLike[str]) -> Iterator[Line]:
-    """The same, one after another: a line is read when it is asked for."""
-    with _unpacked(path) as stream, io.TextIOWrapper(stream, encoding="utf-8-sig") as text:
-        try:
-            for number, line in enumerate(text, start=1):
-                if words := tuple(line.split()):
-                    yield Line(number, words)
-        except EOFError:
-            raise InputError([Fault("", "the compressed data were cut before their end")], os.fspath(path)) from None
-        except UnicodeDecodeError as error:
-            raise InputError([Fault("", f"is no UTF-8 text ({error.reason})")], os.fspath(path)) from None
-
-
 def stem(path: str | os.PathLike[str], suffixes: str, otherwise: str) -> str:
     """A file's name without the suffixes (joined by `|`), fit to begin another file's name.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,9 @@ import numpy as np
 
 from optsched.errors import Fault, InputError, UsageError
 from optsched.instances.families.sampling import distinct_nodes
-from optsched.instances.importers.foreign import BYTES_PER_MB, Imported, Line, each_line, lines_of, shown, stem
+from optsched.instances.importers.foreign import BYTES_PER_MB, Imported, Line, lines_of, shown, stem
 
-__all__ = ["import_swim", "swim_portions"]
+__all__ = ["import_swim"]
 
 #: Columns of a line; only these are read, and there are no others.
 COLUMNS = ("job id", "submit time", "gap to the job before", "map input bytes", "shuffle bytes", "reduce output bytes")
@@ -110,78 +109,6 @@ def import_swim(
     source = f"SWIM trace {Path(path).name}" + ("" if first is None else f", the first {len(jobs)} jobs")
     title = stem(path, "tsv|txt|gz", "swim") if name is None else name
     return Imported((drawn.document(jobs, title, source, np.random.default_rng(seed)),))
-
-
-def swim_portions(
-    path: str | os.PathLike[str],
-    jobs: int = 100,
-    nodes: int = 20,
-    slots: int = 2,
-    replicas: int = 3,
-    block: int = 128,
-    first: int | None = None,
-    seed: int = 0,
-    rate: int = 60,
-    remote: int = 20,
-) -> Iterator[dict[str, Any]]:
-    r"""Make instance documents of a SWIM trace, each with the jobs that arrive next; lines are read as they are due.
-
-    Parameters
-    ----------
-    jobs
-        Of each document.
-    path, nodes, slots, replicas, block, first, seed, rate, remote
-        As in `import_swim`. Replicas of a portion are drawn by the seed and its number, so others than there.
-
-    Yields
-    ------
-    dict
-        What `optsched.load` reads, and `optsched.simulating.simulate_stream` takes.
-
-    Raises
-    ------
-    InputError
-        The file is missing or unreadable; or a line that is reached is wrong, or its job comes before the one before.
-    UsageError
-        If a number is out of range.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "small.tsv")
-    ...     _ = file.write_text("".join(f"job{job}\t{job}\t1\t200000000\t0\t0\n" for job in range(5)))
-    ...     [len(document["tasks"]) for document in swim_portions(file, jobs=2)]
-    [4, 4, 2]
-    """
-    _check(nodes, slots, replicas, block, seed, rate, remote, first)
-    if jobs < 1:
-        raise UsageError(f"jobs is {jobs}; it must be 1 or more")
-    drawn = _Drawn(nodes, slots, replicas, block, seed, rate, remote)
-    read = islice(_jobs_of(path), first)
-    title = stem(path, "tsv|txt|gz", "swim")
-    for number in count():
-        if not (chosen := list(islice(read, jobs))):
-            return
-        source = f"SWIM trace {Path(path).name}, jobs from {chosen[0].id} to {chosen[-1].id}"
-        yield drawn.document(chosen, f"{title}-{number + 1}", source, np.random.default_rng([seed, number]))
-
-
-def _jobs_of(path: str | os.PathLike[str]) -> Iterator[_Job]:
-    """The jobs of a trace, one after another; an error where one is wrong."""
-    latest = 0
-    for line in each_line(path):
-        faults: list[Fault] = []
-        if len(line.words) != len(COLUMNS):
-            faults.append(Fault(line.place, f"has {len(line.words)} columns, not {len(COLUMNS)}: {', '.join(COLUMNS)}"))
-        else:
-            job = _job(line, faults)
-            if job.submit < latest:
-                faults.append(Fault(line.place, f"job {shown(job.id)} is submitted before the one before"))
-            latest = job.submit
-        if faults:
-            raise InputError(faults, os.fspath(path))
-        yield job
 
 
 def _check(

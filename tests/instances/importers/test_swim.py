@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from foreign_files import SWIM, faults, noun
 
-from optsched.errors import InputError, UsageError
+from optsched.errors import UsageError
 from optsched.instance import Instance
-from optsched.instances.files import load
-from optsched.instances.importers.swim import import_swim, swim_portions
+from optsched.instances.importers.swim import import_swim
 from optsched.simulating import simulate
-from optsched.simulating.streaming import simulate_stream
 
 
 def test_swim(file: Callable[..., Path]) -> None:
@@ -108,58 +104,3 @@ def test_swim_does_not_fill_the_memory(file: Callable[..., Path]) -> None:
 def test_swim_faults(file: Callable[..., Path], text: str, told: list[str]) -> None:
     """Tests that each fault is told with its line, all of them at once."""
     assert faults(import_swim, file(text)) == told
-
-
-def test_swim_in_portions(file: Callable[..., Path]) -> None:
-    """Tests that portions have the jobs and sizes of the whole, the same for a seed, and are run one after another."""
-    path = file(SWIM, "fb.tsv")
-    whole = noun(import_swim(path, nodes=5, rate=60))
-    parts = [load(document) for document in swim_portions(path, jobs=2, nodes=5)]
-    assert [part.workload.job_ids.tolist() for part in parts] == [["job0", "job1"], ["job2"]]
-    assert [part.name for part in parts] == ["fb-1", "fb-2"]
-    for column in ("size", "times", "duration"):
-        found = np.concatenate([getattr(part.workload, column) for part in parts])
-        assert np.array_equal(found, getattr(whole.workload, column), equal_nan=True)
-    assert [load(document).sha256 for document in swim_portions(path, jobs=2, nodes=5)] == [
-        part.sha256 for part in parts
-    ]
-    assert len(list(swim_portions(path, jobs=2, first=1))) == 1
-    assert simulate_stream(parts, "fair").ended == len(whole.workload)
-
-
-def test_a_line_is_wrong_when_it_is_reached(tmp_path: Path) -> None:
-    """Tests that what comes before a wrong line is given, and files that are cut, damaged, no text, or missing."""
-    good = "job{0}\t{0}\t1\t1\t0\t0\n"
-    path = tmp_path / "fb.tsv"
-    for wrong, told in (
-        ("job9\t9\n", "line 3: has 2 columns, not 6"),
-        (good.format(0), 'line 3: job "job0" is submitted before the one before'),
-    ):
-        path.write_text(good.format(1) + good.format(2) + wrong)
-        parts = swim_portions(path, jobs=1)
-        assert [len(next(parts)["jobs"]), len(next(parts)["jobs"])] == [1, 1]
-        with pytest.raises(InputError, match=told):
-            next(parts)
-    packed = gzip.compress((good.format(1) * 9).encode())
-    for data, told in (
-        (packed[:-9], "the compressed data were cut before their end"),
-        (packed[:12] + b"x" * 40, "the compressed data are damaged"),
-        (b"\xff\xfe\x00", "is no UTF-8 text"),
-    ):
-        path.write_bytes(data)
-        with pytest.raises(InputError, match=told):
-            list(swim_portions(path))
-    with pytest.raises(InputError, match="cannot be read"):
-        list(swim_portions(tmp_path / "none.tsv"))
-    with pytest.raises(UsageError, match="jobs is 0; it must be 1 or more"):
-        list(swim_portions(path, jobs=0))
-
-
-@pytest.mark.thorough
-def test_hours_of_a_real_day_are_held_no_more_than_one(real_data: Path) -> None:
-    """Tests that three hours of a day run without holding more tasks than came in the busiest part of them."""
-    path = real_data / "swim" / "FB-2009_samples_24_times_1hr_0.tsv.gz"
-    documents = swim_portions(path, jobs=20, nodes=600, slots=4, first=500)
-    run = simulate_stream(map(load, documents), "fair")
-    assert (run.jobs_ended, run.unfinished) == (500, "")
-    assert run.most_held < run.tasks / 2
