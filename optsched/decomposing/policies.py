@@ -1,4 +1,4 @@
-"""Policies for comparison: another one's choice of jobs with the nearest tasks, and plain orders of jobs.
+"""Policies for comparison: plain orders of jobs with the nearest tasks, and how near the tasks that wait are.
 
 What is nearest is told by how long tasks take, which no scheduler knows beforehand: so much is granted to each of them.
 """
@@ -8,17 +8,14 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from optsched.arrays import grouped
-from optsched.instance import FINISHED, KINDS, PENDING, RUNNING, Shuffle
+from optsched.instance import FINISHED, KINDS, PENDING, RUNNING
 from optsched.problems.schedules import NEVER, ScheduleProblem
 from optsched.running.base import Event, Offer, Policy, View
 
-__all__ = ["ORDERS", "InOrder", "Nearest", "Place", "Waiting"]
+__all__ = ["ORDERS", "InOrder", "Place", "Waiting"]
 
 #: A level of the problem's times, and an area of it.
 Place = tuple[int, int]
@@ -105,127 +102,6 @@ class Waiting:
         """By how much longer than at its best a task takes on a node."""
         places = self.places(number)
         return next(places[place] for place in self._around[node] if place in places)
-
-
-class Nearest(Policy):
-    """Another policy's choice of how many tasks of which job a node gets, but those to which the node is nearest.
-
-    The other policy does not learn of that: two tasks of a job that wait are exchanged in what it sees.
-
-    Parameters
-    ----------
-    problem
-        Tells how long tasks take.
-    other
-        The other policy.
-
-    Examples
-    --------
-    >>> from optsched.heuristics.dl import LocalityPolicy
-    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
-    >>> from optsched.problems.makespan import Makespan
-    >>> from optsched.simulating import simulate
-    >>> workload = Workload(["t1", "t2"], job=[0, 0], job_ids=["j"], replicas=Ragged.from_rows([[1], [0]]),
-    ...                     times=[[1, 5, 5]] * 2)
-    >>> problem = Makespan(Instance(Cluster(["a", "b"]), workload))
-    >>> run = simulate(problem.instance, Nearest(problem, InOrder(problem, "arrival")), heartbeat=0)
-    >>> run.schedule.nodes.tolist()
-    [1, 0]
-    """
-
-    def __init__(self, problem: ScheduleProblem, other: Policy) -> None:
-        self._problem, self._other = problem, other
-        self.fills_nodes = bool(getattr(self._other, "fills_nodes", False))
-        self.waits_seconds = float(getattr(self._other, "waits_seconds", 0))
-
-    @property
-    def waits_rounds(self) -> int:  # type: ignore[override]  # the other policy may come to know it as it goes
-        return int(getattr(self._other, "waits_rounds", 0))
-
-    def start(self, view: View, rng: np.random.Generator) -> None:
-        self._waiting = Waiting(self._problem, view)
-        #: The task that the other policy takes each task for, and the other way round.
-        self._taken_for: list[int] = []
-        self._stands_for: list[int] = []
-        self._learn(view)
-        if (start := getattr(self._other, "start", None)) is not None:
-            start(self._seen, rng)
-
-    def refuses(self, kind: str, view: View) -> Any:
-        refuses = getattr(self._other, "refuses", None)
-        return None if refuses is None else refuses(kind, self._seen)
-
-    def notify(self, event: Event, view: View) -> None:
-        self._waiting.notify(event, view)
-        if event.what == "job-arrived":
-            if len(view.status) > len(self._taken_for):
-                self._learn(view)
-        elif event.what.startswith("task-"):
-            task = event.index
-            event = replace(event, index=self._taken_for[task])
-            for name, column in self._columns.items():
-                self._follow(name, column, event.index, getattr(view, name)[task])
-            self._tell_sizes(event.index)
-        if (notify := getattr(self._other, "notify", None)) is not None:
-            notify(event, self._seen)
-
-    def offer(self, offer: Offer, view: View) -> Sequence[int]:
-        waiting, kind = self._waiting, KINDS.index(offer.kind)
-        chosen: list[int] = []
-        for other in _numbers(self._other.offer(offer, self._seen)):
-            task = self._stands_for[other]
-            nearest = waiting.nearest(
-                waiting.job[task], kind, offer.node, lambda one: view.status[one] == PENDING and one not in chosen
-            )
-            if nearest is not None and nearest[0] < waiting.excess(task, offer.node):
-                self._exchange(task, nearest[1])
-                task = nearest[1]
-            chosen.append(task)
-        return chosen
-
-    def _follow(self, name: str, column: np.ndarray, task: int, now: Any) -> None:
-        """Show the other policy what has become of a task."""
-        column[task] = now
-
-    def _exchange(self, one: int, other: int) -> None:
-        """From now on the other policy takes each of two waiting tasks of a job for the other one."""
-        taken = self._taken_for
-        taken[one], taken[other] = taken[other], taken[one]
-        self._stands_for[taken[one]], self._stands_for[taken[other]] = one, other
-
-    def _learn(self, view: View) -> None:
-        """Make the view of the other policy, in which tasks are what it takes them for."""
-        arrived = range(len(self._taken_for), len(view.status))
-        self._taken_for += arrived
-        self._stands_for += arrived
-        self._columns = {name: getattr(view, name)[self._stands_for] for name in ("status", "node", "bytes_read")}
-        windows = {name: column.view() for name, column in self._columns.items()}
-        for window in windows.values():
-            window.setflags(write=False)
-        self._seen = replace(view, **windows, shuffle=self._sizes_seen(view))
-
-    def _sizes_seen(self, view: View) -> Shuffle | None:
-        """What the other policy sees of the shuffle: the true sizes of what has finished, as it takes tasks."""
-        self._true, self._sent = view.true_shuffle, {}
-        if self._true is None:
-            return None
-        self._sent = dict(grouped(self._true.map))
-        self._sizes = np.where(self._columns["status"][self._true.map] == FINISHED, self._true.size, np.nan)
-        window = self._sizes.view()
-        window.setflags(write=False)
-        return replace(self._true, size=window)
-
-    def _tell_sizes(self, task: int) -> None:
-        """A task has finished, or waits again."""
-        entries = self._sent.get(task)
-        if entries is not None and self._true is not None:
-            done = self._columns["status"][task] == FINISHED
-            self._sizes[entries] = self._true.size[entries] if done else np.nan
-
-
-def _numbers(answer: Any) -> list[int]:
-    """The tasks of an answer."""
-    return [answer] if isinstance(answer, int) else [int(task) for task in answer]
 
 
 #: Orders of jobs that need no knowledge of the future: (tasks that run, tasks that are left) of a job -> what is served

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from optsched.decomposing.policies import Nearest, Place, Waiting
-from optsched.instance import KINDS, MAP, PENDING, RUNNING, Ints
+from optsched.arrays import grouped
+from optsched.decomposing.policies import Place, Waiting
+from optsched.instance import FINISHED, KINDS, MAP, PENDING, RUNNING, Ints, Shuffle
 from optsched.placement import NONE
 from optsched.problems.schedules import ScheduleProblem
 from optsched.running.base import Event, Offer, Policy, View
@@ -27,7 +28,7 @@ __all__ = ["Together", "placed_together"]
 _EXACT = 2**52
 
 
-class Together(Nearest):
+class Together(Policy):
     """Another policy's numbers of tasks of each job at each instant, placed at the least time altogether.
 
     The other policy does not learn of that, nor where its maps really run: jobs may have changed places. Reduces stay
@@ -55,41 +56,66 @@ class Together(Nearest):
     """
 
     def __init__(self, problem: ScheduleProblem, other: Policy) -> None:
-        super().__init__(problem, other)
+        self._problem, self._other = problem, other
+        self.waits_seconds = float(getattr(other, "waits_seconds", 0))
         # A node is offered once a round, and what it gets is told at once.
         self.fills_nodes = True
+
+    @property
+    def waits_rounds(self) -> int:  # type: ignore[override]  # the other policy may come to know it as it goes
+        return int(getattr(self._other, "waits_rounds", 0))
 
     def start(self, view: View, rng: np.random.Generator) -> None:
         (order,) = rng.spawn(1)
         self._free = {kind: view.free_slots(kind).copy() for kind in KINDS}
-        super().start(view, rng)
+        self._waiting = Waiting(self._problem, view)
+        #: The task that the other policy takes each task for, and the other way round.
+        self._taken_for: list[int] = []
+        self._stands_for: list[int] = []
+        self._columns: dict[str, np.ndarray] = {"node": np.zeros(0, dtype=np.int64)}
+        self._learn(view)
+        if (start := getattr(self._other, "start", None)) is not None:
+            start(self._seen, rng)
         self._present = _Present(self)
         self._asked = _Asked(self._other, self._present, order, ())
         self._plan: dict[tuple[str, int], list[int]] = {}
         #: The kinds and nodes that got nothing more in this round; whether nothing is asked until it is over.
         self._declined: set[tuple[str, int]] = set()
-        self._settled, self._planned = False, (-1.0, -1)
-
-    def refuses(self, kind: str, view: View) -> Any:
-        return None  # the other policy is asked when all of an instant is
+        self._settled = False
+        #: When the plan was made; None: it is to be made anew.
+        self._planned_at: float | None = None
 
     def notify(self, event: Event, view: View) -> None:
-        if event.what != "task-started":  # it knows
-            self._sync(view)
-            super().notify(event, view)
-            self._declined.clear()
-            self._settled = False
-            self._planned = (-1.0, -1)
+        if event.what == "task-started":
+            return  # it knows
+        self._sync(view)
+        self._waiting.notify(event, view)
+        if event.what == "job-arrived":
+            if len(view.status) > len(self._taken_for):
+                self._learn(view)
+        elif event.what.startswith("task-"):
+            task = event.index
+            event = replace(event, index=self._taken_for[task])
+            for name, column in self._columns.items():
+                now = getattr(view, name)[task]
+                if name != "node" or now == NONE:  # else it is where the other policy started it
+                    column[event.index] = now
+            self._tell_sizes(event.index)
+        if (notify := getattr(self._other, "notify", None)) is not None:
+            notify(event, self._seen)
+        self._declined.clear()
+        self._settled = False
+        self._planned_at = None
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         key = (offer.kind, offer.node)
         if key in self._declined:  # a round of offers is over
             self._declined.clear()
             if not self._settled:
-                self._planned = (-1.0, -1)
+                self._planned_at = None
             self._settled = False
-        if self._planned[0] != offer.time:
-            self._planned = (offer.time, 0)
+        if self._planned_at != offer.time:
+            self._planned_at = offer.time
             self._settled = self._decide(offer.time, view)
         tasks = self._plan.pop(key, [])
         if not tasks:
@@ -100,18 +126,41 @@ class Together(Nearest):
         for kind, free in self._free.items():
             free[:] = view.free_slots(kind)
 
-    def _follow(self, name: str, column: np.ndarray, task: int, now: Any) -> None:
-        if name != "node" or now == NONE:  # else it is where the other policy started it
-            column[task] = now
+    def _exchange(self, one: int, other: int) -> None:
+        """From now on the other policy takes each of two waiting tasks of a job for the other one."""
+        taken = self._taken_for
+        taken[one], taken[other] = taken[other], taken[one]
+        self._stands_for[taken[one]], self._stands_for[taken[other]] = one, other
 
     def _learn(self, view: View) -> None:
-        nodes = self._columns["node"] if self._taken_for else np.zeros(0, dtype=np.int64)
-        super()._learn(view)
+        """Make the view of the other policy, in which tasks are what it takes them for, and where it started them."""
+        nodes = self._columns["node"]
+        arrived = range(len(self._taken_for), len(view.status))
+        self._taken_for += arrived
+        self._stands_for += arrived
+        self._columns = {name: getattr(view, name)[self._stands_for] for name in ("status", "node", "bytes_read")}
         self._columns["node"][: len(nodes)] = nodes
-        maps, reduces = (self._free[kind].view() for kind in KINDS)
-        for window in (maps, reduces):
-            window.setflags(write=False)
-        self._seen = replace(self._seen, free_map_slots=maps, free_reduce_slots=reduces)
+        maps, reduces = map(_window, self._free.values())
+        windows: dict[str, Any] = {name: _window(column) for name, column in self._columns.items()}
+        self._seen: View = replace(
+            view, **windows, shuffle=self._sizes_seen(view), free_map_slots=maps, free_reduce_slots=reduces
+        )
+
+    def _sizes_seen(self, view: View) -> Shuffle | None:
+        """What the other policy sees of the shuffle: the true sizes of what has finished, as it takes tasks."""
+        self._true, self._sent = view.true_shuffle, {}
+        if self._true is None:
+            return None
+        self._sent = dict(grouped(self._true.map))
+        self._sizes = np.where(self._columns["status"][self._true.map] == FINISHED, self._true.size, np.nan)
+        return replace(self._true, size=_window(self._sizes))
+
+    def _tell_sizes(self, task: int) -> None:
+        """A task has finished, or waits again."""
+        entries = self._sent.get(task)
+        if entries is not None and self._true is not None:
+            done = self._columns["status"][task] == FINISHED
+            self._sizes[entries] = self._true.size[entries] if done else np.nan
 
     def _decide(self, time: float, view: View) -> bool:
         """Let the other policy answer all offers of an instant, and place its maps; whether it started anything."""
@@ -155,6 +204,13 @@ class Together(Nearest):
 
     def _put(self, task: int, node: int) -> None:
         self._plan.setdefault((KINDS[self._waiting.kind[task]], node), []).append(task)
+
+
+def _window(column: np.ndarray) -> np.ndarray:
+    """The same memory, read-only."""
+    window = column.view()
+    window.setflags(write=False)
+    return window
 
 
 class _Asked(Asked):

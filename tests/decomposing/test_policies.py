@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from over_time import FORMS, fetching
 from schedule_drawn import document
-from timed_workloads import arriving
 
-from optsched.decomposing.policies import ORDERS, InOrder, Nearest
+from optsched.decomposing.policies import ORDERS, InOrder
 from optsched.decomposing.together import Together
 from optsched.heuristics import heuristic
 from optsched.instance import Cluster, Instance, Ragged, Workload
@@ -21,7 +20,6 @@ from optsched.problems.makespan import Makespan
 from optsched.running.base import Policy
 from optsched.running.run import values_in_force
 from optsched.simulating import Levels, simulate
-from optsched.simulating.every_round import EveryRound
 from optsched.simulating.transfer import Transfer
 
 
@@ -40,28 +38,11 @@ class First(Policy):
         return tuple(view.pending_of(offer.kind)[:1].tolist())
 
 
-def test_nearest_waits_as_long_as_the_other() -> None:
-    """Tests that whoever follows a policy that waits on purpose is given the time, and the offers, that it is."""
-    problem = crossed()
-    rounds = EveryRound("lsap-sched", problem="lsap", period=1000.0)
-    assert Nearest(problem, rounds).waits_seconds == 1000
-
-    class Waits(First):
-        waits_rounds = 250
-        passed = 0
-
-        def offer(self, offer: Any, view: Any) -> tuple[int, ...]:
-            self.passed += 1
-            return super().offer(offer, view) if self.passed > self.waits_rounds * 4 else ()
-
-    assert not simulate(problem.instance, Nearest(problem, Waits()), heartbeat=0).unfinished
-
-
 def test_nearest_of_the_same_job() -> None:
     """Tests that the tasks of the other policy's jobs are exchanged for those with their data on the node."""
     problem = crossed()
     plain = simulate(problem.instance, First, heartbeat=0, seed=1)
-    near = simulate(problem.instance, Nearest(problem, First()), heartbeat=0, seed=1)
+    near = simulate(problem.instance, Together(problem, First()), heartbeat=0, seed=1)
     assert problem.evaluate(plain.schedule) == (5,)
     assert problem.evaluate(near.schedule) == (1,)
     assert near.schedule.nodes.tolist() == [1, 2, 3, 0]
@@ -77,7 +58,7 @@ def test_jobs_are_kept() -> None:
         times=[[1, 9, 9]] * 3,
     )
     problem = Makespan(Instance(Cluster(["n0", "n1"], slots=[1, 0]), workload))
-    run = simulate(problem.instance, Nearest(problem, First()), heartbeat=0)
+    run = simulate(problem.instance, Together(problem, First()), heartbeat=0)
     order = np.argsort(run.schedule.starts).tolist()
     assert order == [0, 1, 2]
 
@@ -126,29 +107,17 @@ def test_every_run_is_feasible(order: str) -> None:
         entry = heuristic(names[seed % len(names)])
         assert entry.policy is not None
         other = entry.policy(**values_in_force(entry, {}))
-        for policy in (InOrder(problem, order), Nearest(problem, other)):
+        for policy in (InOrder(problem, order), Together(problem, other)):
             run = simulate(
                 problem.instance,
                 policy,
                 Levels(),
-                heartbeat=0.5,
+                heartbeat=0,
                 slowstart=problem.parameters["slowstart"],
                 seed=seed,
             )
             assert run.unfinished == ""
             assert problem.violations(run.schedule) == []
-
-
-@pytest.mark.parametrize(("name", "seed"), [("probabilistic", 5), ("least-cost", 4), ("coupling", 5)])
-def test_nearest_of_policies_that_look_at_the_shuffle(name: str, seed: int) -> None:
-    """Tests policies that weigh what maps send: of a map taken for another the sizes are known once it ends."""
-    problem = Makespan(arriving(seed, nodes=3, tasks=9, reduces=3))
-    entry = heuristic(name)
-    assert entry.policy is not None
-    policy = entry.policy(**values_in_force(entry, {}))
-    run = simulate(problem.instance, Nearest(problem, policy), heartbeat=1, seed=seed)
-    assert run.unfinished == ""
-    assert problem.violations(run.schedule) == []
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from timed_workloads import arriving
 
-from optsched.decomposing.policies import InOrder, Nearest, Waiting
+from optsched.decomposing.policies import InOrder, Waiting
 from optsched.decomposing.together import Together, placed_together
 from optsched.heuristics import HEURISTICS, heuristic
 from optsched.instance import Cluster, Instance, Ragged, Workload
@@ -48,9 +48,7 @@ def test_an_instant_is_placed_as_a_whole() -> None:
     problem = greedy_is_worse()
     seeds = range(6)
     in_turn = {
-        problem.evaluate(
-            simulate(problem.instance, Nearest(problem, InOrder(problem, "arrival")), heartbeat=0, seed=seed).schedule
-        )
+        problem.evaluate(simulate(problem.instance, InOrder(problem, "arrival"), heartbeat=0, seed=seed).schedule)
         for seed in seeds
     }
     whole = {
@@ -91,6 +89,7 @@ def test_waits_as_long_as_the_other() -> None:
             return super().offer(offer, view) if self.passed > 2 * self.waits_rounds else ()
 
     problem = greedy_is_worse()
+    assert Together(problem, EveryRound("lsap-sched", problem="lsap", period=1000.0)).waits_seconds == 1000
     assert not simulate(problem.instance, Together(problem, Waits(problem, "arrival")), heartbeat=0).unfinished
     Waits.waits_rounds = 600
     assert simulate(problem.instance, Together(problem, Waits(problem, "arrival")), heartbeat=0).unfinished == ""
