@@ -44,7 +44,7 @@ def routes(problem: AnyProblem) -> tuple[str, ...]:
 
 def by_route(call: Call[Any], profile: Profile) -> Solution:
     """Solve by trying every placement, or order of tasks on nodes, or by a model, whose solver is taken at its word."""
-    if call.route in MODELS:
+    if call.route in MODELS and not (isinstance(call.problem, Problem) and not len(call.problem.tasks)):
         return _by_model(call, profile)
     noun = call.problem.decided.noun
     found = best_decision(call.problem)
