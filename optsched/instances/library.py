@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -111,9 +112,14 @@ def library(folder: str | os.PathLike[str] | None = None) -> Mapping[str, Entry]
     ('b.json', (Fraction(1, 2),))
     """
     expect(folder, (str, os.PathLike, type(None)), "library takes a folder")
-    folder = data_folder("instances") if folder is None else Path(folder)
-    index = folder / INDEX
-    value = decode(content(index), str(index))
+    index = (data_folder("instances") if folder is None else Path(folder)) / INDEX
+    return _read(index, index.stat().st_mtime_ns if index.exists() else 0)
+
+
+@lru_cache(maxsize=1)
+def _read(index: Path, changed: int) -> Mapping[str, Entry]:
+    """The library of an index, read once until it is `changed`: names are looked up one by one."""
+    folder, value = index.parent, decode(content(index), str(index))
     if not isinstance(value, Mapping) or value.get("format") != OPTIMA:
         raise InputError([Fault("format", f'must be "{OPTIMA}"')], str(index))
     diagnosis = Diagnosis()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from optsched.errors import InputError
 from optsched.instances.files import load
-from optsched.instances.library import SCALE, library
+from optsched.instances.library import INDEX, SCALE, library
 
 ENTRY: dict[str, Any] = {
     "file": "a/b.json",
@@ -71,6 +72,16 @@ def test_wrong_index(tmp_path: Path) -> None:
         library(write(tmp_path, {}, "optsched-optima/2"))
     with pytest.raises(InputError, match="instances: expected an object"):
         library(write(tmp_path, []))
+
+
+def test_index_is_read_once_until_it_changes(tmp_path: Path) -> None:
+    """Tests that names are looked up in what was read before, and that an index that was written anew is read anew."""
+    index = tmp_path / INDEX
+    index.write_text('{"format": "optsched-optima/1", "instances": {}}')
+    assert library(tmp_path) is library(tmp_path)
+    index.write_text('{"format": "optsched-optima/1", "instances": {"a/b": {"file": "a/b.json"}}}')
+    os.utime(index, ns=(1, 1))
+    assert list(library(tmp_path)) == ["a/b"]
 
 
 def test_shipped_library() -> None:
