@@ -214,6 +214,33 @@ def whole(app: Sphinx, env: BuildEnvironment) -> None:
             LOGGER.warning("optsched.%s is not in the reference", name, location=PUBLIC)
 
 
+#: What Sphinx and the theme leave out for who reads by ear or keyboard: levels of headings, names of landmarks, and
+#: that what scrolls can be reached.
+MENDED = (
+    (r'<p class="caption" role="heading">', '<p class="caption" role="heading" aria-level="2">'),
+    (r'<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="Pages">'),
+    (r'<aside class="toc-drawer', '<aside aria-label="This page" class="toc-drawer'),
+    (r"<pre(?! tabindex)", '<pre tabindex="0"'),
+    (r'<div class="(math|table)-wrapper', r'<div tabindex="0" class="\1-wrapper'),
+)
+
+
+def unlisted(found: re.Match[str]) -> str:
+    """The parameters of a long signature, a line each, which Sphinx makes a list of definitions without terms."""
+    lines = found[1].replace("<dd>", '<span style="display: block; margin-left: 2em">').replace("</dd>", "</span>")
+    return f"<span>{lines}</span>"
+
+
+def accessible(app: Sphinx, error: Exception | None) -> None:
+    """Put `MENDED` into every page that was written."""
+    for path in [] if error else app.outdir.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        for pattern, instead in MENDED:
+            text = re.sub(pattern, instead, text)
+        text = re.sub(r"<dl>\s*(<dd><em class=\"sig-param.*?)</dl>", unlisted, text, flags=re.DOTALL)
+        path.write_text(text, encoding="utf-8")
+
+
 def setup(app: Sphinx) -> None:
     """Connect what this file adds to Sphinx."""
     app.connect("autodoc-skip-member", shown_elsewhere)
@@ -223,6 +250,7 @@ def setup(app: Sphinx) -> None:
     app.connect("missing-reference", resolved)
     app.connect("env-check-consistency", whole)
     app.connect("source-read", captioned)
+    app.connect("build-finished", accessible)
     app.add_html_math_renderer("mathml", (mathml, None), (mathml, None))
 
 

@@ -6,7 +6,17 @@ import importlib.util
 import os
 import shutil
 
-__all__ = ["browser_found", "chromium"]
+__all__ = ["OPTIONS", "browser_found", "chromium"]
+
+#: Chromium as a test needs it: of its own, and silent.
+OPTIONS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
 
 
 def chromium() -> str | None:

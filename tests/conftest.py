@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 from collections.abc import Generator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -54,10 +55,10 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect what needs a browser where there is none: that is no test which did not do what it could."""
-    if browser_found():
-        return
-    needing = [item for item in items if item.get_closest_marker("browser")]
+    """Deselect what needs a browser, or a package beside it, where there is none: it could not do what it should."""
+    found = browser_found()
+    marked = ((item, mark) for item in items if (mark := item.get_closest_marker("browser")) is not None)
+    needing = [item for item, mark in marked if not (found and all(map(find_spec, mark.args)))]
     if needing:
         config.hook.pytest_deselected(items=needing)
         items[:] = [item for item in items if item not in needing]

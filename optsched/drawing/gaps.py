@@ -35,6 +35,9 @@ __all__ = ["Runs", "box_plot", "distribution", "gaps_picture", "performance_prof
 #: Inches of a panel, without the names beside it; of a row of a box plot; of a line of a legend.
 _PANEL, _ROW, _LINE = 3.0, 0.26, 0.175
 
+#: Inches of a panel of curves, across; from its axis down to its legend.
+_CURVES, _BELOW = 4.7, 0.45
+
 #: From so many problems on panels stand in two columns.
 _ONE_COLUMN = 3
 
@@ -487,7 +490,7 @@ def _curves(
     names = list(dict.fromkeys(name for rows in panels.values() for name in rows))
     looks = {name: look(number) for number, name in enumerate(names)}
     with settings():
-        figure, places = _panels([max(_PANEL, _LINE * len(rows) + 0.9) for rows in panels.values()], 7.0)
+        figure, places = _panels([_PANEL + _LINE * len(rows) + _BELOW for rows in panels.values()], _CURVES)
         for axes, (problem, rows) in zip(places, panels.items(), strict=True):
             scale(axes, [factors[problem] * value for runs in rows.values() for value in runs.values])
             _steps_of(axes, rows, looks, factors[problem], start)
@@ -499,7 +502,9 @@ def _curves(
 def _steps_of(
     axes: Axes, rows: Mapping[str, Runs], looks: Mapping[str, Mapping[str, Any]], factor: float, start: float
 ) -> None:
-    """The curves of a panel whose axis of values is there, and their legend."""
+    """The curves of a panel whose axis of values is there, and their legend below, where a phone shows it, too."""
+    from matplotlib.transforms import ScaledTranslation
+
     right = axes.get_xlim()[1]
     lines = []
     for number, (name, runs) in enumerate(rows.items()):
@@ -511,7 +516,8 @@ def _steps_of(
         lines += axes.plot(across, up, drawstyle="steps-post", markevery=marked, **looked)
     axes.set_ylim(-3, 103)
     axes.grid(alpha=0.3)
-    keyed(axes, lines, _entries(rows), loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0)
+    below = axes.transAxes + ScaledTranslation(0, -_BELOW, axes.figure.dpi_scale_trans)
+    keyed(axes, lines, _entries(rows), loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, borderaxespad=0)
 
 
 def _steps(values: Sequence[float], count: int, start: float, end: float) -> tuple[list[float], list[float]]:

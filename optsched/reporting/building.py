@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from optsched.brief import counted
 from optsched.errors import UsageError
 from optsched.fingerprint import code_version
+from optsched.printing import percent
 from optsched.reporting import tables
 from optsched.reporting.commands import asked, study
 from optsched.reporting.content import Lines, Part, Picture, Report, Section, Table, counts, texts
@@ -75,7 +76,8 @@ def built(
         sections.append(Section("each", "Runs", (all_runs(entries),)))
     sections.append(_provenance(found, entries, told, again(problems, "report.html")))
     heading = title or "Gaps to the proved optimum"
-    return Report(heading, _summary(entries, len(cells), len(frontiers)), tuple(sections)), told
+    findings = tuple(filter(None, map(_finding, parts)))
+    return Report(heading, _summary(entries, len(cells), len(frontiers)), tuple(sections), findings), told
 
 
 def _names(entries: Sequence[Entry]) -> set[str]:
@@ -99,6 +101,21 @@ def _summary(entries: Sequence[Entry], cells: int, frontiers: int) -> str:
     if frontiers:
         parts.append(counted(frontiers, "frontier"))
     return f"{'; '.join(parts)}."
+
+
+def _finding(part: ProblemSummary) -> str:
+    """Which heuristic has the smallest mean gap in a problem, and which the largest, of those on most instances."""
+    most = max((row.counted for row in part.rows), default=0)
+    means = {row.heuristic: row.mean for row in part.rows if row.counted == most and row.mean is not None}
+    if not means:
+        return ""
+    over = f"over {counted(most, 'instance')}"
+    best, worst = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+    if means[best] == means[worst]:
+        who = f"{best} has" if len(means) == 1 else f"all {len(means)} heuristics have"
+        return f"{part.problem}: {who} a mean gap of {percent(means[best])} {over}."
+    told = f"{best} has the smallest mean gap, {percent(means[best])} {over}"
+    return f"{part.problem}: {told}; {worst} has the largest, {percent(means[worst])}."
 
 
 def _versions(found: Found) -> list[str]:

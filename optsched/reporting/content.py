@@ -122,11 +122,14 @@ class Report:
         What it is of, in a sentence or two.
     sections
         In their order.
+    findings
+        What came out, a sentence a problem.
     """
 
     title: str
     summary: str
     sections: tuple[Section, ...]
+    findings: tuple[str, ...] = ()
 
     @property
     def tables(self) -> list[Table]:

@@ -17,6 +17,8 @@ ROWS, FLOAT_ROWS = 60, 40
 def markdown(report: Report) -> str:
     """The report as GitHub shows it: headings, texts and tables; pictures are on the page of HTML."""
     blocks = [f"# {_escaped(report.title)}", _escaped(report.summary)]
+    if report.findings:
+        blocks.append("\n".join(f"- {_escaped(told)}" for told in report.findings))
     for section in report.sections:
         parts = [block for part in section.parts for block in _marked(part)]
         if parts:
@@ -45,7 +47,7 @@ def _marked(part: Part) -> Iterator[str]:
 def latex(report: Report) -> str:
     r"""The tables as floats with caption and label, for `\input` into a text that loads booktabs."""
     lines = [
-        f"% {printable(report.title)}: {printable(report.summary)}",
+        *(f"% {printable(told)}" for told in (f"{report.title}: {report.summary}", *report.findings)),
         "% To be read by \\input in a text with \\usepackage{booktabs,graphicx}; pictures are on the page of HTML.",
     ]
     for number, section in enumerate(report.sections):

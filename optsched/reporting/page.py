@@ -25,6 +25,9 @@ ROWS = 400
 #: From so many rows on a table has a field that filters it.
 _FILTERED = 6
 
+#: A picture of so many points across is shrunk until a phone shows all of it; wider ones are scrolled.
+_NARROW = 360
+
 #: A table is taken along as CSV up to so many bytes.
 _CARRIED = 30_000_000
 
@@ -61,11 +64,14 @@ def page(report: Report, pictures: bool = True) -> str:
         _e("style", {}, style),
     )
     links = [_e("li", {}, _e("a", {"href": f"#{_id(one.key)}"}, one.title)) for one in report.sections]
+    head_parts = [_e("h1", {}, report.title), _e("p", {}, report.summary)]
+    if report.findings:
+        head_parts.append(_e("ul", {"class": "findings"}, *(_e("li", {}, told) for told in report.findings)))
     body = _e(
         "body",
         {},
         _e("a", {"class": "skip", "href": "#content"}, "Skip to the content"),
-        _e("header", {}, _e("h1", {}, report.title), _e("p", {}, report.summary)),
+        _e("header", {}, *head_parts),
         _e("nav", {"aria-label": "Contents"}, _e("ul", {}, *links)),
         _e("main", {"id": "content"}, *(_section(one, pictures) for one in report.sections)),
     )
@@ -121,7 +127,7 @@ def _part(part: Part, pictures: bool) -> ET.Element:
             code = _e("code", {})
             code.text = "\n".join(map(printable, part.lines))
             key = {"id": _id(part.key)} if part.key else {}
-            return _e("pre", {"tabindex": "0", "role": "region", "aria-label": "Commands", **key}, code)
+            return _e("pre", {"tabindex": "0", "role": "group", "aria-label": "Commands", **key}, code)
         return _e("ul", {}, *(_e("li", {}, line) for line in part.lines))
     return _e("p", {}, part)
 
@@ -142,7 +148,7 @@ def _table(table: Table) -> ET.Element:
     drawn = _e("table", {}, caption, _e("thead", {}, _e("tr", {}, *heads)), _e("tbody", {}, *rows))
     if len(rows) >= _FILTERED:
         drawn.set("data-filtered", "")
-    wrapped = _e("div", {"class": "wide", "tabindex": "0", "role": "region", "aria-label": table.title}, drawn)
+    wrapped = _e("div", {"class": "wide", "tabindex": "0", "role": "group", "aria-label": table.title}, drawn)
     parts: list[ET.Element] = [wrapped]
     told = f"The first {len(rows)} of {len(table.rows)} rows are shown; all are in the CSV. " if left else ""
     if told or table.note:
@@ -187,9 +193,10 @@ def _picture(picture: Picture) -> ET.Element:
         _e("a", {"href": f"#{_id(key)}"}, text)
         for key, text in ((picture.table, "numbers"), (picture.command, "command"))
     ]
-    wide = _e("div", {"class": "wide", "tabindex": "0", "role": "region", "aria-label": picture.title}, svg)
+    wide = _e("div", {"class": "wide", "tabindex": "0", "role": "group", "aria-label": picture.title}, svg)
     caption = _e("figcaption", {}, f"{picture.title}: ", links[0], ", ", links[1], ".")
-    return _e("figure", {"id": _id(picture.key)}, wide, caption)
+    fits = float((svg.get("viewBox") or "0 0 inf 0").split()[2]) <= _NARROW
+    return _e("figure", {"id": _id(picture.key), **({"class": "narrow"} if fits else {})}, wide, caption)
 
 
 def _inlined(content: bytes, prefix: str) -> ET.Element:

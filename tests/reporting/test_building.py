@@ -12,6 +12,8 @@ from report_records import Study, pair, record, written
 from optsched.errors import UsageError
 from optsched.reporting.building import built
 from optsched.reporting.content import Lines, Picture, Report, Section
+from optsched.reporting.documents import latex, markdown
+from optsched.reporting.page import page
 from optsched.reporting.reading import read
 
 FRONTIER = {"version": "0.1.0", "instance": "a", "problem": "latency", "parameters": {}, "components": ["x", "y"]}
@@ -49,6 +51,23 @@ def test_sections() -> None:
     assert told == []
     keys = [table.key for table in found.tables]
     assert len(keys) == len(set(keys))
+
+
+def test_findings() -> None:
+    """Tests that the report says first which heuristic is best and worst in each problem, where means compare."""
+    found, _ = report([*pair([2, 4], [3, 4]), record(problem="flow")])
+    lsap, flow = found.findings
+    assert re.fullmatch(
+        r"lsap: dl has the smallest mean gap, .* % over 2 instances; fair has the largest, .* %\.", lsap
+    )
+    assert re.fullmatch(r"flow: dl has a mean gap of .* % over 1 instance\.", flow)
+    text = page(found)
+    assert text.index(lsap) < text.index("<main")
+    assert f"- {lsap}" in markdown(found)
+    assert f"% {flow}" in latex(found)
+    assert report([record(None)])[0].findings == (), "no run has a gap"
+    alike, _ = report(pair([2, 4], [2, 4]))
+    assert alike.findings[0].startswith("lsap: all 2 heuristics have a mean gap of ")
 
 
 def test_pictures_have_tables() -> None:

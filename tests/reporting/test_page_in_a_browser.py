@@ -10,23 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsers import chromium
+from browsers import OPTIONS, chromium
 from report_records import Study, record
 
 import optsched
 from optsched.reporting import write_report
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
-
-#: Chromium as a test needs it: of its own, and silent.
-_OPTIONS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 
 HOSTILE = "<script>console.error('obeyed')</script><img src=x onerror=console.error(1)>"
 
@@ -49,7 +39,7 @@ def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium(), args=list(_OPTIONS))
+        started = playwright.chromium.launch(executable_path=chromium(), args=list(OPTIONS))
         yield started
         started.close()
 
@@ -143,6 +133,15 @@ def test_no_sideways_scroll(opened: Any, width: int) -> None:
     """Tests that the page is as wide as the window; wide tables scroll by themselves."""
     page = opened(width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_phone_shows_the_legends(opened: Any) -> None:
+    """Tests that a picture with curves, whose legend says which is whose, is shown whole at 390 pixels."""
+    page = opened(width=390)
+    pictures = page.locator("figure.narrow .wide")
+    assert pictures.count() >= 2
+    for number in range(pictures.count()):
+        assert pictures.nth(number).evaluate("box => box.scrollWidth <= box.clientWidth")
 
 
 def test_printed_in_black_and_white(opened: Any) -> None:
