@@ -71,6 +71,7 @@ def test_the_version_after_a_release() -> None:
 
 #: What is run, not imported: a word that runs it, and where.
 RUN = {
+    "axe-playwright-python": ("axe_playwright_python", "tests/test_accessibility.py"),
     "POT": ("import ot", "benchmarks/comparing/peers.py"),  # called otherwise than it is imported
     "build": ('"-m", "build"', "tests/test_wheel.py"),
     "coverage": ("coverage", ".ci/run"),
