@@ -528,12 +528,11 @@ _BY_PROGRAM: dict[str, Any] = {
     "provers": {"dual": "optsched.certificates.programs:program_proof"},
 }
 
-#: Shipped parts that serve every class: they ask its own `objective`, `violations` and `program`.
-_FOR_ALL = (
-    "optsched.routes.enumerated",
-    "optsched.searches.enumeration:judged",
-    *(_BY_PROGRAM["models"], _BY_PROGRAM["routes"], *_BY_PROGRAM["provers"].values()),
-)
+#: Shipped parts that serve every class: they ask its own `objective` and `violations`.
+_FOR_ALL = ("optsched.routes.enumerated", "optsched.searches.enumeration:judged")
+
+#: Shipped parts that serve every class whose `program` is of its own objective and constraints.
+_FOR_PROGRAMS = (_BY_PROGRAM["models"], _BY_PROGRAM["routes"], *_BY_PROGRAM["provers"].values())
 
 #: Shipped parts that know base classes, beside the classes whose records name them: the bases, and what of these a
 #: subclass may define anew beyond `left_open`. A network reads a table of costs; the enumeration asks `objective`.
@@ -776,8 +775,16 @@ def _stranger(kind: type[Any], part: str) -> str | None:
     A part knows the class of each shipped record that names it (the contract suite holds these), and the base class
     in `_FOR_BASES`. A subclass is known too, as long as it alters nothing of it.
     """
-    if not part.startswith("optsched.") or part in _FOR_ALL:
+    if not part.startswith("optsched."):
         return None
+    if part in _FOR_ALL:
+        owner = next((each for each in kind.__mro__ if "program" in vars(each)), None)
+        changed = None if part in _FOR_ALL[:2] or owner is None else altered(kind, owner)
+        if changed is None:
+            return None
+        return (
+            f"it takes the program of {owner.__name__}, and {kind.__name__} defines {changed} anew; define program too"
+        )
     known: list[tuple[str, tuple[str, ...] | None]] = [(path, None) for path in _knowing().get(part, ())]
     bases, more = _FOR_BASES.get(part, ((), ()))
     known += [(path, more) for path in bases]

@@ -488,6 +488,17 @@ def test_bug_parts_without_what_they_take_for_granted(made: Callable[..., Record
     assert fault_of(made(entry, parts=["models", "limit"])) is None
 
 
+def test_an_inherited_program_is_of_the_inherited_objective(made: Callable[..., Record]) -> None:
+    """Tests that the parts that take any program refuse a shipped one beside another objective."""
+    congestion = record("flow-congestion")
+    parts: Any = {"routes": "optsched.routes.programs", "models": "optsched.models.programs"}
+    told = "in its models: it takes the program of FlowCongestion, and Mine defines objective anew; define program too"
+    assert told in str(fault_of(replace(made(congestion, parts=(), objective=Mixed.objective), **parts)))
+    assert fault_of(replace(made(congestion, parts=()), **parts)) is None
+    own = {"objective": Mixed.objective, "program": lambda self, before: None}
+    assert fault_of(replace(made(congestion, parts=(), **own), **parts)) is None
+
+
 def test_setters_of_what_the_base_works_out(made: Callable[..., Record]) -> None:
     """Tests that a property that takes what the base works out is refused, and one that cannot be set is not."""
     lsap = record("lsap")
