@@ -775,16 +775,13 @@ def _stranger(kind: type[Any], part: str) -> str | None:
     A part knows the class of each shipped record that names it (the contract suite holds these), and the base class
     in `_FOR_BASES`. A subclass is known too, as long as it alters nothing of it.
     """
-    if not part.startswith("optsched."):
+    if not part.startswith("optsched.") or part in _FOR_ALL:
         return None
-    if part in _FOR_ALL:
-        owner = next((each for each in kind.__mro__ if "program" in vars(each)), None)
-        changed = None if part in _FOR_ALL[:2] or owner is None else altered(kind, owner)
-        if changed is None:
-            return None
-        return (
-            f"it takes the program of {owner.__name__}, and {kind.__name__} defines {changed} anew; define program too"
-        )
+    if part in _FOR_PROGRAMS:
+        owner: Any = next((each for each in kind.__mro__ if "program" in vars(each)), kind)
+        changed = altered(kind, owner)
+        taken = f"it takes the program of {owner.__name__}, and {kind.__name__} defines {changed} anew"
+        return None if changed is None else f"{taken}; define program too"
     known: list[tuple[str, tuple[str, ...] | None]] = [(path, None) for path in _knowing().get(part, ())]
     bases, more = _FOR_BASES.get(part, ((), ()))
     known += [(path, more) for path in bases]
