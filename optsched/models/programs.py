@@ -14,7 +14,9 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 
+from optsched.errors import UsageError
 from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, refuse_too_large, whole
+from optsched.models.own_rows import remember
 from optsched.models.starts import Entries, starter
 from optsched.problems.programs import Family, Program
 from optsched.problems.relaxations import UNBOUNDED
@@ -22,6 +24,9 @@ from optsched.results import Number
 from optsched.solvers.algebraic import injective_names
 
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "objective_units", "start_values"]
+
+#: How far a row may be from its limit: the tolerance of the solver.
+_TOLERANCE = 1e-5
 
 
 def _program(problem: Any, limit: Number | None = None) -> Program:
@@ -57,6 +62,7 @@ def build_pyomo(problem: Any, limit: Number | None = None) -> Any:
                 constraints[_index(label)] = (lower, pyo.quicksum(terms), upper)
     model.objective = pyo.Objective(expr=pyo.quicksum(_costs(program, variables)))
     model.program = program
+    remember(model, per_pair=False, pruned=False)
     return model
 
 
@@ -135,6 +141,23 @@ def _decoded(problem: Any, program: Program, variables: list[Any]) -> Any:
     return problem.decision_of(np.array([whole(variable) for variable in variables], dtype=np.int64), program)
 
 
+def _decoded_literal(model: Any, problem: Any) -> Any:
+    """As `_decoded`; UsageError where a row or a bound that was added does not hold for the decision."""
+    variables = model.variables_of
+    decision, held = _decoded(problem, model.program, variables), [variable.varValue for variable in variables]
+    for variable, value in _started(problem, model.program, variables, decision):
+        variable.varValue = value
+    rows = [row for row in model.constraints() if not row.valid(_TOLERANCE)]
+    broken = [*rows, *(variable for variable in variables if not variable.valid(_TOLERANCE))]
+    for variable, value in zip(variables, held, strict=True):
+        variable.varValue = value
+    if broken:
+        raise UsageError(
+            f"the decision does not keep what was added to the model: {broken[0].name} does not hold there"
+        )
+    return decision
+
+
 def _started(problem: Any, program: Program, variables: list[Any], decision: Any) -> Entries:
     return zip(variables, problem.values_of(decision, program).tolist(), strict=True)
 
@@ -144,7 +167,8 @@ def decode(model: Any, problem: Any) -> Any:
     read = decoder(
         type(problem),
         compact=lambda model, problem: _decoded(problem, model.program, _of_compact(model)),
-        literal=lambda model, problem: _decoded(problem, model.program, model.variables_of),
+        literal=_decoded_literal,
+        started=lambda model, problem, decision: _started(problem, model.program, _of_compact(model), decision),
     )
     return read(model, problem)
 

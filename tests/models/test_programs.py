@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pyomo.environ as pyo
 import pytest
 from programmed import Gathering
 
 import optsched
 from optsched.errors import TooLarge, UsageError
-from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.instance import Cluster, Instance, Ints, Ragged, Workload
 from optsched.models import programs
+from optsched.placement import Placement
+from optsched.problems.programs import Program
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.profiles import load_profile
 
@@ -58,3 +63,30 @@ def test_refused() -> None:
     with pytest.raises(TooLarge, match="variables"):
         programs.build_pulp(SMALL, max_variables=5)
     assert len(programs.build_pulp(other).variables()) == len(other.program().names)
+
+
+class Loose(Gathering):
+    """What its variables say of single tasks is forgotten: tasks go to the used nodes in order."""
+
+    def decision_of(self, values: Ints, program: Program) -> Placement:
+        used = np.flatnonzero(values[program.family("use")])
+        return self.placement(np.repeat(used, self.idle[used])[: len(self.tasks)])
+
+
+@pytest.mark.parametrize("build", [programs.build_pyomo, programs.build_pulp])
+def test_own_constraints(build: Any) -> None:
+    """Tests that a constraint of the user's holds for the decision, or that the model says that it does not."""
+    exact = load_profile("exact")
+    for problem in (SMALL, Loose(SMALL.instance)):
+        model = build(problem)
+        if isinstance(model, pyo.ConcreteModel):
+            model.forbidden = pyo.Constraint(expr=model.place["t", "a"] == 0)
+            solve_pyomo(model, exact)
+        else:
+            model.addConstraint(model.variables_of[model.program.names.index(["place", "t", "a"])] == 0, "forbidden")
+            solve_pulp(model, exact)
+        if problem is SMALL:
+            assert programs.decode(model, problem).nodes.tolist() == [1, 0]
+            continue
+        with pytest.raises(UsageError, match=r"does not keep what was added to the model: .*forbidden"):
+            programs.decode(model, problem)
