@@ -210,11 +210,14 @@ def of_problem(kind: type[AnyProblem], feasible: bool = False) -> Callable[[Func
     return decorate
 
 
-def model_of(kind: type[AnyProblem], pruned: bool = False) -> Callable[[Function], Function]:
+def model_of(
+    kind: type[AnyProblem], pruned: bool = False, shared: Shared = members_of
+) -> Callable[[Function], Function]:
     """A decorator of what builds models of one kind of problem (`of_problem`), of which something may be feasible.
 
-    A model remembers its own rows (`own_rows`); `pruned` says that one which is not per pair leaves out what no optimum
-    needs. `aggregate=False`, an older name of `per_pair=True`, is taken with a warning.
+    A model remembers its own rows (`own_rows`). `pruned` says that one which is not per pair leaves out what no optimum
+    needs; `shared` says which variables stand for several tasks or nodes. `aggregate=False`, an older name of
+    `per_pair=True`, is taken with a warning.
     """
 
     def decorate(function: Function) -> Function:
@@ -235,7 +238,7 @@ def model_of(kind: type[AnyProblem], pruned: bool = False) -> Callable[[Function
                     )
             model = function(problem, *given, **named)
             if isinstance(model, pyo.ConcreteModel | pulp.LpProblem):
-                remember(model, per_pair, pruned)
+                remember(model, per_pair, pruned, shared)
             return model
 
         return cast(Function, built)
@@ -367,12 +370,11 @@ def decoder(
     compact: Callable[[Any, Posed], Decided],
     literal: Callable[[Any, Posed], Decided],
     started: Callable[[Any, Posed, Decided], Iterable[tuple[Any, float]]] | None = None,
-    shared: Shared = members_of,
 ) -> Callable[[Any, Posed], Decided]:
     """Make the `decode` of a module from two functions that read its Pyomo and its PuLP model.
 
     `started` says a decision in the Pyomo model, as `starter` takes it. With it, `decode` holds the decision against
-    what the user added to that model. `shared` says which variables stand for several tasks or nodes.
+    what the user added to that model.
     """
 
     def decode(model: Any, problem: Posed) -> Decided:
@@ -400,7 +402,7 @@ def decoder(
         try:
             decision = (literal if isinstance(model, pulp.LpProblem) else compact)(model, problem)
             if started is not None:
-                refuse_unkept(model, lambda model: started(model, problem, decision), shared)
+                refuse_unkept(model, lambda model: started(model, problem, decision))
             return decision
         except (AttributeError, KeyError) as error:  # what it looks for is not in the model
             raise UsageError(f"{due}; this one lacks {error}") from error

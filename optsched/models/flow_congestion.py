@@ -77,7 +77,13 @@ __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size"
 OBJECTIVE_UNITS = (GRID, 1)
 
 
-@model_of(FlowCongestion)
+def _shared(model: Any, word: str, index: tuple[Any, ...]) -> Sequence[str]:
+    """The tasks of a class, or the nodes of a host, that a variable is indexed by."""
+    tasks, nodes = members_of(model, word, index), model.nodes[index[word == "place"]]
+    return tasks if len(tasks) > 1 else tuple(nodes)
+
+
+@model_of(FlowCongestion, shared=_shared)
 def build_pyomo(problem: FlowCongestion, *, per_pair: bool = False) -> Any:
     """Build the compact model, with whole variables; its objective is in units of 2^-20 MB/s.
 
@@ -327,13 +333,5 @@ def _started_compact(model: Any, problem: FlowCongestion, placement: Placement) 
     yield from ((variable, numbers[pair]) for pair, variable in model.choose.items())
 
 
-def _shared(model: Any, word: str, index: tuple[Any, ...]) -> Sequence[str]:
-    """The tasks of a class, or the nodes of a host, that a variable is indexed by."""
-    tasks, nodes = members_of(model, word, index), model.nodes[index[word == "place"]]
-    return tasks if len(tasks) > 1 else tuple(nodes)
-
-
-decode = decoder(
-    FlowCongestion, compact=_decode_compact, literal=decode_binaries, started=_started_compact, shared=_shared
-)
+decode = decoder(FlowCongestion, compact=_decode_compact, literal=decode_binaries, started=_started_compact)
 start_values = starter(FlowCongestion, compact=_started_compact, literal=started_binaries)

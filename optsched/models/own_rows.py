@@ -1,14 +1,15 @@
 """What a user adds to a model of a problem, held against the decision that the model is decoded into.
 
 A compact model counts equal tasks together, and does not name the node of a task that is counted in a rack or anywhere.
-So a row may hold for the counts and not for the placement. `remember` notes what a builder made, and `refuse_unkept`
-finds what was added since: rows, fixed variables, tighter bounds, another objective. Nothing here knows a problem.
+So a row may hold for the counts and not for the placement. `remember` notes what a builder made. What was added since
+are rows, fixed variables, tighter bounds, another objective: `refuse_untold` refuses before solving what a model cannot
+tell, and `refuse_unkept` after it what a decision does not keep. Nothing here knows a problem.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ from optsched.errors import UsageError
 from optsched.results import Termination
 from optsched.solvers.algebraic import solve_pyomo
 
-__all__ = ["Shared", "is_per_pair", "members_of", "refuse_unkept", "remember"]
+__all__ = ["Shared", "is_per_pair", "members_of", "refuse_unkept", "refuse_untold", "remember"]
 
 #: The ids for which a variable stands together, from a model, the name of a component and an index.
 Shared = Callable[[Any, str, tuple[Any, ...]], Sequence[str]]
@@ -48,6 +49,8 @@ class Made:
         The lower and the upper bounds of each variable, likewise.
     objective
         The expression of the objective; of a PuLP model None.
+    shared
+        What each variable stands for.
     """
 
     per_pair: bool
@@ -55,6 +58,7 @@ class Made:
     rows: dict[str, int]
     bounds: dict[str, Any]
     objective: Any
+    shared: Shared
 
 
 def _variables(model: Any) -> dict[str, list[Any]]:
@@ -65,12 +69,16 @@ def _variables(model: Any) -> dict[str, list[Any]]:
 
 
 def _bounds(entries: Sequence[Any]) -> Any:
-    """Lower and upper bounds of variables, infinite where there is none; float64, shape (2, entries)."""
-    literal = bool(entries) and isinstance(entries[0], pulp.LpVariable)
-    lower, upper = ("lowBound", "upBound") if literal else ("lb", "ub")
-    below = [-math.inf if (bound := getattr(entry, lower)) is None else bound for entry in entries]
-    above = [math.inf if (bound := getattr(entry, upper)) is None else bound for entry in entries]
-    return np.array([below, above], dtype=np.float64)
+    """Lower and upper bounds of variables, infinite where there is none; float64, shape (2, entries).
+
+    Both bounds of a fixed variable are its value.
+    """
+    if entries and isinstance(entries[0], pulp.LpVariable):
+        pairs = [(entry.lowBound, entry.upBound) for entry in entries]
+    else:
+        pairs = [(entry.value, entry.value) if entry.fixed else (entry.lb, entry.ub) for entry in entries]
+    below = [-math.inf if bound is None else bound for bound, _ in pairs]
+    return np.array([below, [math.inf if bound is None else bound for _, bound in pairs]], dtype=np.float64)
 
 
 def _objective(model: Any) -> Any:
@@ -79,10 +87,10 @@ def _objective(model: Any) -> Any:
     return active[0].expr if len(active) == 1 else None
 
 
-def remember(model: Any, per_pair: bool, pruned: bool) -> None:
-    """Note on a Pyomo or PuLP model what is in it.
+def remember(model: Any, per_pair: bool, pruned: bool, shared: Shared) -> None:
+    """Note on a Pyomo or PuLP model what is in it, and have `solve_pyomo` and `solve_pulp` call `refuse_untold` first.
 
-    `per_pair` says that decoding reads the node of each task from a variable. `pruned` is as in `Made`.
+    `per_pair` says that decoding reads the node of each task from a variable. The others are as in `Made`.
     """
     literal = isinstance(model, pulp.LpProblem)
     if per_pair or (literal and not pruned):
@@ -90,7 +98,8 @@ def remember(model: Any, per_pair: bool, pruned: bool) -> None:
     else:
         rows = {name: len(held) for name, held in _rows(model).items()}
         bounds = {name: _bounds(entries) for name, entries in _variables(model).items()}
-    model._made = Made(per_pair, pruned, rows, bounds, None if literal else _objective(model))
+    model._made = Made(per_pair, pruned, rows, bounds, None if literal else _objective(model), shared)
+    model._refuse = refuse_untold
 
 
 def is_per_pair(model: Any) -> bool:
@@ -105,32 +114,36 @@ def members_of(model: Any, word: str, index: tuple[Any, ...]) -> Sequence[str]:
     return () if held is None or index[0] not in held else tuple(held[index[0]])
 
 
-def refuse_unkept(model: Any, said: Callable[[Any], Iterable[tuple[Any, float]]], shared: Shared) -> None:
-    """Raise UsageError where a decision does not keep what was added to a model, or the model cannot tell.
+def refuse_untold(model: Any) -> None:
+    """Raise UsageError where a model cannot tell what was added to it since a builder made it.
 
-    Parameters
-    ----------
-    model
-        Solved, as a builder made it, or with more in it. A model per pair, or the paper's own, keeps all of it, unless
-        it is pruned.
-    said
-        Says the decision in the variables of a model, in as many as settle it.
-    shared
-        What each variable stands for.
+    A model per pair can tell all, and so can the paper's own, unless it is pruned.
     """
     built: Made | None = getattr(model, "_made", None)
     if built is None or built.per_pair or (isinstance(model, pulp.LpProblem) and not built.pruned):
         return
-    rows, held = _added_rows(model, built), list(_tightened(model, built))
+    rows, held = _added_rows(model, built), _tightened(model, built)
     if built.pruned and (rows or held):
+        what = rows[0].name if rows else held[0][0].name
         raise UsageError(
-            f"{(rows or held)[0].name}: the model has only the instants that an optimum without it needs; {_MEND}, and "
-            "ends as late as that may ask for"
+            f"{what}: the model has only the instants that an optimum without it needs; {_MEND}, and ends as late as "
+            "that may ask for"
         )
-    if isinstance(model, pulp.LpProblem):
+    if not built.pruned:
+        _refuse_shared(model, built, rows, held)
+
+
+def refuse_unkept(model: Any, said: Callable[[Any], Iterable[tuple[Any, float]]]) -> None:
+    """Raise UsageError where a decision does not keep what was added to a solved model, or the model cannot tell.
+
+    `said` says the decision in the variables of a model, in as many as settle it.
+    """
+    refuse_untold(model)
+    built: Made | None = getattr(model, "_made", None)
+    if built is None or built.per_pair or isinstance(model, pulp.LpProblem):
         return
-    _refuse_shared(model, built, rows, held, shared)
-    if not rows and not held and _objective(model) is built.objective:
+    changed = _added_rows(model, built) or _tightened(model, built) or _objective(model) is not built.objective
+    if not changed:
         return
     values = list(said(model))
     if (values or not built.pruned) and all(_close(variable.value, value) for variable, value in values):
@@ -151,24 +164,30 @@ def _added_rows(model: Any, built: Made) -> list[Any]:
     return [row for row in added if getattr(row, "active", True)]
 
 
-def _tightened(model: Any, built: Made) -> Iterator[Any]:
-    """The builder's variables that were fixed, or whose bounds are tighter than they were."""
-    for name, entries in _variables(model).items():
-        before = built.bounds.get(name, ((), ()))  # a variable of the user's has none
-        for entry, below, above, least, most in zip(entries, *_bounds(entries), *before, strict=False):
-            if below > least or above < most or getattr(entry, "fixed", False):
-                yield entry
+def _tightened(model: Any, built: Made) -> list[tuple[Any, float, float]]:
+    """The builder's variables that were fixed, or whose bounds are tighter than they were, with the bounds."""
+    return [
+        (entry, below, above)
+        for name, entries in _variables(model).items()
+        if name in built.bounds
+        for entry, below, above, least, most in zip(entries, *_bounds(entries), *built.bounds[name], strict=False)
+        if below > least or above < most
+    ]
 
 
-def _refuse_shared(model: Any, built: Made, rows: Sequence[Any], held: Sequence[Any], shared: Shared) -> None:
+def _refuse_shared(model: Any, built: Made, rows: Sequence[Any], held: Sequence[tuple[Any, float, float]]) -> None:
     """Refuse rows and bounds on variables that stand for several tasks or nodes."""
 
     def stands_for(entry: Any) -> Sequence[str]:
         component = entry.parent_component()
         own = component.model() is model and component.name in built.bounds
-        return shared(model, component.local_name, _index(entry)) if own else ()
+        return built.shared(model, component.local_name, _index(entry)) if own else ()
 
-    asked = [(f"a bound of {entry.name}", entry) for entry in held if entry.fixed or _binds(entry, stands_for(entry))]
+    asked = [
+        (f"a bound of {entry.name}", entry)
+        for entry, below, above in held
+        if below > 0 or above < len(stands_for(entry))  # else it is no more than a limit on all of these together
+    ]
     asked += [(row.name, entry) for row in rows for entry in identify_variables(row.body)]
     for what, entry in asked:
         ids = stands_for(entry)
@@ -178,11 +197,6 @@ def _refuse_shared(model: Any, built: Made, rows: Sequence[Any], held: Sequence[
                 f"{what}: {entry.name} counts for {len(ids)} together ({listed}), so the model cannot tell which of "
                 f"them is meant; {_MEND}"
             )
-
-
-def _binds(entry: Any, ids: Sequence[str]) -> bool:
-    """Whether a bound is more than a limit on all of these together."""
-    return bool((entry.lb or 0) > 0 or (entry.ub is not None and entry.ub < len(ids)))
 
 
 def _index(entry: Any) -> tuple[Any, ...]:
@@ -200,6 +214,7 @@ def _refuse_unkept(copy: Any, built: Made, said: Callable[[Any], Iterable[tuple[
         for each in copy.component_objects(pyo.Objective):
             each.deactivate()
         copy.add_component("no objective", pyo.Objective(expr=0.0))
+    copy._refuse = None
     found, rows = pyo.value(_objective(copy)), _added_rows(copy, built)
     values = list(said(copy))
     wrong = None if values else "it lies beyond the instants of the model"

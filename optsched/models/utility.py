@@ -109,7 +109,13 @@ OBJECTIVE_UNITS = (1, GRID)
 MOST_PATTERNS = 1_000
 
 
-@model_of(Utility)
+def _shared(model: Any, word: str, index: tuple[Any, ...]) -> Sequence[str]:
+    """The nodes of the host that a variable is indexed by."""
+    at = {"place": 2, "take": 0}.get(word)
+    return () if at is None else tuple(model.members[index[at]])
+
+
+@model_of(Utility, shared=_shared)
 def build_pyomo(problem: Utility, limit: Number | float | None = None, *, per_pair: bool = False) -> Any:
     """Build the compact model, with whole variables (parameters as in `ModelModule.build_pyomo`).
 
@@ -542,11 +548,5 @@ def _started_literal(model: Any, problem: Utility, placement: Placement) -> Entr
         yield from zip(variables.values(), counts.ravel().tolist(), strict=True)
 
 
-def _shared(model: Any, word: str, index: tuple[Any, ...]) -> Sequence[str]:
-    """The nodes of the host that a variable is indexed by."""
-    at = {"place": 2, "take": 0}.get(word)
-    return () if at is None else tuple(model.members[index[at]])
-
-
-decode = decoder(Utility, compact=_decode_compact, literal=_decode_literal, started=_started_compact, shared=_shared)
+decode = decoder(Utility, compact=_decode_compact, literal=_decode_literal, started=_started_compact)
 start_values = starter(Utility, compact=_started_compact, literal=_started_literal)

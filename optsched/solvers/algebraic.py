@@ -59,6 +59,13 @@ def _check_rows(highs: Any, count: int, name: str) -> None:
         raise UsageError(f"HiGHS refuses constraints of {name}: coefficients must be finite and below 1e15")
 
 
+def _ask(model: Any) -> None:
+    """Have a model refuse what it cannot tell, if whoever built it has given it a function for that (`_refuse`)."""
+    refuse = getattr(model, "_refuse", None)
+    if refuse is not None:
+        refuse(model)
+
+
 def solve_pyomo(
     model: Any,
     profile: AnyProfile,
@@ -88,8 +95,9 @@ def solve_pyomo(
     Raises
     ------
     UsageError
-        If HiGHS cannot take the model (not linear, several objectives, SOS constraints, coefficients of 1e15), or the
-        start names a variable that the model does not use.
+        If HiGHS cannot take the model (not linear, several objectives, SOS constraints, coefficients of 1e15), the
+        start names a variable that the model does not use, or a compact model of `optsched.models` cannot tell what a
+        constraint means that was added to it.
 
     Examples
     --------
@@ -101,6 +109,7 @@ def solve_pyomo(
     >>> str(outcome.status), outcome.objective, outcome.bound, pyo.value(model.x)
     ('OPTIMAL', 7.0, 7.0, 3.0)
     """
+    _ask(model)
     try:
         highs, variables, constraints = _translate(model)
     except MemoryError:
@@ -251,6 +260,7 @@ def solve_pulp(
     >>> str(outcome.status), outcome.objective, outcome.bound, x.value()
     ('OPTIMAL', 7.0, 7.0, 3.0)
     """
+    _ask(problem)
     try:
         problem.checkDuplicateVars()
     except pulp.PulpError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -165,7 +165,7 @@ def _draw_objective(model: Any, rng: np.random.Generator) -> None:
     import pulp
     import pyomo.environ as pyo
 
-    from optsched.models.own_rows import is_per_pair, remember
+    from optsched.models.own_rows import is_per_pair, members_of, remember
 
     if isinstance(model, pulp.LpProblem):
         variables = model.variables()
@@ -184,7 +184,7 @@ def _draw_objective(model: Any, rng: np.random.Generator) -> None:
     for objective in list(model.component_objects(pyo.Objective)):
         model.del_component(objective)
     model.drawn = pyo.Objective(expr=sum(int(rng.integers(-9, 10)) * variable for variable in whole))
-    remember(model, is_per_pair(model), pruned=False)  # of this objective nothing is promised but what is feasible
+    remember(model, is_per_pair(model), False, members_of)  # of this objective nothing is promised but what is feasible
 
 
 def _takes_limit(record: Record) -> bool:
@@ -275,14 +275,13 @@ def _at_start(record: Record, case: Case, program: Program, decision: Decision) 
     """
     from optsched.models.export import about
 
-    release = _hold(program.model, imported(str(record.models)).start_values(program.model, case.problem, decision))
+    _hold(program.model, imported(str(record.models)).start_values(program.model, case.problem, decision))
     outcome, worth = solved(program), case.problem.evaluate(decision)[program.component]
     expect(outcome.status is Termination.OPTIMAL, program.where, str(outcome.status))
     told = about(case.problem, program.limit is not None).of(outcome.objective)
     sign = 1 if case.problem.components[program.component].sense is Sense.MIN else -1
     as_good = agrees(told, worth) or (isinstance(decision, Schedule) and sign * told < sign * worth)
     expect(as_good, program.where, f"the start is worth {worth}, and what it leads to {float(told)}")
-    release()  # `decode` asks what it means that a variable is held
     found = _decoded(record, case, program)[program.component]
     expect(sign * found <= sign * worth, program.where, f"the start is worth {worth}, and is decoded into {found}")
 
@@ -305,26 +304,17 @@ def _from_unfinished(record: Record, case: Case, program: Program, decision: Dec
         expect(agrees(told, program.truth), where, f"finds {float(told)}, the truth is {program.truth}")
 
 
-def _hold(model: Any, start: Any) -> Callable[[], None]:
-    """Let a program's variables be what a start says; what lets them go again, with the values that they have."""
+def _hold(model: Any, start: Any) -> None:
+    """Let a program's variables be what a start says."""
     import pulp
 
-    if not isinstance(model, pulp.LpProblem):
+    from optsched.models.own_rows import is_per_pair, members_of, remember
+
+    if isinstance(model, pulp.LpProblem):
+        for variable in model.variables():
+            if variable.name in start:
+                variable.lowBound = variable.upBound = start[variable.name]
+    else:
         for variable, value in start.items():
             variable.fix(value)
-
-        def unfix() -> None:
-            for variable in start:
-                variable.unfix()
-
-        return unfix
-    named = [variable for variable in model.variables() if variable.name in start]
-    bounds = [(variable.lowBound, variable.upBound) for variable in named]
-    for variable in named:
-        variable.lowBound = variable.upBound = start[variable.name]
-
-    def release() -> None:
-        for variable, (lower, upper) in zip(named, bounds, strict=True):
-            variable.lowBound, variable.upBound = lower, upper
-
-    return release
+    remember(model, is_per_pair(model), False, members_of)  # it is no constraint that might mean something else

@@ -73,5 +73,6 @@ def test_classes_and_shared_nodes() -> None:
     profile = load_profile("exact")
     assert solve_pyomo(model, profile).objective == 12
     assert problem.evaluate(transmission_reduces.decode(model, problem)) == (12,)
-    model.away = pyo.Constraint(expr=model.place["r1", "a"] + model.place["s", "a"] == 0)
+    model = transmission_reduces.build_pyomo(problem, per_pair=True)
+    model.away = pyo.Constraint(["r1", "r2", "s"], rule=lambda model, task: model.place[task, "a"] == 0)
     assert solve_pyomo(model, profile).objective == 18
