@@ -87,7 +87,13 @@ def _objective(model: Any) -> Any:
     return active[0].expr if len(active) == 1 else None
 
 
-def remember(model: Any, per_pair: bool, pruned: bool, shared: Shared) -> None:
+def members_of(model: Any, word: str, index: tuple[Any, ...]) -> Sequence[str]:
+    """The members of the class that a variable of a model with classes is indexed by first."""
+    held = model.component("members")
+    return () if held is None or index[0] not in held else tuple(held[index[0]])
+
+
+def remember(model: Any, per_pair: bool, pruned: bool = False, shared: Shared = members_of) -> None:
     """Note on a Pyomo or PuLP model what is in it, and have `solve_pyomo` and `solve_pulp` call `refuse_untold` first.
 
     `per_pair` says that decoding reads the node of each task from a variable. The others are as in `Made`.
@@ -106,12 +112,6 @@ def is_per_pair(model: Any) -> bool:
     """Whether a Pyomo model was built with a variable for each task and node."""
     built: Made | None = getattr(model, "_made", None)
     return built is not None and built.per_pair
-
-
-def members_of(model: Any, word: str, index: tuple[Any, ...]) -> Sequence[str]:
-    """The members of the class that a variable of a model with classes is indexed by first."""
-    held = model.component("members")
-    return () if held is None or index[0] not in held else tuple(held[index[0]])
 
 
 def refuse_untold(model: Any) -> None:

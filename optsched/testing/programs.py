@@ -165,7 +165,7 @@ def _draw_objective(model: Any, rng: np.random.Generator) -> None:
     import pulp
     import pyomo.environ as pyo
 
-    from optsched.models.own_rows import is_per_pair, members_of, remember
+    from optsched.models.own_rows import is_per_pair, remember
 
     if isinstance(model, pulp.LpProblem):
         variables = model.variables()
@@ -184,7 +184,7 @@ def _draw_objective(model: Any, rng: np.random.Generator) -> None:
     for objective in list(model.component_objects(pyo.Objective)):
         model.del_component(objective)
     model.drawn = pyo.Objective(expr=sum(int(rng.integers(-9, 10)) * variable for variable in whole))
-    remember(model, is_per_pair(model), False, members_of)  # of this objective nothing is promised but what is feasible
+    remember(model, is_per_pair(model))  # of this objective nothing is promised but what is feasible
 
 
 def _takes_limit(record: Record) -> bool:
@@ -308,7 +308,7 @@ def _hold(model: Any, start: Any) -> None:
     """Let a program's variables be what a start says."""
     import pulp
 
-    from optsched.models.own_rows import is_per_pair, members_of, remember
+    from optsched.models.own_rows import is_per_pair, remember
 
     if isinstance(model, pulp.LpProblem):
         for variable in model.variables():
@@ -317,4 +317,4 @@ def _hold(model: Any, start: Any) -> None:
     else:
         for variable, value in start.items():
             variable.fix(value)
-    remember(model, is_per_pair(model), False, members_of)  # it is no constraint that might mean something else
+    remember(model, is_per_pair(model))  # it is no constraint that might mean something else
