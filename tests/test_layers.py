@@ -1,4 +1,4 @@
-"""The layer rules of docs/design.md section 4, as import-linter keeps them, and that it would notice a breach."""
+"""The layer rules of docs/design.md, section 5, as import-linter keeps them, and that it would notice a breach."""
 
 from __future__ import annotations
 

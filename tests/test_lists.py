@@ -24,7 +24,6 @@ def first_cells(text: str, head: str) -> list[str]:
     ("file", "head"),
     [
         ("README.md", "| problem | "),
-        ("docs/design.md", "| name | decision and objective | "),
         ("docs/certificates.md", "| problem | kind of certificate | "),
     ],
 )

@@ -1,4 +1,4 @@
-"""The command line (docs/design.md, section 9): commands, exit codes, and how errors are told.
+"""The command line (docs/reference/output.md): commands, exit codes, and how errors are told.
 
 One module for each sort of command; `arguments` reads what they share. At module level only click is imported, so
 that `--help` answers at once: everything else is imported by the command that runs.

@@ -1,4 +1,4 @@
-"""The tables of a store, which pandas and any SQLite browser read; docs/design.md, section 7, says what each is for."""
+"""The tables of a store, which pandas and any SQLite browser read; docs/how-to/sweep.md says what each is for."""
 
 from __future__ import annotations
 
