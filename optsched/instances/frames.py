@@ -115,7 +115,7 @@ def from_frames(
     shuffle: pd.DataFrame | None = None,
     **header: Any,
 ) -> Instance:
-    """An instance from frames: a row a record, a column a field of the instance format (docs/reference/instance-format.md).
+    """An instance from frames: a row a record, a column a field (docs/reference/instance-format.md).
 
     Parameters
     ----------
