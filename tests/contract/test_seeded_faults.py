@@ -953,7 +953,7 @@ IMPLIED: dict[str, set[str]] = {
     "transmission, build_pulp": {"maps: above", "reduces: above"},
     "fair-lsap, build_pyomo": {"anywhere_flow: below", "cardinality: above", "pool_tiers: above"},
     "fair-lsap, build_pulp": {"group: below", "slot: above", "slot: below", "task: above", "task: below"},
-    "utility, build_pyomo": {"counted: above", "one_level: below", "one_need: above", "split: below"},
+    "utility, build_pyomo": {"one_need: above"},
     "utility, build_pulp": {
         "count_reduces: below",
         "table_reduces: above",
