@@ -33,7 +33,7 @@ def distance_matrix(given: Any, nodes: Sequence[str], place: str = "topology.dis
 
     Returns
     -------
-    ndarray
+    numpy.ndarray
         float64, shape (nodes, nodes).
 
     Raises

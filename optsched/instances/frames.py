@@ -46,7 +46,7 @@ def to_frames(instance: Instance) -> dict[str, pd.DataFrame]:
 
     Returns
     -------
-    dict of DataFrame
+    dict[str, pandas.DataFrame]
         `nodes`, `groups`, `jobs`, `tasks`: a row a record and a column a field (`capacity.cpu`, `rate_in.c1` where a
         field has several), None or NaN where nothing is given. `replicas` (task, node), `running_rates` (node, rate)
         and `shuffle` (map, reduce, size, emitted): a row an entry, in file order.

@@ -11,7 +11,8 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +28,8 @@ __all__ = ["Builder", "Family", "Program", "Programmed", "fault_of", "samples"]
 _ALL, _DRAWN = 4_000, 1_000
 
 
-class Family(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Family:
     """Variables, or rows, of one name.
 
     Attributes
@@ -51,7 +53,8 @@ class Family(NamedTuple):
     doc: str
 
 
-class Program(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Program:
     """A program for one component of a problem.
 
     Attributes

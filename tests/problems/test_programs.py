@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -86,8 +87,7 @@ class Lacking(Gathering):
         program = super().program(before)
         upper = program.whole.upper.copy()
         upper[0] = 0
-        numbers = {name: getattr(program.whole, name) for name in program.whole.__dataclass_fields__}
-        return program._replace(whole=type(program.whole)(**{**numbers, "upper": upper}))
+        return replace(program, whole=replace(program.whole, upper=upper))
 
 
 class Dear(Gathering):
@@ -95,8 +95,7 @@ class Dear(Gathering):
 
     def program(self, before: tuple[int, ...] = ()) -> Program:
         program = super().program(before)
-        numbers = {name: getattr(program.whole, name) for name in program.whole.__dataclass_fields__}
-        return program._replace(whole=type(program.whole)(**{**numbers, "objective": 2 * program.whole.objective}))
+        return replace(program, whole=replace(program.whole, objective=2 * program.whole.objective))
 
 
 def test_a_wrong_program_is_found() -> None:
