@@ -38,6 +38,7 @@ __all__ = [
     "percent",
     "progress",
     "render",
+    "spread",
     "to_csv",
     "to_json",
     "value",
@@ -295,8 +296,8 @@ def gap_table(reports: Sequence[tuple[str, GapReport]], repeated: bool = False, 
     reports
         Label of the heuristic and report of each run.
     repeated
-        Whether there are several seeds: then mean and worst gap and the 95 % confidence interval of the mean. Later
-        components count only those seeds whose earlier ones are at the reference.
+        Whether there may be several seeds: then how many, the mean gap with its 95 % confidence interval, and the
+        worst. Later components count only those seeds whose earlier ones are at the reference.
     waves
         Whether a column tells the wave.
     """
@@ -320,22 +321,22 @@ def gap_table(reports: Sequence[tuple[str, GapReport]], repeated: bool = False, 
 
 
 _COLUMNS = ("instance", "problem", "heuristic", "wave", "objective", "reference", "kind", "proof")
-_NUMBERS = frozenset({"objective", "reference", "gap", "mean gap", "95 % interval", "worst gap", "wave"})
+_MEAN = "mean gap ±95 %"
+_NUMBERS = frozenset({"objective", "reference", "gap", "seeds", _MEAN, "worst gap", "wave"})
 
 #: Width of what is not known before it is there, with one component and with two. A longer one moves the rest a little.
 _WIDTHS = {
     "objective": (9, 17),
     "reference": (9, 17),
     "gap": (8, 13),
-    "mean gap": (8, 13),
-    "95 % interval": (18, 31),
+    _MEAN: (14, 20),
     "worst gap": (9, 14),
 }
 
 
 def gap_columns(repeated: bool, waves: bool) -> tuple[str, ...]:
     """The columns of `gap_table`."""
-    gaps = ("mean gap", "95 % interval", "worst gap") if repeated else ("gap",)
+    gaps = ("seeds", _MEAN, "worst gap") if repeated else ("gap",)
     return (*(name for name in _COLUMNS if waves or name != "wave"), *gaps, "note")
 
 
@@ -377,11 +378,12 @@ def _mean_value(values: Sequence[Sequence[Number | None] | None]) -> str:
 
 
 def _gaps(group: Sequence[GapReport], repeated: bool) -> list[str]:
-    """The cells that tell the gap: one, or mean, interval and worst."""
+    """The cells that tell the gap: one, or how many seeds, mean with interval, and worst."""
     known = [report for report in group if report.absolute_gap is not None and report.relative_gap is not None]
+    seeds = [str(len({report.seed for report in group}))] if repeated else []
     if not known:
-        return ["-", "-", "-"] if repeated else ["-"]
-    cells: list[list[str]] = [[], [], []]
+        return [*seeds, "-", "-"] if repeated else ["-"]
+    cells: list[list[str]] = [[], []]
     for position in range(len(group[0].problem.components)):
         pairs = [(report.absolute_gap[position], report.relative_gap[position]) for report in known]  # type: ignore[index]
         told = [(absolute, relative) for absolute, relative in pairs if absolute is not None]
@@ -390,11 +392,21 @@ def _gaps(group: Sequence[GapReport], repeated: bool) -> list[str]:
         show: Callable[[Any], str] = percent if relative_to else _difference
         values = [float(relative if relative_to else absolute) for absolute, relative in told]  # type: ignore[arg-type]
         limits = interval(values)
-        cells[0].append(show(statistics.fmean(values)) if values else "-")
-        cells[1].append(f"{show(limits[0])} to {show(limits[1])}" if limits else "-")
-        cells[2].append(show(max(values)) if values else "-")
+        half = (limits[1] - limits[0]) / 2 if limits else 0
+        cells[0].append(spread(show(statistics.fmean(values)), half) if values else "-")
+        cells[1].append(show(max(values)) if values else "-")
     joined = [", ".join(cell) for cell in cells]
-    return joined if repeated else joined[:1]
+    return [*seeds, *joined] if repeated else joined[:1]
+
+
+def spread(shown: str, half: float) -> str:
+    """A mean as it is shown, with half the width of its interval, of which the unit is the same.
+
+    >>> spread("28.33 %", 0.0941), spread("+2.5", 0.377), spread("0", 0)
+    ('28.33 ±9.41 %', '+2.5 ±0.377', '0')
+    """
+    number, percents, _ = shown.partition(" %")
+    return number + (f" ±{(100 if percents else 1) * half:.3g}" if half else "") + percents
 
 
 def _difference(gap: float) -> str:

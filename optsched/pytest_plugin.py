@@ -93,7 +93,7 @@ class GapCheck:
         feasible: bool = True,
         baseline: bool | str | Path = False,
         certify: bool | Iterable[str] = False,
-        seeds: int | str | Iterable[int] = 1,
+        seeds: int | str | Iterable[int] | None = None,
         parameters: Mapping[str, Any] | None = None,
         profile: Any = "exact",
         time_limit: float | None = None,
@@ -135,7 +135,8 @@ class GapCheck:
             Whether the reference must be proved by certificates, all of it (True), or but for allowed kinds
             (`["solver"]`).
         seeds
-            Of the heuristic: how many, from 0, or which: a list, or a text (`"0-9"`).
+            Of the heuristic: how many, from 0, or which: a list, or a text (`"0-9"`). By default ten where it draws
+            random numbers, else one.
         parameters
             Of the problem.
         profile, time_limit

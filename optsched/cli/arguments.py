@@ -134,7 +134,7 @@ measured_options = _together(
     param_option,
 )
 
-#: Instances of a family beside those that are named, and how often each heuristic runs on each.
+#: Instances of a family beside those that are named; how often each heuristic runs on each.
 drawn_options = _together(
     click.option(
         "--family",
@@ -144,8 +144,14 @@ drawn_options = _together(
     ),
     click.option("--seeds", metavar="A-B", help="Seeds of the family's instances: 0-29, or 1,4,7. By default 0-9."),
     click.option("--set", "drawn_with", multiple=True, metavar="K=V", help="Parameter of the family."),
-    click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Seeds for each heuristic."),
-    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The first of them."),
+)
+seed_options = _together(
+    click.option(
+        "--repeats",
+        type=click.IntRange(1),
+        help="Seeds for each heuristic. By default ten where it draws random numbers, else one.",
+    ),
+    click.option("--seed", type=click.IntRange(0), help="The first of them, from 0; alone: this one only."),
 )
 gap_limit_options = _together(
     _profile,
@@ -237,6 +243,14 @@ def limited(profile: str, time_limit: float | None) -> tuple[Profile, float | No
         time_limit = DEFAULT_LIMIT if loaded.time_limit is None else loaded.time_limit
     seconds = None if time_limit == math.inf else time_limit
     return replace(loaded, time_limit=seconds), seconds
+
+
+def seeds_of(repeats: int | None, seed: int | None) -> range | None:
+    """The seeds by what `seed_options` gave; None: as many as each heuristic needs (`studies.runs.measure`)."""
+    if repeats is None and seed is None:
+        return None
+    first = seed or 0
+    return range(first, first + (repeats or 1))
 
 
 def check_plot(path: str | None, option: str = "--plot") -> None:

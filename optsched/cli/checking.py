@@ -109,7 +109,7 @@ def _run(planned: Sequence[NamedCheck], folder: Path, put: Callable[[Result], No
     left, began = list(planned), 0.0
     measured: list[Measured] = []
     try:
-        with progress(sys.stderr, sum(entry.planned.runs for entry in planned)) as step:
+        with progress(sys.stderr, sum(entry.planned.steps for entry in planned)) as step:
             while left:
                 measured, began = [], time.perf_counter()
                 # What a user's heuristic prints must not come between the data.
@@ -137,7 +137,7 @@ class _Rows:
         from optsched.studies.pages import Fitted, page_width
 
         longest = max(len(printable(entry.name)) for entry in planned)
-        widths = [max(longest, len("check")), 4, len("infeasible"), 8, len("not finished"), len("limit")]
+        widths = [max(longest, len("check")), 4, 5, len("infeasible"), 13, len("not finished"), len("limit")]
         self._lines = Fitted(Lines(COLUMNS, widths, NUMBERS), page_width(), ("mean", "runs"))
         self._write, self._head = write, self._lines.head(drawn(None))
 

@@ -41,6 +41,7 @@ MOST = 10
     shell_complete=completing.files,
 )
 @arguments.drawn_options
+@arguments.seed_options
 @arguments.gap_limit_options
 @arguments.run_limit_options
 @click.option("--max-gap", metavar="X", help="Exit code 4 if a relative gap is over X (0.05, or 5%), or unknown.")
@@ -61,8 +62,8 @@ def gap(
     family: str | None,
     seeds: str | None,
     drawn_with: tuple[str, ...],
-    repeats: int,
-    seed: int,
+    repeats: int | None,
+    seed: int | None,
     profile: str,
     time_limit: float | None,
     max_gap: str | None,
@@ -79,11 +80,11 @@ def gap(
     INSTANCE is a file, a folder, a name from `list instances`, or a pattern of files or of such names (`'papers/*'`);
     without one and without --family the shipped library is taken, less what is tagged `scale`.
 
-    Of one instance the table has a row for each problem and heuristic, as soon as it is there; where there are several
-    seeds, with mean, worst and the 95 % confidence interval over them. Several instances it sums up: how often the
+    Of one instance the table has a row for each problem and heuristic, as soon as it is there: how many seeds, the mean
+    gap with its 95 % confidence interval over them, and the worst. Several instances it sums up: how often the
     optimum is met, and median, mean (with its 95 % interval over instances) and worst gap. JSON and CSV hold one record
-    for each run. --plot draws the gaps of each problem as box plots and distributions. Exit code 6 where nothing is
-    feasible in any of them, so that there is no gap.
+    for each run. --plot draws the gaps of each problem as box plots and distributions. --explain takes one seed unless
+    --repeats says more. Exit code 6 where nothing is feasible in any of them, so that there is no gap.
 
     --solution takes a solution or schedule file of the one INSTANCE. Its problem and parameters are the defaults then.
     """
@@ -107,22 +108,24 @@ def gap(
     limits, seconds = arguments.limited(profile, time_limit)
     given = sources(instances, family, seeds, drawn_with)
     work, notes = _planned(given, problems, heuristics, params, waves, solutions)
-    runs = repeats * sum(len(part.choices) for part in work)
+    drawn_by = arguments.seeds_of(1 if explain and repeats is None else repeats, seed)
+    pairs = sum(len(part.choices) for part in work)
+    steps = pairs if drawn_by is None else pairs * len(drawn_by)
     rows = each or waves or explain or len({id(part.problem.instance) for part in work}) == 1
 
     def sink(write: Write) -> Sink[Measured]:
         if not tabled:
             return _records(str(form), write, work, notes, waves, placements, explain)
         if rows:
-            return _Rows(write, work, repeats, waves, output, explain, str(form))
+            return _Rows(write, work, drawn_by, waves, output, explain, str(form))
         return _Summary(write, output, str(form))
 
     def found(step: Callable[[str], None]) -> Iterator[Measured]:
-        drawn_by = range(seed, seed + repeats)
         return measure(work, drawn_by, profile=limits, time_limit=seconds, waves=waves, step=step)
 
     with nullcontext() if plot is None else replacing(plot) as file:
-        measured = collected(found, sink, output, "waves" if waves else f"of {runs} runs", runs)
+        total = "waves" if waves else "runs" if drawn_by is None else f"of {steps} runs"
+        measured = collected(found, sink, output, total, steps)
         if file is not None and plot is not None:
             file.write(_picture(measured, plot))
     reports = [entry.report for entry in measured]
@@ -288,7 +291,7 @@ class _Rows:
         self,
         write: Write,
         work: Sequence[Work],
-        repeats: int,
+        seeds: range | None,
         waves: bool,
         output: str | None,
         explain: bool,
@@ -300,14 +303,16 @@ class _Rows:
 
         #: The reports that are explained below the table; None: none of them.
         self._told: list[GapReport] | None = [] if explain else None
-        self._write, self._repeats, self._waves = write, repeats, waves
+        #: None: as many as it needs, so that a row is whole once the next begins.
+        self._seeds = None if seeds is None else len(seeds)
+        self._write, self._waves, self._repeated = write, waves, self._seeds != 1
         labels = [(part.problem, [choice.label for choice in part.choices]) for part in work]
         #: Rows for people to read; None: of a table that a text takes, of which every column is there.
         self._page = None
         if form == "table":
             width = page_width(file=output is not None)
-            self._page = GapPage(labels, repeats > 1, waves, width, drawn(output))
-        self._lines = gap_lines(labels, repeats > 1, waves).in_form(form)
+            self._page = GapPage(labels, self._repeated, waves, width, drawn(output))
+        self._lines = gap_lines(labels, self._repeated, waves).in_form(form)
         self._head = self._lines.head() if self._page is None else ""
         #: Of the heuristic that is on: its problem and label, and its reports so far.
         self._on: tuple[Any, str] | None = None
@@ -323,7 +328,7 @@ class _Rows:
         self._reports.append(report)
         if self._told is not None and report.objective is not None:
             self._told.append(report)
-        if self._repeats == 1 or (not self._waves and len(self._reports) == self._repeats):
+        if self._seeds == 1 or (not self._waves and len(self._reports) == self._seeds):
             self._put()
 
     def close(self) -> None:
@@ -340,16 +345,19 @@ class _Rows:
 
     def _put(self) -> None:
         from optsched.printing import gap_table
+        from optsched.studies.choices import SEEDS
 
         if self._on is None or not self._reports:
             return
         reports, self._reports = [(self._on[1], report) for report in self._reports], []
         seeds = len({report.seed for _, report in reports})
-        broken_off = f"only {seeds} of {self._repeats} seeds" if seeds < self._repeats else ""
+        several = seeds > 1 or any(report.run.drawn for _, report in reports)
+        wanted = self._seeds or (len(SEEDS) if several else 1)
+        broken_off = f"only {seeds} of {wanted} seeds" if seeds < wanted else ""
         if self._page is not None:
             self._write(self._page.rows(reports, broken_off))
             return
-        rows = gap_table(reports, self._repeats > 1, self._waves).rows
+        rows = gap_table(reports, self._repeated, self._waves).rows
         rows = [[*row[:-1], "; ".join(filter(None, [broken_off, row[-1]]))] for row in rows]
         head, self._head = self._head, ""
         self._write(head + "".join(map(self._lines.line, rows)))
@@ -357,12 +365,13 @@ class _Rows:
 
 #: What the words of a summary mean.
 LEGEND = (
-    "optimal: runs at a proved optimum; mean with its 95 % interval over the instances; over 0: runs above an optimum "
-    "of 0, of which no per cent can be told, and which median, mean and worst leave out."
+    "optimal: runs at a proved optimum; seeds: one where no random numbers are drawn; median and mean: over instances, "
+    "each with the mean of its seeds, ± half the 95 % interval; over 0: runs above an optimum of 0: they have no "
+    "percentage, and median, mean and worst leave them out."
 )
 
 #: Columns of a summary that are left out where there is no room, the first one first.
-SHED = ("median", "mean", "worst on")
+SHED = ("median", "mean", "on")
 
 
 class _Summary:
@@ -393,7 +402,7 @@ def put_summaries(write: Write, found: Sequence[ProblemSummary], output: str | N
     if form == "table":
         width = page_width(file=output is not None)
         for part in found:
-            table = fitted(part.table(), width, SHED, drawn(output), keyed="worst on")
+            table = fitted(part.table(), width, SHED, drawn(output), keyed="on")
             write(f"{folded(part.heading(), width, '  ')}{table}\n")
         if found:
             write(folded(LEGEND + more, width))

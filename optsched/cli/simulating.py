@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from optsched.instance import Instance
     from optsched.printing import Progress
     from optsched.simulating import Simulation
+
+    #: A run, and its policy as it was asked for.
+    Named = tuple[str, Simulation]
 
 __all__ = ["policy_named", "simulate"]
 
@@ -71,8 +75,7 @@ PLOTS = ("gantt", "times", "reductions", "running", "locality")
     metavar="NODE:S[:S]",
     help="A node is lost at a time, and back with its data at another, or never (repeatable).",
 )
-@click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Seeds for each policy.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The first of them.")
+@arguments.seed_options
 @click.option(
     "--jobs", metavar="FILE", help="Write a row for each job, too: .csv or .parquet.", shell_complete=completing.files
 )
@@ -101,8 +104,8 @@ def simulate(
     slowstart: float,
     until: float | None,
     losses: tuple[str, ...],
-    repeats: int,
-    seed: int,
+    repeats: int | None,
+    seed: int | None,
     jobs: str | None,
     schedule: str | None,
     plots: tuple[str, ...],
@@ -112,13 +115,13 @@ def simulate(
     """Run policies over time: jobs arrive, tasks end, slots are offered at heartbeats.
 
     INSTANCE is a file, a folder, a name from `list instances`, or a pattern of files or of such names. The table has a
-    row for each run: when the last task ended, how long jobs took from arrival to end, and how near maps were to their
-    data. JSON and CSV hold one record for each run. A batch heuristic, and `solve`, decides about all that waits as
-    often as something happens, or every `period` seconds, or once `on_free` slots are free. `observed` runs a trace
-    again.
+    row for each policy: when the last task ended, how long jobs took from arrival to end, and how near maps were to
+    their data. Of several seeds these are means, ± half their 95 % interval, and the worst mean job time. JSON and CSV
+    hold one record for each run. A batch heuristic, and `solve`, decides about all that waits as often as something
+    happens, or every `period` seconds, or once `on_free` slots are free. `observed` runs a trace again.
 
-    A run that fails, or ends at --run-limit or --memory-limit, has no row. Exit code 4 if a policy failed, or left
-    tasks waiting for ever.
+    --schedule and --plot gantt take one seed unless --repeats says more. A run that fails, or ends at --run-limit or
+    --memory-limit, has no row. Exit code 4 if a policy failed, or left tasks waiting for ever.
     """
     from optsched.cli.notes import Notes
     from optsched.cli.streams import collected, replacing
@@ -130,13 +133,16 @@ def simulate(
     form = arguments.format_of(form, output)
     made = _service(service)
     chosen = {text: policy_named(text) for text in dict.fromkeys(policies)}
+    if schedule is not None or any(what == "gantt" for what, _ in drawn):
+        repeats = repeats or 1
+    seeds = arguments.seeds_of(repeats, seed)
     given = [instance for group in groups_of(instances) for instance in group.instances]
-    runs = len(given) * len(chosen) * repeats
-    if schedule is not None and runs != 1:
-        raise UsageError(f"--schedule is of one run, and these are {runs}: name one instance and one policy")
+    steps = len(given) * len(chosen) * len(seeds or (0,))
+    if schedule is not None and steps != 1:
+        raise UsageError(f"--schedule is of one run, and these are {steps}: name one instance and one policy")
     if schedule is not None and losses:
         raise UsageError("--schedule is of runs that lose no node; with --lose a task may run more than once")
-    _check_pictures(drawn, len(given), len(chosen), repeats)
+    _check_pictures(drawn, len(given), len(chosen), len(seeds or (0,)))
     notes = Notes()
     for instance in given:
         notes.of_labels(instance)
@@ -150,32 +156,47 @@ def simulate(
         "losses": [_loss(text) for text in losses],
     }
 
-    failed: list[str] = []
+    failed: dict[str, None] = {}
 
-    def found(step: Progress) -> Iterator[Simulation]:
+    def found(step: Progress) -> Iterator[Named]:
         from optsched.simulating import simulate as run_over_time
+        from optsched.studies.choices import SEEDS
+        from optsched.studies.runs import tell_unrepeatable
 
         for instance in given:
             for text, (policy, values) in chosen.items():
-                for drawn_by in range(seed, seed + repeats):
-                    step(f"{instance.name} {text}")
+                run_again = partial(run_over_time, instance, policy, progress=step.within, **rules, **values)
+                for number, drawn_by in enumerate(SEEDS if seeds is None else seeds):
+                    if seeds is not None or not number:
+                        step(f"{instance.name} {text}")
                     try:
-                        yield run_over_time(instance, policy, seed=drawn_by, progress=step.within, **rules, **values)
+                        run = run_again(seed=drawn_by)
+                        same = True
+                        if seeds is None and not number and not getattr(policy, "shipped", True):
+                            same = run_again(seed=drawn_by).schedule == run.schedule
                     except HeuristicFailed as error:
-                        failed.extend(f"{instance.name}: {line}" for line in str(error).splitlines())
+                        failed.update((f"{instance.name}: {line}", None) for line in str(error).splitlines())
+                        if seeds is None:
+                            break
+                        continue
+                    yield text, run
+                    if seeds is None and not run.drawn and (same or tell_unrepeatable(text, instance.name)):
+                        break
 
-    def sink(write: Write) -> Sink[Simulation]:
-        return _sink(str(form), write, output, given, repeats, notes)
+    def sink(write: Write) -> Sink[Named]:
+        return _sink(str(form), write, output, given, notes)
 
     with ExitStack() as files:
         file = None if jobs is None else files.enter_context(replacing(jobs))
         kept = None if schedule is None else files.enter_context(replacing(schedule))
         pictures = [(plot, files.enter_context(replacing(plot[1]))) for plot in drawn]
-        done = collected(found, sink, output, f"of {runs} runs", runs)
-        for run in done:
-            if run.unfinished and not run.starved:
-                arguments.note(f"{run.instance.name}, {run.policy}: {run.unfinished}")
-        left = [f'{run.instance.name}: under policy "{run.policy}": {run.unfinished}' for run in done if run.starved]
+        named = collected(found, sink, output, "runs" if seeds is None else f"of {steps} runs", steps)
+        done = [run for _, run in named]
+        stopped = (run for run in done if run.unfinished and not run.starved)
+        for told in dict.fromkeys(f"{run.instance.name}, {run.policy}: {run.unfinished}" for run in stopped):
+            arguments.note(told)
+        starved = (run for run in done if run.starved)
+        left = dict.fromkeys(f'{run.instance.name}: under policy "{run.policy}": {run.unfinished}' for run in starved)
         if failed:
             raise HeuristicFailed(*failed, *left)
         if file is not None and jobs is not None:
@@ -183,7 +204,7 @@ def simulate(
         if kept is not None and schedule is not None:
             kept.write(schedule_content(done[0].schedule, done[0].instance, schedule))
         for (what, path), into in pictures:
-            into.write(_picture(what, path, done, list(chosen), repeats))
+            into.write(_picture(what, path, named))
     if left:
         raise HeuristicFailed(*left)
 
@@ -289,16 +310,14 @@ def _check_pictures(plots: Sequence[tuple[str, str]], instances: int, policies: 
             raise UsageError(f"--plot reductions={path}: compares the last policy with others: name two or more")
 
 
-def _picture(what: str, path: str, done: Sequence[Simulation], policies: Sequence[str], repeats: int) -> bytes:
+def _picture(what: str, path: str, done: Sequence[Named]) -> bytes:
     """A picture of the runs, which are called as their policies were."""
     from optsched.drawing.figures import check_kind, picture
     from optsched.drawing.runs import PICTURES
     from optsched.timelines import timeline
 
-    names = [policies[number // repeats % len(policies)] for number in range(len(done))]
-    if what == "gantt" and repeats > 1:
-        names = [f"{name}, seed {run.seed}" for name, run in zip(names, done, strict=True)]
-    held = [timeline(run, name=name) for name, run in zip(names, done, strict=True)]
+    several = what == "gantt" and len({run.seed for _, run in done}) > 1
+    held = [timeline(run, name=f"{name}, seed {run.seed}" if several else name) for name, run in done]
     return picture(PICTURES[what](held), check_kind(path))
 
 
@@ -319,17 +338,15 @@ def _jobs(done: Sequence[Simulation], path: str) -> bytes:
     return file.getvalue()
 
 
-def _sink(
-    form: str, write: Write, output: str | None, given: Sequence[Instance], repeats: int, notes: Notes
-) -> Sink[Simulation]:
+def _sink(form: str, write: Write, output: str | None, given: Sequence[Instance], notes: Notes) -> Sink[Named]:
     """What puts out the runs, and in records what was said of their instances."""
     from optsched.cli.streams import Records
 
     if form in arguments.TABLES:
-        first = (*(("instance",) if len(given) > 1 else ()), "policy", *(("seed",) if repeats > 1 else ()))
-        return _RunRows(write, output, form, first)
+        return _RunRows(write, output, form, ("instance",) if len(given) > 1 else ())
 
-    def record(run: Simulation) -> dict[str, Any]:
+    def record(named: Named) -> dict[str, Any]:
+        run = named[1]
         return {"version": code_version(), **run.record_of(), "notes": notes.told(run.instance.name, "")}
 
     return Records(form, write, ["version", *FIELDS], record)
@@ -369,44 +386,66 @@ FIELDS = (
 _TIMES = {
     "makespan": "makespan",
     "mean job": "mean_job_time",
+    "worst seed": "mean_job_time",
     "median job": "median_job_time",
     "longest job": "longest_job_time",
 }
 
 
 class _RunRows:
-    """Puts out a table at the end, with a row for each run; `first` are fields of its record that stand first."""
+    """Puts out a table at the end, with a row for each policy on each instance: of several seeds the means.
+
+    `first` are fields of a run's record that stand first.
+    """
 
     def __init__(self, write: Write, output: str | None, form: str, first: Sequence[str]) -> None:
         self._write, self._output, self._form = write, output, form
         self._first = tuple(first)
-        self._rows: list[list[str]] = []
+        self._runs: dict[tuple[str, ...], list[Simulation]] = {}
 
-    def add(self, run: Simulation) -> None:
-        """The row of one more run."""
+    def add(self, named: Named) -> None:
+        """One more run, and its policy as it was asked for."""
+        label, run = named
         record = run.record_of()
-        maps = max(1, sum(run.locality.values()))
-        self._rows.append(
-            [
-                *(str(record[name]) for name in self._first),
-                f"{record['ended']}/{record['tasks']}",
-                *(_seconds(record[field]) for field in _TIMES.values()),
-                *(f"{100 * count / maps:.1f} %" for count in run.locality.values()),
-            ]
-        )
+        self._runs.setdefault((*(str(record[name]) for name in self._first), label), []).append(run)
 
     def close(self) -> None:
         """There are no more; where every run failed there is no table."""
-        if not self._rows:
+        if not self._runs:
             return
         from optsched.cli.streams import drawn
         from optsched.printing import Table, render
 
-        numbers = ("tasks", *_TIMES, "node", "rack", "remote")
-        table = Table((*self._first, *numbers), self._rows, frozenset((*numbers, "seed")))
+        several = any(len(runs) > 1 for runs in self._runs.values())
+        times = [name for name in _TIMES if several or name != "worst seed"]
+        numbers = ("seeds", "tasks", *times, "node", "rack", "off-rack")
+        rows = [[*key, *_row(runs, times)] for key, runs in self._runs.items()]
+        table = Table((*self._first, "policy", *numbers), rows, frozenset(numbers))
         self._write(render(table, drawn(self._output), self._form))
 
 
-def _seconds(time: float | None) -> str:
-    """Seconds as a table shows them."""
-    return "-" if time is None else f"{time:,.1f} s"
+def _row(runs: Sequence[Simulation], times: Sequence[str]) -> list[str]:
+    """The cells of the runs of a policy on an instance: seeds, the fewest tasks that ended, times, and locality."""
+    records = [run.record_of() for run in runs]
+    counts = [sum(column) for column in zip(*(run.locality.values() for run in runs), strict=True)]
+    maps = max(1, sum(counts))
+    return [
+        str(len(runs)),
+        f"{min(record['ended'] for record in records)}/{records[0]['tasks']}",
+        *(_seconds(name, [record[_TIMES[name]] for record in records]) for name in times),
+        *(f"{100 * count / maps:.1f} %" for count in counts),
+    ]
+
+
+def _seconds(name: str, times: Sequence[float | None]) -> str:
+    """Seconds as the table shows them: the mean over the seeds, of makespan and mean job time with its interval."""
+    known = [time for time in times if time is not None]
+    if not known:
+        return "-"
+    if name == "worst seed":
+        return f"{max(known):,.1f} s"
+    from optsched.printing import interval
+
+    limits = interval(known) if name in ("makespan", "mean job") else None
+    half = (limits[1] - limits[0]) / 2 if limits else 0
+    return f"{sum(known) / len(known):,.1f}{f' ±{half:,.1f}' if half else ''} s"

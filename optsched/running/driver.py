@@ -7,6 +7,8 @@ What a policy sees is made by `known`. Whoever offers slots, here or over time (
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -24,7 +26,7 @@ from optsched.running.answers import attempt, tasks_from
 from optsched.running.base import Event, Offer, Policy
 from optsched.running.known import Known, posed_on
 
-__all__ = ["MAX_IDLE_ROUNDS", "Answer", "Asked", "Drive", "Observer", "drive", "streams"]
+__all__ = ["MAX_IDLE_ROUNDS", "Answer", "Asked", "Drive", "Observer", "drive", "streams", "watched_streams"]
 
 #: Rounds without an assignment after which a policy counts as starved.
 MAX_IDLE_ROUNDS = 100
@@ -117,8 +119,46 @@ class Drive:
 
 def streams(seed: int | Sequence[int]) -> tuple[np.random.Generator, np.random.Generator]:
     """Random streams of the driver and of the heuristic. What one of them draws never changes the other."""
-    driver, heuristic = np.random.SeedSequence(seed).spawn(2)
-    return np.random.default_rng(driver), np.random.default_rng(heuristic)
+    driver, heuristic = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(2))
+    watched = _WATCHED.get()
+    if watched is not None:
+        watched += [(generator, _position(generator)) for generator in (driver, heuristic)]
+    return driver, heuristic
+
+
+#: The streams that `watched_streams` has seen made, each with its position at first; None: nobody watches.
+_WATCHED: ContextVar[list[tuple[np.random.Generator, Any]] | None] = ContextVar("streams", default=None)
+
+
+def _position(generator: np.random.Generator) -> Any:
+    """How far a stream has been drawn, and how many streams were made of it."""
+    seeds: Any = generator.bit_generator.seed_seq
+    return generator.bit_generator.state, seeds.n_children_spawned
+
+
+@contextmanager
+def watched_streams() -> Iterator[Callable[[], bool]]:
+    """Watch the streams that are made: yields what says whether any of them was drawn from.
+
+    Where none was, another seed gives the same run, unless the heuristic has random numbers from elsewhere.
+
+    Examples
+    --------
+    >>> with watched_streams() as drawn:
+    ...     own = streams(0)[1]
+    ...     before = drawn()
+    ...     number = own.random()
+    >>> before, drawn()
+    (False, True)
+    """
+    outer, made = _WATCHED.get(), list[tuple[np.random.Generator, Any]]()
+    token = _WATCHED.set(made)
+    try:
+        yield lambda: any(_position(generator) != first for generator, first in made)
+    finally:
+        _WATCHED.reset(token)
+        if outer is not None:
+            outer += made
 
 
 def drive(

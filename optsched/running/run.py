@@ -41,7 +41,7 @@ from optsched.results import Solution
 from optsched.running.alarm import alarm
 from optsched.running.answers import attempt, placement_from, schedule_from
 from optsched.running.base import Heuristic, Policy
-from optsched.running.driver import MAX_IDLE_ROUNDS, Drive, Observer, drive, streams
+from optsched.running.driver import MAX_IDLE_ROUNDS, Drive, Observer, drive, streams, watched_streams
 from optsched.running.known import posed_on
 from optsched.schedule import Schedule
 
@@ -99,6 +99,8 @@ class HeuristicRun:
     ended
         How the process of its own ended that it was run in, where there was no answer (`optsched.processes`):
         `out-of-time`, `out-of-memory` or `crashed`; else None.
+    drawn
+        Whether random numbers were drawn, by the heuristic or for the order of offers: another seed may differ.
     """
 
     name: str
@@ -114,6 +116,7 @@ class HeuristicRun:
     ended: str | None = None
     schedule: Schedule | None = None
     assumed: str = ""
+    drawn: bool = False
 
     @property
     def decision(self) -> Placement | Schedule | None:
@@ -154,7 +157,7 @@ def run_heuristic(
     result: Placement | Schedule | Drive | None = None
     error = exceeded = cause = None
     try:
-        with deadline(time_limit), nullcontext() if heuristic.shipped else alarm():
+        with watched_streams() as drawn, deadline(time_limit), nullcontext() if heuristic.shipped else alarm():
             if problem.decided is Schedule and (heuristic.online or problem.name in heuristic.in_rounds):
                 ran = _over_time(given, heuristic, values, seed, observers, timing)
                 result, assumed = ran.schedule, ran.assumed
@@ -176,7 +179,15 @@ def run_heuristic(
     seconds = time.perf_counter() - began
     shown = shown_parameters(heuristic, {**values, **timing}, max_idle_rounds)
     run = HeuristicRun(
-        heuristic.name, shown, None, seconds, error=error, out_of_time=exceeded, cause=cause, assumed=assumed
+        heuristic.name,
+        shown,
+        None,
+        seconds,
+        error=error,
+        out_of_time=exceeded,
+        cause=cause,
+        assumed=assumed,
+        drawn=drawn(),
     )
     if isinstance(result, Schedule):  # what a policy leaves waiting over time it would never have started
         unserved = bool(assumed) and bool((result.nodes[problem.tasks] == NONE).any())

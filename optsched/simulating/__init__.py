@@ -23,7 +23,7 @@ from optsched.processes.containing import call, in_force, value_of
 from optsched.running.answers import attempt
 from optsched.running.base import Policy
 from optsched.running.contained import TOLD
-from optsched.running.driver import Observer
+from optsched.running.driver import Observer, watched_streams
 from optsched.running.run import check_observers, check_seed, values_in_force
 from optsched.running.service import Progress, Service
 from optsched.schedule import MICRO, microseconds
@@ -155,17 +155,18 @@ def simulate(
         raise UsageError("losses: observed follows a trace, whatever is lost; simulate another policy")
     rules = replace(rules, losses=lost)
     try:
-        engine = (LosingEngine if lost else Engine)(Stage(present), driven, chosen, rules, seed, observers)
-        if isinstance(engine, LosingEngine):
-            engine.begin_losses(lost)
-        engine.tell_share = progress
-        unfinished = engine.run()
+        with watched_streams() as drawn:
+            engine = (LosingEngine if lost else Engine)(Stage(present), driven, chosen, rules, seed, observers)
+            if isinstance(engine, LosingEngine):
+                engine.begin_losses(lost)
+            engine.tell_share = progress
+            unfinished = engine.run()
     except HeuristicFailed as failed:
         of_service = str(failed).startswith("the service")
         start = f'under policy "{name}":' if of_service else f'policy "{name}"'
         lines = (f"{start} {line}" for line in str(failed).splitlines())
         raise HeuristicFailed(*lines) from failed.__cause__
-    return Simulation.of(engine, name, values, seed, unfinished)
+    return replace(Simulation.of(engine, name, values, seed, unfinished), drawn=drawn())
 
 
 def _contained(given: tuple[Any, ...], parameters: Mapping[str, Any]) -> Simulation:

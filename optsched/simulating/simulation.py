@@ -64,6 +64,8 @@ class Simulation:
     reported_by
         The service, and the heartbeats at which policies learnt how far running tasks were (None: at once); None where
         the service tells nobody.
+    drawn
+        Whether random numbers were drawn: another seed may give another run.
     """
 
     instance: Instance
@@ -79,6 +81,7 @@ class Simulation:
     record: Ints = field(repr=False)
     offers: int
     reported_by: tuple[Service, Beats | None] | None = field(default=None, repr=False)
+    drawn: bool = False
 
     @classmethod
     def of(cls, engine: Engine, name: str, parameters: Mapping[str, Any], seed: Any, unfinished: str) -> Simulation:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from optsched.errors import printable
+from optsched.printing import spread
 from optsched.studies.check_files import NamedCheck
 from optsched.studies.checks import Outcome
 from optsched.studies.limits import Breach, GapLimit
@@ -18,7 +19,8 @@ from optsched.studies.runs import Measured
 __all__ = ["COLUMNS", "NUMBERS", "Result", "github_annotations", "junit", "markdown", "told"]
 
 #: Of the table, and which of them hold numbers.
-COLUMNS, NUMBERS = ("check", "runs", "worst", "mean", "verdict", "limit"), frozenset({"runs", "worst", "mean"})
+COLUMNS = ("check", "runs", "seeds", "worst", "mean", "verdict", "limit")
+NUMBERS = frozenset({"runs", "seeds", "worst", "mean"})
 
 
 @dataclass(frozen=True)
@@ -57,13 +59,14 @@ class Result:
         """Its row."""
         asserted = self.check.planned.check.asserted
         if self.outcome is None:
-            return self.check.name, f"{self.done} of {self.check.planned.runs}", "-", "-", self.verdict, asserted
+            return self.check.name, f"{self.done}{self.check.planned.whole}", "-", "-", "-", self.verdict, asserted
         limit, worst, mean = self.outcome.check.limit, *self._gaps(self.outcome)
         told = [f"{self.outcome.improved} better than recorded"] if self.outcome.improved else []
         if limit is not None and limit.statistic not in ("worst", "mean"):
             told.append(f"{limit.statistic} {limit.shown(limit.compared(self.outcome.reports.measured))}")
         beside = f" ({', '.join(told)})" if told else ""
-        return self.check.name, str(self.done), worst, mean, self.verdict, asserted + beside
+        seeds = f"{self.outcome.numbers['seeds']:g}"
+        return self.check.name, str(self.done), seeds, worst, mean, self.verdict, asserted + beside
 
     def _gaps(self, outcome: Outcome) -> tuple[str, str]:
         """Worst and mean gap; a word where a run has no feasible placement, or is above an optimum of 0."""
@@ -74,7 +77,8 @@ class Result:
             return "infeasible", "-"
         if numbers["over_zero"]:
             return "over 0", "-"
-        return limit.shown(numbers.get("worst")), limit.shown(numbers.get("mean"))
+        mean = spread(limit.shown(numbers.get("mean")), numbers.get("half_width", 0))
+        return limit.shown(numbers.get("worst")), mean
 
 
 def told(result: Result, folder: str = "") -> Iterator[str]:
@@ -125,7 +129,7 @@ def _suite(result: Result, folder: str) -> ET.Element:
         ET.SubElement(properties, "property", {"name": f"optsched.{name}", "value": _held(str(value))})
     if result.outcome is None:
         case = ET.SubElement(suite, "testcase", {"name": "not finished", "classname": _held(result.check.name)})
-        ET.SubElement(case, "skipped", {"message": f"{result.done} of {result.check.planned.runs} runs were done"})
+        ET.SubElement(case, "skipped", {"message": f"{result.done}{result.check.planned.whole} runs were done"})
     else:
         _cases(suite, result.check.name, result.outcome, folder)
     suite.set("tests", str(len(suite.findall("testcase"))))

@@ -50,7 +50,8 @@ class Check:
     baseline: Path | None = None
     #: Kinds of claims that are taken without a proof; None where nothing is certified.
     allowed: tuple[str, ...] | None = None
-    seeds: tuple[int, ...] = (0,)
+    #: None: as many as each heuristic needs (`measure`).
+    seeds: tuple[int, ...] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     profile: AnyProfile = "exact"
     time_limit: float | None = None
@@ -73,7 +74,7 @@ class Check:
         feasible: bool = True,
         baseline: str | Path | None = None,
         certify: bool | Iterable[str] = False,
-        seeds: int | str | Iterable[int] = 1,
+        seeds: int | str | Iterable[int] | None = None,
         parameters: Mapping[str, Any] | None = None,
         profile: AnyProfile = "exact",
         time_limit: float | None = None,
@@ -114,7 +115,7 @@ class Check:
             feasible,
             Path(baseline) if baseline else None,
             allowed,
-            tuple(seeds_of(seeds)),
+            None if seeds is None else tuple(seeds_of(seeds)),
             dict(parameters or {}),
             profile,
             time_limit,
@@ -201,9 +202,14 @@ class Planned:
     recorder: str
 
     @property
-    def runs(self) -> int:
-        """How many there are to be."""
-        return len(self.check.seeds) * sum(len(part.choices) for part in self.work)
+    def steps(self) -> int:
+        """How many runs there are to be; without seeds, of how many heuristics on problems."""
+        return len(self.check.seeds or (0,)) * sum(len(part.choices) for part in self.work)
+
+    @property
+    def whole(self) -> str:
+        """` of 20`, where it is known how many runs there are to be."""
+        return "" if self.check.seeds is None else f" of {self.steps}"
 
     def measure(self, step: Callable[[str], None] = lambda text: None) -> Iterator[Measured]:
         """Every run as soon as it is there, for who holds to `check.contained`; `step` is told before each begins."""
@@ -229,7 +235,7 @@ class Planned:
 
     def _compared(self, reports: GapReports, path: Path) -> Comparison:
         if self.recorded is not None:
-            return self.recorded.compare(reports.measured, self.recorder)
+            return self.recorded.compare(reports.measured, self.recorder, every=self.check.seeds is not None)
         told = f"there is no baseline {path}; {self.recorder}"
         return Comparison((Breach(told, reports.measured[0], reports.measured),), 0, 0)
 

@@ -21,6 +21,7 @@ from optsched.problems.base import resolve
 from optsched.running.run import of_run, users_own
 
 __all__ = [
+    "SEEDS",
     "Choice",
     "Family",
     "Group",
@@ -40,6 +41,9 @@ __all__ = [
 
 #: What stands for the optimum of each round where policies are run over time, and for no heuristic.
 _SOLVE = "solve"
+
+#: The seeds that a heuristic runs with where nobody says which: one that draws no random numbers with the first alone.
+SEEDS = range(10)
 
 #: So many seeds are taken at most: each is an instance, or a run.
 MOST_SEEDS = 1_000_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -141,7 +142,7 @@ class GapLimit:
 
     def compared(self, measured: Iterable[Measured]) -> Number | float | None:
         """The gap that is held to the limit, of the group where it is largest; None where none is known."""
-        each = ([gap for entry in runs if (gap := self.gap(entry.report)) is not None] for runs in _grouped(measured))
+        each = (_weighed(runs, [self.gap(entry.report) for entry in runs]) for runs in _grouped(measured))
         return max((self.over_all(gaps) for gaps in each if gaps), default=None)
 
     @property
@@ -211,6 +212,18 @@ def _grouped(measured: Iterable[Measured]) -> Iterable[list[Measured]]:
     return groups.values()
 
 
+def _weighed(runs: Sequence[Measured], gaps: Sequence[Number | float | None]) -> list[Number | float]:
+    """The gaps that are known; one run without random numbers stands for as many as others have seeds."""
+    counts = Counter(id(entry.report.problem) for entry in runs)
+    most = max(counts.values())
+    return [
+        gap
+        for entry, gap in zip(runs, gaps, strict=True)
+        if gap is not None
+        for _ in range(most // counts[id(entry.report.problem)])
+    ]
+
+
 def _broken(runs: Sequence[Measured], limit: GapLimit | None, feasible: bool) -> tuple[str, Measured] | None:
     """What is wrong with the runs of a group and the run that shows it; None if nothing."""
     failed = [entry for entry in runs if not entry.report.feasible]
@@ -225,7 +238,7 @@ def _broken(runs: Sequence[Measured], limit: GapLimit | None, feasible: bool) ->
         if gap is None:
             return f"the gap is unknown: {_unknown(entry.report)}", entry
     known = [gap for gap in gaps if gap is not None]
-    compared = limit.over_all(known)
+    compared = limit.over_all(_weighed(runs, known))
     if compared <= limit.most:
         return None
     worst = runs[known.index(max(known))]

@@ -28,7 +28,7 @@ _SHORT, _SHORTEST, _TELLING = 12, 8, 28
 _ROOM = 24
 
 #: Columns of gaps that are left out where there is no room, the first one first.
-_SHED = ("95 % interval", "proof", "reference", "objective", "worst gap")
+_SHED = ("proof", "reference", "objective", "worst gap")
 
 
 def page_width(file: bool = False) -> int:

@@ -135,6 +135,7 @@ def run_of(record: Mapping[str, Any], heuristic: str = "", problem: str = "") ->
         str(proof) if kind == "optimum" else kind or "unknown",
         outcome,
         gap,
+        record["seed"],
     )
 
 

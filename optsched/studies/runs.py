@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from warnings import warn
 
 from optsched.errors import Fault, InputError, MissingField, ProblemFailed, UsageError, nearest
 from optsched.gaps import GapReport, Reference, each_wave, gap_of
@@ -17,7 +18,7 @@ from optsched.problems.base import TaskProblem
 from optsched.results import Limit
 from optsched.schedule import Schedule
 from optsched.solvers.profiles import Profile, load_profile
-from optsched.studies.choices import Choice, Group, Source, chosen, distinct, groups_of, raise_all, seeds_of
+from optsched.studies.choices import SEEDS, Choice, Group, Source, chosen, distinct, groups_of, raise_all, seeds_of
 
 __all__ = [
     "Measured",
@@ -28,6 +29,7 @@ __all__ = [
     "plan",
     "posed",
     "problems_with_heuristics",
+    "tell_unrepeatable",
     "work_on",
 ]
 
@@ -218,7 +220,7 @@ def by_problem(names: Sequence[str], parameters: Mapping[str, Any]) -> dict[str,
 
 def measure(
     work: Iterable[Work],
-    seeds: int | str | Iterable[int] = 1,
+    seeds: int | str | Iterable[int] | None = 1,
     *,
     profile: str | Path | Profile = "exact",
     time_limit: float | None = None,
@@ -232,13 +234,15 @@ def measure(
     work
         From `plan`.
     seeds
-        Of the heuristics: how many, from 0, or which; as `seeds_of` takes them.
+        Of the heuristics: how many, from 0, or which; as `seeds_of` takes them. None: ten of a heuristic that draws
+        random numbers, one of another. Code from outside then runs twice with the first, and a warning says where its
+        two answers differ.
     profile, time_limit
         As for `optsched.gap`: of each reference, and of each run of a heuristic.
     waves
         Whether each heuristic goes on, wave after wave, until all tasks ran.
     step
-        Told of each run before it begins.
+        Told of each run before it begins; without `seeds` once for all seeds.
 
     Raises
     ------
@@ -249,11 +253,11 @@ def measure(
     """
     loaded = load_profile(profile)
     limits = loaded.with_limits(time_limit=time_limit)
-    drawn = seeds_of(seeds)
+    given = None if seeds is None else seeds_of(seeds)
     failed: list[ProblemFailed] = []
     for part in work:
         try:
-            yield from _measured(part, drawn, limits, time_limit, waves, step)
+            yield from _measured(part, given, limits, time_limit, waves, step)
         except ProblemFailed as error:
             failed.append(error)
     if failed:
@@ -262,7 +266,7 @@ def measure(
 
 def _measured(
     part: Work,
-    seeds: Iterable[int],
+    seeds: Sequence[int] | None,
     limits: Profile,
     time_limit: float | None,
     waves: bool,
@@ -272,8 +276,10 @@ def _measured(
     problem = part.problem
     reference = None
     for choice in part.choices:
-        for seed in seeds:
-            step(f"{problem.instance.name} {problem.name} {choice.label} seed {seed}")
+        goes_on = seeds is not None
+        for number, seed in enumerate(SEEDS if seeds is None else seeds):
+            if seeds is not None or not number:
+                step(f"{problem.instance.name} {problem.name} {choice.label}" + f" seed {seed}" * (seeds is not None))
             reports: Iterable[GapReport]
             if waves:
                 reports = each_wave(
@@ -290,7 +296,29 @@ def _measured(
                 reference = reference or Reference.solved(problem, limits)
                 ran = run(problem, choice.entry, seed, time_limit=time_limit, **choice.parameters)
                 reports = [gap_of(problem, ran, seed, reference)]
+            first = None
             for report in reports:
+                first = first or report
+                goes_on |= report.run.drawn
                 yield Measured(part.group, choice.label, report)
                 if report.reference.solution.limit is Limit.INTERRUPTED:
                     raise KeyboardInterrupt
+            if seeds is None and not number and first is not None:
+                goes_on |= not _repeatable(first, choice, time_limit)
+            if not goes_on:
+                break
+
+
+def _repeatable(first: GapReport, choice: Choice, time_limit: float | None) -> bool:
+    """Whether a heuristic does the same again with the same seed: code from outside runs again, and a warning says."""
+    if choice.entry.shipped or first.error is not None:
+        return True
+    again = run(first.problem, choice.entry, first.seed, time_limit=time_limit, **choice.parameters)
+    return again.decision == first.decision or tell_unrepeatable(choice.label, first.problem.instance.name)
+
+
+def tell_unrepeatable(label: str, on: str) -> bool:
+    """Warn of two runs that differ, though they have one seed; False."""
+    where = f" on {on}" if on else ""
+    warn(f"{label} is not repeatable: two runs{where} with seed {SEEDS[0]} differ; draw from rng alone", stacklevel=2)
+    return False

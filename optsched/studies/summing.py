@@ -43,6 +43,8 @@ class Run:
         `out_of_time`, `out_of_memory` or `crashed`.
     gap
         The relative gap of the component, where there is one.
+    seed
+        Of the run.
     """
 
     problem: str
@@ -53,6 +55,7 @@ class Run:
     proof: str
     outcome: str
     gap: Number | float | None
+    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ class Row:
     heuristic: str
     instances: int
     runs: int
+    seeds: int
     optimal: int
     counted: int
     median: float | None
@@ -115,9 +119,9 @@ class ProblemSummary:
             if row.mean is not None and row.half_width:
                 mean = f"{_rounded(row.mean)} ±{_rounded(row.half_width)} %"
             optimal = f"{row.optimal}/{row.runs}"
-            numbers = [optimal, _share(row.median), mean, _share(row.worst)]
+            numbers = [optimal, str(row.seeds), _share(row.median), mean, _share(row.worst)]
             rows.append([row.heuristic, *numbers, row.worst_on or "", _note(row)])
-        return Table(("heuristic", "optimal", "median", "mean", "worst", "worst on", "note"), rows, _NUMBERS)
+        return Table(("heuristic", "optimal", "seeds", "median", "mean", "worst", "on", "note"), rows, _NUMBERS)
 
 
 def _rounded(share: float) -> str:
@@ -130,7 +134,7 @@ def _share(share: float | None) -> str:
     return "-" if share is None else f"{_rounded(share)} %"
 
 
-_NUMBERS = frozenset({"optimal", "median", "mean", "worst"})
+_NUMBERS = frozenset({"optimal", "seeds", "median", "mean", "worst"})
 
 
 def _note(row: Row) -> str:
@@ -191,6 +195,7 @@ def _summed(label: str, runs: Sequence[Run]) -> Row:
         label,
         len(names),
         len(runs),
+        len({run.seed for run in runs}),
         counts["optimal"],
         len(means),
         statistics.median(means.values()) if means else None,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 from optsched.brief import brief, counted
 from optsched.gaps import GapReport, fields_beside
 from optsched.heuristics import AnyHeuristic
+from optsched.printing import interval, spread
 from optsched.processes.containing import contained
 from optsched.processes.outcomes import Limits
 from optsched.results import Number
@@ -19,7 +20,7 @@ from optsched.studies.choices import Choice, Source
 from optsched.studies.limits import GapLimit
 from optsched.studies.records import Kept, frame_of
 from optsched.studies.runs import Measured, measure, plan
-from optsched.studies.summing import ProblemSummary, Row, Run, summaries
+from optsched.studies.summing import LEAST, ProblemSummary, Row, Run, summaries
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -161,8 +162,8 @@ class GapReports(Sequence[GapReport]):
         Returns
         -------
         pandas.DataFrame
-            `problem`, `heuristic`, `instances`, `runs`, `optimal` (runs that meet a proved optimum), `counted`
-            (instances with a relative gap, over which the next ones are), `median`, `mean`,
+            `problem`, `heuristic`, `instances`, `runs`, `seeds` (how many), `optimal` (runs that meet a proved
+            optimum), `counted` (instances with a relative gap, over which the next ones are), `median`, `mean`,
             `worst` (relative gaps of the first component, each instance's mean over its seeds counted once; NaN where
             none is known), `half_width` (of the 95 % interval of the mean over instances, from three on), `worst_on`
             (the instance), `infeasible`, `starved`, `failed`, `out_of_time`, `out_of_memory`, `crashed`, `beside_zero`
@@ -174,16 +175,27 @@ class GapReports(Sequence[GapReport]):
         """A line on all runs, and its numbers by name: for the reports of tests."""
         limit = limit or GapLimit.of(max_gap=0)
         assert limit is not None
-        values = [limit.gap(report) for report in self if report.feasible]
-        known = [float(value) for value in values if value is not None and value != math.inf]
-        count = counted(len(self), "run")
+        feasible = [report for report in self if report.feasible]
+        values = [limit.gap(report) for report in feasible]
+        known: dict[int, list[float]] = {}  # by problem: each counts once, whatever its seeds
+        for report, value in zip(feasible, values, strict=True):
+            if value is not None and value != math.inf:
+                known.setdefault(id(report.problem), []).append(float(value))
+        seeds = len({report.seed for report in self})
+        count = counted(len(self), "run") + f" of {seeds} seeds" * (seeds > 1)
         numbers: dict[str, float] = {"runs": len(self), "feasible": len(values), "over_zero": values.count(math.inf)}
+        numbers["seeds"] = seeds
         told = []
         if known:
-            numbers |= {"worst": max(known), "mean": statistics.fmean(known)}
-            told.append(f"worst gap {limit.shown(max(known))}")
-            if len(known) > 1:
-                told.append(f"mean {limit.shown(statistics.fmean(known))}")
+            every = [value for part in known.values() for value in part]
+            means = list(map(statistics.fmean, known.values()))
+            numbers |= {"worst": max(every), "mean": statistics.fmean(means)}
+            told.append(f"worst gap {limit.shown(max(every))}")
+            drawn = means if len(means) > 1 else every
+            if len(drawn) >= LEAST and (limits := interval(drawn)):
+                numbers["half_width"] = (limits[1] - limits[0]) / 2
+            if len(every) > 1:
+                told.append(f"mean {spread(limit.shown(numbers['mean']), numbers.get('half_width', 0))}")
             compared = limit.compared(self.measured)
             if limit.statistic not in numbers and compared is not None:
                 numbers[limit.statistic] = float(compared)
@@ -225,7 +237,7 @@ def _run(entry: Measured) -> Run:
     outcome, gap = _counted(report)
     proof = str(reference.certificate) if reference.kind == "optimum" else reference.kind or "unknown"
     name = problem.instance.name or "instance"
-    return Run(problem.name, problem.components[0].name, entry.label, name, reference, proof, outcome, gap)
+    return Run(problem.name, problem.components[0].name, entry.label, name, reference, proof, outcome, gap, report.seed)
 
 
 def _counted(report: GapReport) -> tuple[str, Number | None]:
