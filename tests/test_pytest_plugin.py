@@ -294,10 +294,10 @@ def test_several_checks_of_a_test_keep_their_records(check: GapCheck, tmp_path: 
     for update in (True, False):
         check._node.config.getoption = lambda name, update=update: update
         for instance in instances:
-            check("dl", instance, "lsap", baseline=True)
+            check("dl", instance, "lsap", seeds=1, baseline=True)
     check._node.config.getoption = lambda name: True
     check._node.stash = {}
-    check("dl", instances[0], "lsap", baseline=True)
+    check("dl", instances[0], "lsap", seeds=1, baseline=True)
     (path,) = (tmp_path / "gaps" / "test_own").iterdir()
     assert len(Baseline.read(path).entries) == 1, "what is no longer measured is no longer recorded"
 
@@ -323,7 +323,7 @@ def test_instances_beside_the_test(check: GapCheck, tmp_path: Path, monkeypatch:
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     for given in ("a[b].json", "*.json", Path("a[b].json")):
-        assert len(check("dl", given, "lsap", max_gap="inf")) == 1
+        assert len(check("dl", given, "lsap", seeds=1, max_gap="inf")) == 1
     for given, told in (("", "no such file"), (".", "holds no instance")):
         with pytest.raises(InputError, match=told):
             check("dl", given, "lsap", max_gap="inf")

@@ -92,7 +92,7 @@ def test_limit_is_told_by_option_profile_or_default(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(runs, "run", running)
     own = tmp_path / "own.toml"
     own.write_text("time_limit = 33.0\n")
-    args = ["gap", "papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl"]
+    args = ["gap", "papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl", "--seed", "0"]
     for more in ([], ["--profile", str(own)], ["--profile", str(own), "--time-limit", "44"], ["--time-limit", "none"]):
         assert run(*args, *more).exit_code == 0
     assert seen == [(10, 10), (33, 33), (44, 44), (None, None)]
@@ -114,6 +114,7 @@ FIGURE = "papers/guo-fig2"
 def test_hard_limits_of_gap() -> None:
     """Tests that a heuristic that ends its process is a record with status and reason, and exit code 4."""
     command = ["gap", FIGURE, "--problem", "lsap", "--heuristic", "dl", "--heuristic", "hostile_heuristics:leaves"]
+    command += ["--seed", "0"]
     result = run(*command, "--format", "json", "--run-limit", "60")
     assert result.exit_code == 4
     good, bad = json.loads(result.stdout)

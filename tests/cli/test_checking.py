@@ -92,7 +92,7 @@ def test_from_green_to_red(folder: Path) -> None:
     )
     green = outside(folder, "project/optsched-check.toml")
     assert (green.returncode, green.stderr) == (0, "")
-    assert {name: cells[3] for name, cells in table(green.stdout).items()} == {
+    assert {name: cells[4] for name, cells in table(green.stdout).items()} == {
         "near the optimum": "passed",
         "generated": "passed",
         "not worse than recorded": "passed",
@@ -103,7 +103,14 @@ def test_from_green_to_red(folder: Path) -> None:
     module.write_text(text.replace("local = [node for node in holders[task] if free[node]]", "local = []"))
     red = outside(folder, "project/optsched-check.toml")
     assert red.returncode == 4
-    assert table(red.stdout)["near the optimum"] == ["1", "200 %", "200 %", "FAILED", "worst gap at most 5 %, proved"]
+    assert table(red.stdout)["near the optimum"] == [
+        "1",
+        "1",
+        "200 %",
+        "200 %",
+        "FAILED",
+        "worst gap at most 5 %, proved",
+    ]
     assert red.stderr == (
         "optsched: error: 3 of 3 checks failed: near the optimum, generated, not worse than recorded\n"
     )
@@ -155,7 +162,7 @@ def test_each_output(folder: Path) -> None:
     """Tests that XML and Markdown go into files beside what is printed, and that without GitHub nothing is for it."""
     found = check(TWO, "--only", "near", "--junit", "a.xml", "--markdown", "a.md")
     assert found.exit_code == 0
-    assert table(found.stdout) == {"near": ["1", "0 %", "0 %", "passed", "worst gap at most 5 %"]}
+    assert table(found.stdout) == {"near": ["1", "1", "0 %", "0 %", "passed", "worst gap at most 5 %"]}
     assert "::" not in found.stdout
     assert ET.parse("a.xml").getroot().get("tests") == "1"
     assert Path("a.md").read_text().startswith("## optsched check: 1 passed\n\n| check | runs |")
@@ -185,7 +192,7 @@ def test_baselines(folder: Path) -> None:
     assert "there is no baseline gaps/both.json; optsched check --update records it" in missing.stdout
     recorded = check(TWO, "--update")
     assert recorded.exit_code == 0
-    assert table(recorded.stdout)["as recorded"][3] == "recorded"
+    assert table(recorded.stdout)["as recorded"][4] == "recorded"
     path = Path("gaps/both.json")
     before = path.read_bytes()
     assert check(TWO).exit_code == 0
@@ -197,9 +204,10 @@ def test_baselines(folder: Path) -> None:
     more = (
         TWO
         + '[[check]]\nname = "more"\nheuristic = "rand"\ninstances = "papers/guo-fig2"\nbaseline = "gaps/both.json"\n'
+        + "seeds = 1\n"
     )
     assert check(more, "--update", "--only", "more").stderr == "optsched: note: 1 run recorded in gaps/both.json\n"
-    assert len(json.loads(path.read_text())["runs"]) == 3
+    assert len(json.loads(path.read_text())["runs"]) == 21
     assert check(more).exit_code == 0
     with_more = path.read_bytes()
     assert check(TWO, "--update").exit_code == 0
@@ -270,10 +278,10 @@ def test_ctrl_c_tells_what_was_finished(folder: Path) -> None:
     out, told = process.communicate(timeout=60)
     assert process.returncode == 130, told
     cells: dict[str, Any] = table(out)
-    assert cells["first"][3] == "recorded"
+    assert cells["first"][4] == "recorded"
     assert cells["second"][0] == "2 of 5"
-    assert cells["second"][3] == "not finished"
-    assert cells["third"][3] == "not run"
+    assert cells["second"][4] == "not finished"
+    assert cells["third"][4] == "not run"
     assert "interrupted" in told
     assert (folder / "found.xml").read_text() == "older"
     assert ET.parse(folder / "found.xml.partial").getroot().get("tests") == "3"

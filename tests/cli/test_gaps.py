@@ -113,7 +113,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_record_fields() -> None:
     """Tests that a record has the fields of the design in their order, numbers for one component, lists for two."""
-    found = records("papers/guo-fig2", "--heuristic", "dl", "--heuristic", "labl")
+    found = records("papers/guo-fig2", "--heuristic", "dl", "--heuristic", "labl", "--seed", "0")
     lsap, latency = found
     assert list(lsap) == [*FIELDS, "rounds", "idle_slot_time", "notes"]
     assert list(latency) == [*FIELDS, "work_gap_at_makespan", "makespan_gap_at_work", "notes"]
@@ -140,7 +140,7 @@ def test_placements_in_ids() -> None:
 def test_figure_2() -> None:
     """Tests Guo et al. 2012, Figure 2: dl leaves a task remote that lsap-sched places locally."""
     found = records(
-        "papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl,reading=sweep", "--heuristic", "lsap-sched"
+        "papers/guo-fig2", "--problem=lsap", "--heuristic", "dl,reading=sweep", "--heuristic=lsap-sched", "--seed=0"
     )
     assert [entry["reference"] for entry in found] == [0, 0]
     assert [(entry["heuristic"], entry["certificate"]) for entry in found] == [("dl", "dual"), ("lsap-sched", "dual")]
@@ -185,7 +185,7 @@ def test_repeats_are_seeds() -> None:
     heading, header, _, row = run(*args).stdout.splitlines()
     assert heading.startswith("guo-oscillation, lsap: optimum")
     assert header.split("  ")[0] == "heuristic"
-    assert all(name in header for name in ("mean gap", "95 % interval", "worst gap"))
+    assert all(name in header for name in ("seeds", "mean gap ±95 %", "worst gap"))
     worst = max(entry["absolute_gap"] for entry in found)
     assert f"+{worst}" in row
 
@@ -203,7 +203,7 @@ def test_csv_is_one_line_a_record() -> None:
 def test_output_file(tmp_path: Path) -> None:
     """Tests that --output gets the data, whole, and stdout nothing; a folder that is not there is exit code 3."""
     target = tmp_path / "gaps.json"
-    result = run("papers/guo-fig2", "--heuristic", "dl", "--output", str(target))
+    result = run("papers/guo-fig2", "--heuristic", "dl", "--seed", "0", "--output", str(target))
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
     assert len(json.loads(target.read_text())) == 1
     assert list(tmp_path.iterdir()) == [target]
@@ -328,7 +328,7 @@ def test_library_passes_over_instances_without_fields(monkeypatch: pytest.Monkey
 def test_failing_heuristics(tmp_path: Path, name: str, told: str) -> None:
     """Tests that a user's faulty heuristic is a record with its error, the others go on, and the exit code is 4."""
     file = small(tmp_path / "small.json")
-    args = [file, "--problem", "lsap", "--heuristic", f"own_rules:{name}", "--heuristic", "dl"]
+    args = [file, "--problem", "lsap", "--heuristic", f"own_rules:{name}", "--heuristic", "dl", "--seed", "0"]
     failed, other = records(*args, code=4)
     assert told in failed["error"]
     assert f"own_rules:{name}" in failed["error"]
@@ -387,10 +387,11 @@ def test_own_parameters(tmp_path: Path) -> None:
 def test_heuristic_that_prints_or_exits(tmp_path: Path) -> None:
     """Tests that what a heuristic prints stays out of the data, and one that ends the process is exit code 4."""
     file = small(tmp_path / "small.json")
-    result = run(file, "--problem", "lsap", "--heuristic", "own_rules:talk", "--format", "json")
+    result = run(file, "--problem", "lsap", "--heuristic", "own_rules:talk", "--seed", "0", "--format", "json")
     assert len(json.loads(result.stdout)) == 1
     assert result.stderr == "thinking\n"
-    result = run(file, "--problem", "lsap", "--heuristic", "dl", "--heuristic", "own_rules:leave", "--format", "json")
+    args = [file, "--problem", "lsap", "--heuristic", "dl", "--heuristic", "own_rules:leave", "--seed", "0"]
+    result = run(*args, "--format", "json")
     assert result.exit_code == 4
     assert [entry["error"] is None for entry in json.loads(result.stdout)] == [True, False]
     assert 'heuristic "own_rules:leave" raised SystemExit: 0' in result.stderr
@@ -400,7 +401,8 @@ def test_heuristic_that_prints_or_exits(tmp_path: Path) -> None:
 def test_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
     """Tests that Ctrl-C prints the records so far and ends with 130."""
     file = small(tmp_path / "small.json")
-    found = records(file, "--problem", "lsap", "--heuristic", "dl", "--heuristic", "own_rules:stop", code=130)
+    args = [file, "--problem", "lsap", "--heuristic", "dl", "--heuristic", "own_rules:stop", "--seed", "0"]
+    found = records(*args, code=130)
     assert [entry["heuristic"] for entry in found] == ["dl"]
 
 
@@ -444,7 +446,7 @@ def test_yahoo_trace(real_data: Path, tmp_path: Path) -> None:
     assert (result.exit_code, result.stdout) == (0, "")
     assert "has no maps; skipped" in result.stderr
     files = sorted(map(str, folder.iterdir()))
-    found = records(*files, "--problem", "lsap", "--heuristic", "observed", "--heuristic", "dl")
+    found = records(*files, "--problem", "lsap", "--heuristic", "observed", "--heuristic", "dl", "--seed", "0")
     told = {entry["instance"][-4:]: (entry["objective"], entry["reference"]) for entry in found[::2]}
     assert [entry["heuristic"] for entry in found] == ["observed", "dl"] * 3
     assert told == {"0002": (36, 33), "0003": (6, 6), "0004": (142, 114)}
@@ -453,7 +455,7 @@ def test_yahoo_trace(real_data: Path, tmp_path: Path) -> None:
 
 def test_tables_for_documents() -> None:
     """Tests rows and summaries as LaTeX and Markdown, whole where there is no row, and that --explain is neither."""
-    one = ("papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl,reading=sweep")
+    one = ("papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl,reading=sweep", "--seed", "0")
     latex = run(*one, "--format", "latex").stdout
     assert latex.startswith("\\begin{tabular}{lllrrllrl}\n\\toprule\ninstance & problem & ")
     assert latex.endswith(" \\\\\n\\bottomrule\n\\end{tabular}\n")

@@ -16,6 +16,7 @@ from timed_workloads import arriving
 from optsched.cli.simulating import FIELDS, PLOTS
 from optsched.instances.files import load, save
 from optsched.instances.schedule_files import read_schedule
+from optsched.printing import interval
 from optsched.simulating import simulate
 
 
@@ -32,10 +33,20 @@ def test_a_row_for_each_run(day: Path) -> None:
     done = run("simulate", str(day), "--policy", "fair,delay=0", "--policy", "lsap-sched,period=2")
     assert done.exit_code == 0, done.stderr
     head, _, *rows = done.stdout.splitlines()
-    assert head.split()[:2] == ["policy", "tasks"]
-    assert [row.split()[:2] for row in rows] == [["fair", "17/17"], ["lsap-sched", "17/17"]]
-    seeds = run("simulate", str(day), "--policy", "rand", "--repeats", "3", "--seed", "5").stdout.splitlines()[2:]
-    assert [row.split()[:2] for row in seeds] == [["rand", str(seed)] for seed in (5, 6, 7)]
+    assert head.split()[:2] == ["policy", "seeds"]
+    labels = ["fair,delay=0", "lsap-sched,period=2"]
+    assert [row.split()[:3] for row in rows] == [[label, "10", "17/17"] for label in labels]
+    three = ("simulate", str(day), "--policy", "rand", "--repeats", "3", "--seed", "5")
+    (row,) = run(*three).stdout.splitlines()[2:]
+    records = json.loads(run(*three, "--format", "json").stdout)
+    assert [record["seed"] for record in records] == [5, 6, 7]
+    means = [record["mean_job_time"] for record in records]
+    low, high = interval(means) or (0, 0)
+    assert row.split()[:3] == ["rand", "3", "17/17"]
+    assert f"{sum(means) / 3:,.1f} ±{(high - low) / 2:,.1f} s" in row
+    assert f"  {max(means):,.1f} s" in row
+    (one,) = run(*three[:4], "--seed", "5").stdout.splitlines()[2:]
+    assert one.split()[:2] == ["rand", "1"]
     save(arriving(2), day.with_name("night.json"))
     two = run("simulate", str(day.parent), "--policy", "dl", "--format", "markdown").stdout
     assert two.splitlines()[0].startswith("| instance")
@@ -63,7 +74,7 @@ def test_files_of_jobs(day: Path, tmp_path: Path, suffix: str) -> None:
     """Tests that the jobs of all runs are written, each with what it is of."""
     pandas = pytest.importorskip("pandas")
     path = tmp_path / f"jobs{suffix}"
-    done = run("simulate", str(day), "--policy", "fair", "--policy", "dl", "--jobs", str(path))
+    done = run("simulate", str(day), "--policy", "fair", "--policy", "dl", "--seed", "0", "--jobs", str(path))
     if suffix == ".parquet" and not (find_spec("pyarrow") or find_spec("fastparquet")):
         assert done.exit_code == 2
         assert "parquet needs pyarrow; install it, or write .csv" in done.stderr
@@ -100,7 +111,7 @@ def test_pictures_of_runs(day: Path, tmp_path: Path) -> None:
     plots = [f"--plot={what}={tmp_path / what}.svg" for what in PLOTS]
     done = run(*command, *plots)
     assert done.exit_code == 0, done.stderr
-    assert done.stdout == run(*command).stdout
+    assert done.stdout == run(*command, "--seed", "0").stdout
     for what in PLOTS:
         assert ("than with" if what == "reductions" else "fair,delay=0") in (tmp_path / f"{what}.svg").read_text()
     done = run(*command, "--repeats", "2", "--seed", "4", "--plot", f"gantt={tmp_path / 'four.svg'}")
@@ -150,7 +161,9 @@ def test_a_schedule_that_cannot_be_written_is_refused_first(day: Path, tmp_path:
 def test_nodes_that_are_lost(day: Path, tmp_path: Path) -> None:
     """Tests that losses are those of `simulate`, are in the record, and what is refused with them, each in a line."""
     lost = ["--lose", "n1:5:20", "--lose", "n2:30"]
-    (record,) = json.loads(run("simulate", str(day), "--policy", "fair", *lost, "--format", "json").stdout)
+    (record,) = json.loads(
+        run("simulate", str(day), "--policy", "fair", "--seed", "0", *lost, "--format", "json").stdout
+    )
     own = simulate(load(day), "fair", losses=[("n1", 5, 20), ("n2", 30, None)])
     assert record["losses"] == "n1:5:20 n2:30"
     assert record["makespan"] == own.makespan
@@ -258,7 +271,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_a_service_of_your_own(day: Path, own: str) -> None:
     """Tests that a service of a user's own is taken as a policy is, with its parameters."""
-    words = ("simulate", str(day), "--policy", "fifo", "--format", "json")
+    words = ("simulate", str(day), "--policy", "fifo", "--seed", "0", "--format", "json")
     for text, seconds in ((f"{own}:Plain", 2), (f"{own}:Plain,seconds=5", 5)):
         done = run(*words, "--service", text)
         assert done.exit_code == 0, done.stderr

@@ -80,7 +80,9 @@ LSAP = ["small.json", "--problem", "lsap", "--heuristic"]
 )
 def test_ctrl_c_keeps_what_was_finished(folder: Path, form: str) -> None:
     """Tests that Ctrl-C within the second heuristic leaves the first one's row, valid, and exit code 130."""
-    code, out, told = interrupted(folder, "gap", *LSAP, "dl", "--heuristic", "own:waits", "--format", form)
+    code, out, told = interrupted(
+        folder, "gap", *LSAP, "dl", "--heuristic", "own:waits", "--seed", "0", "--format", form
+    )
     assert code == 130
     if form == "json":
         assert [record["heuristic"] for record in json.loads(out)] == ["dl"]
@@ -107,7 +109,7 @@ def test_ctrl_c_does_not_replace_an_older_file(folder: Path, name: str) -> None:
     """Tests that a complete file of an earlier run stays, and what was finished is beside it, marked, and told."""
     target = folder / name
     target.write_text("complete")
-    args = [*LSAP, "dl", "--heuristic", "own:waits", "--output", name]
+    args = [*LSAP, "dl", "--heuristic", "own:waits", "--seed", "0", "--output", name]
     code, out, told = interrupted(folder, "gap", *args)
     assert (code, out) == (130, "")
     assert target.read_text() == "complete"
@@ -146,7 +148,7 @@ def test_ctrl_c_keeps_the_cells_of_a_matrix(folder: Path) -> None:
 @pytest.mark.thorough
 def test_rows_come_as_they_are_ready(folder: Path) -> None:
     """Tests that the row of a heuristic is on stdout while the next one runs, though stdout is no terminal."""
-    args = [*PROGRAM, "gap", *LSAP, "dl", "--heuristic", "own:waits", "--time-limit", "none"]
+    args = [*PROGRAM, "gap", *LSAP, "dl", "--heuristic", "own:waits", "--seed", "0", "--time-limit", "none"]
     process = subprocess.Popen(args, cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -173,7 +175,7 @@ def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.usefixtures("here")
 def test_out_of_time_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a run that did not end is a row that says so, told on stderr, and no failure unless a gap is asked."""
-    args = ["gap", *LSAP, "dl", "--heuristic", "own:waits", "--time-limit", "0.2"]
+    args = ["gap", *LSAP, "dl", "--heuristic", "own:waits", "--seed", "0", "--time-limit", "0.2"]
     result = run(*args)
     assert result.exit_code == 0
     first, second = result.stdout.splitlines()[3:]

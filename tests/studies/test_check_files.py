@@ -73,7 +73,7 @@ def test_keys_are_the_arguments_of_a_check() -> None:
     """Tests that each key reaches the check, and that what stands above the tables holds where a check says nothing."""
     first, second = planned(WHOLE)
     check = first.planned.check
-    assert (first.name, first.line, first.planned.runs) == ("all of it", 6, 3 * 2 * 3)
+    assert (first.name, first.line, first.planned.steps) == ("all of it", 6, 3 * 2 * 3)
     assert [choice.label for choice in check.choices] == ["lsap-sched", "dl,reading=heartbeat"]
     assert check.seeds == (2, 4, 5)
     assert load_profile(check.profile).node_limit == 7

@@ -60,16 +60,16 @@ def unfinished(done: int) -> Result:
 @pytest.mark.parametrize(
     ("make", "cells"),
     [
-        (lambda: result("lsap-sched", max_gap=0), ("1", "0 %", "0 %", "passed", "worst gap at most 0 %")),
-        (lambda: result(wide, max_absolute=0), ("1", "1", "1", "FAILED", "worst gap at most 0")),
-        (lambda: result(wide, max_gap=0), ("1", "over 0", "-", "FAILED", "worst gap at most 0 %")),
+        (lambda: result("lsap-sched", max_gap=0), ("1", "1", "0 %", "0 %", "passed", "worst gap at most 0 %")),
+        (lambda: result(wide, max_absolute=0), ("1", "1", "1", "1", "FAILED", "worst gap at most 0")),
+        (lambda: result(wide, max_gap=0), ("1", "1", "over 0", "-", "FAILED", "worst gap at most 0 %")),
         (
             lambda: result("lsap-sched", over="median", max_gap=0),
-            ("1", "0 %", "0 %", "passed", "median gap at most 0 % (median 0 %)"),
+            ("1", "1", "0 %", "0 %", "passed", "median gap at most 0 % (median 0 %)"),
         ),
-        (lambda: result(broken), ("1", "infeasible", "-", "FAILED", "feasible")),
-        (lambda: unfinished(1), ("1 of 2", "-", "-", "not finished", "worst gap at most 0 %")),
-        (lambda: unfinished(0), ("0 of 2", "-", "-", "not run", "worst gap at most 0 %")),
+        (lambda: result(broken), ("1", "1", "infeasible", "-", "FAILED", "feasible")),
+        (lambda: unfinished(1), ("1 of 2", "-", "-", "-", "not finished", "worst gap at most 0 %")),
+        (lambda: unfinished(0), ("0 of 2", "-", "-", "-", "not run", "worst gap at most 0 %")),
     ],
 )
 def test_cells(make: Callable[[], Result], cells: tuple[str, ...]) -> None:

@@ -68,12 +68,12 @@ def test_wrong_use(given: dict[str, Any], error: Any, told: str) -> None:
 def test_several_heuristics_and_problems() -> None:
     """Tests that each heuristic is measured in each problem, with each seed, and that the line names them all."""
     planned = Check.of(["dl", "lsap-sched"], "papers/guo-table2", ["lsap", "fair-lsap"], seeds="3,5").planned()
-    assert planned.runs == 8
+    assert planned.steps == 8
     steps: list[str] = []
     outcome = planned.judge(planned.measure(steps.append))
     assert len(steps) == 8
     assert not outcome.failed
-    assert outcome.told.startswith("dl, lsap-sched in lsap, fair-lsap, 8 runs: worst gap ")
+    assert outcome.told.startswith("dl, lsap-sched in lsap, fair-lsap, 8 runs of 2 seeds: worst gap ")
     assert {(entry.label, entry.report.problem.name, entry.report.seed) for entry in outcome.reports.measured} == {
         (label, name, seed) for label in ("dl", "lsap-sched") for name in ("lsap", "fair-lsap") for seed in (3, 5)
     }

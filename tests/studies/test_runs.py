@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from optsched.errors import InputError, MissingField, UsageError
 from optsched.gaps import gap
+from optsched.heuristics import run
 from optsched.instance import Cluster, Instance, Workload
 from optsched.instances.files import load
+from optsched.instances.library import NETWORK, SCALE, library
 from optsched.problems import problem
 from optsched.studies.choices import Family
 from optsched.studies.runs import measure, plan
@@ -88,3 +91,47 @@ def test_groups_of_a_family() -> None:
     work = plan(Family("lsap", range(2), {"nodes": 3, "tasks": 2}), "lsap", "dl")
     assert len({part.group for part in work}) == 1
     assert [part.problem.instance.name for part in work] == ["lsap-n3-t2-seed0", "lsap-n3-t2-seed1"]
+
+
+def seeds_run(heuristic: Any, **options: Any) -> list[int]:
+    """The seeds with which a heuristic is measured where nobody says which."""
+    work = plan("generated/lsap-n20-t15-seed0", "lsap", heuristic)
+    return [entry.report.seed for entry in measure(work, None, **options)]
+
+
+def test_ten_seeds_of_what_draws_random_numbers() -> None:
+    """Tests that offers in random order and draws are ten seeds, also of code from outside, and all else is one."""
+    assert seeds_run("dl") == seeds_run("lsap-sched,window=2") == list(range(10))
+    assert seeds_run("lsap-sched") == seeds_run(lambda problem, rng: [0] * 15) == [0]
+    assert seeds_run(lambda problem, rng: rng.permutation(20)[:15]) == list(range(10))
+    assert seeds_run(lambda problem, rng: rng.spawn(1)[0].permutation(20)[:15]) == list(range(10))
+    assert set(seeds_run("dl", waves=True)) == set(range(10))
+
+
+def test_what_is_not_repeatable_is_told() -> None:
+    """Tests that a heuristic with random numbers from elsewhere runs ten times, and a warning says what is wrong."""
+    elsewhere = np.random.default_rng(1)
+    with pytest.warns(UserWarning, match=r"is not repeatable: two runs on lsap-n20-t15-seed0 with seed 0 differ"):
+        assert seeds_run(lambda problem, rng: elsewhere.permutation(20)[:15]) == list(range(10))
+
+
+def test_runs_without_draws_do_the_same_with_every_seed() -> None:
+    """Tests every heuristic of the list: where it draws nothing the seeds agree, and where it draws some differ."""
+    names = [name for name, entry in library().items() if not {SCALE, NETWORK} & set(entry.tags)]
+    drew: set[str] = set()
+    differed: set[str] = set()
+    for part in plan([name for name in names if name.startswith(("papers/", "examples/", "generated/"))]):
+        if len(part.problem.tasks) > 20:
+            continue
+        for choice in part.choices:
+            runs = [run(part.problem, choice.entry, seed) for seed in range(3)]
+            same = all(entry.decision == runs[0].decision for entry in runs)
+            name = choice.entry.name
+            if not any(entry.drawn for entry in runs):
+                assert same, f"{name} on {part.problem.instance.name} in {part.problem.name}"
+            else:
+                drew.add(name)
+                differed |= set() if same else {name}
+    assert drew == differed
+    assert {"dl", "rand", "fair", "delay", "capacity", "probabilistic"} <= drew
+    assert not {"fifo", "lsap-sched", "labl", "flow-sched", "quincy", "ras", "observed"} & drew

@@ -170,7 +170,7 @@ def test_summary_as_text() -> None:
     assert part.proofs == {str(Proof.DUAL): 4}
     text = render(part.table())
     line = next(line for line in text.splitlines() if "turned" in line)
-    assert line.split()[1:4] == ["0/4", "100", "%"]
+    assert line.split()[1:4] == ["0/4", "1", "100"]
     assert "1 over 0" in line
     waves = plan(row(2, 0, "waves"), "lsap", "lsap-sched")
     (part,) = summed(measure(waves, waves=True))
@@ -194,8 +194,9 @@ def test_told() -> None:
     """Tests the line on all runs and its numbers."""
     found = study(ROWS[:3], "lsap", turned)
     text, numbers = found.told(GapLimit.of(max_gap="100%"))
-    assert text.endswith(":turned in lsap, 3 runs: worst gap 300 %, mean 166.7 %")
-    assert numbers == {"runs": 3, "feasible": 3, "over_zero": 0, "worst": 3.0, "mean": pytest.approx(5 / 3)}
+    assert text.endswith(":turned in lsap, 3 runs: worst gap 300 %, mean 166.7 ±287 %")
+    assert numbers.pop("half_width") == pytest.approx(2.868, abs=1e-3)
+    assert numbers == {"runs": 3, "feasible": 3, "over_zero": 0, "seeds": 1, "worst": 3.0, "mean": pytest.approx(5 / 3)}
     text, numbers = study(ROWS[2:], "lsap", turned).told()
     assert text.endswith("2 runs: worst gap 100 %, 1 over an optimum of 0")
     assert numbers["over_zero"] == 1
