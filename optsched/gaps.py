@@ -7,6 +7,7 @@ of the true one. Gaps are exact, never negative, and None where unknown.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -451,6 +452,10 @@ class GapReport:
         return record
 
 
+#: An exponent past those of doubles: a fraction of it would take all memory.
+_LONG_EXPONENT = re.compile("[eE][-+]?[0-9]{4}")
+
+
 def gap_limit(given: Any, told: str = "a limit on the gap") -> Fraction | float:
     """The most that a relative gap may be, as `ratio` reads it; from 100 % on it is written with its unit.
 
@@ -493,9 +498,11 @@ def ratio(given: Any, told: str = "a share") -> Fraction | float:
         return math.inf
     percent = isinstance(text, str) and text.endswith("%")
     try:
-        if isinstance(text, bool):
+        number = text[:-1].strip() if percent else str(text)
+        past = "/" not in number and math.isinf(float(number))
+        if isinstance(text, bool) or past or _LONG_EXPONENT.search(number):
             raise ValueError
-        found = Fraction(text[:-1].strip()) / 100 if percent else Fraction(str(text))
+        found = Fraction(number) / 100 if percent else Fraction(number)
     except (ValueError, ZeroDivisionError):
         raise UsageError(f'{told} is a number of at least 0, such as 0.05 or "5%", not {given!r}') from None
     if found < 0:
