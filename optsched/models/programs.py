@@ -6,6 +6,7 @@ The model of a second component takes a `limit`: the value that the first one ha
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -15,6 +16,7 @@ import pulp
 import pyomo.environ as pyo
 
 from optsched.errors import UsageError
+from optsched.instance import Ints
 from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, refuse_too_large, whole
 from optsched.models.own_rows import remember
 from optsched.models.starts import Entries, starter
@@ -28,11 +30,14 @@ __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size"
 #: How far a row may be from its limit: the tolerance of the solver.
 _TOLERANCE = 1e-5
 
+#: The variable that is always 0, where a model needs one.
+_ZERO = "_zero"
+
 
 def _program(problem: Any, limit: Number | None = None) -> Program:
     """The first program, or that of the second component with the first one at a limit."""
     first: Program = problem.program()
-    return first if limit is None else problem.program((int(limit * first.unit),))
+    return first if limit is None else problem.program((math.floor(limit * first.unit),))
 
 
 def objective_units(problem: Any) -> tuple[int, int]:
@@ -52,6 +57,9 @@ def build_pyomo(problem: Any, limit: Number | None = None) -> Any:
     for variable, lower, upper in zip(variables, program.whole.lower, program.whole.upper, strict=True):
         variable.setlb(int(lower))
         variable.setub(int(upper))
+    if _needs_zero(program):
+        model.add_component(_ZERO, pyo.Var(bounds=(0, 0), within=pyo.Integers, doc="0"))
+        variables.append(model.component(_ZERO))
     rows = dict(_rows(program, variables))
     for family in program.rows:
         constraints = pyo.Constraint(_labels(model, family), doc=family.doc)
@@ -77,6 +85,9 @@ def build_pulp(problem: Any, limit: Number | None = None, *, max_variables: int 
         model.add_variable(".".join([family, *(known[part] for part in label)]), int(lower), int(upper), "Integer")
         for (family, *label), lower, upper in zip(program.names, program.whole.lower, program.whole.upper, strict=True)
     ]
+    model.program, model.variables_of = program, list(variables)
+    if _needs_zero(program):
+        variables.append(model.add_variable(_ZERO, 0, 0, "Integer"))
     model.setObjective(pulp.lpSum(_costs(program, variables)))
     names = [f"{family.name}.{number}" for family in program.rows for number in range(1, len(family.labels) + 1)]
     for row, (terms, lower, upper) in _rows(program, variables):
@@ -87,15 +98,15 @@ def build_pulp(problem: Any, limit: Number | None = None, *, max_variables: int 
             model.addConstraint(pulp.lpSum(terms) <= upper, names[row])
         if lower is not None:
             model.addConstraint(pulp.lpSum(terms) >= lower, f"{names[row]}.least")
-    model.program, model.variables_of = program, variables
     return model
 
 
 def compact_size(problem: Any, limit: Number | None = None) -> ModelSize:
     """What `build_pyomo` takes."""
-    numbers = _program(problem, limit).whole
-    terms = len(numbers.value) + int(np.count_nonzero(numbers.objective))
-    return ModelSize(len(numbers.objective), len(numbers.row_lower), terms)
+    program = _program(problem, limit)
+    numbers = program.whole
+    terms = len(numbers.value) + int(np.count_nonzero(numbers.objective)) + len(_short(program))
+    return ModelSize(len(numbers.objective) + _needs_zero(program), len(numbers.row_lower), terms)
 
 
 literal_size = compact_size
@@ -112,19 +123,33 @@ def _index(label: tuple[str, ...]) -> Any:
     return label[0] if len(label) == 1 else label
 
 
+def _short(program: Program) -> Ints:
+    """The rows without entries that 0 does not keep: nothing is feasible."""
+    numbers = program.whole
+    short = (numbers.row_lower > 0) | (numbers.row_upper < 0)
+    short[numbers.row] = False
+    return np.flatnonzero(short)
+
+
+def _needs_zero(program: Program) -> bool:
+    """Whether a model takes a variable that is always 0, for rows or for an objective that would have none."""
+    return len(program.whole.objective) == 0 or len(_short(program)) > 0
+
+
 def _costs(program: Program, variables: list[Any]) -> list[Any]:
     """The terms of the objective; one that is always 0 where there would be none."""
-    costs = zip(program.whole.objective.tolist(), variables, strict=True)
-    return [cost * variable for cost, variable in costs if cost] or [0 * variables[0]]
+    costs = zip(program.whole.objective.tolist(), variables, strict=False)
+    return [cost * variable for cost, variable in costs if cost] or [0 * variables[-1]]
 
 
 def _rows(program: Program, variables: list[Any]) -> Iterator[tuple[int, tuple[list[Any], int | None, int | None]]]:
-    """Each row with entries: its number, its terms and its limits; None: no limit."""
+    """Each row with entries, or that needs some: its number, its terms and its limits; None: no limit."""
     numbers = program.whole
     terms: dict[int, list[Any]] = defaultdict(list)
     entries = zip(numbers.row.tolist(), numbers.column.tolist(), numbers.value.tolist(), strict=True)
     for row, column, value in entries:
         terms[row].append(value * variables[column])
+    terms.update((row, [variables[-1]]) for row in _short(program).tolist())
     for row, own in sorted(terms.items()):
         lower, upper = int(numbers.row_lower[row]), int(numbers.row_upper[row])
         yield row, (own, None if lower <= -UNBOUNDED else lower, None if upper >= UNBOUNDED else upper)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from programmed import Gathering
 
 import optsched
 from optsched.certificates import certify
 from optsched.errors import ProblemFailed
-from optsched.instance import Instance
+from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.models import programs as models
 from optsched.models.export import write_lp
-from optsched.placement import Placement
+from optsched.placement import NONE, Placement
 from optsched.problems import FlowCongestion
 from optsched.problems.programs import Program
 from optsched.registry import record_of
-from optsched.results import Limit, Proof, Termination
+from optsched.results import Limit, Proof, Termination, Violation
 from optsched.routes import programs, routes_of, solve
 from optsched.solvers.profiles import Profile
 
@@ -48,6 +51,38 @@ def test_infeasible() -> None:
     problem = posed(0, nodes=2, tasks=5, replicas=1)
     for route in routes_of(problem):
         assert solve(problem, route=route).termination is Termination.INFEASIBLE
+
+
+class AtHome(Gathering):
+    """Tasks run on their data alone, so that the row of a task without data has no entry."""
+
+    def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
+        yield from super().constraint_violations(placement)
+        nodes = self.nodes_of(placement)
+        away = int(((self.local[np.arange(len(nodes)), nodes] == 0) & (nodes != NONE)).sum()) if self.local.size else 0
+        if away:
+            yield Violation("at-home", (), away)
+
+    def program(self, before: tuple[int, ...] = ()) -> Program:
+        made = super().program(before)
+        upper = made.whole.upper.copy()
+        upper[made.family("place")] = self.local.ravel()
+        kept = upper[made.whole.column] > 0
+        entries = {name: getattr(made.whole, name)[kept] for name in ("row", "column", "value")}
+        return replace(made, whole=replace(made.whole, upper=upper, **entries))
+
+
+@pytest.mark.parametrize("nodes", [0, 1, 2])
+def test_rows_without_entries(nodes: int) -> None:
+    """Tests that a task that may run nowhere is INFEASIBLE by models too: their row must not be left out."""
+    cluster = Cluster([f"n{node}" for node in range(nodes)])
+    instance = Instance(cluster, Workload(["t", "u"], replicas=Ragged.from_rows([[0][:nodes], []])))
+    problem = AtHome(instance)
+    for route in routes_of(problem):
+        assert solve(problem, route=route).termination is Termination.INFEASIBLE, route
+    size = models.compact_size(problem)
+    model = models.build_pyomo(problem)
+    assert (size.variables, size.constraints) == (model.nvariables(), model.nconstraints())
 
 
 def test_stopped() -> None:
