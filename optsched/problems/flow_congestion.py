@@ -386,17 +386,6 @@ class FlowCongestion(Problem, Programmed):
             rows[:, position] = np.arange(len(rows)) - starts
         return rows
 
-    @property
-    def convex(self) -> bool:
-        """Whether all tasks are of one type, and on every node one more never costs less than the one before it.
-
-        It is checked in units on this instance, since rates as in Table 3 make it false (Hsu and Freeh, note 5). Where
-        it is true the problem is a minimum-cost flow with an arc for each slot.
-        """
-        return len(self.type_kind) == 1 and all(
-            bool((np.diff(self.pattern_units(host), 2) >= 0).all()) for host in range(len(self.hosts.first))
-        )
-
     # The program --------------------------------------------------------------------------------------------------
 
     def program(self, before: tuple[int, ...] = ()) -> Program:

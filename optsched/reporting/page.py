@@ -113,11 +113,11 @@ def _id(key: str) -> str:
 
 def _section(section: Section, pictures: bool) -> ET.Element:
     key = _id(section.key)
-    parts = [_part(part, pictures) for part in section.parts if pictures or not isinstance(part, Picture)]
+    parts = [_part(part) for part in section.parts if pictures or not isinstance(part, Picture)]
     return _e("section", {"aria-labelledby": key}, _e("h2", {"id": key}, section.title), *parts)
 
 
-def _part(part: Part, pictures: bool) -> ET.Element:
+def _part(part: Part) -> ET.Element:
     if isinstance(part, Table):
         return _table(part)
     if isinstance(part, Picture):

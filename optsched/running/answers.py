@@ -84,7 +84,8 @@ def placement_from(answer: Any, problem: Problem) -> Placement:
 def _listed(answer: Mapping[Any, Any], problem: Problem) -> list[Any]:
     """The entries of a mapping in the order of `problem.tasks`, None for each task that it leaves out."""
     ids = problem.instance.workload.task_ids[problem.tasks].tolist()
-    unknown = [task for task in answer if task not in set(ids)]
+    known = set(ids)
+    unknown = [task for task in answer if task not in known]
     if unknown:
         shown = [f'names task "{task}", which is none of problem.tasks' for task in unknown[:ENTRIES_SHOWN]]
         raise HeuristicFailed(*shown)

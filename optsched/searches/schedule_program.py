@@ -6,7 +6,7 @@ have ended by when, and what is over or has begun by when.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -55,7 +55,7 @@ class ScheduleProgram:
         self._most = np.zeros(len(table.groups), dtype=np.int64)
         np.add.at(self._most, [group for _, group in self._counted], sizes)
         self._add_starts()
-        self._add_counted(sizes)
+        self._add_counted()
         self._ticks: dict[tuple[int, int], Ints] = {}
         self._ended: dict[tuple[int, int], Ints] = {}
         self._add_ended()
@@ -95,7 +95,7 @@ class ScheduleProgram:
                 most = min(self._most[number], table.pools[pool].room) if group.time else self._most[number]
                 self._starts[number, pool] = self._columns([float(most)] * len(table.starts[number]))
 
-    def _add_counted(self, sizes: Sequence[int]) -> None:
+    def _add_counted(self) -> None:
         """Each task is counted in a group, and as many start."""
         own: list[list[int]] = [[] for _ in self.table.classes]
         into: list[list[int]] = [[] for _ in self.table.groups]
@@ -107,13 +107,6 @@ class ScheduleProgram:
         for group, columns in enumerate(into):
             starts = np.concatenate([self._starts[group, pool] for pool in self.table.pools_of[group]])
             self._row([*columns, *starts.tolist()], [1] * len(columns) + [-1], 0, 0)
-
-    def _ending(self, job: int, kind: int) -> Iterator[tuple[Ints, Ints]]:
-        """Columns of starts of a job's tasks of a kind, and the ticks at which these end."""
-        for number, group in enumerate(self.table.groups):
-            if (group.job, group.kind) == (job, kind):
-                for pool in self.table.pools_of[number]:
-                    yield self._starts[number, pool], self.table.starts[number] + group.time
 
     def _add_ended(self) -> None:
         """How many have ended by each tick at which one may."""
