@@ -72,7 +72,7 @@ def decompose(
 
     The policy runs over time as it is (A). Then it runs without heartbeats (B), and with the same numbers of tasks of
     each job at each instant, placed best (C). Then come the best order of jobs that was tried (D), the best schedule
-    found by whoever knows what has arrived (E), or all that will arrive (F), and the proved bound (G). The table shows
+    found with what has arrived known (E) and with all arrivals known (F), and the proved bound (G). The table shows
     what each step changes, on average over the seeds. It may be negative: a decision that is best when it is taken need
     not belong to a best run.
 

@@ -89,7 +89,7 @@ class Decomposition:
     runs
         The values of each seed.
     arrived
-        E: the best schedule found by whoever knows what has arrived and how long it takes: the best of all replays, and
+        E: the best schedule found with what has arrived known, and how long it takes: the best of all replays, and
         of a plan that is made anew at each arrival. Where all arrives at once, F.
     known
         F: the best schedule found with all arrivals and times known, of all that was tried.

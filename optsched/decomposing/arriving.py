@@ -1,4 +1,4 @@
-"""The best schedule that is found by whoever knows what has arrived and how long it takes, but no arrival to come."""
+"""The best schedule that is found with what has arrived known, and how long it takes, but no later arrival."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -75,17 +76,18 @@ def _by_ids(frame: Any, names: Sequence[str], place: str) -> Any:
     faults = [fault for what, labels in sides.items() for fault in _label_faults(labels, names, f"{place}.{what}")]
     if faults:
         raise InputError(faults)
-    rows, columns = ([labels.index(name) for name in names] for labels in sides.values())
+    places = ({label: place for place, label in enumerate(labels)} for labels in sides.values())
+    rows, columns = ([place[name] for name in names] for place in places)
     return frame.to_numpy()[np.ix_(rows, columns)]
 
 
 def _label_faults(labels: Sequence[str], names: Sequence[str], place: str) -> Iterator[Fault]:
     """What is wrong with the ids of one side of a frame."""
     known = set(names)
-    for label in dict.fromkeys(labels):
+    for label, count in Counter(labels).items():
         if label not in known:
             yield Fault(place, f'no node "{label}"; {nearest(label, list(names))}')
-        elif labels.count(label) > 1:
+        elif count > 1:
             yield Fault(place, f'"{label}" is there twice; keep one')
     yield from _missing(set(labels), names, place)
 

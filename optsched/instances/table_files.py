@@ -1,4 +1,4 @@
-"""Instances as tables in files: `tasks.csv` and `nodes.csv`, or `.parquet`, and whatever else `to_frames` gives."""
+"""Instances as tables in files: `tasks.csv` and `nodes.csv`, or `.parquet`, and the other tables of `to_frames`."""
 
 from __future__ import annotations
 

@@ -83,8 +83,9 @@ def import_rumen(
         `"waiting"`: all tasks wait at once. `"finished"`: the maps have run where the trace says, and the reduces wait;
         a map that it does not tell of waits too.
     unsuccessful
-        `"leave-out"`: tasks that never succeeded are left out, whatever `slots` says. They have no duration, so that no
-        run can take its times from the trace (`--service recorded`). `"keep"`: they wait, except with observed slots.
+        `"leave-out"`: tasks that never succeeded are left out, with every value of `slots`. They have no duration, so
+        that no run can take its times from the trace (`--service recorded`). `"keep"`: they wait, except with observed
+        slots.
 
     Returns
     -------
