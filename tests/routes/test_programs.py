@@ -156,4 +156,5 @@ def test_exported(tmp_path: Path) -> None:
     write_lp(models.build_pyomo(problem), tmp_path / "program.lp")
     text = (tmp_path / "program.lp").read_text()
     assert "place.map1.n1" in text or "place." in text
-    assert "once." in text
+    assert "+1 place.t1.n1\n" in text
+    assert "once.t1_:\n" in text
