@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +90,7 @@ def _header(path: Path) -> dict[str, Any]:
     """What is no table."""
     try:
         said = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError([Fault("", f"cannot be read: {error}")], str(path)) from None
     if not isinstance(said, dict) or set(said) & {*TABLE_NAMES}:
         told = "holds what is no table, as an object: name, time, parameters, pairs, topology, labels"
@@ -107,12 +108,17 @@ def _table(path: Path, name: str) -> pd.DataFrame:
             frame = pd.read_parquet(path)
         else:
             text = dict.fromkeys(names_in_table(name), str)
-            frame = pd.read_csv(path, dtype=text, keep_default_na=False, na_values=[""])
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", pd.errors.ParserWarning)  # else entries past the header are dropped
+                frame = pd.read_csv(path, dtype=text, keep_default_na=False, na_values=[""], index_col=False)
             for title in frame.columns.difference(list(text)):
                 if frame[title].dtype.kind not in "iufb":  # some entry is no number: the others stay what they are
                     frame[title] = frame[title].map(_number).astype(object)
     except ImportError:
         told = "Parquet needs pyarrow; install it (pip install pyarrow), or write CSV"
+        raise InputError([Fault("", told)], source) from None
+    except pd.errors.ParserWarning:
+        told = "has rows with more entries than the header; quote an entry with a comma, or name each column"
         raise InputError([Fault("", told)], source) from None
     except (OSError, ValueError) as error:  # also what pandas calls a ParserError, or an EmptyDataError
         raise InputError([Fault("", f"is no table: {' '.join(str(error).split())}")], source) from None
@@ -125,7 +131,7 @@ def _number(entry: Any) -> Any:
     """What a text says, where that is a number."""
     for kind in (int, float):
         try:
-            return kind(entry) if isinstance(entry, str) else entry
+            return kind(entry) if isinstance(entry, str) and "_" not in entry else entry
         except ValueError:
             pass
     return entry

@@ -84,6 +84,9 @@ def test_commands_take_tables(tmp_path: Path) -> None:
         ),
         ({"tasks__csv": TASKS, "nodes__csv": NODES, "header__json": "{"}, "header.json: cannot be read"),
         ({"tasks__csv": TASKS, "nodes__csv": NODES, "header__json": '{"tasks": []}'}, "holds what is no table"),
+        ({"tasks__csv": TASKS, "nodes__csv": NODES, "header__json": "[" * 200_000}, "header.json: cannot be read"),
+        ({"tasks__csv": "id,replicas\nt1,n1,n2\n", "nodes__csv": NODES}, "rows with more entries than the header"),
+        ({"tasks__csv": TASKS, "nodes__csv": "id,slots\nn1,1_0\n"}, r'nodes\[0\].slots: .*, got "1_0"'),
         ({"tasks__parquet": "no", "nodes__csv": NODES}, "tasks.parquet: "),
     ],
 )
@@ -91,6 +94,13 @@ def test_what_is_wrong_is_told(files: dict[str, str], told: str, tmp_path: Path)
     """Tests one message with file and place for each fault."""
     with pytest.raises(InputError, match=told):
         load(written(tmp_path, **files))
+
+
+def test_commas_at_the_ends_of_rows(tmp_path: Path) -> None:
+    """Tests that an empty entry past the header shifts no column: the first was taken for a name of the row."""
+    instance = load(written(tmp_path, tasks__csv="id,replicas\nt1,n1,\n", nodes__csv=NODES))
+    assert instance.workload.task_ids.tolist() == ["t1"]
+    assert instance.workload.replicas[0].tolist() == [0]
 
 
 def test_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
