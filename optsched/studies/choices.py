@@ -362,7 +362,7 @@ def _paths(source: str) -> list[str]:
         if tasks_table(source) is not None:
             return [source]
         found = sorted(str(path) for path in Path(source).iterdir() if path.name.endswith(SUFFIXES))
-        told = f"holds no instance: no file whose name ends in {', '.join(SUFFIXES)}"
+        told = f"holds no instance: no file whose name ends in {', '.join(SUFFIXES)}, and no tasks.csv"
     elif glob.has_magic(source) and not os.path.exists(source):
         found = sorted(path for path in glob.glob(source, recursive=True) if os.path.isfile(path))
         found = found or [entry.name for entry in fitting(source) if NETWORK not in entry.tags]

@@ -147,7 +147,7 @@ def test_all_faults_at_once(folder: Path) -> None:
     assert "broken.json" in told
     assert "did you mean" in told
     for source, words in (
-        (folder / "empty", "holds no instance"),
+        (folder / "empty", "holds no instance: .*, and no tasks.csv"),
         (str(folder / "*.npz"), "fits no file"),
         (str(folder / "notes.txt"), "unknown kind of file"),
     ):
