@@ -43,6 +43,7 @@ __all__ = [
     "placed_at",
     "priced",
     "refuse_too_large",
+    "value_of",
     "whole",
     "whole_limit",
 ]
@@ -415,17 +416,30 @@ def is_whole(value: float) -> bool:
     return abs(value - round(value)) <= _TOLERANCE
 
 
+def value_of(variable: Any) -> float:
+    """The value that a Pyomo or PuLP variable holds.
+
+    Raises
+    ------
+    UsageError
+        If it holds none: the model was not solved, or the solver found no solution.
+    """
+    value: float | None = variable.varValue if hasattr(variable, "varValue") else variable.value
+    if value is None:
+        mend = "solve the model before decoding it; a model without a solution cannot be decoded"
+        raise UsageError(f"{variable.name} has no value: {mend}")
+    return float(value)
+
+
 def whole(variable: Any) -> int:
     """The whole number that a Pyomo or PuLP variable holds.
 
     Raises
     ------
     UsageError
-        If it holds none: the model was not solved, or its solution is no vertex.
+        If it holds none: it has no value, or its solution is no vertex.
     """
-    value: float | None = variable.varValue if hasattr(variable, "varValue") else variable.value
-    if value is None:
-        raise UsageError(f"{variable.name} has no value: solve the model before decoding it")
+    value = value_of(variable)
     if not is_whole(value):
         raise UsageError(
             f"{variable.name} = {value} is no whole number: solve to a vertex (simplex, or crossover after interior "
@@ -451,9 +465,21 @@ def dealt(model: Any) -> dict[str, str]:
 
 
 def placed_at(problem: Problem, host: Mapping[str, str]) -> Placement:
-    """The placement of tasks on nodes, by their ids. Tasks that are not named stay unplaced."""
+    """The placement of tasks on nodes, by their ids. Tasks that are not named stay unplaced.
+
+    Raises
+    ------
+    UsageError
+        If a task or node is not of the problem: its model was built of another instance.
+    """
     index = problem.instance.node_index
     tasks = problem.instance.workload.task_ids.tolist()
+    foreign = next((("task", task) for task in host.keys() - set(tasks)), None)
+    foreign = foreign or next((("node", node) for node in host.values() if node not in index), None)
+    if foreign is not None:
+        what, name = foreign
+        mend = "decode it with the problem that it was built from"
+        raise UsageError(f'the model is of another instance: "{name}" is no {what} of this one; {mend}')
     return Placement.of(index[host[task]] if task in host else None for task in tasks)
 
 

@@ -49,7 +49,6 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 
-from optsched.errors import UsageError
 from optsched.instance import Ints
 from optsched.models.base import (
     MAX_VARIABLES,
@@ -62,6 +61,7 @@ from optsched.models.base import (
     model_of,
     of_problem,
     refuse_too_large,
+    value_of,
     whole,
     whole_limit,
 )
@@ -352,7 +352,7 @@ def _decode_compact(model: Any, problem: Latency) -> Placement:
     for server, variable in model.remote_count.items():
         remote[row_of[server]] = whole(variable)
     nodes = np.full(len(position), NONE, dtype=np.int64)
-    if all(is_whole(_value(variable)) for variable in model.local.values()):
+    if all(is_whole(value_of(variable)) for variable in model.local.values()):
         for (task, server), variable in model.local.items():
             if whole(variable):
                 nodes[position[task]] = row_of[server]
@@ -400,12 +400,6 @@ def _started_literal(model: Any, problem: Latency, placement: Placement) -> Entr
     yield from started_binaries(model, problem, placement)
     if hasattr(model, "makespan"):
         yield from _started_makespan(model, problem, placement)
-
-
-def _value(variable: Any) -> float:
-    if variable.value is None:
-        raise UsageError(f"{variable.name} has no value: solve the model before decoding it")
-    return float(variable.value)
 
 
 def _matched(model: Any, problem: Latency, remote: np.ndarray) -> np.ndarray:

@@ -448,6 +448,8 @@ def users_own(name: str, what: str = "heuristic") -> Any:
         missing = isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}.")
         if missing:
             mend = "install it, or put the folder that holds it on PYTHONPATH"
+            if module_name.endswith(".py"):
+                mend = f'give its name and not its file: "{module_name.removesuffix(".py")}:{attribute}"'
             raise UsageError(f'{place}: there is no module "{module_name}"; {mend}') from None
         raise UsageError(f"{place}: importing its module raised {raised(error)}; mend the module") from error
     for part in attribute.split("."):

@@ -25,7 +25,7 @@ from pyomo.contrib.solver.solvers.highs import Highs as PyomoHighs
 from pyomo.core.staleflag import StaleFlagManager
 from pyomo.version import version as pyomo_version
 
-from optsched.errors import UsageError
+from optsched.errors import UsageError, expect
 from optsched.processes.handing import taken
 from optsched.results import Termination
 from optsched.solvers.highs import program_of, read_solution, run
@@ -109,6 +109,7 @@ def solve_pyomo(
     >>> str(outcome.status), outcome.objective, outcome.bound, pyo.value(model.x)
     ('OPTIMAL', 7.0, 7.0, 3.0)
     """
+    expect(model, pyo.Block, "solve_pyomo takes a Pyomo model", "a PuLP problem is for solve_pulp")
     _ask(model)
     try:
         highs, variables, constraints = _translate(model)
@@ -260,6 +261,7 @@ def solve_pulp(
     >>> str(outcome.status), outcome.objective, outcome.bound, x.value()
     ('OPTIMAL', 7.0, 7.0, 3.0)
     """
+    expect(problem, pulp.LpProblem, "solve_pulp takes a PuLP problem", "a Pyomo model is for solve_pyomo")
     _ask(problem)
     try:
         problem.checkDuplicateVars()

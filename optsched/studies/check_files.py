@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from optsched.errors import Fault, InputError, UsageError, nearest
-from optsched.gaps import gap_limit, ratio
+from optsched.gaps import gap_limit
 from optsched.studies.checks import Check, Planned, kinds_of
 from optsched.studies.choices import Group
-from optsched.studies.limits import GapLimit
+from optsched.studies.limits import GapLimit, difference
 from optsched.studies.plan_files import (
     CHECKS,
     MEASURED,
@@ -216,7 +216,7 @@ RECORDER = "optsched check --update records it"
 #: What is wrong with these values is told at their place, and not only of the whole check.
 _LOOKED_AT: dict[str, Callable[[Any], Any]] = {
     "max_gap": lambda value: gap_limit(value, "a share"),
-    "max_absolute": lambda value: ratio(value, "a difference"),
+    "max_absolute": lambda value: difference(value, "a difference"),
     "over": lambda value: GapLimit.of(max_gap=0, over=value),
     "certify": kinds_of,
     **CHECKS,

@@ -16,13 +16,33 @@ from optsched.problems.base import TaskProblem
 from optsched.results import Number
 from optsched.studies.runs import Measured
 
-__all__ = ["Breach", "GapLimit", "breaches"]
+__all__ = ["Breach", "GapLimit", "breaches", "difference"]
 
 #: What may be said of many runs at once, beside a quantile.
 _OVER = ("worst", "mean", "median")
 
 #: A gap that is larger than every number: of a placement that is not feasible, or beside a reference of 0.
 _ENDLESS = math.inf
+
+
+def difference(given: Any, told: str = "a difference") -> Fraction | float:
+    """A difference as a number of at least 0, in the unit of the component.
+
+    Raises
+    ------
+    UsageError
+        If it is none; a percentage is a share, and no difference.
+
+    Examples
+    --------
+    >>> difference(2), difference("1/2")
+    (Fraction(2, 1), Fraction(1, 2))
+    """
+    try:
+        return ratio("" if "%" in str(given) else given)
+    except UsageError:
+        mend = "; a percentage is for max_gap" if "%" in str(given) else ""
+        raise UsageError(f"{told} is a number of at least 0, such as 2, not {given!r}{mend}") from None
 
 
 @dataclass(frozen=True)
@@ -82,7 +102,7 @@ class GapLimit:
         if frontier and component is None:
             raise UsageError("frontier compares one component; name it: component=...")
         absolute = max_gap is None
-        most = ratio(max_absolute, "max_absolute") if absolute else gap_limit(max_gap, "max_gap")
+        most = difference(max_absolute, "max_absolute") if absolute else gap_limit(max_gap, "max_gap")
         return cls(most, absolute, over, component, frontier)
 
     def check(self, problem: TaskProblem[Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from small_problems import small_problem
 
 from optsched import models
 from optsched.errors import TooLarge, UsageError
+from optsched.instances.documents.columns import to_document
+from optsched.instances.files import from_document
 from optsched.models import lsap
 from optsched.models.base import ModelSize, add_classes, chosen, dealt, is_whole, of_problem, whole, whole_limit
 from optsched.placement import Placement
@@ -42,6 +45,20 @@ def test_decoding_before_solving(name: str, builder: str) -> None:
     problem, module = small_problem(name, 0), models.module(name)
     with pytest.raises(UsageError, match="solve the model before decoding"):
         module.decode(getattr(module, builder)(problem), problem)
+
+
+@pytest.mark.parametrize("builder", ["build_pyomo", "build_pulp"])
+def test_decoding_with_a_problem_of_another_instance(builder: str) -> None:
+    """Tests that a model is refused if the problem lacks its tasks or nodes. Before, its tasks stayed unplaced."""
+    problem = Lsap(instance_of([[0], [1]], 2))
+    model = getattr(lsap, builder)(problem)
+    (solve_pyomo if builder == "build_pyomo" else solve_pulp)(model, Profile("exact"))
+    for field, other in [("tasks", "task"), ("nodes", "node")]:
+        document = to_document(problem.instance)
+        old = document[field][0]["id"]
+        renamed = json.loads(json.dumps(document).replace(f'"{old}"', '"renamed"'))
+        with pytest.raises(UsageError, match=rf'of another instance: "{old}" is no {other} of this one'):
+            lsap.decode(model, Lsap(from_document(renamed)))
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,7 @@ def test_infeasible_answer_is_a_result(posed: Lsap) -> None:
         ("a:", "write it as package.module:function"),
         ("a:b:c", "write it as package.module:function"),
         ("no.such:thing", 'there is no module "no.such"; install it, or put the folder'),
+        ("my_file.py:thing", 'give its name and not its file: "my_file:thing"'),
         ("math:hypott", 'there is no "hypott" in it; did you mean "hypot"?'),
         ("math:pi", "3.14.* is no heuristic"),
         ("fractions:Fraction", r"fractions:Fraction is a class without offer\(offer, view\), which makes a policy"),

@@ -41,6 +41,14 @@ def pulp_problem(sense: int = pulp.LpMinimize) -> tuple[pulp.LpProblem, pulp.LpV
     return problem, x
 
 
+def test_models_of_the_other_library() -> None:
+    """Tests that a model for the other of the two functions is refused, with the one that takes it."""
+    with pytest.raises(UsageError, match=r"solve_pyomo takes a Pyomo model, not a LpProblem; .* is for solve_pulp"):
+        solve_pyomo(pulp_problem()[0], EXACT)
+    with pytest.raises(UsageError, match=r"solve_pulp takes a PuLP problem, not a ConcreteModel; .* is for"):
+        solve_pulp(pyomo_model(), EXACT)
+
+
 def test_pyomo_without_solution_keeps_values() -> None:
     """Tests that nothing is loaded into a Pyomo model without a solution, and that its values are marked stale."""
     m = pyomo_model()

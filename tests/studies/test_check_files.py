@@ -117,7 +117,14 @@ def test_only_some() -> None:
         (f"{SMALL}max_gap = nan", "check[0].max_gap: expected a share such as 0.05"),
         (f"{SMALL}max_gap = 1979-05-27", 'check[0].max_gap: expected a share such as 0.05 or "5%", got a date'),
         (f'{SMALL}component = ""', "check[0].component: expected the name of a component, got an empty text"),
-        (f"{SMALL}max_absolute = -1", "check[0].max_absolute: a difference is a number of at least 0"),
+        (
+            f"{SMALL}max_absolute = -1",
+            "check[0].max_absolute: a difference is a number of at least 0, such as 2",
+        ),
+        (
+            f'{SMALL}max_absolute = "5%"',
+            "check[0].max_absolute: a difference is a number of at least 0, such as",
+        ),
         (f"{SMALL}max_gap = 0.1\nmax_absolute = 1", "check[0]: give max_gap, a share of the optimum, or max_absolute"),
         (f"{SMALL}over = 2", "check[0].over: over=2: give worst, mean, median, or a quantile"),
         (
