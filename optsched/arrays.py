@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -104,12 +105,23 @@ def _counts_before(holds: Bools) -> npt.NDArray[Any]:
     return counts
 
 
+def _read_only_mapping(entries: dict[Any, Any]) -> MappingProxyType[Any, Any]:
+    return MappingProxyType(entries)
+
+
+def _reduced(mapping: MappingProxyType[Any, Any]) -> tuple[Any, ...]:
+    return _read_only_mapping, (dict(mapping),)
+
+
+# Nouns and results hold read-only mappings, which Python by itself neither pickles nor copies.
+copyreg.pickle(MappingProxyType, _reduced)
+
+
 class Part:
     """Pickles by its fields, so that a copy in another process is checked for types and read-only again."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        values = (getattr(self, column.name) for column in fields(self))  # type: ignore[arg-type]
-        return type(self), tuple(dict(value) if isinstance(value, MappingProxyType) else value for value in values)
+        return type(self), tuple(getattr(self, column.name) for column in fields(self))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)

@@ -127,11 +127,6 @@ class Instance(Part):
         parameters = {problem: MappingProxyType(_plain(values)) for problem, values in self.parameters.items()}
         object.__setattr__(self, "parameters", MappingProxyType(parameters))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        make, values = super().__reduce__()
-        *others, parameters = values
-        return make, (*others, _plain(parameters))
-
     @classmethod
     def initial(cls, cluster: Cluster, workload: Workload, *, time: float = 0, **others: Any) -> Instance:
         """An instance in which nothing runs and every slot is idle, but for the given columns of its state.

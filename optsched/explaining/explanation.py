@@ -131,6 +131,10 @@ class Explanation:
         """What tasks pay by themselves; it takes a pass over the tasks to tell."""
         return own_costs_of(self.problem)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is worked out: own costs are functions, which another process cannot be sent."""
+        return {name: value for name, value in vars(self).items() if name != "_own"}
+
     def _side(self, positions: Sequence[int], nodes: Ints) -> Iterator[tuple[str | None, Number | None, str | None]]:
         """The node, the own cost and the distance from its data of each task."""
         which = np.array([position for position in positions if nodes[position] != NONE], dtype=np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -71,19 +72,15 @@ def _parameters() -> tuple[Parameter, ...]:
     """The parameters of `fair-lsap` that shape the costs, with None for "as the problem has it"."""
     table: Mapping[str, Parameter] = {parameter.name: parameter for parameter in FairLsap.parameter_table}
     return tuple(
-        Parameter(name, None, _checked(table[name]), table[name].doc)
+        Parameter(name, None, partial(_checked, table[name]), table[name].doc)
         for name in ("alpha", "beta", "gfc", "rations", "overflow")
     )
 
 
-def _checked(parameter: Parameter) -> Any:
-    """A parser that refuses what `fair-lsap` refuses but keeps the value as given: "auto" is not "not given"."""
-
-    def parse(given: Any) -> Any:
-        parsed = parameter.parse(given)
-        return given if parsed is None else parsed
-
-    return parse
+def _checked(parameter: Parameter, given: Any) -> Any:
+    """Refuse what `fair-lsap` refuses, but keep the value as given: "auto" is not "not given"."""
+    parsed = parameter.parse(given)
+    return given if parsed is None else parsed
 
 
 HEURISTICS = (

@@ -368,7 +368,7 @@ class TabledProblem(AssignmentProblem):
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the table, which another process has sooner by making it than by being sent it."""
-        return {name: value for name, value in super().__getstate__().items() if name != "class_units"}
+        return {name: value for name, value in vars(self).items() if name != "class_units"}
 
     def pair_units(self, positions: Ints, nodes: Ints) -> Ints:
         return self.class_units[self._classes.of_task[positions], self._column[nodes]]

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -173,34 +174,34 @@ def number(
     >>> number(lowest=0)("0.5"), number(integer=True)("3")
     (0.5, 3)
     """
+    return partial(_number, lowest=lowest, highest=highest, above=above, integer=integer)
 
-    def parse(given: Any) -> int | float:
-        given = given.item() if isinstance(given, np.generic) else given
-        if isinstance(given, bool) or not isinstance(given, int | float | str):
-            raise ValueError("give a number")
-        value: int | float
+
+def _number(given: Any, lowest: float | None, highest: float | None, above: float | None, integer: bool) -> int | float:
+    given = given.item() if isinstance(given, np.generic) else given
+    if isinstance(given, bool) or not isinstance(given, int | float | str):
+        raise ValueError("give a number")
+    value: int | float
+    try:
+        value = int(given) if not isinstance(given, float) or given.is_integer() else given
+    except (ValueError, OverflowError):
         try:
-            value = int(given) if not isinstance(given, float) or given.is_integer() else given
-        except (ValueError, OverflowError):
-            try:
-                value = float(given)
-            except ValueError:
-                raise ValueError("give a number") from None
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)
-        if not abs(value) <= LARGEST:
-            raise ValueError("give a finite number up to 2^53")
-        if integer and not isinstance(value, int):
-            raise ValueError("give a whole number")
-        if lowest is not None and value < lowest:
-            raise ValueError(f"give a number that is {lowest} or more")
-        if highest is not None and value > highest:
-            raise ValueError(f"give a number that is {highest} or less")
-        if above is not None and value <= above:
-            raise ValueError(f"give a number above {above}")
-        return value
-
-    return parse
+            value = float(given)
+        except ValueError:
+            raise ValueError("give a number") from None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not abs(value) <= LARGEST:
+        raise ValueError("give a finite number up to 2^53")
+    if integer and not isinstance(value, int):
+        raise ValueError("give a whole number")
+    if lowest is not None and value < lowest:
+        raise ValueError(f"give a number that is {lowest} or more")
+    if highest is not None and value > highest:
+        raise ValueError(f"give a number that is {highest} or less")
+    if above is not None and value <= above:
+        raise ValueError(f"give a number above {above}")
+    return value
 
 
 def sequence(length: int, entry: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, ...]]:
@@ -209,15 +210,15 @@ def sequence(length: int, entry: Callable[[Any], Any]) -> Callable[[Any], tuple[
     >>> sequence(3, number())("0:0.1:1")
     (0, 0.1, 1)
     """
+    return partial(_sequence, length=length, entry=entry)
 
-    def parse(given: Any) -> tuple[Any, ...]:
-        parts = given.replace(":", ",").split(",") if isinstance(given, str) else given
-        parts = parts.tolist() if isinstance(parts, np.ndarray) else parts
-        if not isinstance(parts, list | tuple) or len(parts) != length:
-            raise ValueError(f"give {length} values, separated by commas (by colons inside --heuristic)")
-        return tuple(entry(part.strip() if isinstance(part, str) else part) for part in parts)
 
-    return parse
+def _sequence(given: Any, length: int, entry: Callable[[Any], Any]) -> tuple[Any, ...]:
+    parts = given.replace(":", ",").split(",") if isinstance(given, str) else given
+    parts = parts.tolist() if isinstance(parts, np.ndarray) else parts
+    if not isinstance(parts, list | tuple) or len(parts) != length:
+        raise ValueError(f"give {length} values, separated by commas (by colons inside --heuristic)")
+    return tuple(entry(part.strip() if isinstance(part, str) else part) for part in parts)
 
 
 def either(words: Mapping[str, Any] | Sequence[str], parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -228,25 +229,24 @@ def either(words: Mapping[str, Any] | Sequence[str], parse: Callable[[Any], Any]
     (None, None, 3)
     """
     meanings = dict(words) if isinstance(words, Mapping) else {word: word for word in words}
-    values = list(meanings.values())
+    return partial(_either, meanings=meanings, parse=parse)
 
-    def parse_either(given: Any) -> Any:
-        if isinstance(given, str) and given in meanings:
-            return meanings[given]
-        return given if any(given is value for value in values) else parse(given)
 
-    return parse_either
+def _either(given: Any, meanings: Mapping[str, Any], parse: Callable[[Any], Any]) -> Any:
+    if isinstance(given, str) and given in meanings:
+        return meanings[given]
+    return given if any(given is value for value in meanings.values()) else parse(given)
 
 
 def choice(*names: str) -> Callable[[Any], str]:
     """A parser of one of `names`."""
+    return partial(_choice, names=names)
 
-    def parse(given: Any) -> str:
-        if given not in names:
-            raise ValueError(nearest(str(given), names) if isinstance(given, str) else f"give one of {names}")
-        return str(given)
 
-    return parse
+def _choice(given: Any, names: tuple[str, ...]) -> str:
+    if given not in names:
+        raise ValueError(nearest(str(given), names) if isinstance(given, str) else f"give one of {names}")
+    return str(given)
 
 
 def switch(given: Any) -> bool:
@@ -265,10 +265,6 @@ def switch(given: Any) -> bool:
 
 Noun = TypeVar("Noun", bound=Instance | FlowNetwork)
 Decided = TypeVar("Decided", bound=Decision)
-
-
-class _Frozen(dict[str, Any]):
-    """A read-only mapping as it is pickled."""
 
 
 class BaseProblem(ABC, Generic[Noun, Decided]):
@@ -352,15 +348,6 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
         if missing:
             raise MissingField(missing, self.place)
         self.prepare()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {
-            name: _Frozen(held) if isinstance(held, MappingProxyType) else held for name, held in vars(self).items()
-        }
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        for name, held in state.items():
-            self.__dict__[name] = MappingProxyType(dict(held)) if isinstance(held, _Frozen) else held
 
     @classmethod
     def applies(cls, instance: Instance | FlowNetwork) -> list[Fault]:
