@@ -141,8 +141,8 @@ def convexity() -> str:
         for rates in MAP_RATES.T.tolist():
             for busy, rate in itertools.product(itertools.combinations_with_replacement(rates, running), rates):
                 maps = Workload([f"t{task}" for task in range(4)], rate_in=[rate] * 4)
-                rows = Ragged.from_rows([list(busy)], float)
-                instance = Instance.initial(Cluster(["n1"], slots=[4]), maps, running_rates=rows)
+                own = Ragged.from_rows([list(busy)], float)
+                instance = Instance.initial(Cluster(["n1"], slots=[4]), maps, running_rates=own)
                 second = np.diff(FlowCongestion(instance, scale=1).pattern_units(0), 2)
                 negative, total = negative + int((second < 0).sum()), total + len(second)
         rows.append([running, negative, total])

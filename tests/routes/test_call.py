@@ -56,7 +56,8 @@ def test_interrupt_of_a_search_for_prices_ends_it(name: str, monkeypatch: pytest
         ran.append(bool(program.integer.any()))
         return ArraySolution(INTERRUPTED, None, None, None)
 
-    for module in (f"optsched.searches.{name.replace('-', '_')}", "optsched.solvers.highs"):
+    own = {"flow-congestion": "routes.programs", "generalized-assignment": "searches.generalized_assignment"}[name]
+    for module in (f"optsched.{own}", "optsched.solvers.highs"):
         monkeypatch.setattr(f"{module}.solve_arrays", interrupted)
     solution = solve(posed)
     assert (ran, solution.limit) == ([False], Limit.INTERRUPTED)
