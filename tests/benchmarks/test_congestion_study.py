@@ -1,0 +1,46 @@
+"""The study of Hsu and Freeh's schedulers under the load of the round: it prints what its page shows."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "results-hsu.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(name="study")
+def _study(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    return importlib.import_module("congestion_study")
+
+
+def test_every_table_is_printed(
+    study: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tests that the command runs to its end with a tiny budget."""
+    monkeypatch.setattr("sys.argv", ["congestion_study.py", "--seeds", "2", "--sizes", "14"])
+    monkeypatch.setattr(study, "workload", lambda jobs: "not here")
+    study.main()
+    printed = capsys.readouterr().out
+    assert [line for line in printed.splitlines() if line.startswith("## ")] == [
+        "## Small rounds",
+        "## Proofs of the small rounds",
+        "## The paper's workload",
+        "## Convexity",
+        "## Sizes",
+    ]
+    assert "| 14 | 21 | 10 | 11 | 170 |" in printed
+
+
+def test_page_quotes_the_workload(study: ModuleType) -> None:
+    """Tests the rows of one job and of three, and what is said of convexity."""
+    rows = [line for line in study.workload([1, 3]).splitlines()[2:] if line]
+    assert len(rows) == 6
+    assert all(row in PAGE for row in rows)
+    counts = [list(map(int, line.strip("| ").split("|"))) for line in study.convexity().splitlines()[2:]]
+    negative, total = (sum(count[column] for count in counts) for column in (1, 2))
+    assert f"{negative} of {total} second differences" in " ".join(PAGE.split())
