@@ -1,7 +1,7 @@
 """Instances as pandas frames and back: one frame a table, references by id, replicas in long form.
 
-What is no table (name, labels, time, parameters, pairs, topology) stays where it is: it is handed to `from_frames`
-by name, and `header` takes it from an instance: `from_frames(**to_frames(instance), **header(instance))` is the same.
+What is no table (name, labels, time, parameters, pairs, topology) is in the `attrs` of the frame of nodes, so that
+`from_frames(**to_frames(instance))` is the same instance. `from_frames` also takes it by name, which goes first.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ _LONG = {
     "shuffle": (*Shuffle.ENDS, *Shuffle.AMOUNTS),
 }
 
+#: The key of `attrs` under which the frame of nodes has what is no table.
+_HEADER = "optsched"
+
 #: Every frame that an instance may have.
 TABLE_NAMES = (*TABLES, *_LONG)
 
@@ -49,7 +52,8 @@ def to_frames(instance: Instance) -> dict[str, pd.DataFrame]:
     dict[str, pandas.DataFrame]
         `nodes`, `groups`, `jobs`, `tasks`: a row a record and a column a field (`capacity.cpu`, `rate_in.c1` where a
         field has several), None or NaN where nothing is given. `replicas` (task, node), `running_rates` (node, rate)
-        and `shuffle` (map, reduce, size, emitted): a row an entry, in file order.
+        and `shuffle` (map, reduce, size, emitted): a row an entry, in file order. `nodes.attrs["optsched"]` has what is
+        no table (`header`).
 
     Examples
     --------
@@ -78,6 +82,7 @@ def to_frames(instance: Instance) -> dict[str, pd.DataFrame]:
     else:
         ends = {"map": tasks[shuffle.map], "reduce": tasks[shuffle.reduce]}
         frames["shuffle"] = pd.DataFrame({**ends, "size": shuffle.size, "emitted": instance.state.emitted})
+    frames["nodes"].attrs[_HEADER] = header(instance)
     return frames
 
 
@@ -129,7 +134,8 @@ def from_frames(
     shuffle
         Columns `map`, `reduce`, `size` and `emitted` (MB).
     **header
-        The rest of the format: `name`, `time`, `parameters`, `pairs`, `topology`, ... The `distance` of a topology may
+        The rest of the format: `name`, `time`, `parameters`, `pairs`, `topology`, ..., before what the frame of nodes
+        has in its `attrs`. The `distance` of a topology may
         be an array, a frame or a networkx graph (`optsched.instances.distances.distance_matrix`).
 
     Raises
@@ -158,6 +164,7 @@ def from_frames(
                 frame, pd.DataFrame, f"from_frames takes {name} as a pandas frame", "pandas.DataFrame(...) makes one"
             )
     frames = {name: _with_id(frame) if name in TABLES else frame for name, frame in given.items() if frame is not None}
+    header = {**nodes.attrs.get(_HEADER, {}), **header}
     faults = [fault for name, frame in frames.items() for fault in _column_faults(name, frame)]
     for table, name in (("tasks", "replicas"), ("nodes", "running_rates")):
         if name in frames and name in frames[table].columns:

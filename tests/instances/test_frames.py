@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from instance_documents import FULL, NETWORK, documents
 
+import optsched
 from optsched.errors import InputError, UsageError
 from optsched.instance import Instance
 from optsched.instances.files import from_document, to_document
@@ -48,6 +49,16 @@ def test_any_instance_survives(document: dict[str, Any]) -> None:
     again = from_frames(**to_frames(instance), **header(instance))
     assert again.sha256 == instance.sha256
     assert to_document(again) == to_document(instance)
+
+
+@pytest.mark.parametrize("name", ["papers/guo-table2", "papers/pna-example", "examples/weights-decimal"])
+def test_bug_the_way_back_lost_what_is_no_table(name: str) -> None:
+    """Tests that name, labels, parameters and topology come back with the frames, and give way to what is named."""
+    instance = optsched.load(name)
+    assert isinstance(instance, Instance)
+    again = Instance.from_frames(**instance.to_frames())
+    assert (again.name, again.sha256, header(again)) == (instance.name, instance.sha256, header(instance))
+    assert Instance.from_frames(**instance.to_frames(), name="other").name == "other"
 
 
 def test_hand_made_frames() -> None:
