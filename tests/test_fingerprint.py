@@ -128,7 +128,7 @@ def test_the_commit_of_a_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_results_carry_it(tmp_path: Path) -> None:
     """Tests that records, files of solutions and `optsched versions` say which code computed."""
-    (record,) = answer("gap", "papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl")
+    (record,) = answer("gap", "papers/guo-fig2", "--problem", "lsap", "--heuristic", "lsap-sched")
     assert record["version"] == code_version()
     problem = optsched.problem("lsap", "papers/guo-fig2")
     write_solution(optsched.solve(problem), problem.instance, tmp_path / "a.json")

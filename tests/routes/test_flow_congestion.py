@@ -30,7 +30,6 @@ def test_bug_duals_on_the_limit_of_a_pair() -> None:
     workload = Workload(["t1", "t2"], rate_in=[0.27, 0.27], replicas=Ragged.from_rows([[2], []]))
     instance = Instance.initial(cluster, workload, out_in_use=[0.0, 0.0, 200.0], running_rates=running)
     problem = FlowCongestion(instance, f_c=(0.5, 0.1, 0.2), scale=1)
-    assert problem.convex
     solution = solve(problem)
     assert solution.certificate is Proof.DUAL
     assert certify(problem, solution).proved
