@@ -725,6 +725,15 @@ def test_cheap_bounds_stand_for_nothing_that_is_proved(monkeypatch: pytest.Monke
     assert Reference.solved(large).cheap is None
 
 
+def test_a_cheap_bound_leaves_later_components_open() -> None:
+    """Tests that the value has an entry for each component, and only the first is known."""
+    problem = Latency(instance([[0], [0]], [1, 1]))
+    solution = replace(solve(problem), termination=Termination.NO_SOLUTION, objective=None, decision=None)
+    reference = Reference(problem, solution=replace(solution, bound=(None, None), certificates=()))
+    assert reference.cheap is not None
+    assert reference.value == (reference.cheap.value, None)
+
+
 @pytest.mark.parametrize("given", [0.05, "0.05", "5%", "5 %", "1/20", Fraction(1, 20)])
 def test_ratio(given: Any) -> None:
     """Tests that every way of writing a share is the same number, to the last digit."""

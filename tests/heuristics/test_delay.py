@@ -11,7 +11,7 @@ from transmission_instances import example
 
 from optsched.errors import UsageError
 from optsched.heuristics import run
-from optsched.heuristics.delay import DelayPolicy
+from optsched.heuristics.delay import DelayPolicy, hadoop_delay
 from optsched.instance import RUNNING, Cluster, Instance, Ragged, State, Workload
 from optsched.problems import Lsap
 from optsched.problems.transmission_reduces import TransmissionReduces
@@ -145,3 +145,18 @@ def test_notified_starts_count() -> None:
     view.status.base[0] = RUNNING  # type: ignore[index]
     policy.notify(Event(0.0, "task-started", 0), view)
     assert policy.offer(Offer(0.0, 0, "map", 2), view) == (2,)
+
+
+def test_rounds_that_a_job_waits() -> None:
+    """Tests that the delays of both levels count: fixed ones, the longest of a job, and Hadoop's of the nodes."""
+    view = first_view(one_job([[0], [1]]))
+    for given, waits in (
+        ({"D": 7}, 7),
+        ({"form": "two-level", "D1": 3, "D2": 4}, 7),
+        ({"form": "two-level", "D1": 3}, 3 + 9),
+        ({"form": "two-level", "D1": "hadoop", "D2": 1}, hadoop_delay(len(view.cluster)) + 1),
+    ):
+        policy = DelayPolicy(**given)
+        policy.start(view, np.random.default_rng(0))
+        policy._auto = {0: 5, 1: 9, 2: 4}
+        assert policy.waits_rounds == waits

@@ -194,3 +194,13 @@ def test_wrong_parameters(name: str, wrong: dict[str, Any]) -> None:
     """Tests that delays are whole numbers or auto."""
     with pytest.raises(UsageError, match="give a"):
         run(posed([0], [0], [1.0]), name, **wrong)
+
+
+def test_rounds_that_a_job_waits() -> None:
+    """Tests that they are what is asked for, or none before a job has told how many nodes there are."""
+    assert CapacityPolicy(reduce_delay=7).waits_rounds == 7
+    policy = CapacityPolicy()
+    policy._auto = {}
+    assert policy.waits_rounds == 0
+    policy._auto = {0: 3, 1: 9, 2: 4}
+    assert policy.waits_rounds == 9

@@ -127,6 +127,17 @@ def test_time_limit_holds_for_the_whole_search() -> None:
     assert not posed.violations(fallback)
 
 
+def test_fallback_is_the_best_held() -> None:
+    """Tests that a search falls back on the placement with the least makespan of those that it holds."""
+    posed = Latency(generate("latency", seed=3, nodes=20, tasks=50, replicas=2))
+    search = LatencySearch(posed, EXACT)
+    best = search.first_feasible()
+    looser = search.at(best.limit + 5)
+    assert best.nodes is not None
+    assert looser.nodes is not None
+    assert search.fallback(best.limit + 9).tolist() == best.nodes.tolist()
+
+
 def test_search_that_was_broken_off_knows_its_open_limit() -> None:
     """Tests the least limit that is not ruled out, before and after limits were ruled out."""
     posed = Latency(generate("latency", seed=3, nodes=20, tasks=50, replicas=2))
