@@ -80,7 +80,9 @@ def _told(problem: Problem, here: Placement, there: Placement, where: str, optim
             if not several or np.array_equal(np.sort(labels[problem.nodes_of(best) != NONE]), placed)
         )
         moves = sum(len(chain.positions) for chain in found.chains)
-        expect(moves == least, where, f"{moves} tasks move, where an optimum moves {least}")
+        # With several components an optimum that places other tasks may be nearer still: moves that gain nothing go.
+        fewest = moves <= least if several else moves == least
+        expect(fewest, where, f"{moves} tasks move, where an optimum moves {least}")
     start = problem.objective(here)
     value, nodes = start, problem.nodes_of(here).copy()
     for chain in found.chains:

@@ -127,7 +127,7 @@ def test_ctrl_c_ends_a_process_that_ignores_it(folder: Path) -> None:
         file.write(DEAF)
     target = folder / "gaps.json"
     target.write_text("complete")
-    args = [*LSAP, "dl", "--heuristic", "own:deaf", "--run-limit", "600", "--output", "gaps.json"]
+    args = [*LSAP, "dl", "--heuristic", "own:deaf", "--run-limit", "600", "--seed", "0", "--output", "gaps.json"]
     code, out, told = interrupted(folder, "gap", *args)
     assert (code, out) == (130, "")
     assert "warning: interrupted after 1 of 2 runs" in told
