@@ -175,6 +175,7 @@ def _draw_objective(model: Any, rng: np.random.Generator) -> None:
                 variable.upBound = _room(variable.varValue)
         model.sense = pulp.LpMinimize
         model.setObjective(pulp.lpSum(int(rng.integers(-9, 10)) * variable for variable in held))
+        remember(model, per_pair=True)  # these bounds are no constraint that might mean something else
         return
     listed = list(model.component_data_objects(pyo.Var))
     whole = [variable for variable in listed if not variable.is_continuous()] or listed

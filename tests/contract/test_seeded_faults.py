@@ -956,6 +956,7 @@ IMPLIED: dict[str, set[str]] = {
     "utility, build_pyomo": {"one_need: above"},
     "utility, build_pulp": {
         "count_reduces: below",
+        "table_maps: above",
         "table_reduces: above",
         "table_reduces: below",
     },
