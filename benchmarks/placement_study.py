@@ -3,12 +3,11 @@
     python benchmarks/placement_study.py [--part PART]... [--divide 4] [--repeats 3] [--workers 1] [--quick]
                                          [--format markdown|json]
 
-Parts: `batches`, the batches of Table II wave after wave (`optsched.waves`: what a wave placed is finished
-before the next) until every map and reduce ran; `orders`, the three schedulers of Table III where maps and reduces
-take turns in other ways; `joint`, batches so small that all their tasks start at once, against the proved optimum of
-both stages; `p-min`, Shen et al.'s rule to tune its threshold. Without `--part` all four. The tables are those of
-`docs/results-shen.md`; `orders` there also with `--divide 1`, which is Table II as it is. `--format json` gives the
-records behind the tables.
+Parts: `batches`, the batches of Table II wave after wave (what a wave placed is finished before the next) until every
+map and reduce ran; `orders`, the three schedulers of Table III where maps and reduces take turns in other ways;
+`joint`, batches so small that all their tasks start at once, against the proved optimum of both stages; `p-min`, Shen
+et al.'s rule to tune its threshold. Without `--part` all four. The tables are those of `docs/results-shen.md`; `orders`
+there also with `--divide 1`, which is Table II as it is. `--format json` gives the records behind the tables.
 """
 
 from __future__ import annotations
@@ -19,23 +18,23 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
-from itertools import groupby
+from itertools import count, groupby
 from typing import Any
 
 import numpy as np
 from study_tables import mean, table
 
-from optsched.heuristics import HEURISTICS, run
+from optsched.heuristics import HEURISTICS, HeuristicRun, run
 from optsched.instance import FINISHED, MAP, PENDING, REDUCE, Instance
 from optsched.instances.families.shen import BATCHES, MAPS, REDUCES
 from optsched.instances.generate import generate
 from optsched.placement import NONE, Placement
 from optsched.problems import Lsap, Problem, Transmission, TransmissionMaps, TransmissionReduces
+from optsched.problems import problem as problem_of
 from optsched.problems.locality_counts import CLASSES, locality_counts
 from optsched.routes import solve
 from optsched.solvers.profiles import load_profile
 from optsched.tuning import Tuning, tune_p_min
-from optsched.waves import waves
 
 Form = tuple[str, dict[str, Any]]
 
@@ -134,28 +133,52 @@ def label(name: str, form: dict[str, Any]) -> str:
 # Whole batches ----------------------------------------------------------------------------------------------------
 
 
+def waves(name: str, instance: Instance, chosen: Form, seed: int, idle: str) -> Iterator[tuple[Problem, HeuristicRun]]:
+    """Each wave of one scheduler: the problem that is posed on what the waves before have left, and the run.
+
+    What a wave has placed is finished before the next one. Then the same slots are idle, or with `fresh` as many of all
+    slots. The waves end when no task waits, or one places nothing.
+    """
+    heuristic, form = chosen
+    drawn = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2,)))  # 0 and 1 are a run's own streams
+    for index in count():
+        problem = problem_of(name, instance)
+        if not len(problem.tasks):
+            return
+        ran = run(problem, heuristic, (seed, index) if index else seed, **form)
+        yield problem, ran
+        nodes, state = ran.raise_if_failed().nodes, instance.state
+        placed = nodes != NONE
+        if not placed.any():
+            return
+        idle_slots = state.idle_slots
+        if idle == "fresh":
+            idle_slots = drawn.multivariate_hypergeometric(instance.cluster.slots, int(idle_slots.sum()))
+        status, node = np.where(placed, FINISHED, state.status), np.where(placed, nodes, state.node)
+        instance = instance.with_state(replace(state, status=status, node=node, idle_slots=idle_slots))
+
+
 def play(played: Played, problem: str, instance: Instance, chosen: Form, seed: int, idle: str = "same") -> Instance:
     """All waves of one scheduler, noted in `played`; the instance after the last of them."""
-    name, form = chosen
     state, ran, node = instance.state, instance.state.status == FINISHED, instance.state.node.copy()
-    for wave in waves(problem, instance, name, seed, idle=idle, **form):
-        placement = wave.run.raise_if_failed()
-        assert all(violation.constraint == "cardinality" for violation in wave.problem.violations(placement))
-        for kind, classes in locality_counts(wave.problem, placement).items():
+    for posed, wave in waves(problem, instance, chosen, seed, idle):
+        placement = wave.raise_if_failed()
+        assert all(violation.constraint == "cardinality" for violation in posed.violations(placement))
+        for kind, classes in locality_counts(posed, placement).items():
             for held, times in classes.items():
                 played.counts[kind][held] += times
-        cost, fetched = float(wave.problem.objective(placement)[0]), 0.0
-        if MAP in wave.problem.kinds:
-            fetched, best = fetching(wave.snapshot, placement.nodes)
+        cost, fetched = float(posed.objective(placement)[0]), 0.0
+        if MAP in posed.kinds:
+            fetched, best = fetching(posed.instance, placement.nodes)
             played.each_wave += best
         played.maps += fetched
         played.shuffle += cost - fetched
         played.waves += 1
-        played.rounds += wave.run.rounds or 0
-        played.idle += wave.run.idle_slot_time or 0
-        if wave.run.starved and could_go_on(wave.problem, placement):
-            played.starved.append(wave.run.rounds or 0)
-        elif wave.run.starved:
+        played.rounds += wave.rounds or 0
+        played.idle += wave.idle_slot_time or 0
+        if wave.starved and could_go_on(posed, placement):
+            played.starved.append(wave.rounds or 0)
+        elif wave.starved:
             played.stuck += 1
         placed = placement.nodes != NONE
         ran, node = ran | placed, np.where(placed, placement.nodes, node)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -19,9 +19,8 @@ from optsched.brief import brief
 from optsched.deadline import check, deadline
 from optsched.errors import BoundViolated, HeuristicFailed, OutOfTime, TooLarge, UsageError, expect
 from optsched.heuristics import HeuristicRun, run
-from optsched.instance import Instance
 from optsched.placement import Placement
-from optsched.problems import AnyProblem, Problem, problem_class
+from optsched.problems import AnyProblem
 from optsched.problems.base import TaskProblem, expect_problem, stated
 from optsched.problems.locality_counts import locality_counts
 from optsched.processes.containing import in_force
@@ -33,17 +32,14 @@ from optsched.routes.call import Call
 from optsched.routes.contained import ContainedBeside
 from optsched.schedule import Schedule
 from optsched.solvers.profiles import Profile, load_profile
-from optsched.waves import Wave, waves
 
 __all__ = [
     "GapReport",
     "Reference",
-    "each_wave",
     "fields_beside",
     "gap",
     "gap_limit",
     "gap_of",
-    "gap_waves",
     "ratio",
     "record_fields",
     "reference_of",
@@ -254,10 +250,6 @@ class GapReport:
     absolute_gap, relative_gap
         One entry a component, exact; after the first component that differs the entries are None. None as a whole
         where there is no objective or no reference.
-    wave
-        Number of the wave, from 0; None for a single round, and for all waves together.
-    in_waves
-        Whether it belongs to a run of waves.
     """
 
     problem: TaskProblem[Any]
@@ -268,8 +260,6 @@ class GapReport:
     violations: tuple[Violation, ...]
     absolute_gap: Gaps | None
     relative_gap: Gaps | None
-    wave: int | None = None
-    in_waves: bool = False
 
     @property
     def feasible(self) -> bool:
@@ -443,8 +433,6 @@ class GapReport:
             record["idle_slot_time"] = self.run.idle_slot_time
         if self.problem.decided is Schedule:
             record["assumed"] = self.run.assumed
-        if self.in_waves:
-            record["wave"] = self.wave
         if placements:
             best = solution.decision if solution.optimal else None
             found: dict[str, Any] = {"placement": self.decision, "reference_placement": best}
@@ -545,12 +533,10 @@ _FIELDS = (
 )
 
 
-def record_fields(
-    problems: Iterable[TaskProblem[Any]], *, policies: bool, waves: bool, placements: bool = False
-) -> list[str]:
+def record_fields(problems: Iterable[TaskProblem[Any]], *, policies: bool, placements: bool = False) -> list[str]:
     """The fields that the records of any gaps in these problems may have, in order: the header of a table of them.
 
-    `policies`: whether a policy runs. `waves`: whether there are waves. `placements`: whether they have placements.
+    `policies`: whether a policy runs. `placements`: whether they have placements.
     """
     problems = list(problems)
     found = dict.fromkeys(_FIELDS)
@@ -559,7 +545,6 @@ def record_fields(
         "rounds": policies,
         "idle_slot_time": policies,
         "assumed": any(problem.decided is Schedule for problem in problems),
-        "wave": waves,
         "placement": placements,
         "reference_placement": placements,
     }
@@ -670,15 +655,7 @@ def reference_of(
     return given
 
 
-def gap_of(
-    problem: TaskProblem[Any],
-    run: HeuristicRun,
-    seed: int,
-    reference: Reference,
-    wave: int | None = None,
-    *,
-    in_waves: bool = False,
-) -> GapReport:
+def gap_of(problem: TaskProblem[Any], run: HeuristicRun, seed: int, reference: Reference) -> GapReport:
     """The gap of a run that is there already."""
     violations: tuple[Violation, ...] = ()
     objective: Value | None = None
@@ -690,7 +667,7 @@ def gap_of(
     relative: Gaps | None = None
     if objective is not None and reference.value is not None:
         absolute, relative = _gaps(problem, objective, reference.value)
-    return GapReport(problem, run, seed, reference, objective, violations, absolute, relative, wave, in_waves)
+    return GapReport(problem, run, seed, reference, objective, violations, absolute, relative)
 
 
 def _gaps(problem: TaskProblem[Any], objective: Value, reference: Gaps) -> tuple[Gaps, Gaps]:
@@ -718,97 +695,3 @@ def _ratio(difference: Number, best: Number) -> Number | None:
         return 0 if difference == 0 else None
     ratio = Fraction(difference) / abs(Fraction(best))
     return ratio.numerator if ratio.denominator == 1 else ratio
-
-
-def gap_waves(
-    name: str,
-    instance: Instance,
-    heuristic: Any,
-    seed: int = 0,
-    *,
-    profile: str | Path | Profile = "exact",
-    time_limit: float | None = None,
-    **options: Any,
-) -> list[GapReport]:
-    """Run a heuristic wave after wave until all tasks ran, and measure each wave and the whole.
-
-    Parameters
-    ----------
-    name
-        The problem to pose on each wave's snapshot; not `latency`, which places all at once.
-    instance
-        The first snapshot.
-    heuristic, seed
-        As for `gap`.
-    profile, time_limit
-        As for `gap`, for each reference and each wave's run.
-    **options
-        `idle`, `problem_parameters` and parameters of the heuristic, as for `optsched.waves.waves`.
-
-    Returns
-    -------
-    list of GapReport
-        One a wave, against the optimum of that wave's own snapshot. For `lsap` one more, with `wave` None, for all of
-        them against the clairvoyant optimum over the same waves (`LsapWaves`); it is left out where the heuristic did
-        not run all tasks, or left a slot idle before the last wave. The cost of other problems depends on what ran in
-        the waves before, so that there is no such optimum.
-
-    Examples
-    --------
-    >>> from optsched.instance import Cluster, Ragged, Workload
-    >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[], [0]]))
-    >>> for report in gap_waves("lsap", Instance(Cluster(["a"]), workload), "lsap-sched"):
-    ...     print(report.wave, report.objective, report.absolute_gap)
-    0 (0,) (0,)
-    1 (1,) (0,)
-    None (1,) (0,)
-    """
-    return list(each_wave(name, instance, heuristic, seed, profile=profile, time_limit=time_limit, **options))
-
-
-def each_wave(
-    name: str,
-    instance: Instance,
-    heuristic: Any,
-    seed: int = 0,
-    *,
-    profile: str | Path | Profile = "exact",
-    time_limit: float | None = None,
-    **options: Any,
-) -> Iterator[GapReport]:
-    """The reports of `gap_waves`, each as soon as it is there."""
-    if not problem_class(name).has_waves:
-        raise UsageError(f"{name} decides everything at once, so that it has no waves; leave --waves out")
-    done: list[Wave] = []
-    reports: list[GapReport] = []
-    for wave in waves(name, instance, heuristic, seed, time_limit=time_limit, **options):
-        reference = Reference(wave.problem, profile, time_limit)
-        reports.append(gap_of(wave.problem, wave.run, seed, reference, wave.index, in_waves=True))
-        yield reports[-1]
-        done.append(wave)
-    whole = _whole(done, reports)
-    if whole is not None:
-        problem, run_ = whole
-        yield gap_of(problem, run_, seed, Reference(problem, profile, time_limit), in_waves=True)
-
-
-def _whole(done: list[Wave], reports: list[GapReport]) -> tuple[Problem, HeuristicRun] | None:
-    """All waves as one problem and one run of it; None where that means nothing."""
-    if not done or not all(report.feasible for report in reports):
-        return None
-    first = done[0].problem
-    placements = [wave.run.placement for wave in done if wave.run.placement is not None]
-    ran = sum(placement.placed for placement in placements)
-    waves_of = record_of(type(first)).waves
-    if waves_of is None or ran < len(first.tasks):
-        return None
-    problem = imported(waves_of)(first, [wave.problem.instance.state.idle_slots for wave in done])
-    rounds = [wave.run.rounds for wave in done if wave.run.rounds is not None]
-    waited = [wave.run.idle_slot_time for wave in done if wave.run.idle_slot_time is not None]
-    return problem, replace(
-        done[0].run,
-        placement=problem.placed(placements),
-        seconds=sum(wave.run.seconds for wave in done),
-        rounds=sum(rounds) if rounds else None,
-        idle_slot_time=sum(waited) if waited else None,
-    )

@@ -288,8 +288,8 @@ def interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float
     return mean - half, mean + half
 
 
-def gap_table(reports: Sequence[tuple[str, GapReport]], repeated: bool = False, waves: bool = False) -> Table:
-    """One row for each instance, problem, heuristic (and wave), in order of appearance.
+def gap_table(reports: Sequence[tuple[str, GapReport]], repeated: bool = False) -> Table:
+    """One row for each instance, problem, heuristic, in order of appearance.
 
     Parameters
     ----------
@@ -298,31 +298,27 @@ def gap_table(reports: Sequence[tuple[str, GapReport]], repeated: bool = False, 
     repeated
         Whether there may be several seeds: then how many, the mean gap with its 95 % confidence interval, and the
         worst. Later components count only those seeds whose earlier ones are at the reference.
-    waves
-        Whether a column tells the wave.
     """
     groups: dict[tuple[Any, ...], list[GapReport]] = {}
     for label, report in reports:
-        key = (report.problem.instance.name, report.problem.name, label, report.wave)
+        key = (report.problem.instance.name, report.problem.name, label)
         groups.setdefault(key, []).append(report)
     rows = []
-    for (instance, problem, label, wave), group in groups.items():
+    for (instance, problem, label), group in groups.items():
         references = list(dict.fromkeys(report.reference.value for report in group))
         first = group[0].reference
         reference = value(first.value) if len(references) == 1 else _mean_value(references)
         kinds = list(dict.fromkeys(report.reference.kind or "unknown" for report in group))
-        cells = [instance, problem, label, "all" if wave is None else str(wave)]
+        cells = [instance, problem, label]
         cells += [_mean_value([report.objective for report in group]), reference, "/".join(kinds)]
         cells += [str(first.certificate or "-"), *_gaps(group, repeated), _note(group)]
-        if not waves:
-            cells.pop(_COLUMNS.index("wave"))
         rows.append(cells)
-    return Table(gap_columns(repeated, waves), rows, _NUMBERS)
+    return Table(gap_columns(repeated), rows, _NUMBERS)
 
 
-_COLUMNS = ("instance", "problem", "heuristic", "wave", "objective", "reference", "kind", "proof")
+_COLUMNS = ("instance", "problem", "heuristic", "objective", "reference", "kind", "proof")
 _MEAN = "mean gap ±95 %"
-_NUMBERS = frozenset({"objective", "reference", "gap", "seeds", _MEAN, "worst gap", "wave"})
+_NUMBERS = frozenset({"objective", "reference", "gap", "seeds", _MEAN, "worst gap"})
 
 #: Width of what is not known before it is there, with one component and with two. A longer one moves the rest a little.
 _WIDTHS = {
@@ -334,20 +330,18 @@ _WIDTHS = {
 }
 
 
-def gap_columns(repeated: bool, waves: bool) -> tuple[str, ...]:
+def gap_columns(repeated: bool) -> tuple[str, ...]:
     """The columns of `gap_table`."""
     gaps = ("seeds", _MEAN, "worst gap") if repeated else ("gap",)
-    return (*(name for name in _COLUMNS if waves or name != "wave"), *gaps, "note")
+    return (*_COLUMNS, *gaps, "note")
 
 
-def gap_lines(
-    work: Iterable[tuple[TaskProblem[Any], Iterable[str]]], repeated: bool = False, waves: bool = False
-) -> Lines:
+def gap_lines(work: Iterable[tuple[TaskProblem[Any], Iterable[str]]], repeated: bool = False) -> Lines:
     """The lines of `gap_table` before there is a row: what is to be done tells how wide names are.
 
     `work`: each problem, with the labels of the heuristics that are to run on it.
     """
-    columns = gap_columns(repeated, waves)
+    columns = gap_columns(repeated)
     widths = {name: [len(name)] for name in columns}
     several = False
     for problem, labels in ((problem, list(labels)) for problem, labels in work):

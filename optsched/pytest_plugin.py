@@ -99,7 +99,6 @@ class GapCheck:
         time_limit: float | None = None,
         run_limit: float | None = None,
         memory_limit: int | None = None,
-        waves: bool = False,
     ) -> GapReports:
         """Run the heuristic on the instances, and fail unless all that is asked for holds.
 
@@ -143,9 +142,6 @@ class GapCheck:
             As for `optsched.gap`.
         run_limit, memory_limit
             As for `optsched.study`: seconds and MiB after which a run or solve is killed, in a process of its own.
-        waves
-            Whether the heuristic goes on, wave after wave, until all tasks ran. Each wave is a run, against its own
-            optimum, and for `lsap` so are all of them together, against one who knows them all.
 
         Returns
         -------
@@ -182,7 +178,6 @@ class GapCheck:
             time_limit=time_limit,
             run_limit=run_limit,
             memory_limit=memory_limit,
-            waves=waves,
         )
         update = self._node.config.getoption("--optsched-update")
         outcome = check.planned(update, "pytest --optsched-update records it").run()

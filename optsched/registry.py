@@ -134,9 +134,6 @@ class Record:
         Whether its routes find every Pareto-optimal point (`optsched.routes.base.FrontierModule`).
     beside
         What a gap says beside itself, from the frontier: a class (`optsched.routes.base.Beside`).
-    waves
-        What a run of waves is measured against as a whole: a problem of all waves, made from the first wave's problem
-        and the idle slots of each, with `placed(placements of the waves)`.
     leximin
         `(problem, profile) -> Leximin`: the lowest entry highest, then the second lowest, for `optsched leximin`; of
         the entries that the problem's `utilities(placement)` has.
@@ -174,7 +171,6 @@ class Record:
     limit: ProgramLimit | None = None
     frontier: bool = False
     beside: str | None = None
-    waves: str | None = None
     leximin: str | None = None
     slots: str | None = None
     runner: str | None = None
@@ -248,7 +244,6 @@ SHIPPED = (
         problem="optsched.problems.lsap:Lsap",
         models="optsched.models.lsap",
         **_ASSIGNMENT,
-        waves="optsched.problems.lsap_waves:LsapWaves",
         rivals=("dl",),
         known=KnownOptimum("generated/planted-lsap-n30-t25-remote4-seed0", ("network", "pulp")),
         family="lsap",
@@ -511,11 +506,8 @@ SHIPPED = (
     ),
 )
 
-#: Problems that nobody poses by name: `gap --waves` makes them of `lsap`, and `sequential` of `transmission-maps`.
-_UNLISTED = (
-    Record(name="lsap-waves", problem="optsched.problems.lsap_waves:LsapWaves", **_ASSIGNMENT),
-    Record(name="ranked-maps", problem="optsched.heuristics.sequential:_Ranked", **_ASSIGNMENT),
-)
+#: Problems that nobody poses by name: `sequential` makes them of `transmission-maps`.
+_UNLISTED = (Record(name="ranked-maps", problem="optsched.heuristics.sequential:_Ranked", **_ASSIGNMENT),)
 
 
 _BY_NAME = {entry.name: entry for entry in SHIPPED}
@@ -583,7 +575,6 @@ _FIELDS: tuple[tuple[tuple[str, ...], str, Callable[[Any], bool]], ...] = (
             "infeasible",
             "unlimited",
             "beside",
-            "waves",
             "leximin",
             "slots",
             "runner",
@@ -656,7 +647,7 @@ def _fault(given: Record) -> str | None:
 
 def _parts(given: Record) -> Iterator[tuple[str, str]]:
     """The parts that a record names beside its class: the field, and what it says."""
-    functions = ("enumeration", "network", "infeasible", "unlimited", "beside", "waves", "leximin", "slots", "runner")
+    functions = ("enumeration", "network", "infeasible", "unlimited", "beside", "leximin", "slots", "runner")
     for name in ("models", "routes", *functions):
         if getattr(given, name) is not None:
             yield name, getattr(given, name)

@@ -20,7 +20,6 @@ from optsched.instances.library import library
 from optsched.matrix import gap_matrix
 from optsched.problems import Latency, MinCostFlow
 from optsched.running.base import View
-from optsched.waves import waves
 
 
 @cache
@@ -55,7 +54,7 @@ def nouns() -> dict[str, Any]:
         frontier[0], solution.certificates[0], optsched.Family("lsap", range(9000)), optsched.explain(latency, "labl"),
         optsched.mine("dl,reading=heartbeat", "lsap", budget=40),
         optsched.study("papers/guo-fig2", "lsap", "dl"), next(iter(library().values())), FAMILIES["mixed"], seen[0],
-        HEURISTICS["labl"], next(iter(waves("lsap", lsap.instance, "dl"))),
+        HEURISTICS["labl"],
         Shuffle([0] * 999, [1] * 999, np.ones(999)), Pairs(cost=np.ones((99, 99))),
         Topology("links", links=tuple((str(end), "s", 1.0) for end in range(999))),
         optsched.Schedule.of([(0, 5)] * 9000), optsched.simulate(jobs.instance, "dl"),

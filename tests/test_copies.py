@@ -30,7 +30,6 @@ from optsched.problems.base import BaseProblem, TaskProblem
 from optsched.results import Bound
 from optsched.routes import Frontier, Leximin
 from optsched.tuning import Tuning, tune_p_min
-from optsched.waves import Wave, waves
 
 
 def lsap() -> Any:
@@ -86,7 +85,6 @@ MADE: dict[type, Callable[[Path], Any]] = {
     ScheduleExplanation: lambda folder: optsched.explain(timed(), "fifo"),
     Tuning: lambda folder: tune_p_min(small_problem("transmission-maps", 2), grid=[0.1, 0.5]),
     Verdict: lambda folder: optsched.certify(lsap(), optsched.solve(lsap())),
-    Wave: lambda folder: next(iter(waves("lsap", lsap().instance, "dl"))),
 }
 
 

@@ -12,7 +12,6 @@ import pytest
     ("former", "present"),
     [
         ("optsched.solvers.utility_leximin", "optsched.searches.utility_leximin"),
-        ("optsched.heuristics.waves", "optsched.waves"),
         ("optsched.heuristics.p_min", "optsched.tuning"),
     ],
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import generalized_assignment_instances as generalized
@@ -13,18 +12,15 @@ import pytest
 from small_problems import small_problem
 from transmission_instances import example
 
-from optsched.certificates import certify
 from optsched.deadline import check, deadline, remaining
 from optsched.errors import BoundViolated, HeuristicFailed, OutOfTime, TooLarge, UsageError
 from optsched.gaps import (
     GapReport,
     Reference,
-    each_wave,
     fields_beside,
     gap,
     gap_limit,
     gap_of,
-    gap_waves,
     ratio,
     record_fields,
     unanswered,
@@ -36,7 +32,6 @@ from optsched.matrix import posable
 from optsched.placement import Placement
 from optsched.printing import gap_table
 from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem, problem
-from optsched.problems.lsap_waves import LsapWaves
 from optsched.results import Bound, Certificate, FrontierPoint, Limit, Proof, Termination, Value
 from optsched.routes import Frontier, routes_of, solve
 from optsched.solvers.profiles import Profile
@@ -81,7 +76,7 @@ def test_nothing_feasible() -> None:
     ]
     report = gap_of(crowded, run(crowded, lambda *_: [0, 0]), 0, told[0])
     assert (report.reference.kind, report.deciding) == (None, None)
-    (row,) = gap_table([("mine", report)], repeated=False, waves=False).rows
+    (row,) = gap_table([("mine", report)], repeated=False).rows
     assert row[-1].startswith("infeasible, as all placements are: capacity")
 
 
@@ -265,7 +260,6 @@ def test_policy_reports_its_waiting() -> None:
     record = gap(Lsap(FIGURE_2), "dl", reading="sweep").record()
     assert record["rounds"] >= 1
     assert "idle_slot_time" in record
-    assert "wave" not in record
 
 
 def test_records_tell_locality() -> None:
@@ -298,115 +292,9 @@ def test_records_tell_what_waits_and_where() -> None:
     assert list(record)[-2:] == ["placement", "reference_placement"]
     assert record["placement"] == report.placement.to_dict(report.problem)  # type: ignore[union-attr]
     assert sorted(record["reference_placement"].values(), key=str) == [None, "n0"]
-    assert list(record) == record_fields([report.problem], policies=False, waves=False, placements=True)
+    assert list(record) == record_fields([report.problem], policies=False, placements=True)
     failed = gap(Lsap(FIGURE_2), answer("nonsense")).record(placements=True)
     assert (failed["waiting"], failed["placement"]) == (None, None)
-
-
-def every_schedule(problem: Lsap, capacities: list[list[int]]) -> int:
-    """Least cost over all ways to run the tasks in these waves with every wave but the last full, by enumeration."""
-    best = None
-    nodes, waves = len(capacities[0]), len(capacities)
-    places = [(wave, node) for wave in range(waves) for node in range(nodes)]
-    for choice in product(places, repeat=len(problem.tasks)):
-        used = np.zeros((waves, nodes), dtype=int)
-        for wave, node in choice:
-            used[wave, node] += 1
-        if (used > capacities).any() or (used < capacities)[:-1].any():
-            continue
-        cost = int(problem.pair_units(np.arange(len(choice)), np.array([node for _, node in choice])).sum())
-        best = cost if best is None else min(best, cost)
-    assert best is not None
-    return best
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_clairvoyant_optimum_of_waves_equals_enumeration(seed: int) -> None:
-    """Tests that the optimum over several waves is the least over all schedules that leave no early slot idle."""
-    rng = np.random.default_rng(seed)
-    nodes = int(rng.integers(2, 4))
-    capacities = [rng.integers(0, 3, nodes) for _ in range(int(rng.integers(1, 4)))]
-    capacities[0][0] = capacities[-1][-1] = 1
-    early = int(sum(part.sum() for part in capacities[:-1]))
-    tasks = min(5, early + int(rng.integers(1, capacities[-1].sum() + 1)))
-    if early >= tasks:
-        capacities = [capacities[0]]
-        tasks = min(tasks, int(capacities[0].sum()))
-    rows = [sorted(rng.choice(nodes, int(rng.integers(0, 3)), replace=False).tolist()) for _ in range(tasks)]
-    cluster = Cluster(
-        [f"n{node}" for node in range(nodes)], rack=[0] * (nodes - 1) + [-1], rack_ids=["r"], slots=[9] * nodes
-    )
-    workload = Workload([f"t{task}" for task in range(tasks)], replicas=Ragged.from_rows(rows))
-    first = Lsap(
-        Instance(cluster, workload, State.initial(cluster, workload, idle_slots=capacities[0])), levels=(0, 1, 3)
-    )
-    whole = LsapWaves(first, capacities)
-    for route in ("network", "network-simplex", "brute-force"):
-        solution = solve(whole, route=route)
-        assert solution.objective == (every_schedule(first, [part.tolist() for part in capacities]),)
-        assert certify(whole, solution).valid
-
-
-def test_waves_that_do_not_fit_are_refused() -> None:
-    """Tests that too few waves, or one too many, raise ValueError."""
-    problem = Lsap(instance([[0]] * 3, [2]))
-    for capacities in ([np.array([2])], [np.array([2])] * 3):
-        with pytest.raises(ValueError, match="do not fit 3 tasks"):
-            LsapWaves(problem, capacities)
-
-
-def test_waves_are_measured_one_by_one_and_as_a_whole() -> None:
-    """Tests that each wave has its own reference, and the whole the clairvoyant one."""
-    # The first wave's optimum takes t0 and t1 on their data; then t2 runs off its data on n0, or n1 idles.
-    snapshot = instance([[0], [1], [0], [0]], [1, 1])
-    reports = gap_waves("lsap", snapshot, "lsap-sched")
-    assert [report.wave for report in reports] == [0, 1, None]
-    assert all(report.feasible for report in reports)
-    whole = reports[-1]
-    assert whole.objective == (sum(report.objective[0] for report in reports[:-1] if report.objective),)
-    assert whole.reference.kind == "optimum"
-    assert whole.record()["wave"] is None
-    assert whole.record()["instance"] == "small"
-    assert reports[0].record()["wave"] == 0
-
-
-def test_wave_that_leaves_a_slot_idle_is_reported_and_ends_the_whole() -> None:
-    """Tests that a violation in a wave leaves no value for the whole."""
-    reports = gap_waves("lsap", instance([[0], [1], [0]], [1, 1]), lambda problem, rng: [None] * 3)
-    assert [report.wave for report in reports] == [0]
-    assert not reports[0].feasible
-
-
-def test_whole_of_a_policy_adds_up_its_waiting() -> None:
-    """Tests that rounds and idle slot time of the whole are sums over the waves."""
-    reports = gap_waves("lsap", instance([[0], [1], [0]], [1, 1]), "dl")
-    rounds = [report.run.rounds for report in reports]
-    assert rounds[-1] == sum(part or 0 for part in rounds[:-1])
-    waited = [report.run.idle_slot_time for report in reports]
-    assert waited[-1] is not None
-    assert waited[-1] == sum(part or 0 for part in waited[:-1])
-
-
-def test_problems_whose_cost_depends_on_earlier_waves_have_no_whole() -> None:
-    """Tests that fair-lsap is measured wave by wave only, and latency not at all."""
-    shared = instance(
-        [[0], [1], [0]],
-        [1, 1],
-        job=[0, 0, 0],
-        job_ids=["j"],
-        job_group=[0],
-        group_ids=["g"],
-        group_weight=[1.0],
-    )
-    reports = gap_waves("fair-lsap", shared, "lsap-fair-sched")
-    assert [report.wave for report in reports] == [0, 1]
-    with pytest.raises(UsageError, match="no waves"):
-        gap_waves("latency", shared, "lsap-sched")
-
-
-def test_nothing_to_run_is_no_wave() -> None:
-    """Tests that an instance without tasks gives no report."""
-    assert gap_waves("lsap", instance([], [1]), "lsap-sched") == []
 
 
 @pytest.mark.parametrize("kind", [Lsap, FairLsap, Flow, Latency])
@@ -462,33 +350,23 @@ def test_fields_beside_the_frontier() -> None:
     for name, further in expected.items():
         posed = small_problem(name, 0)
         assert isinstance(posed, Problem)
-        fields = record_fields([posed], policies=False, waves=False)
+        fields = record_fields([posed], policies=False)
         assert fields[-2:] == further
         record = gap(posed, answer([0 if name == "latency" else None] * len(posed.instance.workload))).record()
         assert list(record) == fields
         assert record["seed"] == 0
-    waved = instance([[0]] * 2, [1])
-    assert {report.seed for report in gap_waves("lsap", waved, "lsap-sched")} == {0}
-    assert {report.seed for report in each_wave("lsap", waved, "lsap-sched")} == {0}
     assert fields_beside(Latency) == ("work_gap_at_makespan", "makespan_gap_at_work"), "of a class, too"
 
 
 def test_fields_of_all_records_are_told_beforehand() -> None:
-    """Tests that `record_fields` has the fields of the records, in their order, for all problems together and waves."""
+    """Tests that `record_fields` has the fields of the records, in their order, for all problems together."""
     posed = posable(generate("mixed", seed=0))
-    alone = [record_fields([one], policies=False, waves=False) for one in posed]
+    alone = [record_fields([one], policies=False) for one in posed]
     assert [list(gap(one, answer([None] * 16)).record()) for one in posed] == alone
-    assert list(gap(posed[0], "dl").record()) == record_fields(posed[:1], policies=True, waves=False)
-    waved = gap_waves("transmission-maps", posed[0].instance, "fifo")[0].record()
-    assert list(waved) == record_fields([waved_problem(posed)], policies=False, waves=True)
-    together = record_fields(posed, policies=True, waves=True)
+    assert list(gap(posed[0], "dl").record()) == record_fields(posed[:1], policies=True)
+    together = record_fields(posed, policies=True)
     assert len(together) == len(set(together))
     assert all(set(fields) <= set(together) for fields in alone)
-
-
-def waved_problem(posed: list[Problem]) -> Problem:
-    """`transmission-maps` of several."""
-    return next(one for one in posed if one.name == "transmission-maps")
 
 
 # Limits -----------------------------------------------------------------------------------------------------------
@@ -575,23 +453,6 @@ def test_questions_without_time_are_open(monkeypatch: pytest.MonkeyPatch) -> Non
     assert reference.beside((0, 0))["locality_gap_at_fairness"] is None
 
 
-def test_waves_of_which_one_is_infeasible_are_no_whole() -> None:
-    """Tests that a second wave that places nothing leaves no report of all waves together."""
-    answers = iter([[0, None, None], [None, None]])
-    reports = gap_waves("lsap", instance([[0]] * 3, [1]), lambda problem, rng: next(answers))
-    assert [(report.wave, report.feasible) for report in reports] == [(0, True), (1, False)]
-    answers = iter([[0, None, None], [None, 0, 0]])
-    reports = gap_waves("lsap", instance([[0]] * 3, [1]), lambda problem, rng: next(answers)[-len(problem.tasks) :])
-    assert [(report.wave, report.feasible) for report in reports] == [(0, True), (1, False)]
-
-
-def test_waves_that_end_before_all_tasks_ran_are_no_whole() -> None:
-    """Tests that a cluster without an idle slot has one wave, which is feasible, and nothing to measure as a whole."""
-    full = instance([[0]], [1])
-    (only,) = gap_waves("lsap", replace(full, state=State.initial(full.cluster, full.workload, idle_slots=[0])), "fifo")
-    assert (only.wave, only.feasible, only.placement) == (0, True, Placement.of([None]))
-
-
 def test_gaps_beside_a_frontier_that_is_cut_short() -> None:
     """Tests that a gap is told where a later point shows that no earlier one is missing, and else is open."""
     two = {"job": [0, 1], "job_ids": ["a", "b"], "job_group": [0, 1], "group_ids": ["g", "h"], "group_weight": [1, 1]}
@@ -609,15 +470,6 @@ def test_gaps_beside_a_frontier_that_is_cut_short() -> None:
     assert reference.beside((3, Fraction(1, 8)))["locality_gap_at_fairness"] is None
     vars(reference._beside)["_front"] = Frontier("lsap-fairness", names, known, complete=True, limit=None)
     assert reference.beside((3, 1))["fairness_gap_at_locality"] == Fraction(3, 4)
-
-
-def test_wave_is_reported_before_the_next_one_runs() -> None:
-    """Tests that waves come one by one, and that one whose heuristic was out of time ends them."""
-    waves = each_wave("lsap", instance([[0]] * 3, [1]), "lsap-sched")
-    assert next(waves).wave == 0
-    assert [report.wave for report in waves] == [1, 2, None]
-    (late,) = gap_waves("lsap", instance([[0]] * 3, [1]), "lsap-sched", time_limit=0)
-    assert late.run.out_of_time == 0
 
 
 def test_report_prints_itself(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -341,7 +341,7 @@ class Even(Lsap):
         return (len(set(self.nodes_of(placement).tolist())),)
 
 shipped = record("lsap")
-PARTS = {part: getattr(shipped, part) for part in ("models", "routes", "provers", "enumeration", "network", "waves")}
+PARTS = {part: getattr(shipped, part) for part in ("models", "routes", "provers", "enumeration", "network")}
 RECORDS = tuple(Record(name=kind.name, problem=f"two_of_lsap:{kind.__name__}", **PARTS) for kind in (Racks, Even))
 """
 

@@ -243,12 +243,6 @@ def test_widths_are_known_before_the_rows(repeated: bool) -> None:
     assert narrow.widths[0] == len("a-long-name")
 
 
-def test_wave_column() -> None:
-    """Tests that with waves a column tells which one, or all."""
-    rows = cells(gap_table([("mine", report(Lsap(instance()), ["a", "a"]))], waves=True))
-    assert rows[0]["wave"] == "all"
-
-
 def test_time_that_is_left() -> None:
     """Tests that nothing is estimated before the first step is done, and then that the others take as long."""
     clock = [0.0]

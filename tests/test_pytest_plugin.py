@@ -211,22 +211,6 @@ def test_a_claimed_optimum(check: GapCheck) -> None:
         check(lambda problem, rng: ["A", "B", "C"], **claimed)
 
 
-def test_waves(check: GapCheck) -> None:
-    """Tests that each wave is held to its own optimum, and all of them to the clairvoyant one, with the command."""
-    small: Any = {"instances": "generated/lsap-n20-t15-seed0", "problem": "lsap", "waves": True}
-    reports = check("lsap-sched", **small, max_gap="70%", certify=True)
-    assert [report.wave for report in reports] == [0, 1, None]
-    with pytest.raises(
-        AssertionError, match=r"(?s)lsap, seed 0, all waves: .*--seed 0 --waves --time-limit none"
-    ) as caught:
-        check("lsap-sched", **small, max_gap="60%")
-    assert "66.67 %" in str(caught.value)
-    with pytest.raises(UsageError, match="latency decides everything at once"):
-        check("labl", "papers/guo-fig2", "latency", max_gap=0, waves=True)
-    with pytest.raises(UsageError, match="a baseline is of one round"):
-        check("dl", **small, baseline=True)
-
-
 def test_references_that_are_not_proved(check: GapCheck) -> None:
     """Tests that certify wants the reference proved by certificates, and takes a kind of word that is allowed.
 

@@ -27,7 +27,6 @@ from optsched.placement import Placement
 from optsched.problems import PROBLEMS, Flow, GeneralizedAssignment, Latency, Lsap, problem_class
 from optsched.problems.assignment import LevelledProblem, Pool, TabledProblem, TaskClasses
 from optsched.problems.base import Parameter, number
-from optsched.problems.lsap_waves import LsapWaves
 from optsched.registry import ProgramLimit, Record, fault_of, imported, record, record_of, records
 from optsched.results import Bound, Certificate, Component, Proof, Sense, Value, Violation
 from optsched.routes import bounds, frontier, has_frontier, routes_of, solve
@@ -166,19 +165,6 @@ def test_records_name_what_is_there(name: str) -> None:
     assert entry.frontier == (entry.routes is not None and hasattr(imported(entry.routes), "frontier"))
 
 
-def test_waves_have_a_record_of_their_own() -> None:
-    """Tests that `lsap` over waves, which nobody poses by name, is found by its class."""
-    assert record_of(LsapWaves).name == "lsap-waves"
-    assert "lsap-waves" not in records()
-
-
-def test_bug_waves_were_modelled_as_lsap() -> None:
-    """Tests that a problem whose record names no models has no routes by them: those of `lsap` know no waves."""
-    problem = LsapWaves(Lsap(three_tasks()), [np.array([1, 0, 0]), np.array([0, 1, 1])])
-    assert routes_of(problem) == ("network", "arrays", "network-simplex", "dense", "brute-force")
-    assert len({solve(problem, route=route).objective for route in routes_of(problem)}) == 1
-
-
 def test_limits_of_second_programs() -> None:
     """Tests which problems have a program at a limit, and what the limit means."""
     limits = {name: entry.limit for name, entry in records().items() if entry.limit is not None}
@@ -302,7 +288,6 @@ def test_fields_of_records_from_outside(outside: list[Point], field: str, value:
         ("provers", {"dual": "math:no_such"}, "'math:no_such' in its provers: it cannot be loaded"),
         ("rivals", ("dl", "last-cost"), '.last-cost. in its rivals: there is no such heuristic; .*"least-cost"'),
         ("rivals", ("math:no_such",), "'math:no_such' in its rivals: it cannot be loaded"),
-        ("waves", "math:no_such", "'math:no_such' in its waves: it cannot be loaded"),
         ("leximin", "math:pi", "'math:pi' in its leximin: it is .*, which is no function"),
         ("family", "lsapp", '.lsapp. in its family: there is no such family; did you mean "lsap"?'),
     ],
@@ -360,7 +345,7 @@ def test_bug_an_unknown_frontier_imported_the_routes_of_every_record(
 # Shipped parts in records from outside: only for a class that they know ----------------------------------------------
 
 #: What a record names beside its class, its family and its rivals.
-PARTS = ("models", "routes", "provers", "enumeration", "network", "infeasible", "unlimited", "beside", "waves")
+PARTS = ("models", "routes", "provers", "enumeration", "network", "infeasible", "unlimited", "beside")
 PARTS += ("leximin", "slots", "runner", "limit", "frontier")
 
 
@@ -519,7 +504,7 @@ def test_shared_parts_know_a_base_class(made: Callable[..., Record]) -> None:
         assert f"it knows TabledProblem, and Mine defines {name} anew" in str(wrong)
     assert fault_of(made(fairness, LevelledProblem, parts=["enumeration"], objective=Mixed.objective)) is None
     wrong = fault_of(made(flow, LevelledProblem, parts=["routes"]))
-    assert "knows Lsap, FairLsap, Flow, TransmissionMaps, LsapWaves, _Ranked, TabledProblem, and Mine is" in str(wrong)
+    assert "knows Lsap, FairLsap, Flow, TransmissionMaps, _Ranked, TabledProblem, and Mine is" in str(wrong)
 
 
 class Tabled(TabledProblem):

@@ -16,7 +16,7 @@ import optsched
 from optsched import models
 from optsched.doubts import enumerated
 from optsched.errors import InputError, UsageError
-from optsched.gaps import Reference, gap_waves
+from optsched.gaps import Reference
 from optsched.heuristics import applicable, run
 from optsched.instances import solution_files
 from optsched.instances.generate import generate
@@ -31,7 +31,6 @@ from optsched.searches.assignment import solve_assignment
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.profiles import load_profile
-from optsched.waves import waves
 
 INSTANCE, NETWORK = "papers/guo-fig2", "examples/negative-cycle"
 
@@ -129,9 +128,6 @@ CALLS: dict[str, tuple[Callable[[Any], Any], set[str]]] = {
     "within": (lambda given: optsched.gap(lsap(), "dl").raise_unless_within(given), set()),
     "Reference": (Reference, PLACING),
     "Reference by": (lambda given: Reference(lsap(), solution=given), {"None", "solution"}),
-    "gap_waves of a name": (lambda given: gap_waves(given, lsap().instance, "dl"), set()),
-    "gap_waves on": (lambda given: gap_waves("lsap", given, "dl"), {"instance"}),
-    "gap_waves of": (lambda given: gap_waves("lsap", lsap().instance, given), {"dict", "solution"}),
     "run": (lambda given: run(given, "dl"), {"problem"}),
     "run of": (lambda given: run(lsap(), given), {"dict", "solution"}),
     "run with seed": (lambda given: run(lsap(), "dl", given), set()),
@@ -140,10 +136,6 @@ CALLS: dict[str, tuple[Callable[[Any], Any], set[str]]] = {
     "run observed by": (lambda given: run(lsap(), "dl", observers=[None if given is Lsap else given]), set()),
     "run observed": (lambda given: run(lsap(), "dl", observers=given), set()),
     "applicable": (applicable, PLACING),
-    "waves of a name": (lambda given: list(waves(given, lsap().instance, "dl")), set()),
-    "waves on": (lambda given: list(waves("lsap", given, "dl")), {"instance"}),
-    "waves of": (lambda given: list(waves("lsap", lsap().instance, given)), {"dict", "solution"}),
-    "waves with idle": (lambda given: list(waves("lsap", lsap().instance, "dl", idle=given)), set()),
     "generate": (generate, set()),
     "generate with seed": (lambda given: generate("lsap", given), set()),
     "library": (library, {"None"}),

@@ -46,7 +46,6 @@ MOST = 10
 @arguments.run_limit_options
 @click.option("--max-gap", metavar="X", help="Exit code 4 if a relative gap is over X (0.05, or 5%), or unknown.")
 @click.option("--each", is_flag=True, help="A row for each run also of several instances, not their summary.")
-@click.option("--waves", is_flag=True, help="Go on, wave after wave, until all tasks ran.")
 @click.option("--placements", is_flag=True, help="Records also say where each task is, in the optimum too.")
 @click.option("--explain", is_flag=True, help="Tell of each gap which moves it is made of; see `explain`.")
 @arguments.plot_option
@@ -68,7 +67,6 @@ def gap(
     time_limit: float | None,
     max_gap: str | None,
     each: bool,
-    waves: bool,
     placements: bool,
     explain: bool,
     plot: str | None,
@@ -95,36 +93,31 @@ def gap(
     limit = None if max_gap is None else gap_limit(max_gap, "--max-gap")
     form = arguments.format_of(form, output)
     tabled = form in arguments.TABLES
-    if explain and (waves or form not in ("table", "json")):
-        told = "is about a single round: leave --waves out" if waves else "is no table: take --format table or json"
-        raise UsageError(f"--explain {told}")
-    if plot is not None and waves:
-        raise UsageError("--plot is about single rounds: leave --waves out")
+    if explain and form not in ("table", "json"):
+        raise UsageError("--explain is no table: take --format table or json")
     arguments.check_plot(plot)
-    if solutions and waves:
-        raise UsageError("--solution is of a single round: leave --waves out")
     if placements and tabled:
         raise UsageError("--placements are in records: take --format json or csv")
     limits, seconds = arguments.limited(profile, time_limit)
     given = sources(instances, family, seeds, drawn_with)
-    work, notes = _planned(given, problems, heuristics, params, waves, solutions)
+    work, notes = _planned(given, problems, heuristics, params, solutions)
     drawn_by = arguments.seeds_of(1 if explain and repeats is None else repeats, seed)
     pairs = sum(len(part.choices) for part in work)
     steps = pairs if drawn_by is None else pairs * len(drawn_by)
-    rows = each or waves or explain or len({id(part.problem.instance) for part in work}) == 1
+    rows = each or explain or len({id(part.problem.instance) for part in work}) == 1
 
     def sink(write: Write) -> Sink[Measured]:
         if not tabled:
-            return _records(str(form), write, work, notes, waves, placements, explain)
+            return _records(str(form), write, work, notes, placements, explain)
         if rows:
-            return _Rows(write, work, drawn_by, waves, output, explain, str(form))
+            return _Rows(write, work, drawn_by, output, explain, str(form))
         return _Summary(write, output, str(form))
 
     def found(step: Callable[[str], None]) -> Iterator[Measured]:
-        return measure(work, drawn_by, profile=limits, time_limit=seconds, waves=waves, step=step)
+        return measure(work, drawn_by, profile=limits, time_limit=seconds, step=step)
 
     with nullcontext() if plot is None else replacing(plot) as file:
-        total = "waves" if waves else "runs" if drawn_by is None else f"of {steps} runs"
+        total = "runs" if drawn_by is None else f"of {steps} runs"
         measured = collected(found, sink, output, total, steps)
         if file is not None and plot is not None:
             file.write(_picture(measured, plot))
@@ -164,7 +157,6 @@ def _planned(
     problems: tuple[str, ...],
     heuristics: tuple[str, ...],
     params: tuple[str, ...],
-    waves: bool,
     solutions: tuple[str, ...],
 ) -> tuple[list[Work], Notes]:
     """What is to be run, and what is to be said of it; without sources the shipped library is meant."""
@@ -176,20 +168,17 @@ def _planned(
 
     given, held, told = _decided(given, solutions) if solutions else (given, [], {})
     named = list(dict.fromkeys(problem_class(name).name for name in problems)) or list(told)
-    chosen = named or problems_with_heuristics(waves)
+    chosen = named or problems_with_heuristics()
     values = arguments.parameters_of(chosen, params)
     for name in told.keys() & set(chosen):
         values[name] = {**told[name], **values[name]}
-    for name in chosen if waves else ():
-        if not problem_class(name).has_waves:
-            raise UsageError(f"{name} decides everything at once, so that it has no waves; leave --waves out")
     choices = [*map(choice_of, dict.fromkeys(heuristics)), *held]
     check_served(choices, chosen, listed=not named)
     notes = Notes()
     on = posed(groups_of(given or _shipped()), chosen, values, bool(named), notes.left_out, strict=bool(given))
     work = work_on(on, choices, strict=bool(given))
     if given:  # the shipped ones are as they are meant
-        look_at(work, bool(choices), waves, notes)
+        look_at(work, bool(choices), notes)
         notes.tell()
     return work, notes
 
@@ -224,9 +213,7 @@ def _decided(
     return list(groups), choices, told
 
 
-def _records(
-    form: str, write: Write, work: Sequence[Work], notes: Notes, waves: bool, placements: bool, explain: bool
-) -> Records:
+def _records(form: str, write: Write, work: Sequence[Work], notes: Notes, placements: bool, explain: bool) -> Records:
     """Records of the gaps, each with what was said of its problem."""
     from optsched.cli.streams import gap_records
 
@@ -237,7 +224,7 @@ def _records(
 
     entries = (choice.entry for part in work for choice in part.choices)
     posed_on = (part.problem for part in work)
-    return gap_records(form, write, posed_on, entries, record, ["notes"], waves=waves, placements=placements)
+    return gap_records(form, write, posed_on, entries, record, ["notes"], placements=placements)
 
 
 def sources(
@@ -260,7 +247,7 @@ def _shipped() -> list[str]:
     return [name for name, entry in library().items() if not {SCALE, NETWORK} & set(entry.tags)]
 
 
-def look_at(work: Sequence[Work], chosen: bool, waves: bool, notes: Notes) -> None:
+def look_at(work: Sequence[Work], chosen: bool, notes: Notes) -> None:
     """What is to be said of the problems before they are solved; `chosen`: whether the heuristics were."""
     import numpy as np
 
@@ -268,7 +255,7 @@ def look_at(work: Sequence[Work], chosen: bool, waves: bool, notes: Notes) -> No
         problem = part.problem
         if not part.choices:
             notes.add("no heuristic", problem.instance, "{}: no heuristic of the list serves it", problem.name)
-        notes.of(problem, waves)
+        notes.of(problem)
         recorded = int(np.count_nonzero(problem.instance.workload.observed[problem.tasks] >= 0))
         if not chosen and 0 < recorded < len(problem.tasks):
             tasks = len(problem.tasks)
@@ -292,7 +279,6 @@ class _Rows:
         write: Write,
         work: Sequence[Work],
         seeds: range | None,
-        waves: bool,
         output: str | None,
         explain: bool,
         form: str,
@@ -305,14 +291,14 @@ class _Rows:
         self._told: list[GapReport] | None = [] if explain else None
         #: None: as many as it needs, so that a row is whole once the next begins.
         self._seeds = None if seeds is None else len(seeds)
-        self._write, self._waves, self._repeated = write, waves, self._seeds != 1
+        self._write, self._repeated = write, self._seeds != 1
         labels = [(part.problem, [choice.label for choice in part.choices]) for part in work]
         #: Rows for people to read; None: of a table that a text takes, of which every column is there.
         self._page = None
         if form == "table":
             width = page_width(file=output is not None)
-            self._page = GapPage(labels, self._repeated, waves, width, drawn(output))
-        self._lines = gap_lines(labels, self._repeated, waves).in_form(form)
+            self._page = GapPage(labels, self._repeated, width, drawn(output))
+        self._lines = gap_lines(labels, self._repeated).in_form(form)
         self._head = self._lines.head() if self._page is None else ""
         #: Of the heuristic that is on: its problem and label, and its reports so far.
         self._on: tuple[Any, str] | None = None
@@ -320,7 +306,6 @@ class _Rows:
 
     def add(self, entry: Measured) -> None:
         label, report = entry.label, entry.report
-        # Waves pose a problem each, but all on the instance of one name.
         on = ((report.problem.instance.name, report.problem.name), label)
         if on != self._on:
             self._put()
@@ -328,7 +313,7 @@ class _Rows:
         self._reports.append(report)
         if self._told is not None and report.objective is not None:
             self._told.append(report)
-        if self._seeds == 1 or (not self._waves and len(self._reports) == self._seeds):
+        if len(self._reports) == self._seeds:
             self._put()
 
     def close(self) -> None:
@@ -357,7 +342,7 @@ class _Rows:
         if self._page is not None:
             self._write(self._page.rows(reports, broken_off))
             return
-        rows = gap_table(reports, self._repeated, self._waves).rows
+        rows = gap_table(reports, self._repeated).rows
         rows = [[*row[:-1], "; ".join(filter(None, [broken_off, row[-1]]))] for row in rows]
         head, self._head = self._head, ""
         self._write(head + "".join(map(self._lines.line, rows)))

@@ -64,8 +64,8 @@ class Notes:
         ]
         return list(dict.fromkeys(words.replace("{}: ", "").replace("{}", of) for of, words in found))
 
-    def of(self, problem: AnyProblem, waves: bool = False) -> None:
-        """All that there is to say of a problem; with `waves` what waits has its turn."""
+    def of(self, problem: AnyProblem) -> None:
+        """All that there is to say of a problem."""
         if not isinstance(problem, TaskProblem):
             return
         instance, name = problem.instance, problem.name
@@ -79,7 +79,7 @@ class Notes:
                 name,
             )
             return
-        if problem.offered and problem.due < count and not waves:
+        if problem.offered and problem.due < count:
             self.add(
                 "waits", instance, f"{{}}: {count - problem.due} of {count} {what} wait for want of idle slots", name
             )

@@ -188,13 +188,12 @@ def gap_records(
     heuristics: Iterable[Heuristic],
     record: Callable[[Any], Mapping[str, Any]],
     further: Sequence[str] = (),
-    waves: bool = False,
     placements: bool = False,
 ) -> Records:
     """Records of gaps in some problems, with the version before each and `further` fields after them."""
     from optsched.gaps import record_fields
 
     policies = any(entry.online for entry in heuristics)
-    fields = record_fields(problems, policies=policies, waves=waves, placements=placements)
+    fields = record_fields(problems, policies=policies, placements=placements)
     names = ["version", *fields, *further]
     return Records(form, write, names, lambda entry: {"version": code_version(), **record(entry)})

@@ -201,7 +201,7 @@ def _tell(plan: Plan, notes: Notes, chosen: bool) -> None:
     from optsched.studies.runs import Work
 
     work = {run.posed.key: Work(run.group, run.posed.problem, (run.choice,)) for run in plan.runs}
-    look_at(list(work.values()), chosen, False, notes)
+    look_at(list(work.values()), chosen, notes)
     notes.tell()
 
 

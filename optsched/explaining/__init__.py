@@ -272,8 +272,6 @@ def _worths(problem: Problem, report: GapReport, found: Difference | None, most:
     best = report.reference.solution
     if not most:
         return [], None
-    if report.in_waves and report.wave is None:
-        return [], "all waves together are no instance that could be changed"
     if not best.optimal or not isinstance(best.decision, Placement):
         return [], "the optimum is not proved"
     last = problem.nodes_of(best.decision) if found is None else found.there

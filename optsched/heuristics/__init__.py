@@ -1,7 +1,7 @@
 """The heuristics: what a scheduler could run, batch or online, all on the problems' own instances.
 
 One module a family, named after one of its heuristics, and imported when one of its heuristics is first asked for.
-`optsched.running` says what a heuristic is and runs it; `optsched.waves` goes on until all tasks ran. Some heuristics
+`optsched.running` says what a heuristic is and runs it. Some heuristics
 solve an exact problem of their own by a search of `optsched.searches`; none uses a model. A batch heuristic is called
 with the problem and a random generator, which is only spoken of where it is used.
 

@@ -156,7 +156,6 @@ class AssignmentProblem(Problem):
         int64, shape (nodes,): units that any task pays on a node beside its pair units. They are 0 but in `LsapWaves`.
     """
 
-    has_waves = True
     left_open = ("grid", "prepare_costs")
     grid = 1
     pools: tuple[Pool, ...]

@@ -306,8 +306,6 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
     """Whether every instance has a feasible decision."""
     always_plain: ClassVar[bool] = False
     """Whether nothing is feasible only where `plainly_infeasible` says why."""
-    has_waves: ClassVar[bool] = False
-    """Whether the idle slots may hold only some of the tasks, so that the rest is for a later round."""
     places_all: ClassVar[bool] = False
     """Whether no feasible placement leaves a task out."""
     left_open: ClassVar[tuple[str, ...]] = ()

@@ -95,7 +95,6 @@ class Transmission(Problem):
     parameter_table = (DISTINCT,)
     requires = ("topology", "shuffle", "tasks[].size and replicas of pending maps")
     proof = Proof.COMBINATORIAL
-    has_waves = True
     by_replicas = True
 
     @classmethod

@@ -78,7 +78,6 @@ class TransmissionReduces(Problem):
     parameter_table = (DISTINCT,)
     requires = ("topology", "shuffle")
     proof = Proof.DUAL
-    has_waves = True
 
     units: Ints
     grid: int

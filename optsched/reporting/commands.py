@@ -34,7 +34,6 @@ def again(record: Record) -> Cell:
     before, name = argument(record.instance, record.source)
     command = ["optsched", "gap", name, "--problem", record.problem, *_parameters(record)]
     command += ["--heuristic", _heuristic(record), "--seed", str(record.seed), *_limits(record)]
-    command += ["--waves"] * (record.wave is not UNSET)
     shown = before + " ".join(map(shlex.quote, command))
     return Cell(shown, shown, again=True)
 
@@ -64,7 +63,6 @@ def study(records: Sequence[Record]) -> tuple[str, ...]:
     seeds = sorted({record.seed for record in records})
     if seeds != [0]:
         command += ["--seed", str(seeds[0]), "--repeats", str(seeds[-1] - seeds[0] + 1)]
-    command += ["--waves"] * any(record.wave is not UNSET for record in records)
     command += ["--format", "json", "--output", "records.json"]
     return (*lines, " ".join(map(shlex.quote, command)))
 

@@ -1,7 +1,7 @@
 """What runs, from event to event: tasks start, take the time that a service says, and end.
 
-Whoever decides what starts derives from `Course`: the engine of simulations (`optsched.simulating.engine`), waves
-(`optsched.waves`), and the move from one placement to the next (`optsched.heuristics.ras_enforcement`).
+Whoever decides what starts derives from `Course`: the engine of simulations (`optsched.simulating.engine`),
+and the move from one placement to the next (`optsched.heuristics.ras_enforcement`).
 """
 
 from __future__ import annotations

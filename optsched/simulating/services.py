@@ -6,6 +6,7 @@ All times are whole microseconds on the clock of the instance; tasks and nodes a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -29,6 +30,9 @@ class Levels(Service):
     ----------
     factors
         What a `duration` is multiplied by on a node with the data, in its rack, and beyond it.
+    duration
+        Seconds: the `duration` of tasks that give neither; without it they are refused. With equal times for all
+        tasks and no heartbeats a run goes in waves: nothing starts before all that runs has ended.
 
     Examples
     --------
@@ -42,19 +46,27 @@ class Levels(Service):
 
     stateless = True
 
-    def __init__(self, factors: Sequence[float] | str = (1, 1, 1)) -> None:
+    def __init__(self, factors: Sequence[float] | str = (1, 1, 1), duration: float | str | None = None) -> None:
         try:
             self.factors = sequence(3, number(lowest=0))(factors)
         except ValueError as error:
             raise UsageError(f"levels: factors={factors!r}: {error}") from None
+        try:
+            self.duration = None if duration is None else number(lowest=0)(duration)
+        except ValueError as error:
+            raise UsageError(f"levels: duration={duration!r}: {error}") from None
 
     @property
     def told(self) -> str:
         factors = "" if self.factors == (1, 1, 1) else f",factors={':'.join(map(str, self.factors))}"
-        return f"levels{factors}"
+        return f"levels{factors}{'' if self.duration is None else f',duration={self.duration}'}"
 
     def prepare(self, instance: Instance) -> None:
         left = np.flatnonzero(instance.state.status != FINISHED)
+        if self.duration is not None:
+            workload = instance.workload
+            duration = np.where(np.isnan(workload.duration), float(self.duration), workload.duration)
+            instance = replace(instance, workload=replace(workload, duration=duration))
         if missing := list(untimed(instance, left)):
             raise MissingField(missing, place_of(instance, "levels"))
         times = np.zeros((len(instance.workload), 3), dtype=np.int64)

@@ -49,7 +49,6 @@ _RULES: dict[str, Rule] = {
     "frontier": ("true or false", is_truth),
     "feasible": ("true or false", is_truth),
     "baseline": ("the path of a file, true or false", lambda value: is_truth(value) or is_text(value)),
-    "waves": ("true or false", is_truth),
     "certify": ('true, false, or a list such as ["solver"]', lambda value: is_truth(value) or is_texts(value)),
     **{key: MEASURED[key] for key in ("seeds", "parameters", "profile", "time_limit")},
     "run_limit": ('a number of seconds above 0, or "none"', lambda value: value == "none" or _is_above_zero(value)),

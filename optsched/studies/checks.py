@@ -57,7 +57,6 @@ class Check:
     time_limit: float | None = None
     #: Of each run and each solve, which then have processes of their own.
     contained: Limits | None = None
-    waves: bool = False
 
     @classmethod
     def of(
@@ -80,7 +79,6 @@ class Check:
         time_limit: float | None = None,
         run_limit: float | None = None,
         memory_limit: int | None = None,
-        waves: bool = False,
     ) -> Check:
         """What is meant by the arguments, which are those of `optsched.pytest_plugin.GapCheck`.
 
@@ -97,8 +95,6 @@ class Check:
         limit, allowed = GapLimit.of(max_gap, max_absolute, over, component, frontier), kinds_of(certify)
         if limit is None and not baseline and not feasible and allowed is None:
             raise UsageError("nothing is asserted: give max_gap, max_absolute, baseline, feasible or certify")
-        if waves and baseline:
-            raise UsageError("a baseline is of one round: leave waves out, or baseline")
         given: Sequence[Any] = heuristic if isinstance(heuristic, list | tuple) else [heuristic]
         expect(problem, (str, list, tuple), "a check is in a problem, or a list of them, by name")
         expect(parameters, (Mapping, type(None)), "parameters of problems are a mapping of names to values")
@@ -120,7 +116,6 @@ class Check:
             profile,
             time_limit,
             Limits.of_runs(run_limit, memory_limit),
-            waves,
         )
 
     @property
@@ -130,7 +125,6 @@ class Check:
             str(self.limit): self.limit is not None,
             "no worse than recorded": self.baseline is not None,
             "proved": self.allowed is not None,
-            "in each wave": self.waves,
         }
         return ", ".join(words for words, holds in told.items() if holds) or "feasible"
 
@@ -157,12 +151,6 @@ class Check:
             for name in self.problems
             if name not in choice.entry.problems
         ]
-        if self.waves:
-            strangers += [
-                f"{name} decides everything at once, so that it has no waves; leave waves out"
-                for name in self.problems
-                if not problem_class(name).has_waves
-            ]
         if strangers:
             raise UsageError(*strangers)
         work = plan(self.instances, self.problems, self.choices, self.parameters)
@@ -215,7 +203,7 @@ class Planned:
         """Every run as soon as it is there, for who holds to `check.contained`; `step` is told before each begins."""
         check = self.check
         limits, seconds = check.profile, check.time_limit
-        return measure(self.work, check.seeds, profile=limits, time_limit=seconds, waves=check.waves, step=step)
+        return measure(self.work, check.seeds, profile=limits, time_limit=seconds, step=step)
 
     def run(self) -> Outcome:
         """What comes of it."""

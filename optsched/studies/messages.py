@@ -53,8 +53,7 @@ def lines(
         entry = breach.worst
         report = entry.report
         where = report.problem.instance.name or entry.group
-        wave = "" if not report.in_waves else f", {'all waves' if report.wave is None else f'wave {report.wave}'}"
-        yield f"{entry.label} on {where}, {report.problem.name}, seed {report.seed}{wave}: {breach.told}"
+        yield f"{entry.label} on {where}, {report.problem.name}, seed {report.seed}: {breach.told}"
         if report.objective is not None and report.reference.value is not None:
             best = f"the {report.reference.kind} {_told(report.reference.value)}"
             yield f"  value {_told(report.objective)} against {best}"
@@ -133,7 +132,7 @@ def again(
     label = entry.label if choice is None else choice.label
     if "<" in label:
         return f"{label} has no name that a command could import: define it at the top of its module"
-    command += ["--heuristic", label, "--seed", str(report.seed), *["--waves"] * report.in_waves]
+    command += ["--heuristic", label, "--seed", str(report.seed)]
     command += _limits(profile, time_limit)
     command += [] if contained is None else contained.options
     return before + _found_from(label.partition(":")[0], folder) + " ".join(map(shlex.quote, command))

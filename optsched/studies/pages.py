@@ -196,7 +196,7 @@ class GapPage:
     ----------
     work
         Each problem, with the labels of the heuristics that are to run on it, in the order in which they come.
-    repeated, waves
+    repeated
         As for `gap_table`.
     most
         Characters of a line.
@@ -208,12 +208,11 @@ class GapPage:
         self,
         work: Iterable[tuple[TaskProblem[Any], Sequence[str]]],
         repeated: bool = False,
-        waves: bool = False,
         most: int = 80,
         terminal: bool = False,
     ) -> None:
         self._work = [(problem, labels) for problem, labels in work if labels]
-        self._repeated, self._waves, self._most, self._terminal = repeated, waves, most, terminal
+        self._repeated, self._most, self._terminal = repeated, most, terminal
         #: Whether there are several instances and one heuristic each, of which a section each would be all heads.
         self._by_instance = len(self._work) > 1 and all(len(labels) == 1 for _, labels in self._work)
         self._on: tuple[str, str] | None = None
@@ -228,7 +227,7 @@ class GapPage:
         if on != self._on:
             before = "\n" * (self._on is not None) + self._section(first)
             self._on = on
-        told = gap_table(reports, self._repeated, self._waves)
+        told = gap_table(reports, self._repeated)
         lines = []
         for row in told.rows:
             cells = dict(zip(told.columns, row, strict=True))
@@ -254,14 +253,14 @@ class GapPage:
             problem, reference = first.problem, first.reference
             here = (problem.instance.name, problem.name)
             work = [entry for entry in self._work if (entry[0].instance.name, entry[0].name) == here]
-            away = {"instance", "problem", *(() if self._waves else ("reference", "proof"))}
+            away = {"instance", "problem", "reference", "proof"}
             parts = ", ".join(part.name for part in problem.components)
             told = f"{reference.kind} {value(reference.value)} ({parts}), proof: {reference.certificate or '-'}"
             if reference.kind is None:
                 why = reference.infeasible
                 told = "no reference is known" if why is None else f"nothing is feasible: {why}"
-            heading = f"{', '.join(here)}: {'each wave against its own optimum' if self._waves else told}"
-        lines = gap_lines(work, self._repeated, self._waves)
+            heading = f"{', '.join(here)}: {told}"
+        lines = gap_lines(work, self._repeated)
         self._columns = [name for name in lines.columns if name not in away | {"kind"}]
         widths = [width for name, width in zip(lines.columns, lines.widths, strict=True) if name in self._columns]
         short = _TELLING if self._by_instance else _SHORT

@@ -9,7 +9,7 @@ from typing import Any
 from warnings import warn
 
 from optsched.errors import Fault, InputError, MissingField, ProblemFailed, UsageError, nearest
-from optsched.gaps import GapReport, Reference, each_wave, gap_of
+from optsched.gaps import GapReport, Reference, gap_of
 from optsched.heuristics import HEURISTICS, AnyHeuristic, applicable, run
 from optsched.instance import Instance
 from optsched.placement import Placement
@@ -52,9 +52,9 @@ class Measured:
     report: GapReport
 
 
-def problems_with_heuristics(waves: bool = False) -> list[str]:
-    """Names of the problems that decide a placement; with `waves`, of those that go on wave after wave."""
-    return [name for name, kind in PROBLEMS.items() if kind.decided is Placement and (kind.has_waves or not waves)]
+def problems_with_heuristics() -> list[str]:
+    """Names of the problems that decide a placement."""
+    return [name for name, kind in PROBLEMS.items() if kind.decided is Placement]
 
 
 def check_served(choices: Sequence[Choice], names: Sequence[str], listed: bool = False) -> None:
@@ -224,7 +224,6 @@ def measure(
     *,
     profile: str | Path | Profile = "exact",
     time_limit: float | None = None,
-    waves: bool = False,
     step: Callable[[str], None] = lambda text: None,
 ) -> Iterator[Measured]:
     """Every report as soon as it is there; a problem is solved once, for all heuristics and seeds.
@@ -239,8 +238,6 @@ def measure(
         two answers differ.
     profile, time_limit
         As for `optsched.gap`: of each reference, and of each run of a heuristic.
-    waves
-        Whether each heuristic goes on, wave after wave, until all tasks ran.
     step
         Told of each run before it begins; without `seeds` once for all seeds.
 
@@ -257,7 +254,7 @@ def measure(
     failed: list[ProblemFailed] = []
     for part in work:
         try:
-            yield from _measured(part, given, limits, time_limit, waves, step)
+            yield from _measured(part, given, limits, time_limit, step)
         except ProblemFailed as error:
             failed.append(error)
     if failed:
@@ -269,7 +266,6 @@ def _measured(
     seeds: Sequence[int] | None,
     limits: Profile,
     time_limit: float | None,
-    waves: bool,
     step: Callable[[str], None],
 ) -> Iterator[Measured]:
     """The reports of one problem on one instance."""
@@ -280,31 +276,15 @@ def _measured(
         for number, seed in enumerate(SEEDS if seeds is None else seeds):
             if seeds is not None or not number:
                 step(f"{problem.instance.name} {problem.name} {choice.label}" + f" seed {seed}" * (seeds is not None))
-            reports: Iterable[GapReport]
-            if waves:
-                reports = each_wave(
-                    problem.name,
-                    problem.instance,
-                    choice.entry,
-                    seed,
-                    profile=limits,
-                    time_limit=time_limit,
-                    problem_parameters=dict(problem.parameters),
-                    **choice.parameters,
-                )
-            else:
-                reference = reference or Reference.solved(problem, limits)
-                ran = run(problem, choice.entry, seed, time_limit=time_limit, **choice.parameters)
-                reports = [gap_of(problem, ran, seed, reference)]
-            first = None
-            for report in reports:
-                first = first or report
-                goes_on |= report.run.drawn
-                yield Measured(part.group, choice.label, report)
-                if report.reference.solution.limit is Limit.INTERRUPTED:
-                    raise KeyboardInterrupt
-            if seeds is None and not number and first is not None:
-                goes_on |= not _repeatable(first, choice, time_limit)
+            reference = reference or Reference.solved(problem, limits)
+            ran = run(problem, choice.entry, seed, time_limit=time_limit, **choice.parameters)
+            report = gap_of(problem, ran, seed, reference)
+            goes_on |= ran.drawn
+            yield Measured(part.group, choice.label, report)
+            if reference.solution.limit is Limit.INTERRUPTED:
+                raise KeyboardInterrupt
+            if seeds is None and not number:
+                goes_on |= not _repeatable(report, choice, time_limit)
             if not goes_on:
                 break
 

@@ -35,7 +35,7 @@ class Run:
     instance
         Name of the instance.
     reference
-        The same for runs that are measured against the same: of an instance, or a wave of one.
+        The same for runs that are measured against the same.
     proof
         The kind of proof of the reference where that is an optimum; else `bound` or `unknown`.
     outcome
@@ -152,7 +152,7 @@ def _note(row: Row) -> str:
 
 
 def summaries(runs: Iterable[Run]) -> list[ProblemSummary]:
-    """The runs summed up by problem, in order of appearance; of waves each counts as an instance.
+    """The runs summed up by problem, in order of appearance.
 
     Examples
     --------

@@ -176,7 +176,7 @@ def check_beside(record: Record, seeds: Sequence[int]) -> None:
         report = gap_of(problem, run(problem, _optimum), 1, Reference(problem, solution=solved(case)))
         missing = set(made.fields) - set(report.record())
         expect(not missing, case.name, f"records lack {', '.join(sorted(missing))}")
-        header = record_fields([problem], policies=False, waves=False)
+        header = record_fields([problem], policies=False)
         expect(set(report.record()) <= set(header), case.name, "the header of a table lacks fields of its records")
 
 

@@ -1,80 +1,22 @@
-"""What runs on a problem: waves, heuristics, the rivals of a solver's word, and how local their tasks are."""
+"""What runs on a problem: heuristics, the rivals of a solver's word, and how local their tasks are."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from optsched.errors import BoundViolated
-from optsched.gaps import GapReport, Reference, gap_of, gap_waves
+from optsched.gaps import Reference, gap_of
 from optsched.heuristics import HEURISTICS, applicable, run
 from optsched.instance import KINDS
 from optsched.instances.files import to_document
-from optsched.problems import AnyProblem
 from optsched.registry import Record, imported
 from optsched.results import Decision
 from optsched.routes import solve
 from optsched.testing.cases import Case, cases
-from optsched.testing.changes import narrowed
-from optsched.testing.contract import ContractBroken, check, expect, listed, places, placing, solved, times
+from optsched.testing.contract import ContractBroken, check, expect, listed, places, solved, times
 
 __all__: list[str] = []
-
-
-def _optimal(problem: AnyProblem, rng: np.random.Generator) -> Any:
-    """The optimum as a heuristic."""
-    return solve(problem).decision
-
-
-@check(lambda record: bool(record.problem_class.has_waves))
-def check_waves(record: Record, seeds: Sequence[int]) -> None:
-    """Wave after wave each is optimal by its own reference where the heuristic is the optimum, until all tasks ran.
-
-    Each instance is tried again with half the slots, so that there are several waves.
-    """
-    for case in cases(record, seeds):
-        number = _in_waves(record, case)
-        narrow = Case(narrowed(case.problem), f"{case.name}, with half the slots")
-        number = max(number, _in_waves(record, narrow))
-        expect(number > 1, narrow.name, "all tasks run in one wave")
-
-
-def _waves_of(record: Record, case: Case) -> list[GapReport]:
-    """The gaps of the optimum in waves."""
-    problem = placing(case)
-    return gap_waves(record.name, problem.instance, _optimal, problem_parameters=dict(problem.parameters))
-
-
-def _in_waves(record: Record, case: Case) -> int:
-    """The number of waves, each of which is right."""
-    problem, reports = placing(case), _waves_of(record, case)
-    expect(bool(reports), case.name, "no wave at all")
-    for report in reports:
-        where = f"{case.name}, wave {report.wave}"
-        expect(report.error is None and report.feasible, where, f"{report.error}, {report.violations}")
-        if report.wave is not None:
-            expect(set(report.absolute_gap or ()) <= {0}, where, f"the optimum has a gap: {report.absolute_gap}")
-    first, waves = reports[0], [report for report in reports if report.wave is not None]
-    expect(first.objective == case.best, case.name, f"the first wave is worth {listed(first.objective)}")
-    ran = sum(report.run.placement.placed for report in waves if report.run.placement)
-    stuck = not waves[-1].problem.due  # the only idle slots are where a reduce of the same job runs on
-    expect(stuck or ran == len(problem.tasks), case.name, f"{ran} of {len(problem.tasks)} tasks ran")
-    return len(waves)
-
-
-@check(lambda record: record.waves is not None)
-def check_all_waves(record: Record, seeds: Sequence[int]) -> None:
-    """All waves together are one problem, worth what the waves are, and no better than its best, which is tried."""
-    for case in cases(record, seeds):
-        narrow = Case(narrowed(case.problem), f"{case.name}, with half the slots")
-        *waves, whole = _waves_of(record, narrow)
-        expect(whole.wave is None and len(waves) > 1, narrow.name, "no report of all waves together")
-        worth = tuple(map(sum, zip(*(wave.objective or () for wave in waves), strict=True)))
-        expect(whole.objective == worth, narrow.name, f"together {listed(whole.objective)}, the waves {listed(worth)}")
-        found, best = whole.reference.value, Case(whole.problem, narrow.name).best
-        expect(found == best, narrow.name, f"the best of all waves is {listed(best)}, not {listed(found)}")
 
 
 @check(lambda record: places(record) or times(record))
@@ -133,7 +75,12 @@ def check_locality(record: Record, seeds: Sequence[int]) -> None:
     """The record of a gap counts tasks on a node with their data, in a rack with it, and remote, of each kind."""
     for case in cases(record, seeds):
         problem: Any = case.problem
-        report = gap_of(problem, run(problem, _optimal), 1, Reference(problem, solution=solved(case)))
+        report = gap_of(
+            problem,
+            run(problem, lambda posed, rng: solve(posed).decision),
+            1,
+            Reference(problem, solution=solved(case)),
+        )
         told, truth = report.record()["locality"], _local(case, report.placement)
         expect(told == truth, case.name, f"the record counts {told}, the truth is {truth}")
 

@@ -125,7 +125,6 @@ print(*sys.modules, file=sys.stderr)
         (["gap", "--param", "levels=0,1"], "give 3 values"),
         (["gap", "--profile", "exactt"], 'no solver profile "exactt"'),
         (["gap", "--max-gap", "nan"], "--max-gap is a number of at least 0"),
-        (["gap", "--waves", "--problem", "latency"], "has no waves"),
         (["list", "problem"], "is not one of 'problems'"),
         (["solve", "papers/guo-fig2"], "Missing option '--problem'"),
         (["solve", "papers/guo-fig2", "--problem", "lsap", "--route", "networks"], 'lsap has no route "networks"'),

@@ -245,16 +245,6 @@ def test_max_gap() -> None:
     assert run("examples/racks", "--problem", "lsap", "--heuristic", "lsap-sched", "--max-gap", "0").exit_code == 0
 
 
-def test_waves() -> None:
-    """Tests that waves are a record each and one for the whole, and `latency`, which has none, is left out."""
-    found = records("papers/guo-oscillation", "--heuristic", "lsap-sched", "--problem", "lsap", "--waves")
-    assert [entry["wave"] for entry in found] == [0, 1, None]
-    result = run("papers/guo-oscillation", "--waves")
-    assert result.exit_code == 0
-    assert "latency" not in result.stdout
-    assert " all " in result.stdout
-
-
 def test_problem_that_cannot_be_posed() -> None:
     """Tests that a problem asked for by name names the missing fields, exit code 3; by default it is passed over."""
     result = run("papers/guo-fig2", "papers/labl-theorem1-a", "--problem", "fair-lsap", "--problem", "lsap")
@@ -473,7 +463,7 @@ def test_tables_for_documents() -> None:
 
 
 def test_plot(tmp_path: Path) -> None:
-    """Tests that box plots and distributions are drawn beside the table, and not of waves."""
+    """Tests that box plots and distributions are drawn beside the table."""
     target = tmp_path / "g.svg"
     asked = ("gap", "papers/fsy-not-optimal", "--problem", "latency", "--heuristic", "labl", "--plot")
     done = command_line.run(*asked, str(target))
@@ -481,7 +471,6 @@ def test_plot(tmp_path: Path) -> None:
     drawn = target.read_text()
     assert drawn.count(">gap in makespan (% of the optimum)<") == 2
     assert ">1 run, 0 at 0<" in drawn
-    assert command_line.run(*asked, str(target), "--waves").exit_code == 2
     assert command_line.run(*asked, str(tmp_path / "g.xyz")).exit_code == 2
 
 
@@ -507,7 +496,6 @@ def test_what_was_decided_elsewhere(tmp_path: Path) -> None:
     for wrong, told in (
         (("papers/guo-fig2",), f"{solution}: holds no decision on guo-fig2; give a solution of it"),
         (("papers/guo-fig2", "papers/guo-table2"), "--solution is of one instance, and 2 are named"),
-        (("papers/labl-figure2", "--waves"), "--solution is of a single round: leave --waves out"),
     ):
         refused = command_line.run("gap", *wrong, "--solution", solution)
         assert (refused.exit_code, told in refused.stderr) == (2, True), refused.stderr

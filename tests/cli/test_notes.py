@@ -108,11 +108,10 @@ def test_a_wrong_parameter_in_the_file_is_told(tmp_path: Path) -> None:
 
 
 def test_tasks_that_wait(tmp_path: Path) -> None:
-    """Tests that tasks beyond the idle slots are counted, for all problems in one line, and not with waves."""
+    """Tests that tasks beyond the idle slots are counted, for all problems in one line."""
     tasks = [{"id": f"t{i}", "replicas": ["a"]} for i in range(5)]
     small = write(tmp_path / "small.json", tasks=tasks)
     assert told("gap", small) == ["small: lsap: 3 of 5 maps wait for want of idle slots"]
-    assert told("gap", small, "--waves") == []
     mixed = str(tmp_path / "mixed.json")
     save(generate("mixed", seed=0, nodes=4, tasks=20, reduces=12, jobs=2), mixed)
     lines = told(

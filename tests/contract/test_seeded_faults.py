@@ -346,11 +346,6 @@ def worth_nothing(record: Record, patch: Patch) -> None:
     wrap(patch, record.problem_class, "objective", lambda value, *_: (0,) * len(value))
 
 
-def waves_end_early(record: Record, patch: Patch) -> None:
-    """Of several waves the last is left out."""
-    wrap(patch, gaps, "waves", lambda found, *_: iter(list(found)[:-1]))
-
-
 def start_of_another(record: Record, patch: Patch) -> None:
     """The start of a decision is that of another one: every task a node further; on arcs, a unit more."""
     honest = models(record).start_values
@@ -594,11 +589,6 @@ def counts_swapped(record: Record, patch: Patch) -> None:
     wrap(patch, gaps, "locality_counts", change)
 
 
-def waves_cost_more(record: Record, patch: Patch) -> None:
-    """All waves together cost one more than they do."""
-    wrap(patch, imported(str(record.waves)), "objective", lambda value, *_: (value[0] + 1,))
-
-
 # The tests ---------------------------------------------------------------------------------------------------------
 
 
@@ -707,7 +697,6 @@ FAULTS: dict[str, Fault] = {
     "infeasible overlooked": Fault(infeasible_overlooked, "scarce", CHECKS["scarce"].applies),
     "proofs of another kind": Fault(proofs_of_another_kind, "certificates", lacks_a_prover),
     "worth nothing": Fault(worth_nothing, "record"),
-    "waves end early": Fault(waves_end_early, "waves", CHECKS["waves"].applies),
     "start of another decision": Fault(start_of_another, "starts", starts_of_placements),
     "start says nothing": Fault(start_says_nothing, "starts", starts_of_placements),
     "no starts": Fault(no_starts, "starts", CHECKS["starts"].applies),
@@ -739,7 +728,6 @@ FAULTS: dict[str, Fault] = {
     "limit on the other component": Fault(said(limit=other_limit), "models", has("limit"), field="limit.component"),
     "frontier is not said": Fault(said(frontier=False, beside=None), "record", has("frontier"), field="frontier"),
     "swapped beside a gap": Fault(beside_swapped, "beside", has("beside"), field="beside"),
-    "all waves cost more": Fault(waves_cost_more, "all-waves", has("waves"), field="waves"),
     "leximin too low": Fault(
         function("leximin", lambda found, *_: replace(found, utilities=(found.utilities[0] - 1, *found.utilities[1:]))),
         "leximin",

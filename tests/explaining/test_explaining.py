@@ -11,9 +11,9 @@ from swapped_tasks import SWAPPED, wrong_way
 
 import optsched
 from optsched.errors import HeuristicFailed, UsageError
-from optsched.explaining import explain, explained
+from optsched.explaining import explain
 from optsched.explaining.chains import better_by, total_gain
-from optsched.gaps import Reference, gap_waves
+from optsched.gaps import Reference
 from optsched.heuristics import applicable
 from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.instances.generate import generate
@@ -137,19 +137,6 @@ def test_without_a_proved_optimum_the_best_known_is_taken() -> None:
     assert "no better placement known" in repr(found)
     found = explain(SWAPPED, ["b", "a"], reference=replace(held, decision=None, objective=None))
     assert (found.gap, found.to_dict()["reference"]) == (None, None)
-
-
-def test_each_wave_and_all_of_them() -> None:
-    """Tests that a wave is explained like any round, and so are all together, of which no change is asked."""
-    seen = asked = 0
-    for report in gap_waves("lsap", generate("lsap", 3, nodes=5, tasks=16, slots=1, idle_ratio=1.0), "rand", 3):
-        found = explained(report, worth=1)
-        assert total_gain(report.problem, found.chains) == (report.absolute_gap or ())
-        assert len(found.worths) <= (report.wave is not None)
-        asked += len(found.worths)
-        seen += bool(found.chains)
-    assert seen > 2
-    assert asked > 1
 
 
 class Squared(Lsap):

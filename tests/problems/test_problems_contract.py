@@ -391,10 +391,8 @@ def test_sizes_that_are_refused() -> None:
 
 
 def test_what_is_said_of_whole_classes() -> None:
-    """Tests which problems run in waves, and which may have no feasible decision: all others always have one."""
-    without_waves = {"flow-congestion", "latency", "utility", "traffic", "generalized-assignment", "min-cost-flow"}
+    """Tests which problems may have no feasible decision: all others always have one."""
     over_time = {"makespan", "job-times"}
-    assert {name for name, kind in PROBLEMS.items() if not kind.has_waves} == without_waves | over_time
     may_fail = {"traffic", "generalized-assignment", "min-cost-flow", *over_time}
     assert {name for name, kind in PROBLEMS.items() if not kind.always_feasible} == may_fail
     assert {name for name, kind in PROBLEMS.items() if kind.always_plain} == over_time

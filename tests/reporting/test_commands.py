@@ -51,10 +51,6 @@ def parsed(**changes: Any) -> Record:
             "optsched gap a.json --problem lsap --heuristic dl --seed 0 --time-limit none",
         ),
         (
-            {"wave": 3},
-            "optsched gap a.json --problem lsap --heuristic dl --seed 0 --waves",
-        ),
-        (
             {"problem": "elsewhere", "parameters": {"x": True}, "heuristic": "unheard-of"},
             "optsched gap a.json --problem elsewhere --param x=true --heuristic unheard-of --seed 0",
         ),

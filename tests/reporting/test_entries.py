@@ -82,7 +82,7 @@ def test_several_components() -> None:
 
 
 def test_waves() -> None:
-    """Tests that waves are instances of their own."""
+    """Tests that waves, which former versions recorded, are instances of their own."""
     found = entries([record(wave=None), record(wave=0), record(wave=1)])
     assert [entry.instance for entry in found] == ["a, all waves", "a, wave 0", "a, wave 1"]
     assert len({entry.reference for entry in found}) == 3

@@ -13,7 +13,6 @@ from optsched.instances.generate import generate, known_optimum
 from optsched.placement import Placement
 from optsched.problems import FairLsap, Flow, Lsap, problem
 from optsched.problems.assignment import AssignmentProblem
-from optsched.problems.lsap_waves import LsapWaves
 from optsched.processes import memory
 from optsched.results import Limit, Proof, Termination
 from optsched.routes import solve
@@ -160,16 +159,6 @@ def test_bug_bad_alloc_was_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (solution.limit, solution.raw_status) == (Limit.MEMORY, "out of memory")
         assert solution.decision is not None
         assert solution.bound[0] is not None
-
-
-def test_bug_dense_route_forgot_surcharges() -> None:
-    """Tests that a problem of several waves costs the same by the matrix of tasks and slots as by the network."""
-    posed = Lsap(Instance(Cluster(["a", "b"]), Workload(list("tuv"), replicas=Ragged.from_rows([[0], [1], [1]]))))
-    whole = LsapWaves(posed, [posed.capacity, np.array([0, 1])])
-    found = [solve_assignment(whole, engine=engine).nodes for engine in ENGINES]
-    placements = [whole.placement(nodes) for nodes in found if nodes is not None]
-    assert [whole.evaluate(placement) for placement in placements] == [(0,)] * len(ENGINES)
-    assert not any(whole.violations(placement) for placement in placements)
 
 
 def test_placement_that_can_be_improved_has_no_prices() -> None:

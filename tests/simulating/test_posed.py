@@ -138,7 +138,7 @@ def test_batch_heuristics_in_rounds() -> None:
         assert dict(report.run.parameters).items() >= {"heartbeat": 2, "assign": "one", **rounds}.items()
         assert report.record()["assumed"] == "levels, heartbeat 2 s, one task each"
         assert gap_table([(name, report)]).rows[0][-1].endswith("levels, heartbeat 2 s, one task each")
-    assert "assumed" in record_fields([problem], policies=True, waves=False)
+    assert "assumed" in record_fields([problem], policies=True)
     assert "lsap-sched" not in [entry.name for entry in applicable(problem)]
 
 

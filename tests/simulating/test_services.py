@@ -7,7 +7,7 @@ import pytest
 from timed_workloads import arriving
 
 from optsched.errors import MissingField, UsageError
-from optsched.instance import Cluster, Instance, Workload
+from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.problems.service_times import level_times
 from optsched.simulating.services import SERVICES, Levels, Recorded, service_named
 
@@ -37,6 +37,23 @@ def test_what_an_instance_does_not_tell() -> None:
         Recorded().prepare(Instance(instance.cluster, instance.workload))
     with pytest.raises(UsageError, match=r"levels: factors=\(1, 2\): give 3 values"):
         Levels((1, 2))
+    with pytest.raises(UsageError, match="levels: duration=-1: give a number that is 0 or more"):
+        Levels(duration=-1)
+
+
+def test_one_duration_for_all_that_give_none() -> None:
+    """Tests that tasks without times take the given ones, times the factor, and all others their own."""
+    workload = Workload(
+        ["t", "u", "v"],
+        replicas=Ragged.from_rows([[0], [0], [0]]),
+        duration=[np.nan, 5, np.nan],
+        times=[[np.nan] * 3, [np.nan] * 3, [1, 2, 3]],
+    )
+    service = Levels((1, 1, 2), duration="2.5")
+    service.prepare(Instance(Cluster(["a", "b"]), workload))
+    ends = [service.started(task, node, 0)[0][1] for task in range(3) for node in range(2)]
+    assert ends == [2_500_000, 5_000_000, 5_000_000, 10_000_000, 1_000_000, 3_000_000]
+    assert (service.told, Levels(duration=1).told) == ("levels,factors=1:1:2,duration=2.5", "levels,duration=1")
 
 
 def test_who_waits_for_maps() -> None:

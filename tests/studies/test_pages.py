@@ -107,10 +107,9 @@ def test_one_heuristic_on_several_instances_is_one_table() -> None:
         ("gap", *THREE, "--problem", "lsap", "--problem", "latency"),
         ("gap", *THREE, "--problem", "latency", "--heuristic", "labl", "--each"),
         ("gap", "papers/guo-fig2", "--problem", "lsap", "--repeats", "3"),
-        ("gap", "generated/lsap-n20-t15-seed0", "--problem", "lsap", "--heuristic", "dl", "--waves"),
         ("matrix", "papers/hsu-two-clusters", "--heuristic", "dl", "--heuristic", "labl"),
     ],
-    ids=["summary", "each", "repeats", "waves", "matrix"],
+    ids=["summary", "each", "repeats", "matrix"],
 )
 def test_output_fits_the_page(args: tuple[str, ...], columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that no line of a table of `gap` and `matrix` is longer than the page, where none is a terminal."""

@@ -10,7 +10,6 @@ import pytest
 from optsched.errors import InputError, MissingField, UsageError
 from optsched.gaps import gap
 from optsched.heuristics import run
-from optsched.instance import Cluster, Instance, Workload
 from optsched.instances.files import load
 from optsched.instances.library import NETWORK, SCALE, library
 from optsched.problems import problem
@@ -37,12 +36,6 @@ def test_measured_as_gap_does() -> None:
     for entry in found:
         assert entry.report.objective == gap(posed, entry.label, entry.report.seed).objective
     assert len({id(entry.report.reference) for entry in found}) == 1
-
-
-def test_waves() -> None:
-    """Tests that with waves there is a report for each, and one for the whole."""
-    work = plan(Instance(Cluster(["a"]), Workload(["t1", "t2"]), name="two"), "lsap", "lsap-sched")
-    assert [entry.report.wave for entry in measure(work, waves=True)] == [0, 1, None]
 
 
 def test_parameters_of_one_and_of_all() -> None:
@@ -93,10 +86,10 @@ def test_groups_of_a_family() -> None:
     assert [part.problem.instance.name for part in work] == ["lsap-n3-t2-seed0", "lsap-n3-t2-seed1"]
 
 
-def seeds_run(heuristic: Any, **options: Any) -> list[int]:
+def seeds_run(heuristic: Any) -> list[int]:
     """The seeds with which a heuristic is measured where nobody says which."""
     work = plan("generated/lsap-n20-t15-seed0", "lsap", heuristic)
-    return [entry.report.seed for entry in measure(work, None, **options)]
+    return [entry.report.seed for entry in measure(work, None)]
 
 
 def test_ten_seeds_of_what_draws_random_numbers() -> None:
@@ -105,7 +98,6 @@ def test_ten_seeds_of_what_draws_random_numbers() -> None:
     assert seeds_run("lsap-sched") == seeds_run(lambda problem, rng: [0] * 15) == [0]
     assert seeds_run(lambda problem, rng: rng.permutation(20)[:15]) == list(range(10))
     assert seeds_run(lambda problem, rng: rng.spawn(1)[0].permutation(20)[:15]) == list(range(10))
-    assert set(seeds_run("dl", waves=True)) == set(range(10))
 
 
 def test_what_is_not_repeatable_is_told() -> None:

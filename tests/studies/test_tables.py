@@ -172,9 +172,6 @@ def test_summary_as_text() -> None:
     line = next(line for line in text.splitlines() if "turned" in line)
     assert line.split()[1:4] == ["0/4", "1", "100"]
     assert "1 over 0" in line
-    waves = plan(row(2, 0, "waves"), "lsap", "lsap-sched")
-    (part,) = summed(measure(waves, waves=True))
-    assert part.instances == 2
 
 
 def test_a_sequence() -> None:
@@ -186,7 +183,7 @@ def test_a_sequence() -> None:
     assert found[-1].run.name == "lsap-sched"
     assert "<table" in found._repr_html_()
     assert [set(record) for record in found.records()] == [
-        set(record_fields([found[0].problem], policies=report.run.rounds is not None, waves=False)) for report in found
+        set(record_fields([found[0].problem], policies=report.run.rounds is not None)) for report in found
     ]
 
 
