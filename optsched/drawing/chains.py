@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from optsched.brief import counted
+from optsched.drawing.clusters import wide
 from optsched.drawing.figures import begun, plain, settings, trimmed
-from optsched.drawing.pages import wide
 from optsched.explaining import Explanation
 from optsched.explaining.chains import Chain, total_gain
 from optsched.explaining.explanation import Move

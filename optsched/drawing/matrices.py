@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from optsched.drawing.clusters import wide
 from optsched.drawing.figures import begun, headed, named, plain, settings, short
-from optsched.drawing.pages import wide
 from optsched.errors import UsageError
 from optsched.matrix import Cell, GapMatrix
 

@@ -126,11 +126,11 @@ def test_bug_record_of_no_problem_ended_the_report(monkeypatch: pytest.MonkeyPat
     wrong = Record(name="no-problem", problem=f"{__name__}:NoProblem", family="lsap")
     with pytest.raises(ContractBroken, match=r"^no-problem, "):
         check_problem(wrong)
-    with pytest.raises(ContractBroken, match=r"^no-problem, heuristics: AttributeError: "):
-        CHECKS["heuristics"].applies(wrong)
+    with pytest.raises(ContractBroken, match=r"^no-problem, scarce: AttributeError: "):
+        CHECKS["scarce"].applies(wrong)
     monkeypatch.setitem(registry._BY_NAME, wrong.name, wrong)
     result = CliRunner().invoke(report, ["no-problem"])
     assert result.exit_code == 4
     lines = dict(line.split(maxsplit=1) for line in result.stdout.splitlines()[1:])
     assert set(lines) == set(CHECKS)
-    assert lines["heuristics"].startswith("BROKEN  no-problem, heuristics: AttributeError: ")
+    assert lines["scarce"].startswith("BROKEN  no-problem, scarce: AttributeError: ")
