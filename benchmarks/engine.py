@@ -23,9 +23,8 @@ import numpy as np
 from optsched.heuristics import heuristic
 from optsched.instance import MAP, Cluster, Instance, Ragged, Topology, Workload
 from optsched.running.base import Event, Offer, View
-from optsched.simulating.engine import ENDED, STARTED, Engine, Rules
+from optsched.simulating.engine import ENDED, STARTED, Engine, Rules, Stage
 from optsched.simulating.services import Levels
-from optsched.simulating.stage import Stage
 
 NODES, SLOTS, JOBS = 60, 4, 30
 

@@ -22,7 +22,7 @@ from optsched.placement import NONE
 from optsched.problems import AnyProblem, Latency, Problem, problem
 from optsched.problems.assignment import AssignmentProblem, TabledProblem
 from optsched.processes import handing
-from optsched.processes.packing import unpack
+from optsched.processes.handing import unpack
 from optsched.registry import records
 from optsched.results import Limit, Proof, Sense, Termination
 from optsched.routes import frontier, has_frontier, leximin, routes_of, solve

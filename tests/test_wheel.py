@@ -23,7 +23,7 @@ from pathlib import Path
 import pytest
 
 import optsched
-from optsched.cli.manual import pages
+from optsched.cli.listing import pages
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("docs", "instances", "models", "solvers")

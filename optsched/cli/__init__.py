@@ -25,7 +25,6 @@ from optsched.cli import (
     explaining,
     gaps,
     listing,
-    manual,
     matrix,
     mining,
     proofs,
@@ -179,7 +178,7 @@ for _command in (
     documents.generate,
     documents.import_,
     listing.list_,
-    manual.docs,
+    listing.docs,
     listing.self_test,
     listing.versions,
 ):

@@ -169,8 +169,8 @@ def _decision(problem: TaskProblem[Any], path: str) -> Any:
 def words(found: Explanation | ScheduleExplanation, most: int, file: bool = False) -> str:
     """The explanation in sentences, folded to the width of a terminal."""
     from optsched.explaining import Explanation
-    from optsched.explaining.waiting_words import schedule_sentences
-    from optsched.explaining.words import sentences
+    from optsched.explaining.explanation import sentences
+    from optsched.explaining.schedules import schedule_sentences
     from optsched.studies.pages import folded, page_width
 
     told = sentences(found, most) if isinstance(found, Explanation) else schedule_sentences(found, most)

@@ -11,8 +11,7 @@ from optsched.drawing.clusters import wide
 from optsched.drawing.figures import begun, plain, settings, trimmed
 from optsched.explaining import Explanation
 from optsched.explaining.chains import Chain, total_gain
-from optsched.explaining.explanation import Move
-from optsched.explaining.words import MOST, gained, sentences
+from optsched.explaining.explanation import MOST, Move, gained, sentences
 from optsched.placement import NONE
 from optsched.printing import number
 

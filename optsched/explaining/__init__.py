@@ -16,8 +16,7 @@ from optsched.errors import HeuristicFailed, OptschedError, UsageError, expect
 from optsched.explaining.chains import Chain, Difference, better_by, difference
 from optsched.explaining.conflict import Conflict, conflict_of
 from optsched.explaining.explanation import Explanation, Move
-from optsched.explaining.schedules import JobTold, ScheduleExplanation, TaskTold
-from optsched.explaining.waiting import Link
+from optsched.explaining.schedules import JobTold, Link, ScheduleExplanation, TaskTold
 from optsched.explaining.worth import Worth, worths
 from optsched.gaps import GapReport, Reference, gap, gap_of
 from optsched.heuristics import HeuristicRun

@@ -170,7 +170,7 @@ def run(
     entry = _entry(heuristic)
     run_it = run_heuristic
     if in_force() is not None:
-        from optsched.running.contained import run_contained as run_it
+        from optsched.running.run import run_contained as run_it
     return run_it(
         problem,
         entry,

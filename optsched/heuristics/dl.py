@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.heuristics.draws import Draws
-from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, WaitingMaps
+from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, Draws, WaitingMaps
 from optsched.instance import KINDS, MAP, PENDING, REDUCE
 from optsched.problems.base import Parameter, choice, number
 from optsched.running.base import Event, Heuristic, Offer, Policy, View

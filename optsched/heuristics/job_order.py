@@ -17,11 +17,79 @@ import numpy as np
 
 from optsched.arrays import grouped
 from optsched.decimals import decimal
-from optsched.heuristics.draws import Draws
 from optsched.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Ints
 from optsched.running.base import Event, Offer, Policy, View
 
-__all__ = ["ANYWHERE", "NODE", "RACK", "JobPolicy", "Queue", "Turn", "WaitingMaps"]
+__all__ = [
+    "ANYWHERE",
+    "Draws",
+    "JobPolicy",
+    "NODE",
+    "Queue",
+    "RACK",
+    "Turn",
+    "WaitingMaps",
+]
+
+# Draws ---------------------------------------------------------------------------------------------------------------
+
+#: One more than the largest number of 32 bits.
+_ALL = 2**32
+
+
+class Draws:
+    """Draws from a generator, each as the generator itself would have drawn it, so that other draws may come between.
+
+    Attributes
+    ----------
+    rng
+        The generator.
+    below
+        Called with a number n, 1 or more: what `rng.integers(n)` would be, and the generator is afterwards where that
+        would have left it.
+
+    References
+    ----------
+    Lemire, Fast random integer generation in an interval, ACM Transactions on Modeling and Computer Simulation, 2019.
+
+    Examples
+    --------
+    >>> draws, rng = Draws(np.random.default_rng(5)), np.random.default_rng(5)
+    >>> [draws.below(n) for n in (10, 1, 7, 10**6)] == [int(rng.integers(n)) for n in (10, 1, 7, 10**6)]
+    True
+    """
+
+    __slots__ = ("below", "rng")
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+        self.below = _below(rng)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Draws, (self.rng,)
+
+
+def _below(rng: np.random.Generator) -> Callable[[int], int]:
+    """The generator's 32 bits at a time, made whole numbers below n as numpy does it."""
+    if type(rng) is not np.random.Generator:  # one of another class may draw otherwise
+        return lambda n: int(rng.integers(n))
+    source = rng.bit_generator.ctypes
+    bits, state = source.next_uint32, source.state
+
+    def below(n: int) -> int:
+        if n == 1:
+            return 0
+        if n > _ALL:
+            return int(rng.integers(n))
+        drawn = bits(state) * n
+        if drawn % _ALL < n:
+            uneven = _ALL % n
+            while drawn % _ALL < uneven:
+                drawn = bits(state) * n
+        return int(drawn >> 32)
+
+    return below
+
 
 #: How near a map's data is to a node: on it, in its rack, or anywhere.
 NODE, RACK, ANYWHERE = 0, 1, 2

@@ -19,8 +19,7 @@ from optsched.instance import MAP, REDUCE, Floats, Ints
 from optsched.placement import NONE, Placement
 from optsched.problems.utility import Utility
 from optsched.problems.utility_rooms import Rooms
-from optsched.running.course import WOKEN, Course
-from optsched.running.service import Ends, Service
+from optsched.running.course import WOKEN, Course, Ends, Service
 from optsched.schedule import MICRO, microseconds
 
 __all__ = ["BUFFER", "Move", "Step", "availability", "enforce"]

@@ -18,10 +18,9 @@ from typing import Any, Self, TypeVar
 from uuid import uuid4
 
 from optsched.errors import OptschedError, UsageError
-from optsched.processes.handing import Latest
+from optsched.processes.handing import CannotSend, Latest, Receiver, pack, send, unpack
+from optsched.processes.kernel import start
 from optsched.processes.outcomes import Limits, Outcome, Status
-from optsched.processes.packing import CannotSend, Receiver, pack, send, unpack
-from optsched.processes.starting import start
 from optsched.processes.supervisor import FORKS, STOP
 from optsched.processes.worker import Answer, Held, Surroundings
 

@@ -23,9 +23,9 @@ from multiprocessing.connection import Connection, wait
 import psutil
 
 from optsched.processes import kernel
+from optsched.processes.handing import Receiver, send
+from optsched.processes.kernel import connection_of, start
 from optsched.processes.outcomes import Limits, Status
-from optsched.processes.packing import Receiver, send
-from optsched.processes.starting import connection_of, start
 from optsched.processes.worker import Answer, serve
 
 __all__ = ["FORKS", "STOP", "main"]

@@ -13,9 +13,9 @@ from multiprocessing.connection import Connection
 
 from optsched.outside import raised
 from optsched.processes import handing, kernel
+from optsched.processes.handing import CannotSend, Receiver, pack, send, unpack
+from optsched.processes.kernel import connection_of
 from optsched.processes.outcomes import Status
-from optsched.processes.packing import CannotSend, Receiver, pack, send, unpack
-from optsched.processes.starting import connection_of
 
 __all__ = ["Answer", "Held", "Surroundings", "main", "refused", "serve"]
 

@@ -8,18 +8,21 @@ from __future__ import annotations
 import importlib
 import inspect
 import math
+import signal
 import sys
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from types import FrameType, MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from optsched.brief import brief, counted
-from optsched.deadline import check, deadline
+from optsched.deadline import check, deadline, remaining
 from optsched.errors import (
     HeuristicFailed,
     InputError,
@@ -31,14 +34,16 @@ from optsched.errors import (
     expect,
     nearest,
 )
-from optsched.outside import raised
+from optsched.outside import own_traceback, raised
 from optsched.placement import NONE, Placement
 from optsched.problems import PROBLEMS
 from optsched.problems.base import TaskProblem, number, resolve
+from optsched.processes.containing import TracedElsewhere, call
+from optsched.processes.outcomes import Outcome, Status
+from optsched.processes.worker import refused
 from optsched.registry import imported as registered
 from optsched.registry import record_of
 from optsched.results import Solution
-from optsched.running.alarm import alarm
 from optsched.running.answers import attempt, placement_from, schedule_from
 from optsched.running.base import Heuristic, Policy
 from optsched.running.driver import MAX_IDLE_ROUNDS, Drive, Observer, drive, streams, watched_streams
@@ -46,18 +51,85 @@ from optsched.running.known import posed_on
 from optsched.schedule import Schedule
 
 __all__ = [
+    "ENDED",
     "HeuristicRun",
+    "TOLD",
+    "alarm",
     "check_observers",
     "check_seed",
     "checked",
     "custom",
+    "ended_run",
     "imported",
     "of_run",
+    "run_contained",
     "run_heuristic",
     "shown_parameters",
     "users_own",
     "values_in_force",
 ]
+
+# An alarm for what runs too long -------------------------------------------------------------------------------------
+
+#: Seconds until it rings again, if the code caught the exception or could not be stopped where it was.
+_AGAIN = 0.5
+
+#: Code that must not be interrupted: a half imported module would stay so, and HiGHS has a limit of its own.
+_WHOLE = frozenset({"importlib._bootstrap", "importlib._bootstrap_external", "optsched.solvers.highs"})
+
+
+@contextmanager
+def alarm() -> Iterator[None]:
+    """Let the deadline break off what runs within.
+
+    Nothing changes without a deadline, outside the main thread of Unix, or where the signal SIGALRM or its timer is
+    taken. Ctrl-C works as before.
+
+    Examples
+    --------
+    >>> from optsched.deadline import deadline
+    >>> with deadline(0.01), alarm():
+    ...     while True:
+    ...         pass
+    Traceback (most recent call last):
+    optsched.errors.OutOfTime: out of time
+    """
+    left = remaining()
+    if left is None or not _available():
+        yield
+        return
+    live = True
+
+    def ring(_number: int, frame: FrameType | None) -> None:
+        if live and not _within(frame):
+            check()
+
+    former = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, left + 1e-3, _AGAIN)
+    try:
+        try:
+            yield
+        finally:  # an alarm from here on is too late, and must not prevent that the timer is put back
+            live = False
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, former)
+
+
+def _available() -> bool:
+    """Whether there is a timer, and nobody uses it."""
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        return False
+    return signal.getsignal(signal.SIGALRM) is signal.SIG_DFL and not signal.getitimer(signal.ITIMER_REAL)[0]
+
+
+def _within(frame: FrameType | None) -> bool:
+    """Whether a frame belongs to code that must not be interrupted, or was called by such code."""
+    while frame is not None:
+        if frame.f_globals.get("__name__") in _WHOLE:
+            return True
+        frame = frame.f_back
+    return False
 
 
 #: What was decided elsewhere.
@@ -478,3 +550,71 @@ def _without_bytecode(module: str) -> Any:
 AnyHeuristic = (
     str | Heuristic | Policy | type[Policy] | Callable[..., Any] | Placement | Schedule | Solution | Mapping[Any, Any]
 )
+
+
+# In a process of its own ---------------------------------------------------------------------------------------------
+
+#: What records call the ends of a process before it answered.
+ENDED = {Status.TIMED_OUT: "out-of-time", Status.OUT_OF_MEMORY: "out-of-memory", Status.CRASHED: "crashed"}
+
+#: How they are told.
+TOLD = {
+    Status.TIMED_OUT: "was out of time: ",
+    Status.OUT_OF_MEMORY: "was out of memory: ",
+    Status.CRASHED: "crashed: ",
+}
+
+_Asked = tuple[TaskProblem[Any], Heuristic, int | Sequence[int], Any, float | None, Mapping[str, Any]]
+
+
+def run_contained(
+    problem: TaskProblem[Any],
+    heuristic: Heuristic,
+    /,
+    seed: int | Sequence[int] = 0,
+    *,
+    max_idle_rounds: Any = None,
+    observers: Sequence[Observer] = (),
+    time_limit: float | None = None,
+    **parameters: Any,
+) -> HeuristicRun:
+    """The same as `run_heuristic`, but whatever the heuristic does to its process is an error of the run.
+
+    Raises
+    ------
+    UsageError
+        As `run_heuristic` does, and for observers, which cannot see into another process.
+    """
+    values = checked(problem, heuristic, seed, max_idle_rounds, observers, time_limit, parameters)
+    if observers:
+        raise UsageError("observers cannot see into the process of a contained run: leave them or the limits out")
+    outcome = call(_run, (problem, heuristic, seed, max_idle_rounds, time_limit, parameters))
+    if outcome.done:
+        found: HeuristicRun = outcome.value
+        return found
+    return ended_run(heuristic.name, shown_parameters(heuristic, values, max_idle_rounds), outcome)
+
+
+def ended_run(name: str, parameters: Mapping[str, Any], outcome: Outcome) -> HeuristicRun:
+    """The run of a heuristic whose process gave no answer."""
+    return HeuristicRun(
+        name,
+        parameters,
+        None,
+        outcome.seconds,
+        error=f'heuristic "{name}" {TOLD.get(outcome.status, "")}{outcome.message}',
+        cause=TracedElsewhere(outcome.traceback) if outcome.traceback else None,
+        ended=ENDED.get(outcome.status),
+    )
+
+
+def _run(asked: _Asked) -> HeuristicRun:
+    """The run; what was raised, which need not be fit to be sent, is told. Refused memory ends the process."""
+    problem, heuristic, seed, max_idle_rounds, time_limit, parameters = asked
+    run = run_heuristic(problem, heuristic, seed, max_idle_rounds=max_idle_rounds, time_limit=time_limit, **parameters)
+    if run.cause is None:
+        return run
+    if refused(run.cause):
+        raise run.cause
+    frames = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(run.cause.__traceback__)]
+    return replace(run, cause=TracedElsewhere(own_traceback(run.cause), type(run.cause).__name__, frames))

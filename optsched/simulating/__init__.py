@@ -22,18 +22,14 @@ from optsched.problems.base import HOW_TO_LOAD, number
 from optsched.processes.containing import call, in_force, value_of
 from optsched.running.answers import attempt
 from optsched.running.base import Policy
-from optsched.running.contained import TOLD
+from optsched.running.course import Progress, Service
 from optsched.running.driver import Observer, watched_streams
-from optsched.running.run import check_observers, check_seed, values_in_force
-from optsched.running.service import Progress, Service
+from optsched.running.run import TOLD, check_observers, check_seed, values_in_force
 from optsched.schedule import MICRO, microseconds
-from optsched.simulating.engine import Engine, Rules
-from optsched.simulating.every_round import SOLVE, EveryRound
-from optsched.simulating.following import Following
-from optsched.simulating.losing import LosingEngine, Loss, losses_of
+from optsched.simulating.engine import Engine, LosingEngine, Loss, Rules, Stage, losses_of
+from optsched.simulating.every_round import SOLVE, EveryRound, Following
 from optsched.simulating.services import SERVICES, Levels, Recorded, service_named
 from optsched.simulating.simulation import Simulation
-from optsched.simulating.stage import Stage
 
 __all__ = [
     "ASSIGN",

@@ -7,26 +7,209 @@ same run. How long tasks take is a service's business (`services`); what a polic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 
-from optsched.brief import counted
-from optsched.errors import Fault, MissingField
-from optsched.instance import FINISHED, KINDS, MAP, REDUCE, RUNNING, Instance, Ints
+from optsched.brief import brief, counted
+from optsched.errors import Fault, MissingField, UsageError, expect, nearest
+from optsched.instance import FINISHED, KINDS, LARGEST, MAP, REDUCE, RUNNING, Bools, Instance, Ints
+from optsched.problems.base import pending_of
 from optsched.running.base import Event, Offer, Policy
-from optsched.running.course import END, NEVER, WOKEN, Course
+from optsched.running.course import END, NEVER, WOKEN, Course, Service
 from optsched.running.driver import MAX_IDLE_ROUNDS, Asked, Observer, streams
 from optsched.running.known import Known
-from optsched.running.service import Service
 from optsched.schedule import MICRO, microseconds
-from optsched.simulating.beats import Beats
 
-__all__ = ["ARRIVED", "BACK", "CHANGE", "ENDED", "LOST", "STOPPED", "RELEASED", "STARTED", "Engine", "Rules"]
+__all__ = [
+    "ARRIVED",
+    "BACK",
+    "Beats",
+    "CHANGE",
+    "ENDED",
+    "Engine",
+    "LOST",
+    "LosingEngine",
+    "Loss",
+    "RELEASED",
+    "Rules",
+    "STARTED",
+    "STOPPED",
+    "Stage",
+    "losses_of",
+]
+
+# What a policy is driven on ------------------------------------------------------------------------------------------
+
+
+class Stage:
+    """The pending tasks of an instance and its idle slots; it has what drivers and policies ask of a problem.
+
+    Parameters
+    ----------
+    instance
+        What it is on.
+    **parameters
+        What policies look for in the parameters of a problem: with `distinct=True` no two reduces of a job run on one
+        node at once.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Workload
+    >>> stage = Stage(Instance(Cluster(["a"], slots=[2]), Workload(["t1", "t2"], kind=[0, 1])))
+    >>> stage.tasks.tolist(), {kind: slots.tolist() for kind, slots in stage.offered.items()}
+    ([0, 1], {'map': [2], 'reduce': [1]})
+    """
+
+    name: ClassVar = "simulate"
+    kinds: ClassVar = (MAP, REDUCE)
+
+    def __init__(self, instance: Instance, /, **parameters: Any) -> None:
+        self.instance = instance
+        self.parameters: Mapping[str, Any] = MappingProxyType(parameters)
+        self.tasks: Ints = pending_of(instance, MAP, REDUCE)
+        self.tasks.setflags(write=False)
+        self.replicas = instance.replicas.take(self.tasks)
+
+    @property
+    def offered(self) -> Mapping[str, Ints]:
+        """Idle slots of each node, by kind of task; shape (nodes,)."""
+        state = self.instance.state
+        return dict(zip(KINDS, (state.idle_slots, state.idle_reduce_slots), strict=True))
+
+    @property
+    def due(self) -> int:
+        """How many tasks are to run."""
+        return len(self.tasks)
+
+    def __repr__(self) -> str:
+        return brief(f"Stage on {self.instance}")
+
+
+# Heartbeats ----------------------------------------------------------------------------------------------------------
+
+#: Kinds of slots: none, maps, reduces, both.
+_KINDS: tuple[tuple[int, ...], ...] = ((), (0,), (1,), (0, 1))
+
+
+class Beats:
+    """The heartbeats of all nodes, one after another.
+
+    Each node has one in every interval. They are spread evenly over it, in an order drawn once. A heartbeat is called
+    by its number, 0 for the first of all: number b is that of the node at place b mod nodes, in interval b div nodes.
+
+    Parameters
+    ----------
+    nodes
+        How many nodes there are.
+    interval
+        Microseconds between two heartbeats of a node, more than 0.
+    begin
+        When the first one is.
+    rng
+        Draws the order.
+
+    Attributes
+    ----------
+    nodes
+        How many nodes there are.
+    place
+        The place of each node in the order.
+    at
+        The next heartbeat that has not passed.
+
+    Examples
+    --------
+    >>> beats = Beats(3, 3_000_000, 0, np.random.default_rng(0))
+    >>> [(beats.node(number), beats.time(number)) for number in range(4)]
+    [(2, 0), (0, 1000000), (1, 2000000), (2, 3000000)]
+    >>> beats.open(0, 1, True)
+    >>> beats.next((0,), 1_000_001), beats.next((0,), 2_000_001)
+    (2, 5)
+    """
+
+    def __init__(self, nodes: int, interval: int, begin: int, rng: np.random.Generator) -> None:
+        self.nodes, self._interval, self._begin = nodes, interval, begin
+        self._order: Ints = rng.permutation(nodes)
+        self._node_at = self._order.tolist()
+        self.place: list[int] = np.argsort(self._order).tolist()
+        self.at = 0
+        #: By which time those before it had passed.
+        self._now = begin
+        #: For maps and for reduces, 1 at the place of each node that is to be offered slots.
+        self._open = [bytearray(nodes), bytearray(nodes)]
+        #: The same less the nodes that need not be asked.
+        self._asked = list(self._open)
+
+    def node(self, number: int) -> int:
+        """Whose heartbeat it is."""
+        node: int = self._node_at[number % self.nodes]
+        return node
+
+    def time(self, number: int) -> int:
+        """When it is, in microseconds."""
+        interval, place = divmod(number, self.nodes)
+        return self._begin + interval * self._interval + place * self._interval // self.nodes
+
+    def first_from(self, now: int) -> int:
+        """The first heartbeat at or after a time."""
+        interval, within = divmod(now - self._begin, self._interval)
+        return interval * self.nodes - (-within * self.nodes // self._interval)
+
+    def last_by(self, now: int) -> Ints:
+        """When each node had its last heartbeat by a time, the beginning where it had none; shape (nodes,)."""
+        coming = self.first_from(now + 1)
+        numbers = coming - 1 - (coming - 1 - np.array(self.place)) % self.nodes
+        interval, place = np.divmod(numbers, self.nodes)
+        times = self._begin + interval * self._interval + place * self._interval // self.nodes
+        last: Ints = np.maximum(times, self._begin)
+        return last
+
+    def open(self, kind: int, node: int, open_: bool) -> None:
+        """A node is to be offered slots of a kind at its heartbeats, or no more."""
+        place = self.place[node]
+        self._open[kind][place] = open_
+        self._asked[kind][place] = open_
+
+    def ask(self, kind: int, refused: Bools | None) -> None:
+        """Pass over the nodes that refuse slots of a kind anyway; None: over none."""
+        if refused is None:
+            self._asked[kind] = self._open[kind]
+            return
+        asked = np.frombuffer(self._open[kind], dtype=np.bool_) & ~refused[self._order]
+        self._asked[kind] = bytearray(asked.tobytes())
+
+    def kinds(self, node: int) -> tuple[int, ...]:
+        """The kinds of slots for which a node is open, and not passed over."""
+        place = self.place[node]
+        return _KINDS[self._asked[0][place] + 2 * self._asked[1][place]]
+
+    def next(self, kinds: Iterable[int], now: int) -> int | None:
+        """The next heartbeat, at or after a time, at which slots of one of some kinds are to be offered."""
+        if now != self._now:
+            self._now = now
+            self.at = max(self.at, self.first_from(now))
+        at, nodes = self.at, self.nodes
+        place = at % nodes
+        found = -1
+        for kind in kinds:
+            asked = self._asked[kind]
+            there = asked.find(1, place)
+            if there < 0:
+                there = asked.find(1, 0, place)
+                if there < 0:
+                    continue
+                there += nodes
+            if found < 0 or there < found:
+                found = there
+        return None if found < 0 else at - place + found
+
 
 #: The most rounds of offers that a policy may let pass on purpose.
 _MOST_VAIN = 20_000
@@ -474,3 +657,143 @@ class Engine(Asked, Course):
         more = len(tasks) - _NAMED
         names = ", ".join(f'"{self.label(task)}"' for task in tasks[:_NAMED])
         return f"{names} and {more} more" if more > 0 else names
+
+
+# Nodes that are lost for a while -------------------------------------------------------------------------------------
+
+#: A node (its id, or its index), when it is lost, and when it is back, in seconds; None: never.
+Loss = tuple[str | int, float, float | None]
+
+#: What to give for each.
+HOW = "give a node, when it is lost, and when it is back (None: never)"
+
+
+def losses_of(given: Iterable[Loss], instance: Instance) -> tuple[tuple[int, int, int], ...]:
+    """Losses as node, and microseconds of loss and return, in order of time.
+
+    Raises
+    ------
+    UsageError
+        For a node that there is not, times that are none, and two losses of a node at once.
+
+    Examples
+    --------
+    >>> from optsched.instance import Cluster, Workload
+    >>> losses_of([("b", 5, None)], Instance(Cluster(["a", "b"]), Workload([])))
+    ((1, 5000000, 1152921504606846976),)
+    """
+    expect(given, Sequence, "losses: must be a list", HOW)
+    found = sorted(_loss(loss, instance) for loss in given)
+    for (node, _, back), (other, lost, _) in pairwise(found):
+        if node == other and lost < back:
+            name = instance.cluster.node_ids[node]
+            raise UsageError(f'losses: node "{name}" is lost at {lost / MICRO:g} s, and not yet back then')
+    return tuple(sorted(found, key=lambda loss: (loss[1], loss[0])))
+
+
+def _loss(loss: Any, instance: Instance) -> tuple[int, int, int]:
+    """One loss."""
+    ids = instance.cluster.node_ids.tolist()
+    try:
+        node, lost, back = loss
+        index = instance.node_index[node] if isinstance(node, str) else range(len(ids)).index(node)
+        times = round(lost * MICRO), NEVER if back is None else round(back * MICRO)
+    except KeyError:
+        raise UsageError(f'losses: there is no node "{loss[0]}"; {nearest(loss[0], ids)}') from None
+    except (TypeError, ValueError, OverflowError):
+        raise UsageError(f"losses: {loss!r}; {HOW}") from None
+    if max(abs(times[0]), 0 if back is None else abs(times[1])) > LARGEST:
+        raise UsageError(f"losses: {loss!r}; a time is at most 2^53 microseconds")
+    if not round(instance.time * MICRO) <= times[0] < times[1]:
+        raise UsageError(f"losses: {loss!r}; a node is lost once the run has begun, and comes back later")
+    return index, *times
+
+
+class LosingEngine(Engine):
+    """An engine that loses nodes: their slots are gone until they are back.
+
+    Tasks that run there wait again. So do maps that have ended there, where their job has a reduce that has not: what
+    they wrote is gone. Reduces that were released stay so.
+    """
+
+    def begin_losses(self, losses: Iterable[tuple[int, int, int]]) -> None:
+        """Plan what is lost; to be called before the run."""
+        for node, lost, back in losses:
+            self.plan(lost, CHANGE, node)
+            if back < NEVER:
+                self.plan(back, CHANGE, node)
+        self._away: set[int] = set()
+
+    def happens(self, what: int, index: int) -> None:
+        if what != CHANGE:
+            super().happens(what, index)
+        elif index in self._away:
+            self._comes_back(index)
+        else:
+            self._is_lost(index)
+
+    @property
+    def coming(self) -> int:
+        return NEVER if self.is_done else super().coming
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all tasks have ended; whatever becomes of nodes then concerns nobody."""
+        known = self.known
+        return known.complete and not (self.running or any(known.waiting.values()) or any(self._held.values()))
+
+    def _is_lost(self, node: int) -> None:
+        self._away.add(node)
+        self._set_slots(node, LOST, (0, 0))
+        self.ask("node_changed", node, False, self.now)
+        for task in [task for task, there in enumerate(self.node) if there == node]:
+            if self.end[task] == NEVER or self._is_missed(task):
+                self._runs_again(task)
+
+    def _comes_back(self, node: int) -> None:
+        self._away.discard(node)
+        cluster = self.known.problem.instance.cluster
+        self._set_slots(node, BACK, (int(cluster.slots[node]), int(cluster.reduce_slots[node])))
+        self.ask("node_changed", node, True, self.now)
+
+    def _set_slots(self, node: int, what: int, slots: tuple[int, int]) -> None:
+        """A node has other slots from now on."""
+        self.record.append((self.now, what, -1, node))
+        event = self.known.change_node(node, slots)
+        if self.beats is not None:
+            for kind in (MAP, REDUCE):
+                self.beats.open(kind, node, bool(slots[kind]))
+        self.changed()
+        self.tell(event)
+
+    def _is_missed(self, task: int) -> bool:
+        """Whether a task that has ended is a map of whose job a reduce has not: it is to fetch what the map wrote."""
+        job = self._job[task]
+        if self._kind[task] != MAP or job < 0:
+            return False
+        return any(self._kind[other] == REDUCE and self.end[other] == NEVER for other in self._of_job(job))
+
+    def _of_job(self, job: int) -> list[int]:
+        """The tasks of a job that had not ended at the beginning."""
+        if not hasattr(self, "_tasks_of"):
+            self._tasks_of: dict[int, list[int]] = {}
+            status = self.known.problem.instance.state.status.tolist()
+            for task, owner in enumerate(self._job):
+                if status[task] != FINISHED:
+                    self._tasks_of.setdefault(owner, []).append(task)
+        return self._tasks_of.get(job, [])
+
+    def _runs_again(self, task: int) -> None:
+        """A task is taken off its node, or what it wrote there is gone: it waits again."""
+        job, kind = self._job[task], self._kind[task]
+        self.record.append((self.now, STOPPED, task, self.node[task]))
+        event = self.known.return_task(self._number_of[task])
+        if self.end[task] == NEVER:
+            if kind == REDUCE and task in self._late.get(job, ()):
+                self._late[job].remove(task)
+            self.stops(task)
+        else:
+            self.node[task], self.start[task], self.end[task] = -1, NEVER, NEVER
+            self._maps_left[job] += 1
+            self._needed[job] += 1
+        self.tell(event)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optsched.errors import MissingField, UsageError, expect
+from optsched.errors import HeuristicFailed, MissingField, UsageError, expect
 from optsched.heuristics import AnyHeuristic, heuristic
 from optsched.instance import KINDS, MAP, PENDING, Instance, Ints, State, Workload
 from optsched.placement import NONE, Placement
@@ -19,8 +19,13 @@ from optsched.problems import Problem, problem_class
 from optsched.problems.base import number
 from optsched.running.base import HELD, Event, Heuristic, Offer, Policy, View
 from optsched.running.run import run_heuristic, values_in_force
+from optsched.schedule import MICRO, Schedule
 
-__all__ = ["SOLVE", "EveryRound"]
+__all__ = [
+    "EveryRound",
+    "Following",
+    "SOLVE",
+]
 
 #: Stands for a heuristic: the optimum of each round's snapshot.
 SOLVE = "solve"
@@ -275,3 +280,62 @@ def _value(name: str, given: Any, lowest: float, integer: bool = False) -> Any:
         return number(lowest=lowest, integer=integer)(given)
     except ValueError as error:
         raise UsageError(f"every round: {name}={given!r}: {error}") from None
+
+
+# A trace again -------------------------------------------------------------------------------------------------------
+
+
+class Following(Policy):
+    """Starts each task where and when a schedule says.
+
+    Parameters
+    ----------
+    instance
+        What the schedule is of.
+    schedule
+        Node and start of each task that is to run.
+
+    Raises
+    ------
+    HeuristicFailed
+        In a run, where the schedule starts a task without a free slot for it.
+    """
+
+    name = "observed"
+    fills_nodes = True
+
+    def __init__(self, instance: Instance, schedule: Schedule) -> None:
+        self._index = instance.task_index
+        kinds = instance.workload.kind
+        #: The tasks that start at a time on a node, by kind.
+        self._due: dict[tuple[int, int, int], list[int]] = {}
+        for task in np.flatnonzero(schedule.nodes != NONE).tolist():
+            key = int(schedule.starts[task]), int(schedule.nodes[task]), int(kinds[task])
+            self._due.setdefault(key, []).append(task)
+
+    def appointments(self, instance: Instance) -> Sequence[tuple[int, int]]:
+        """The microseconds and nodes at which something starts."""
+        return sorted({(time, node) for time, node, _ in self._due})
+
+    def start(self, view: View, rng: np.random.Generator) -> None:
+        self._number: dict[int, int] = {}
+        self._learn(view)
+
+    def notify(self, event: Event, view: View) -> None:
+        if event.what == "job-arrived":
+            self._learn(view)
+
+    def _learn(self, view: View) -> None:
+        """Note which numbers tasks have in the view."""
+        for own in range(len(self._number), len(view.workload)):
+            self._number[self._index[str(view.workload.task_ids[own])]] = own
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        due = self._due.get((round(offer.time * MICRO), offer.node, KINDS.index(offer.kind)), [])
+        tasks = [self._number[task] for task in due if task in self._number]
+        tasks = [task for task in tasks if view.status[task] == PENDING]
+        if len(tasks) > offer.free:
+            names = ", ".join(f'"{view.workload.task_ids[task]}"' for task in tasks[offer.free :])
+            node, at = view.cluster.node_ids[offer.node], f"{offer.time:g} s"
+            raise HeuristicFailed(f'starts {names} on "{node}" at {at}, where no slot for {offer.kind}s is free then')
+        return tasks

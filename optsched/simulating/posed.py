@@ -11,9 +11,9 @@ from typing import Any
 from optsched.problems.schedules import ScheduleProblem
 from optsched.running.answers import attempt
 from optsched.running.base import Heuristic
+from optsched.running.course import Service
 from optsched.running.driver import Observer
 from optsched.running.known import posed_on
-from optsched.running.service import Service
 from optsched.simulating import on_the_clock, rules_of
 from optsched.simulating.engine import Engine
 from optsched.simulating.every_round import EveryRound

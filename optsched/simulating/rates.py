@@ -18,10 +18,9 @@ from optsched.errors import Fault, MissingField, UsageError
 from optsched.instance import FINISHED, MAP, RUNNING, Floats, Instance, Ints
 from optsched.problems.base import choice
 from optsched.problems.input_rates import task_rates
-from optsched.running.service import WAKE, Ends, Progress, Service
+from optsched.running.course import WAKE, Ends, Progress, Service
 from optsched.schedule import MICRO, microseconds
-from optsched.simulating.services import place_of
-from optsched.simulating.shuffling import Shuffling, unplaced
+from optsched.simulating.services import Shuffling, place_of, unplaced
 from optsched.solvers.max_min import Shares
 
 __all__ = ["Rates", "least_times"]

@@ -8,10 +8,9 @@ from optsched.errors import MissingField, UsageError
 from optsched.instance import FINISHED, MAP, PENDING, Floats, Instance, Ints
 from optsched.problems.base import choice, number
 from optsched.problems.transfer_times import Apart, computing, moved, transfer_times, untold
-from optsched.running.service import Ends, Progress, Service
+from optsched.running.course import Ends, Progress, Service
 from optsched.schedule import microseconds
-from optsched.simulating.services import place_of
-from optsched.simulating.shuffling import Shuffling, unplaced
+from optsched.simulating.services import Shuffling, place_of, unplaced
 
 __all__ = ["Transfer"]
 

@@ -13,9 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from optsched.errors import printable
-from optsched.explaining.causes import causes_of
 from optsched.explaining.chains import nearer
-from optsched.explaining.words import cause_lines
+from optsched.explaining.explanation import cause_lines, causes_of
 from optsched.gaps import GapReport
 from optsched.instances.files import SUFFIXES
 from optsched.outside import own_traceback

@@ -21,7 +21,7 @@ from optsched.instances.solution_files import parse_solution, solution_content
 from optsched.printing import to_json as json_of
 from optsched.processes import Limits, Outcome, Status
 from optsched.results import Limit, Solution
-from optsched.running.contained import ended_run
+from optsched.running.run import ended_run
 from optsched.sweeping.jobs import OptimumJob, Packed, Refused, RunJob
 from optsched.sweeping.keys import canonical, heuristic_parameters
 from optsched.sweeping.plans import Plan, Planned, Posed

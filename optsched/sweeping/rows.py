@@ -11,7 +11,7 @@ from optsched.instance import Instance
 from optsched.instances.files import to_json
 from optsched.processes import Outcome, Status
 from optsched.results import Limit, Solution
-from optsched.running.contained import ENDED
+from optsched.running.run import ENDED
 from optsched.studies.records import deciding
 from optsched.sweeping.keys import canonical, problem_source, solver_options
 from optsched.sweeping.plans import Planned, Posed

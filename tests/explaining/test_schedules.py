@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
+import numpy as np
 import pytest
+from schedule_drawn import whole
+from timed_workloads import arriving
 
 import optsched
 from optsched.errors import HeuristicFailed, UsageError
 from optsched.explaining import ScheduleExplanation, explain, explained
+from optsched.explaining.schedules import Waits, schedule_sentences
 from optsched.gaps import gap
+from optsched.instance import KINDS, RUNNING
+from optsched.instances.files import from_document
 from optsched.placement import Placement
+from optsched.problems.makespan import Makespan
 from optsched.problems.schedules import ScheduleProblem
 from optsched.schedule import MICRO, Schedule
+from optsched.searches.list_schedules import list_schedules
+from optsched.simulating import simulate
 
 
 @pytest.fixture(scope="module")
@@ -98,3 +108,163 @@ def test_the_chain_is_framed(problem: ScheduleProblem) -> None:
     ends = sorted(float(x) for patch in framed for x in patch.get_path().vertices[1::5, 0])
     assert ends == [link.end / MICRO for link in found.chain]
     assert "optimum (proved: " in figure.axes[1].get_title(loc="left")
+
+
+def by_seconds(problem: Makespan, schedule: Schedule) -> list[tuple[int, int, int]]:
+    """Seconds for maps, for slots and beside free slots of each task of a schedule in whole seconds."""
+    state, workload = problem.instance.state, problem.instance.workload
+    ends, kind = problem.ends(schedule) // MICRO, workload.kind
+    begin = np.where(state.status == RUNNING, -(10**6), schedule.starts // MICRO)
+    runs = (schedule.nodes >= 0) | (state.status == RUNNING)
+    from_when = problem.reduces_from(problem.ends(schedule))[problem.jobs.of_task[problem.tasks]]
+    found = []
+    for position, task in enumerate(problem.tasks.tolist()):
+        told = [0, 0, 0]
+        for second in range(int(problem.release[position]) // MICRO, int(begin[task])):
+            busy = sum(
+                bool(runs[other]) and kind[other] == kind[task] and begin[other] <= second < ends[other]
+                for other in range(len(workload))
+            )
+            waits_for_maps = kind[task] == 1 and second * MICRO < from_when[position] < 2**60
+            told[0 if waits_for_maps else 1 if busy >= problem.room[KINDS[kind[task]]].sum() else 2] += 1
+        found.append((told[0], told[1], told[2]))
+    return found
+
+
+def check_chain(waits: Waits, problem: Makespan, schedule: Schedule) -> None:
+    """The chain begins with an arrival or what ran, has no hole, and ends with the makespan."""
+    chain = waits.chain
+    if not chain:
+        assert problem.evaluate(schedule) == (0,)
+        return
+    assert (chain[-1].end - problem.now) / MICRO == float(problem.evaluate(schedule)[0])
+    assert (chain[0].after, chain[0].why in ("arrival", "runs")) == (-1, True)
+    if chain[0].why == "arrival":
+        position = problem.tasks.tolist().index(chain[0].task)
+        assert chain[0].start - chain[0].idle == problem.release[position]
+    for before, link in pairwise(chain):
+        assert link.after == before.task
+        assert link.start - link.idle == before.end
+        assert link.idle >= 0
+        if link.why == "slot":
+            assert before.node == link.node
+
+
+@pytest.mark.parametrize("slowstart", [0, 0.5, 1])
+def test_every_second_has_its_cause(slowstart: float) -> None:
+    """Tests seconds for maps, slots and beside free slots by looking at each, and the chain, on drawn schedules."""
+    seen = np.zeros(3, dtype=np.int64)
+    whys: set[str] = set()
+    for seed in range(40):
+        problem = optsched.problem("makespan", from_document(whole(seed, 8)), slowstart=slowstart)
+        assert isinstance(problem, Makespan)
+        listed = list(list_schedules(problem))
+        later = [problem.schedule(one.nodes[problem.tasks], one.starts[problem.tasks] + 2 * MICRO) for one in listed]
+        for schedule in [*listed, *later[:2]]:
+            waits = Waits(problem, schedule)
+            found = [waits.maps, waits.slots, waits.passed]
+            due = by_seconds(problem, schedule)
+            assert np.stack(found, axis=1).tolist() == [[MICRO * time for time in row] for row in due]
+            seen += np.sum(due, axis=0, dtype=np.int64) if due else 0
+            check_chain(waits, problem, schedule)
+            whys |= {link.why for link in waits.chain}
+    assert (seen[1:] > 0).all()
+    assert {"arrival", "slot", "runs"} <= whys
+    assert ("maps" in whys) == (slowstart > 0)
+
+
+def test_chains_of_simulations() -> None:
+    """Tests the chain of what policies do over time, in which heartbeats pass by free slots."""
+    idle = 0
+    for seed in range(6):
+        instance = arriving(seed)
+        problem = Makespan(instance)
+        schedule = simulate(instance, "fair", seed=seed).schedule
+        waits = Waits(problem, schedule)
+        check_chain(waits, problem, schedule)
+        idle += sum(link.idle for link in waits.chain)
+        total = waits.starts - problem.release
+        assert (waits.maps + waits.slots + waits.passed == total).all()
+    assert idle > 0
+
+
+def test_a_reduce_that_waits_for_the_last_map() -> None:
+    """Tests that the chain goes from a reduce that is done early to the map that it ended with."""
+    tasks = [
+        {"id": "m", "job": "j", "duration": 4},
+        {"id": "n", "job": "j", "duration": 10},
+        {"id": "r", "job": "j", "kind": "reduce", "duration": 2},
+    ]
+    document = {"format": "optsched/1", "nodes": [{"id": "a", "slots": 2}], "jobs": [{"id": "j"}], "tasks": tasks}
+    problem = optsched.problem("makespan", document, slowstart=0.5)
+    assert isinstance(problem, Makespan)
+    waits = Waits(problem, problem.schedule([0, 0, 0], [0, 0, 4 * MICRO]))
+    assert [(link.task, link.why, link.after) for link in waits.chain] == [(1, "arrival", -1), (2, "ends-with", 1)]
+    assert (waits.last_of(0), waits.maps.tolist()) == (2, [0, 0, 4 * MICRO])
+
+
+def posed(**more: object) -> ScheduleProblem:
+    """Two jobs on a node with a slot of each kind; one task of a third job runs already."""
+    document = {
+        "format": "optsched/1",
+        "name": "three",
+        "nodes": [{"id": "a", "slots": 1, "idle_slots": 0}],
+        "jobs": [{"id": name} for name in "ijk"],
+        "tasks": [
+            {"id": "x", "job": "i", "duration": 3, "state": "running", "node": "a", "start": 0},
+            {"id": "m", "job": "j", "duration": 4},
+            {"id": "n", "job": "k", "duration": 1},
+            {"id": "r", "job": "k", "kind": "reduce", "duration": 2},
+        ],
+    }
+    problem = optsched.problem("job-times", document, **more)
+    assert isinstance(problem, ScheduleProblem)
+    return problem
+
+
+def test_sentences() -> None:
+    """Tests every sentence of a small schedule, with each cause and each kind of link but one."""
+    problem = posed()
+    schedule = problem.schedule([0, 0, 0], [3 * MICRO, 8 * MICRO, 9 * MICRO])
+    assert str(explain(problem, schedule)).splitlines() == [
+        "three, job-times: the schedule has a sum of 3 job times of 21 s; the proved optimum: 17 s.",
+        "Mean job time: 7 s, of 3 jobs; the longest 11 s. In the proved optimum: 5.66667 s, of 3 jobs; the longest 8 "
+        "s.",
+        "3 tasks: 0 waited for nothing; all of them together waited 9 s for maps of the job, 10 s while no slot was "
+        "free, 1 s while a slot was free somewhere.",
+        "Jobs, from arrival to end, the one that loses most to its time in the proved optimum first:",
+        "  1. k: 11 s, 6 s in the proved optimum, 3 s alone; its last task, r on a, waited 9 s for maps of the job, "
+        "and took 2 s",
+        "  2. i: 3 s, 3 s in the proved optimum, 3 s alone; its last task ran at the beginning",
+        "  3. j: 7 s, 8 s in the proved optimum, 4 s alone; its last task, m on a, waited 3 s while no slot was free, "
+        "and took 4 s",
+        "The last end comes of a chain of tasks:",
+        "  0 to 3 s: x on a: it ran at the beginning",
+        "  3 to 7 s: m on a: x left the slot",
+        "  8 to 9 s: n on a: m left the slot, 1 s later",
+        "  9 to 11 s: r on a: n, the map that it waited for, had ended",
+    ]
+
+
+def test_few_are_told() -> None:
+    """Tests that what is not told is counted: the jobs that lose least, and the beginning of the chain."""
+    problem = posed()
+    schedule = problem.schedule([0, 0, 0], [3 * MICRO, 8 * MICRO, 9 * MICRO])
+    lines = list(schedule_sentences(explain(problem, schedule), 1))
+    assert [line.split(",")[0] for line in lines[4:]] == [
+        "  1. k: 11 s",
+        "  and 2 more jobs",
+        "The last end comes of a chain of tasks:",
+        "  3 tasks before",
+        "  9 to 11 s: r on a: n",
+    ]
+
+
+def test_what_the_value_is() -> None:
+    """Tests that a makespan is no sum and has no mean beside it."""
+    problem = optsched.problem("makespan", "examples/order-of-jobs")
+    lines = str(explain(problem, "fair")).splitlines()
+    assert lines[0] == (
+        "order-of-jobs, makespan: fair (levels, heartbeat 3 s) has a makespan of 19.5 s; the proved optimum: 15 s."
+    )
+    assert lines[1].startswith("8 tasks: 1 waited for nothing")

@@ -11,7 +11,7 @@ from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.generate import generate
 from optsched.problems import Lsap, problem
 from optsched.problems.assignment import Pool, TabledProblem, TaskClasses, minimum_by_row
-from optsched.processes.packing import pack, unpack
+from optsched.processes.handing import pack, unpack
 
 
 @pytest.mark.parametrize(

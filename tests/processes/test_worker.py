@@ -11,8 +11,7 @@ import hostile_jobs
 import pytest
 
 from optsched.processes import Status, worker
-from optsched.processes.handing import hand_over, handing
-from optsched.processes.packing import pack, unpack
+from optsched.processes.handing import hand_over, handing, pack, unpack
 
 
 def answer(function: object, job: object) -> worker.Answer:

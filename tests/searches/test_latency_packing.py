@@ -10,7 +10,7 @@ from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.generate import generate
 from optsched.placement import NONE
 from optsched.problems import Latency
-from optsched.processes.packing import pack, unpack
+from optsched.processes.handing import pack, unpack
 from optsched.searches.latency_packing import GrowingMatchings, packed, shifted, with_remote
 
 

@@ -9,20 +9,35 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from timed_workloads import arriving
 
-from optsched.errors import HeuristicFailed, MissingField
+from optsched.errors import HeuristicFailed, MissingField, UsageError
 from optsched.heuristics import HEURISTICS
-from optsched.instance import FINISHED, MAP, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
+from optsched.instance import (
+    FINISHED,
+    MAP,
+    PENDING,
+    RUNNING,
+    Cluster,
+    Instance,
+    Ragged,
+    Shuffle,
+    State,
+    Topology,
+    Workload,
+)
 from optsched.problems.makespan import Makespan
+from optsched.regrets import regret
 from optsched.running.base import Event, Offer, Policy, View
-from optsched.running.course import NEVER
-from optsched.running.service import WAKE, Progress, Service
+from optsched.running.course import NEVER, WAKE, Progress, Service
+from optsched.running.known import posed_on
 from optsched.schedule import MICRO
-from optsched.simulating import simulate
-from optsched.simulating.engine import ENDED, RELEASED, STARTED, Engine, Rules
+from optsched.simulating import EveryRound, simulate
+from optsched.simulating.engine import ENDED, RELEASED, STARTED, Beats, Engine, Rules, Stage
 from optsched.simulating.services import Levels, Recorded
-from optsched.simulating.stage import Stage
+from optsched.testing.policies import drawn_snapshot
 
 
 class First(Policy):
@@ -551,3 +566,190 @@ def test_reduces_that_wait_for_maps_that_nobody_starts(heartbeat: int, service: 
     engine = Engine(Stage(on(workload, slots=[1])), ReducesOnly(), service(), rules)
     assert engine.run().startswith('1 map waits ("t0"): the policy started nothing')
     assert engine.starved
+
+
+#: Lost twice and once, and for ever.
+LOSSES = [("n1", 5, 20), ("n2", 7.5, 9), ("n1", 40, 61), ("n3", 30, None)]
+
+
+def test_a_lost_node() -> None:
+    """Tests by hand a map that runs again, one whose output is fetched no more and one whose output is still needed."""
+    workload = Workload(
+        ["m1", "m2", "m3", "r"],
+        kind=[0, 0, 0, 1],
+        job=[0, 0, 1, 0],
+        job_ids=["with", "without"],
+        duration=[4, 9, 3, 2],
+    )
+    instance = Instance(Cluster(["a", "b"], slots=[2, 1], reduce_slots=[0, 1]), workload)
+
+    class OnA:
+        """The first that waits, at first on `a` alone."""
+
+        def offer(self, offer: Any, view: Any) -> list[int]:
+            first: list[int] = view.pending_of(offer.kind)[:1].tolist()
+            return first if offer.node == 0 or offer.kind == "reduce" or offer.time >= 6 else []
+
+    run = simulate(instance, OnA, heartbeat=0, slowstart=0, losses=[("a", 8, 10)])
+    # m1 and m2 begin on a at 0; m1 ends at 4, m3 runs from 4 to 7; m1's output is needed, m3's is not.
+    assert run.attempts.to_dict("records") == [
+        {"task_id": "m1", "job_id": "with", "kind": "map", "node": "a"}
+        | {"starting_time": 0, "finish_time": 4, "lost_time": 8},
+        {"task_id": "m2", "job_id": "with", "kind": "map", "node": "a"}
+        | {"starting_time": 0, "finish_time": pytest.approx(float("nan"), nan_ok=True), "lost_time": 8},
+    ]
+    assert run.schedule.starts.tolist() == [8 * MICRO, 10 * MICRO, 4 * MICRO, 0]
+    assert (run.end / MICRO).tolist() == [12, 19, 7, 19]
+    assert run.unfinished == ""
+    events = run.events
+    assert events["event"].tolist().count("task-returned") == 2
+    lost = events[events["event"].isin(["node-lost", "node-back"])]
+    assert lost[["time", "node"]].values.tolist() == [[8, "a"], [10, "a"]]
+    assert lost["task"].isna().all()
+
+
+@pytest.mark.parametrize("policy", sorted(name for name, entry in HEURISTICS.items() if entry.online))
+@pytest.mark.parametrize("heartbeat", [3, 0])
+def test_runs_with_losses(policy: str, heartbeat: float) -> None:
+    """Tests for every policy that all ends, nothing on a lost node, and that snapshots are what observers saw."""
+    for seed in range(2):
+        seen: list[Instance] = []
+
+        def observe(time: float, stage: Any, decision: Any, seen: list[Instance] = seen) -> None:
+            if decision.tasks:
+                seen.append(decision.before.instance)
+
+        run = simulate(arriving(seed), policy, heartbeat=heartbeat, seed=seed, losses=LOSSES, observers=[observe])
+        assert run.unfinished == ""
+        assert (run.end < NEVER).all()
+        assert (run.end >= run.schedule.starts).all()
+        spans = [
+            (row.node, row.starting_time, min(row.lost_time, np.nan_to_num(row.finish_time, nan=np.inf)))
+            for row in run.attempts.itertuples()
+        ] + [(row.node, row.starting_time, row.finish_time) for row in run.tasks.itertuples()]
+        for name, lost, back in LOSSES:
+            for node, start, end in spans:
+                assert node != name or end <= lost or start >= (np.inf if back is None else back)
+        first = {(inst.time, int((inst.state.status == RUNNING).sum())): inst for inst in reversed(seen)}
+        for position, time, _, _ in run.decisions():
+            snapshot = run.snapshot(position, time)
+            key = snapshot.time, int((snapshot.state.status == RUNNING).sum())
+            assert first[key].sha256 == snapshot.sha256
+    with pytest.raises(UsageError, match="regret: nodes were lost in this run"):
+        regret(run, "lsap")
+
+
+def test_rounds_and_runs_without_losses() -> None:
+    """Tests rounds, losses after the end, which change nothing, and a run that ends for want of nodes."""
+    instance = arriving(1)
+    assert simulate(instance, EveryRound("lsap-sched"), losses=LOSSES).unfinished == ""
+    plain, later = simulate(instance, "fair"), simulate(instance, "fair", losses=[("n1", 10**6, None)])
+    assert np.array_equal(plain.record, later.record)
+    assert len(plain.attempts) == 0
+    told = simulate(instance, "fair", losses=[(node, 3, None) for node in range(4)]).unfinished
+    assert "and no node has a slot for maps" in told
+
+
+def test_replicas_of_a_lost_node_are_not_read() -> None:
+    """Tests that a map takes as long as without them, and that what ran at the beginning runs again."""
+    cluster = Cluster(["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r", "s"])
+    workload = Workload(["t", "u"], replicas=Ragged.from_rows([[0], []]), times=[[1, 2, 4], [9, 9, 9]])
+    state = State.initial(
+        cluster, workload, idle_slots=[0, 1, 1], status=[0, 1], node=[-1, 0], start=[np.nan, -3], time=2
+    )
+    instance = Instance(cluster, workload, state)
+    run = simulate(instance, "dl", heartbeat=0, losses=[("a", 2, 5)])
+    assert sorted((run.end - run.schedule.starts).tolist()) == [4 * MICRO, 9 * MICRO]
+    assert run.attempts[["task_id", "starting_time", "lost_time"]].values.tolist() == [["u", -3, 2]]
+    assert run.tasks["starting_time"].tolist() == (run.schedule.starts / MICRO).tolist()
+    assert len(run.begun_before) == 0
+
+
+@pytest.mark.parametrize(
+    ("loss", "told"),
+    [
+        (("n9", 1, 2), 'losses: there is no node "n9"'),
+        ((9, 1, 2), "losses: (9, 1, 2); give a node, when it is lost, and when it is back"),
+        (("n1", 1), "losses: ('n1', 1); give a node"),
+        (("n1", "x", 2), "losses: ('n1', 'x', 2); give a node"),
+        (("n1", 2, 2), "a node is lost once the run has begun, and comes back later"),
+        (("n1", -1, 2), "a node is lost once the run has begun"),
+        (("n1", float("inf"), None), "give a node, when it is lost"),
+        (("n1", 1e300, None), "a time is at most 2^53 microseconds"),
+        (("n1", 1, 1e12), "a time is at most 2^53 microseconds"),
+    ],
+)
+def test_losses_that_are_none(loss: Any, told: str) -> None:
+    """Tests that each is told, and two at once of a node, services that keep tasks, and traces."""
+    instance = arriving(0)
+    with pytest.raises(UsageError) as caught:
+        simulate(instance, "dl", losses=[loss])
+    assert told in str(caught.value)
+    with pytest.raises(UsageError, match="losses: must be a list, not None; give a node, when it is lost"):
+        simulate(instance, "dl", losses=None)
+    with pytest.raises(UsageError, match='losses: node "n1" is lost at 4 s, and not yet back then'):
+        simulate(instance, "dl", losses=[("n1", 1, 5), ("n1", 4, 6)])
+    with pytest.raises(UsageError, match="losses: Transfer keeps tasks that run; take levels or recorded"):
+        simulate(instance, "dl", "transfer", losses=[("n1", 1, 5)])
+    traced = replace(instance, workload=replace(instance.workload, observed=np.zeros(17, dtype=np.int64)))
+    traced = traced.with_state(replace(traced.state, start=np.zeros(17)))
+    with pytest.raises(UsageError, match="losses: observed follows a trace"):
+        simulate(traced, "observed", losses=[("n1", 1, 5)])
+
+
+@given(nodes=st.integers(1, 9), interval=st.integers(1, 40), begin=st.integers(-50, 50), now=st.integers(0, 200))
+def test_times_of_heartbeats(nodes: int, interval: int, begin: int, now: int) -> None:
+    """Tests that each node beats once an interval, and that the first from and the last by a time are those."""
+    beats = Beats(nodes, interval, begin, np.random.default_rng(0))
+    now += begin
+    times = [beats.time(number) for number in range(nodes * (200 // interval + 3))]
+    assert times == sorted(times)
+    assert sorted(beats.node(number) for number in range(nodes)) == list(range(nodes))
+    assert all(later - time == interval for time, later in zip(times, times[nodes:], strict=False))
+    assert beats.first_from(now) == sum(time < now for time in times)
+    last = beats.last_by(now).tolist()
+    for node in range(nodes):
+        own = [time for number, time in enumerate(times) if beats.node(number) == node and time <= now]
+        assert last[node] == max(own, default=begin)
+
+
+@given(
+    marks=st.lists(st.tuples(st.integers(0, 1), st.integers(0, 4), st.booleans()), max_size=12),
+    refused=st.lists(st.booleans(), min_size=5, max_size=5),
+    at=st.integers(0, 12),
+)
+def test_the_next_heartbeat_is_the_first_that_is_asked(
+    marks: list[tuple[int, int, bool]], refused: list[bool], at: int
+) -> None:
+    """Tests the next heartbeat against a walk over all, with nodes opened and closed, and some that refuse."""
+    beats = Beats(5, 50, 0, np.random.default_rng(1))
+    opened: list[set[int]] = [set(), set()]
+    for kind, node, open_ in marks:
+        beats.open(kind, node, open_)
+        (opened[kind].add if open_ else opened[kind].discard)(node)
+    beats.ask(0, np.array(refused))
+    asked = [{node for node in opened[0] if not refused[node]}, opened[1]]
+    assert all((kind in beats.kinds(node)) == (node in asked[kind]) for kind in (0, 1) for node in range(5))
+    for kinds in ((0,), (1,), (0, 1)):
+        among = set().union(*(asked[kind] for kind in kinds))
+        beats.at = at
+        walk = [number for number in range(at, at + 5) if beats.node(number) in among]
+        assert beats.next(kinds, 0) == (walk[0] if walk else None)
+    beats.ask(0, None)
+    assert all((0 in beats.kinds(node)) == (node in opened[0]) for node in range(5))
+
+
+def test_all_that_waits_and_all_that_is_idle() -> None:
+    """Tests the tasks, of both kinds, the slots, and the same stage on another snapshot."""
+    instance = drawn_snapshot(3)
+    stage = Stage(instance, distinct=True)
+    status = instance.state.status
+    assert stage.tasks.tolist() == [task for task, is_ in enumerate(status.tolist()) if is_ == PENDING]
+    assert {RUNNING, FINISHED} & set(status.tolist())
+    assert stage.due == len(stage.tasks) == len(stage.replicas)
+    assert stage.offered["map"].tolist() == instance.state.idle_slots.tolist()
+    assert stage.offered["reduce"].tolist() == instance.state.idle_reduce_slots.tolist()
+    later = posed_on(stage, instance.with_state(replace(instance.state, time=5)))  # type: ignore[arg-type,type-var]
+    assert later.instance.time == 5
+    assert later.parameters == {"distinct": True}
+    assert "Stage on" in repr(stage)
