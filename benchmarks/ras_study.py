@@ -20,8 +20,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from study_tables import count, mean, table
 
-from optsched.heuristics.fair_sharing import fair_sharing
-from optsched.heuristics.ras import map_rounds, ras
+from optsched.heuristics.ras import fair_sharing, map_rounds, ras
 from optsched.instance import Cluster, Instance, Workload
 from optsched.instances.generate import generate
 from optsched.placement import Placement

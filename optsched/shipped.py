@@ -10,21 +10,17 @@ __all__ = ["FAMILIES", "HEURISTICS"]
 #: Modules of `optsched.heuristics`, each with its heuristics, in the order in which they are listed.
 HEURISTICS = {
     "dl": ("dl", "rand"),
-    "lsap_sched": ("lsap-sched",),
-    "lsap_fair_sched": ("lsap-fair-sched",),
+    "lsap_sched": ("lsap-sched", "lsap-fair-sched"),
     "flow_sched": ("flow-sched", "flow-greedy", "balancing"),
     "fifo": ("fifo", "larts"),
-    "delay": ("delay",),
-    "fair": ("fair", "capacity"),
-    "probabilistic": ("probabilistic", "least-cost"),
-    "coupling": ("coupling",),
+    "fair": ("delay", "fair", "capacity"),
+    "probabilistic": ("probabilistic", "least-cost", "coupling"),
     "quincy": ("quincy",),
     "sequential": ("sequential",),
     "flow_based": ("round-robin", "flow-based"),
     "labl": ("labl",),
     "joss": ("joss-t", "joss-j"),
-    "ras": ("ras",),
-    "fair_sharing": ("fair-sharing",),
+    "ras": ("ras", "fair-sharing"),
     "observed": ("observed",),
 }
 

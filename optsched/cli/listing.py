@@ -272,6 +272,8 @@ def versions(form: str) -> None:
 
 
 # The manual ----------------------------------------------------------------------------------------------------------
+#
+# `optsched docs`: the pages of the documentation that come with the package.
 
 #: What only the site's builder fills in: a page with such a block is for the site alone.
 _OF_THE_SITE = re.compile(r"^```\{(include|eval-rst|toctree)\}", re.MULTILINE)

@@ -507,6 +507,8 @@ class _Replay:
 
 
 # Once jobs arrive ----------------------------------------------------------------------------------------------------
+#
+# The best schedule that is found with what has arrived known, and how long it takes, but no later arrival.
 
 
 def arrivals(problem: ScheduleProblem) -> Ints:

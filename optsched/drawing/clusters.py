@@ -72,8 +72,13 @@ def drawn(scenes: Sequence[Scene], title: str = "") -> Figure:
 
 
 # Small clusters, with the ids of nodes and tasks: racks as frames, a row a node, a cell a task -----------------------
+#
+# A small cluster with the ids of its nodes and tasks: racks as frames, a row a node, a cell a task.
 
 # Pages: a panel for each placement, a legend below -------------------------------------------------------------------
+#
+# Pictures of a cluster side by side: a panel for each placement with its title, a legend below. Lengths are inches,
+# so that texts have the room that they need.
 
 #: How each sort of cell looks; in black and white by its hatch and by how dark it is.
 LOOKS: dict[int, dict[str, Any]] = {
@@ -331,6 +336,8 @@ def _waiting(axes: Axes, scene: Scene, rows: Rows, tasks: Sequence[str], per_lin
 
 
 # Clusters of any size, in counts -------------------------------------------------------------------------------------
+#
+# A cluster of any size in counts: how near tasks are to their data, how many a node has, and where, rack by rack.
 
 #: Inches of a panel.
 _WIDE = 4.2

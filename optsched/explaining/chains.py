@@ -414,6 +414,14 @@ def _together(steps: Sequence[_Step], kind: Kind) -> _Step:
 
 
 # Exchanges -----------------------------------------------------------------------------------------------------------
+#
+# The difference of two placements as chains and cycles of moves, each of which can be made without the others.
+#
+# A task that is placed differently is an arc from the place where it is to the place where it shall be. Places are
+# slots for one kind of task on a node, or waiting. A chain leaves a place that shall hold fewer tasks, pushes on at
+# each place that has no room, and ends at one that shall hold more; a cycle changes what no place holds in number. No
+# chain needs room that another makes. So whichever of them are applied, no place holds more than it may. Nothing here
+# knows a problem: it is arithmetic on arcs.
 
 
 def alike_kept(classes: Ints, here: Ints, there: Ints) -> Ints:

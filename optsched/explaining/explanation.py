@@ -256,8 +256,12 @@ def _spelled(value: Value | None) -> list[int | str | None] | None:
 
 
 # In words ------------------------------------------------------------------------------------------------------------
+#
+# An explanation in sentences, for a reader who is no optimiser.
 
 # Causes --------------------------------------------------------------------------------------------------------------
+#
+# What the moves to a better placement have in common: maps that are farther from their data than they need be.
 
 #: How far a map may be from its data, nearest first.
 _DISTANCES = ("node", "rack", "remote")

@@ -266,6 +266,11 @@ def _paying(problem: Problem, last: Ints, prefer: Ints) -> list[int]:
 
 
 # Room ----------------------------------------------------------------------------------------------------------------
+#
+# Room for one task more: what a node would have to hold more of each resource, and what that would save.
+#
+# It is for problems whose nodes have capacities, whichever these are: a task of the optimum is put on another node,
+# and the problem's own judgement says which capacities are overdrawn there, and by how much.
 
 #: So many moves of a task to another node are judged, at most.
 JUDGED = 200

@@ -1,26 +1,311 @@
-"""`fair` and `capacity`: Hadoop's schedulers that share the cluster out between groups, as policies.
+"""`delay`, `fair` and `capacity`: delay scheduling, and Hadoop's schedulers that share the cluster out between groups.
 
-FIFO, which has no shares, is in `fifo`; delay scheduling on its own is in `delay`. The fair shares of several resources
+All are policies. FIFO, which has no shares, is in `fifo`. The fair shares of several resources
 that Sharmilarani et al. compare with are not here.
 """
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import heappop
 from typing import Any
 
 import numpy as np
 
-from optsched.heuristics.delay import AUTO, HADOOP, OFFERS, SKIPS, SLOT_PROBLEMS, DelayPolicy
 from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, Queue, Turn, WaitingMaps
 from optsched.heuristics.seen_costs import SeenCosts
 from optsched.instance import KINDS, MAP, Bools, Ints
-from optsched.problems.base import Parameter, choice
+from optsched.problems.base import Parameter, choice, either, number
 from optsched.running.base import Event, Heuristic, Offer, View
 
-__all__ = ["HEURISTICS", "CapacityPolicy", "FairPolicy"]
+__all__ = [
+    "AUTO",
+    "CapacityPolicy",
+    "DelayPolicy",
+    "FairPolicy",
+    "HADOOP",
+    "HEURISTICS",
+    "OFFERS",
+    "SKIPS",
+    "SLOT_PROBLEMS",
+    "hadoop_delay",
+]
+
+# Delay scheduling ----------------------------------------------------------------------------------------------------
+#
+# `delay`: delay scheduling, in which a job waits a number of offers for a node with its data.
+#
+# Hadoop's Fair Scheduler delays, too. Delay scheduling is by Zaharia et al., EuroSys 2010; Shen et al. compare with it
+# as a part of the Fair Scheduler.
+
+#: The problems whose slots are offered to policies.
+SLOT_PROBLEMS = (
+    "lsap",
+    "fair-lsap",
+    "lsap-fairness",
+    "worst-group",
+    "flow",
+    "flow-congestion",
+    "transmission-maps",
+    "transmission-reduces",
+    "transmission",
+)
+
+#: As many offers as there are nodes with a free slot when the job becomes known: about one heartbeat each.
+AUTO = "auto"
+
+#: The delay of Hadoop 1's Fair Scheduler where none is set, in skipped heartbeats (`hadoop_delay`).
+HADOOP = "hadoop"
+
+_NONE: list[Turn] = []
+
+#: More skips than there can be.
+_NEVER = 2**62
+
+#: Parsers of a number of offers, and of one that may be that of Hadoop.
+OFFERS = either((AUTO,), number(lowest=0, integer=True))
+SKIPS = either((HADOOP,), OFFERS)
+
+
+def hadoop_delay(nodes: int) -> int:
+    """Skipped heartbeats after which a job of Hadoop 1's Fair Scheduler goes one level down: those of 1.5 intervals.
+
+    Where `mapred.fairscheduler.locality.delay` is not set, the delay is 1.5 times the interval between two heartbeats
+    of a node. A job that is skipped on a heartbeat is credited with the time to the next heartbeat of any node. With N
+    nodes, busy ones too, that is an N-th of the interval.
+
+    Parameters
+    ----------
+    nodes
+        Nodes of the cluster.
+
+    References
+    ----------
+    Hadoop 1.2.1, `FairScheduler.java`: `updateLocalityWaitTimes`, `getAllowedLocalityLevel`.
+
+    Examples
+    --------
+    >>> hadoop_delay(60), hadoop_delay(15)
+    (90, 23)
+    """
+    return math.ceil(1.5 * nodes)
+
+
+class DelayPolicy(JobPolicy):
+    """Jobs by fewest running tasks. One whose data is not near the node lets the offer pass, but only so often.
+
+    A reduce slot gets a random reduce of the first job that may run one there.
+
+    Parameters
+    ----------
+    form
+        `skip-count`: a job without data on the node is skipped until it was skipped `D` times. Then it takes any slot,
+        with a task of the rack if there is one. A start on data sets its count back to 0. `two-level`: a job waits for
+        a node with its data for `D1` skips, then for a rack with its data for `D2` more, and then takes any slot. It
+        keeps the level that it has come down to until it starts a task nearer to its data.
+    D, D1, D2
+        Offers that a job lets pass. `auto`: as many as there were nodes with a free map slot when the job became known.
+        `hadoop`: `hadoop_delay` of the nodes that there are. A job counts an offer only if no job before it took it.
+
+    Notes
+    -----
+    An offer looks at the jobs that may have data on the node, and at those that have come down to their rack; all
+    others that let it pass are counted at once, in one operation on an array of the jobs.
+    """
+
+    def __init__(
+        self,
+        form: str = "skip-count",
+        D: int | str = AUTO,  # noqa: N803
+        D1: int | str = AUTO,  # noqa: N803
+        D2: int | str = AUTO,  # noqa: N803
+    ) -> None:
+        self.two_level = form == "two-level"
+        self.delays = (D1, D2) if self.two_level else (D, 0)
+
+    def start(self, view: View, rng: np.random.Generator) -> None:
+        self._maps = WaitingMaps()
+        #: The level that a job has come down to by its last start, and the farthest that it takes by now.
+        self._level: defaultdict[int, int] = defaultdict(int)
+        self._patience: dict[int, int] = {}
+        #: Of each pool the turns of the jobs that take data in the rack, and of those that take anything, sorted.
+        self._takers: dict[int, defaultdict[int, list[Turn]]] = {level: defaultdict(list) for level in (RACK, ANYWHERE)}
+        self._auto: dict[int, int] = {}
+        self._hadoop = hadoop_delay(len(view.cluster))
+        super().start(view, rng)
+
+    @property
+    def waits_rounds(self) -> int:  # type: ignore[override]  # computed, since it depends on the nodes
+        """Skips that a job takes at most until it takes any slot; each round skips it once or more."""
+        auto = max(self._auto.values(), default=0)
+        known = {HADOOP: self._hadoop, AUTO: auto}
+        return sum(known[delay] if isinstance(delay, str) else int(delay) for delay in self.delays)
+
+    def learn(self, tasks: Ints, view: View) -> None:
+        maps = tasks[view.workload.kind[tasks] == MAP]
+        self._maps.add(maps, view, view.workload.job[maps])
+        free = int(np.count_nonzero(view.free_map_slots))
+        for job in np.unique(view.workload.job[tasks]).tolist():
+            self._auto.setdefault(job, free)
+
+    def give_back(self, task: int, view: View) -> None:
+        if view.workload.kind[task] == MAP:
+            job = int(view.workload.job[task])
+            self._maps.give_back(task, view, job)
+            if job not in self._auto:
+                self._auto[job] = int(np.count_nonzero(view.free_map_slots))
+                self._jobs[job].counts[MAP] = self.new_count(job)
+
+    def memory(self) -> Any:
+        """Of each job its delay, the level that it has come down to, and how often it was skipped since."""
+        return {job: (self._auto.get(job), self._level[job], self._skipped(job)) for job in self._jobs}
+
+    def recall(self, memory: Any, view: View) -> None:
+        for job, (auto, level, skips) in memory.items():
+            self.leave(job, MAP)
+            if auto is not None:
+                self._auto[job] = auto
+            self._level[job] = level
+            self._jobs[job].counts[MAP] = self._left(job, skips)
+            self.enter(job, MAP)
+
+    def offer(self, offer: Offer, view: View) -> Sequence[int]:
+        if offer.kind != KINDS[MAP]:
+            job = next(self.jobs(offer), None)
+            return () if job is None else (self.random_task(job, offer.kind, view),)
+        local, in_rack, any_taker = self._local(offer.node), self._takers[RACK], self._takers[ANYWHERE]
+        for pool, queue in self.queues(MAP):
+            turns = local.get(pool, _NONE)
+            if any_taker[pool] or in_rack[pool]:
+                turns = self._asked(pool, turns, offer.node, view)
+            task = self._near(pool, queue, sorted(turns), offer, view) if turns else None
+            if task is not None:
+                return (task,)
+            self.passed(pool, queue, None)
+        return ()
+
+    def _local(self, node: int) -> dict[int, list[Turn]]:
+        """Of each pool the turns of the jobs that may have a map with data on the node."""
+        found: dict[int, list[Turn]] = {}
+        queued = self.queued[MAP]
+        for job in self._maps.at(NODE, node):
+            if job in queued:
+                pool, turn = queued[job]
+                if pool in found:
+                    found[pool].append(turn)
+                else:
+                    found[pool] = [turn]
+        return found
+
+    def _asked(self, pool: int, local: list[Turn], node: int, view: View) -> list[Turn]:
+        """The turns of the jobs of a pool that may have a map near enough, up to one that takes anything."""
+        turns, last = local, self._takers[ANYWHERE][pool][:1]
+        if (racked := self._takers[RACK][pool]) and (rack := int(view.cluster.rack[node])) >= 0:
+            in_rack = self._maps.at(RACK, rack)
+            turns = turns + [turn for turn in racked if turn[1] in in_rack]
+        if last:
+            turns = [turn for turn in turns if turn < last[0]] + last
+        return turns
+
+    def _near(self, pool: int, queue: Queue, turns: list[Turn], offer: Offer, view: View) -> int | None:
+        """A map of the first of these jobs that has one near enough to its data for as long as the job has waited."""
+        for turn in turns:
+            for level in range(self._patience[turn[1]] + 1):
+                task = self._maps.draw(level, offer.node, view, self._draws, turn[1])
+                if task is not None:
+                    self.passed(pool, queue, turn)
+                    if level == NODE or self.two_level:
+                        self._level[turn[1]] = level
+                        self._wait(pool, queue, bisect_left(queue.turns, turn), 0)
+                    return task
+        return None
+
+    def passed(self, pool: int, queue: Queue, turn: Turn | None) -> None:
+        """Count an offer that the jobs before a turn, or all for None, let pass."""
+        self.skip(pool, queue, turn, ())
+
+    def skip(self, pool: int, queue: Queue, turn: Turn | None, but: Iterable[int]) -> None:
+        """Count a skip of all jobs of a queue before a turn (None: of all) but some that wait in it."""
+        left = queue.count_down(turn)
+        for job in but:
+            if (at := bisect_left(queue.turns, self.turn(job, MAP))) < len(left):
+                left[at] += 1
+        if queue.least <= 0:
+            for at in np.flatnonzero(left <= 0).tolist():
+                self._come_down(pool, queue, at)
+            queue.renew()
+
+    def _come_down(self, pool: int, queue: Queue, at: int) -> None:
+        """The job at a position of a queue has waited long enough to take what is farther away."""
+        job = queue.turns[at][1]
+        self._wait(pool, queue, at, self._delays_of(job)[0 if self._patience[job] == NODE else 1])
+
+    # How long a job waits: its number in the queue is how many skips it takes until it is content with less -----------
+
+    def new_count(self, job: int) -> int:
+        return self._left(job, 0)
+
+    def _left(self, job: int, skips: int) -> int:
+        """Note what a job takes that was skipped so often, and return how many skips it is until it takes more."""
+        to_rack, to_any = self._delays_of(job)
+        if skips >= to_any:
+            self._patience[job] = ANYWHERE
+            return _NEVER
+        self._patience[job] = RACK if skips >= to_rack else NODE
+        return (to_any if skips >= to_rack else to_rack) - skips
+
+    def _skipped(self, job: int) -> int:
+        """How often a job was skipped, as far as it matters: the other way round than `_left`."""
+        pool, count = self.waits_in(job, MAP), self._jobs[job].counts[MAP]
+        if pool is not None:
+            queue = self.queue(pool, MAP)
+            count = int(queue.counts[queue.end(self.turn(job, MAP))])
+        to_rack, to_any = self._delays_of(job)
+        return {ANYWHERE: to_any, RACK: to_any - count, NODE: to_rack - count}[self._patience[job]]
+
+    def _wait(self, pool: int, queue: Queue, at: int, skips: int) -> None:
+        """The job at a position of a queue was skipped so often."""
+        turn = queue.turns[at]
+        self._take(pool, turn, enter=False)
+        queue.reset(at, self._left(turn[1], skips))
+        self._take(pool, turn, enter=True)
+
+    def _take(self, pool: int, turn: Turn, enter: bool) -> None:
+        """Enter a job into the list of those that take what it does, or take it out."""
+        patience = self._patience[turn[1]]
+        if patience != NODE:
+            turns = self._takers[patience][pool]
+            if enter:
+                insort(turns, turn)
+            else:
+                del turns[bisect_left(turns, turn)]
+
+    def leave(self, job: int, kind: int) -> None:
+        if kind == MAP and job in self.queued[MAP]:
+            self._take(*self.queued[MAP][job], enter=False)
+        super().leave(job, kind)
+
+    def enter(self, job: int, kind: int) -> None:
+        super().enter(job, kind)
+        if kind == MAP and job in self.queued[MAP]:
+            self._take(*self.queued[MAP][job], enter=True)
+
+    def _delays_of(self, job: int) -> tuple[int, int]:
+        """Skips after which a job takes data in its rack, and anything."""
+        to_rack = self._offers(self.delays[0], job)
+        if not self.two_level:
+            return to_rack, to_rack
+        to_any, level = self._offers(self.delays[1], job), self._level[job]
+        return (to_rack, to_rack + to_any) if level == NODE else (0, to_any if level == RACK else 0)
+
+    def _offers(self, delay: int | str, job: int) -> int:
+        """How many offers a delay stands for."""
+        if delay == HADOOP:
+            return self._hadoop
+        return self._auto.get(job, 0) if delay == AUTO else int(delay)
 
 
 class FairPolicy(DelayPolicy):
@@ -245,6 +530,20 @@ class CapacityPolicy(JobPolicy):
 
 
 HEURISTICS = (
+    Heuristic(
+        name="delay",
+        paper="000",
+        algorithm="delay scheduling (Zaharia et al. 2010)",
+        problems=SLOT_PROBLEMS,
+        doc="jobs by fewest running tasks; one without data on the node lets a number of offers pass",
+        parameters=(
+            Parameter("form", "skip-count", choice("skip-count", "two-level"), "one delay, or one for node and rack"),
+            Parameter("D", AUTO, SKIPS, "offers before any slot will do; auto: nodes with a free slot"),
+            Parameter("D1", AUTO, SKIPS, "two-level: offers before a slot in a rack with data will do"),
+            Parameter("D2", AUTO, SKIPS, "two-level: offers more before any slot will do"),
+        ),
+        policy=DelayPolicy,
+    ),
     Heuristic(
         name="fair",
         paper="000, 002",

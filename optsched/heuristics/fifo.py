@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.deadline import check
-from optsched.heuristics.delay import SLOT_PROBLEMS
+from optsched.heuristics.fair import SLOT_PROBLEMS
 from optsched.heuristics.flow_based import row_lists
 from optsched.heuristics.seen_costs import instance_held, missing_sizes, sizes_parameter
 from optsched.instance import KINDS, MAP, REDUCE, Floats, Ints, Ragged

@@ -32,6 +32,8 @@ __all__ = [
 ]
 
 # Draws ---------------------------------------------------------------------------------------------------------------
+#
+# Whole numbers at random, one at a time: those that numpy's generator draws, without its cost of a call for arrays.
 
 #: One more than the largest number of 32 bits.
 _ALL = 2**32

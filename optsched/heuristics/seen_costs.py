@@ -43,6 +43,8 @@ __all__ = [
 ]
 
 # Costs of areas of nodes ---------------------------------------------------------------------------------------------
+#
+# What maps cost on nodes whose distances are nested areas, with no entry for pairs of map and node.
 
 
 class AreaCosts:

@@ -173,6 +173,8 @@ def reseed() -> None:
 
 
 # How processes are started -------------------------------------------------------------------------------------------
+#
+# Starting another Python that has a connection to this one, and finds the same modules.
 
 #: What it runs: the path of this Python, then the function `main` of a module with the handle of the connection.
 _BEGIN = (

@@ -1,7 +1,7 @@
 """What runs, from event to event: tasks start, take the time that a service says, and end.
 
-Whoever decides what starts derives from `Course`: the engine of simulations (`optsched.simulating.engine`),
-and the move from one placement to the next (`optsched.heuristics.ras_enforcement`).
+Whoever decides what starts derives from `Course`: the engine of simulations (`optsched.simulating.engine`), and
+the move from one placement to the next (`optsched.heuristics.ras_enforcement`).
 """
 
 from __future__ import annotations
@@ -31,6 +31,10 @@ __all__ = [
 ]
 
 # How long tasks take -------------------------------------------------------------------------------------------------
+#
+# What says how long tasks take, over time; the services that there are live in `optsched.simulating`.
+#
+# All times are whole microseconds; tasks and nodes are indices of the instance.
 
 #: Stands for a task in an answer of a service that wants to be woken at a time.
 WAKE = -1

@@ -46,6 +46,8 @@ __all__ = [
 ]
 
 # What a policy is driven on ------------------------------------------------------------------------------------------
+#
+# What a policy is driven on over time, where no problem is posed: all tasks that wait, and slots of both kinds.
 
 
 class Stage:
@@ -93,6 +95,8 @@ class Stage:
 
 
 # Heartbeats ----------------------------------------------------------------------------------------------------------
+#
+# Heartbeats: when each node has its next one. Those at which nothing can be offered are passed over at no cost.
 
 #: Kinds of slots: none, maps, reduces, both.
 _KINDS: tuple[tuple[int, ...], ...] = ((), (0,), (1,), (0, 1))
@@ -660,6 +664,8 @@ class Engine(Asked, Course):
 
 
 # Nodes that are lost for a while -------------------------------------------------------------------------------------
+#
+# Nodes that are lost for a while: what ran there runs again, and so do maps whose output was there.
 
 #: A node (its id, or its index), when it is lost, and when it is back, in seconds; None: never.
 Loss = tuple[str | int, float, float | None]

@@ -283,6 +283,8 @@ def _value(name: str, given: Any, lowest: float, integer: bool = False) -> Any:
 
 
 # A trace again -------------------------------------------------------------------------------------------------------
+#
+# A policy that follows a schedule: each task starts on its node at its microsecond. So a trace is run again.
 
 
 class Following(Policy):

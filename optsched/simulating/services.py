@@ -171,6 +171,8 @@ def service_named(name: str) -> type[Service]:
 
 
 # What reduces copy ---------------------------------------------------------------------------------------------------
+#
+# What maps send to reduces as time passes: by map, by reduce, and which maps are still to end.
 
 
 class Shuffling:

@@ -356,6 +356,8 @@ class Simulation:
 
 
 # What policies had been told of running tasks ------------------------------------------------------------------------
+#
+# How far running tasks were at a time of a run that is over, as their nodes had reported by then.
 
 
 class Reports(Course):

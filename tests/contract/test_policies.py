@@ -13,13 +13,11 @@ from small_problems import NAMES, small_problem
 
 from optsched.errors import UsageError
 from optsched.heuristics import HEURISTICS, heuristic
-from optsched.heuristics.coupling import CouplingPolicy
-from optsched.heuristics.delay import DelayPolicy
 from optsched.heuristics.dl import LocalityPolicy
-from optsched.heuristics.fair import CapacityPolicy, FairPolicy
+from optsched.heuristics.fair import CapacityPolicy, DelayPolicy, FairPolicy
 from optsched.heuristics.job_order import JobPolicy, WaitingMaps
 from optsched.heuristics.joss import JossPolicy
-from optsched.heuristics.probabilistic import LeastCostPolicy, ProbabilisticPolicy
+from optsched.heuristics.probabilistic import CouplingPolicy, LeastCostPolicy, ProbabilisticPolicy
 from optsched.heuristics.seen_costs import SeenCosts
 from optsched.instance import KINDS, MAP, PENDING, REDUCE, RUNNING
 from optsched.problems import Lsap

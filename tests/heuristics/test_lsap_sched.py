@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,11 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from optsched.errors import UsageError
-from optsched.heuristics import run
+from optsched.errors import MissingField, UsageError
+from optsched.heuristics import HEURISTICS, applicable, run
+from optsched.heuristics.lsap_sched import lsap_fair_sched
 from optsched.instance import FINISHED, PENDING, Cluster, Instance, Ragged, State, Workload
+from optsched.instances.families import guo
 from optsched.instances.files import load
-from optsched.problems import Lsap
+from optsched.instances.generate import generate
+from optsched.problems import FairLsap, Lsap, LsapFairness
+from optsched.routes import solve
 
 
 @st.composite
@@ -104,3 +111,202 @@ def test_wrong_window(window: Any) -> None:
     problem = Lsap(Instance(Cluster(["a"]), Workload(["t1"])))
     with pytest.raises(UsageError, match="lsap-sched: window="):
         run(problem, "lsap-sched", window=window)
+
+
+def snapshot(seed: int, tasks: int = 12, nodes: int = 10, idle: int = 5) -> Instance:
+    """Nodes with one slot, some idle; three groups with weights 1, 2, 4; all busy slots run tasks of some group."""
+    rng = np.random.default_rng(seed)
+    cluster = Cluster([f"n{node}" for node in range(nodes)])
+    free = np.zeros(nodes, dtype=np.int64)
+    free[rng.choice(nodes, size=idle, replace=False)] = 1
+    rows = [np.sort(rng.choice(nodes, size=rng.integers(0, 3), replace=False)).tolist() for _ in range(tasks)]
+    workload = Workload(
+        [f"t{task:02}" for task in range(tasks)],
+        replicas=Ragged.from_rows(rows),
+        job=rng.integers(0, 3, size=tasks),
+        job_ids=["j1", "j2", "j3"],
+        job_group=[0, 1, 2],
+        group_ids=["g1", "g2", "g3"],
+        group_weight=[1, 2, 4],
+    )
+    running = np.bincount(rng.integers(0, 3, size=nodes - idle), minlength=3)
+    return Instance.initial(cluster, workload, idle_slots=free, group_running_tasks=running)
+
+
+def lines_1_to_39(instance: Instance, alpha: Fraction, overflow: str = "weight") -> Fraction:
+    """Guo et al.'s listing with GFC = 100 s/w and beta as in note 6 on Guo et al. 2012; the cost of what it places."""
+    workload, idle = instance.workload, np.flatnonzero(instance.state.idle_slots).tolist()
+    weights = [Fraction(weight, 7) for weight in (1, 2, 4)]
+    running = instance.state.group_running_tasks.tolist()
+    shares = [Fraction(busy, sum(running)) for busy in running]
+    gfc = [100 * share / weight for share, weight in zip(shares, weights, strict=True)]
+    beta = max(Fraction(1), Fraction(101, 100) * max(gfc) / min(weights))
+    tasks = range(len(workload))
+    reach = [sum(node in idle for node in workload.replicas[task].tolist()) for task in tasks]
+    fairness = [Fraction(0)] * len(workload)
+    for group in range(3):
+        own = [task for task in tasks if workload.group[task] == group]
+        local = sorted((task for task in own if reach[task]), key=lambda task: (reach[task], task))
+        others = [task for task in own if not reach[task]]
+        difference = weights[group] * int(instance.cluster.slots.sum()) - running[group]
+        sto = int(min(difference, len(own))) if difference > 0 else 0
+        for task in own:
+            fairness[task] = gfc[group] if overflow == "naive" else beta * weights[group]
+        for task in (local + others)[:sto]:
+            fairness[task] = gfc[group]
+    size = max(len(workload), len(idle))
+    cost = np.ones((size, size))
+    for task in tasks:
+        for column, node in enumerate(idle):
+            cost[task, column] = float(fairness[task] + (0 if node in workload.replicas[task] else alpha))
+    rows, columns = linear_sum_assignment(cost)
+    placed = [
+        (row, column) for row, column in zip(rows, columns, strict=True) if row < len(workload) and column < len(idle)
+    ]
+    return sum(
+        (fairness[row] + (0 if idle[column] in workload.replicas[row] else alpha) for row, column in placed),
+        Fraction(0),
+    )
+
+
+@pytest.mark.parametrize("overflow", ["weight", "naive"])
+@pytest.mark.parametrize("alpha", [0, 1, 50, 400])
+def test_costs_what_the_listing_costs(alpha: int, overflow: str) -> None:
+    """Tests the total cost against lines 1 to 39 on a padded square, up to the rounding of costs to the grid."""
+    for seed in range(12):
+        instance = snapshot(seed, tasks=3 + seed)
+        problem = FairLsap(instance, alpha=alpha, overflow=overflow)
+        placement = run(problem, "lsap-fair-sched").raise_if_failed()
+        expected = lines_1_to_39(instance, Fraction(alpha), overflow)
+        assert abs(Fraction(problem.evaluate(placement)[0]) - expected) <= Fraction(problem.count, problem.grid)
+
+
+def test_own_parameters_override_the_problem_s() -> None:
+    """Tests that locality rises with the heuristic's own alpha, whatever alpha it is judged by."""
+    problem = FairLsap(snapshot(5, tasks=30, nodes=20, idle=10))
+    local = [
+        problem.locality_counts(run(problem, "lsap-fair-sched", alpha=alpha).raise_if_failed())["node"]
+        for alpha in (0, 5, 50, 1000)
+    ]
+    assert local == sorted(local)
+    assert local[0] < local[-1]
+    default = run(problem, "lsap-fair-sched")
+    assert default.placement == run(problem, "lsap-fair-sched", alpha=50).placement
+    assert dict(default.parameters) == {"alpha": None, "beta": None, "gfc": None, "rations": None, "overflow": None}
+
+
+@pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
+@pytest.mark.parametrize(("beta", "sign"), [(None, 1), (100, -1)])
+def test_figure_5(beta: float | None, sign: int) -> None:
+    """Tests the staircase of Figure 5 (locality up, fairness down with alpha) and that a small beta spoils fairness."""
+    family = next(family for family in guo.FAMILIES if family.name == "guo-fairness")
+    improved = []
+    for seed in range(8):
+        problem = FairLsap(family.make(seed), beta=beta)
+        placements = [
+            run(problem, "lsap-fair-sched", alpha=alpha).raise_if_failed() for alpha in (0, 1, 50, 2000, 10**5)
+        ]
+        local = [problem.locality_counts(placement)["node"] for placement in placements]
+        assert local == sorted(local)
+        assert local[0] < local[-1]
+        improved.append(float(problem.fairness_distance() - problem.fairness_distance(placements[0])))
+    assert sign * np.mean(improved) > 0.05
+
+
+def test_price_of_choosing_the_ration_beforehand() -> None:
+    """Tests that with a free selection it is never better than the optimum and sometimes worse (note 8)."""
+    from optsched.searches.assignment import solve_assignment
+
+    gaps = []
+    for seed in range(40):
+        problem = FairLsap(snapshot(seed, tasks=14, nodes=8, idle=3), selection="free")
+        best = problem.placement(solve_assignment(problem).nodes)
+        assert best is not None
+        placement = run(problem, "lsap-fair-sched").raise_if_failed()
+        gaps.append(problem.evaluate(placement)[0] - problem.evaluate(best)[0])
+    assert min(gaps) == 0
+    assert max(gaps) > 0
+
+
+def test_beta_of_the_user_and_auto() -> None:
+    """Tests that a small beta warns, as in the problem, and that `auto` undoes the beta of the problem."""
+    with pytest.warns(UserWarning, match="tasks beyond a ration may be favoured"):
+        run(FairLsap(snapshot(2, tasks=30), beta=10**6), "lsap-fair-sched", beta=1)
+    with pytest.warns(UserWarning, match="tasks beyond a ration may be favoured"):
+        small = FairLsap(snapshot(2, tasks=30), beta=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(small, "lsap-fair-sched", beta="auto")
+
+
+def test_serves_lsap_where_there_are_groups() -> None:
+    """Tests that its price in locality can be asked for in `lsap`, and that an instance without groups says so."""
+    problem = Lsap(snapshot(0))
+    assert problem.evaluate(run(problem, "lsap-fair-sched").raise_if_failed()) >= problem.evaluate(
+        run(problem, "lsap-sched").raise_if_failed()
+    )
+    plain = Lsap(Instance(Cluster(["a"]), Workload(["t1"])))
+    with pytest.raises(MissingField, match="lsap-fair-sched: groups: fair-lsap needs groups"):
+        run(plain, "lsap-fair-sched")
+    assert HEURISTICS["lsap-fair-sched"] in applicable(problem)
+    assert HEURISTICS["lsap-fair-sched"] not in applicable(plain)
+
+
+@pytest.mark.parametrize("parameters", [{"alpha": -1}, {"gfc": "sum"}, {"overflow": "none"}, {"selection": "free"}])
+def test_wrong_parameters(parameters: dict[str, Any]) -> None:
+    """Tests that what `fair-lsap` refuses is refused, and so is a selection that is not the paper's."""
+    with pytest.raises(UsageError, match="lsap-fair-sched"):
+        run(FairLsap(snapshot(0)), "lsap-fair-sched", **parameters)
+
+
+def fairest(problem: FairLsap, placed: int) -> Fraction:
+    """Least distance of shares from weights with so many tasks placed, whichever they are."""
+    waiting = np.bincount(problem.task_group, minlength=len(problem.ration)).tolist()
+    chosen = (counts for counts in product(*(range(number + 1) for number in waiting)) if sum(counts) == placed)
+    return min(problem.groups.distance(np.array(counts), False) for counts in chosen)
+
+
+def test_rations_rounded_down_worsen_fairness() -> None:
+    """Tests that lsap-fair-sched with alpha 0, all fairness, takes the distance from 1/5 to 3/10 where 1/5 can stay."""
+    problem = FairLsap(load("papers/guo-floored-rations"))
+    assert (problem.parameters["alpha"], problem.ration) == (0, [0, 0])
+    placement = run(problem, "lsap-fair-sched").raise_if_failed()
+    assert placement.nodes.tolist() == [0, -1]
+    assert (problem.fairness_distance(), problem.fairness_distance(placement)) == (Fraction(1, 5), Fraction(3, 10))
+    assert fairest(problem, 1) == Fraction(1, 5)
+    judge = LsapFairness(problem.instance)
+    assert solve(judge).objective == (1, Fraction(1, 5))
+    for rations, distance in (("floor", Fraction(3, 10)), ("largest-remainder", Fraction(1, 5))):
+        found = run(judge, "lsap-fair-sched", rations=rations, alpha=0).raise_if_failed()
+        assert judge.evaluate(found) == (1, distance)
+    by_remainder = FairLsap(problem.instance, rations="largest-remainder")
+    assert (by_remainder.ration, lsap_fair_sched(by_remainder, np.random.default_rng(0)).nodes.tolist()) == (
+        [0, 1],
+        [-1, 0],
+    )
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("rations", "overflow", "counts"),
+    [
+        ("floor", "weight", (71, 30)),
+        ("largest-remainder", "weight", (71, 30)),
+        ("floor", "complement", (56, 15)),
+        ("largest-remainder", "complement", (55, 14)),
+    ],
+)
+def test_how_often_all_fairness_worsens_fairness(rations: str, overflow: str, counts: tuple[int, int]) -> None:
+    """Tests how many of 400 small instances lsap-fair-sched makes less fair with alpha 0, and how many avoidably."""
+    worse = avoidable = 0
+    for seed in range(400):
+        instance = generate(
+            "fair-lsap", seed=seed, nodes=3, slots=3, tasks=6, weights=(1, 2, 4), idle_ratio=0.5, replicas=2
+        )
+        assert isinstance(instance, Instance)
+        problem = FairLsap(instance, alpha=0, rations=rations, overflow=overflow)
+        before, placement = problem.fairness_distance(), lsap_fair_sched(problem, np.random.default_rng(0))
+        if problem.fairness_distance(placement) > before:
+            worse += 1
+            avoidable += fairest(problem, int(np.count_nonzero(placement.nodes >= 0))) <= before
+    assert (worse, avoidable) == counts

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from ras_cases import snapshot, utilities
 
 from optsched.errors import UsageError
-from optsched.heuristics.fair_sharing import fair_sharing
-from optsched.heuristics.ras import ras
+from optsched.heuristics.ras import fair_sharing, ras
 from optsched.heuristics.ras_enforcement import Move, availability, enforce
 from optsched.placement import NONE, Placement
 from optsched.problems.utility import Utility

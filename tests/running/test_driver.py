@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optsched.errors import HeuristicFailed, UsageError
-from optsched.heuristics.delay import DelayPolicy
 from optsched.heuristics.dl import LocalityPolicy
+from optsched.heuristics.fair import DelayPolicy
 from optsched.instance import (
     FINISHED,
     MAP,
