@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from optsched.reporting.content import Table
+from optsched.printing import Table
 from optsched.reporting.entries import Entry, entries_of
 from optsched.reporting.reading import read
 
@@ -111,4 +111,4 @@ def shown(table: Table) -> list[list[str]]:
     for row in table.rows:
         assert len(row) == len(table.columns)
     assert table.numbers <= set(table.columns)
-    return [[cell.shown for cell in row] for row in table.rows]
+    return [list(row) for row in table.rows]

@@ -34,12 +34,12 @@ from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.generate import generate
 from optsched.matrix import posable
 from optsched.placement import Placement
-from optsched.printing import gap_table
 from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem, problem
 from optsched.problems.lsap_waves import LsapWaves
 from optsched.results import Bound, Certificate, FrontierPoint, Limit, Proof, Termination, Value
 from optsched.routes import Frontier, routes_of, solve
 from optsched.solvers.profiles import Profile
+from optsched.studies.pages import gap_table
 
 
 def instance(rows: list[list[int]], slots: list[int], loads: list[int] | None = None, **columns: object) -> Instance:

@@ -132,9 +132,8 @@ class _Rows:
 
     def __init__(self, write: Write, planned: Sequence[NamedCheck]) -> None:
         from optsched.cli.streams import drawn
-        from optsched.printing import Lines
+        from optsched.printing import Fitted, Lines, page_width
         from optsched.studies.check_reports import COLUMNS, NUMBERS
-        from optsched.studies.pages import Fitted, page_width
 
         longest = max(len(printable(entry.name)) for entry in planned)
         widths = [max(longest, len("check")), 4, 5, len("infeasible"), 13, len("not finished"), len("limit")]

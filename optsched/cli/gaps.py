@@ -298,8 +298,8 @@ class _Rows:
         form: str,
     ) -> None:
         from optsched.cli.streams import drawn
-        from optsched.printing import gap_lines
-        from optsched.studies.pages import GapPage, page_width
+        from optsched.printing import page_width
+        from optsched.studies.pages import GapPage, gap_lines
 
         #: The reports that are explained below the table; None: none of them.
         self._told: list[GapReport] | None = [] if explain else None
@@ -344,8 +344,8 @@ class _Rows:
                 self._write(f"\n{words(found, MOST)}")
 
     def _put(self) -> None:
-        from optsched.printing import gap_table
         from optsched.studies.choices import SEEDS
+        from optsched.studies.pages import gap_table
 
         if self._on is None or not self._reports:
             return
@@ -394,8 +394,7 @@ class _Summary:
 def put_summaries(write: Write, found: Sequence[ProblemSummary], output: str | None, form: str, more: str = "") -> None:
     """Put out a table for each problem, and what its words mean; `more` is said after that."""
     from optsched.cli.streams import drawn
-    from optsched.printing import render
-    from optsched.studies.pages import fitted, folded, page_width
+    from optsched.printing import fitted, folded, page_width, render
 
     if any(row.instances < part.instances for part in found for row in part.rows):
         more = f" Rows of fewer runs are over fewer instances: their means do not compare with the others'.{more}"

@@ -174,8 +174,7 @@ def list_(what: str, name: str | None, form: str) -> None:
         return
     from optsched.cli.streams import drawn
     from optsched.errors import printable
-    from optsched.printing import Table
-    from optsched.studies.pages import fitted, page_width
+    from optsched.printing import Table, fitted, page_width
 
     if name is not None:
         rows = [row for entry in found for row in _all_of(entry)]

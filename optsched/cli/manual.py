@@ -42,7 +42,7 @@ def docs(page: str | None, path: bool) -> None:
     """
     found = pages()
     if page is None:
-        from optsched.studies.pages import page_width
+        from optsched.printing import page_width
 
         titles = [file.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ") for file in found.values()]
         lines = click.HelpFormatter(width=page_width())

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 
-from optsched.errors import printable
 from optsched.explaining.causes import causes_of
 from optsched.explaining.chains import nearer
 from optsched.explaining.words import cause_lines
@@ -20,6 +19,7 @@ from optsched.gaps import GapReport
 from optsched.instances.files import SUFFIXES
 from optsched.outside import own_traceback
 from optsched.placement import NONE, Placement
+from optsched.printing import Table, render
 from optsched.problems import Problem
 from optsched.processes import Limits
 from optsched.processes.containing import TracedElsewhere
@@ -82,15 +82,13 @@ def differing(report: GapReport) -> Iterator[str]:
     yield from cause_lines(problem, causes_of(problem, before, after))
     told = "the nearest optimal" if nearest else kind
     yield f"{len(moved)} of {len(problem.tasks)} tasks run elsewhere than in {told} placement:"
-    rows: list[tuple[str, ...]] = [("task", "heuristic", kind.removeprefix("an ").removeprefix("the "))]
+    rows = [("task", "heuristic", kind.removeprefix("an ").removeprefix("the "))]
     ids, nodes = problem.instance.workload.task_ids[problem.tasks], problem.instance.cluster.node_ids
     for task in moved[:_SHOWN].tolist():
         here, there = int(before[task]), int(after[task])
         rows.append((ids[task], *("-" if node == NONE else nodes[node] for node in (here, there))))
-    rows = [tuple(map(printable, row)) for row in rows]
-    widths = np.array([[len(cell) for cell in row] for row in rows]).max(axis=0)
-    for row in rows:
-        yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+    head, _, *lines = render(Table(rows[0], rows[1:])).splitlines()
+    yield from (f"  {line}" for line in (head, *lines))
     if len(moved) > _SHOWN:
         yield f"  and {len(moved) - _SHOWN} more"
 

@@ -16,12 +16,12 @@ from optsched.heuristics import applicable, heuristic, run
 from optsched.instance import Cluster, Instance, Workload
 from optsched.instances.files import from_document
 from optsched.instances.generate import generate
-from optsched.printing import gap_table
 from optsched.problems import JobTimes, Lsap, Makespan
 from optsched.running.base import Offer, Policy, View
 from optsched.schedule import MICRO, Schedule
 from optsched.simulating import EveryRound, simulate
 from optsched.simulating.posed import run_posed, service_of
+from optsched.studies.pages import gap_table
 
 TWO = Workload(["t1", "t2"], duration=[2, 3])
 
