@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from optsched.printing import Table
-from optsched.reporting.entries import Entry, entries_of
+from optsched.reporting.entries import entries_of
 from optsched.reporting.reading import read
+from optsched.studies.records import Run
 
 
 def record(
@@ -76,7 +77,7 @@ class Study:
         return "<Study>"
 
 
-def entries(records: Iterable[Mapping[str, Any]]) -> list[Entry]:
+def entries(records: Iterable[Mapping[str, Any]]) -> list[Run]:
     """The runs of a report on these records."""
     return entries_of(read(Study(records)).runs)[0]
 

@@ -26,7 +26,6 @@ from optsched.gaps import (
     gap_of,
     gap_waves,
     ratio,
-    record_fields,
     unanswered,
 )
 from optsched.heuristics import run
@@ -40,6 +39,7 @@ from optsched.results import Bound, Certificate, FrontierPoint, Limit, Proof, Te
 from optsched.routes import Frontier, routes_of, solve
 from optsched.solvers.profiles import Profile
 from optsched.studies.pages import gap_table
+from optsched.studies.records import record_fields
 
 
 def instance(rows: list[list[int]], slots: list[int], loads: list[int] | None = None, **columns: object) -> Instance:

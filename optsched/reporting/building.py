@@ -16,10 +16,10 @@ from optsched.printing import Table, counts, percent
 from optsched.reporting import tables
 from optsched.reporting.commands import asked, study
 from optsched.reporting.documents import Lines, Part, Picture, Report, Section
-from optsched.reporting.entries import Entry, chosen, entries_of, frame
-from optsched.reporting.reading import Found
-from optsched.reporting.records import FrontierRecord
-from optsched.studies.summing import ProblemSummary, summaries
+from optsched.reporting.entries import chosen, entries_of
+from optsched.reporting.reading import Found, FrontierRecord
+from optsched.studies.records import Run, frame_of
+from optsched.studies.tables import ProblemSummary, summaries
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,8 +51,8 @@ def built(
     unfinished = sum(source.unfinished for source in found.sources)
     if unfinished:
         told.append(f"{counted(unfinished, 'run')} of the sources {'is' if unfinished == 1 else 'are'} not finished")
-    parts = summaries(entry.run for entry in entries)
-    by_problem: dict[str, list[Entry]] = {}
+    parts = summaries(entries)
+    by_problem: dict[str, list[Run]] = {}
     for entry in entries:
         by_problem.setdefault(entry.problem, []).append(entry)
     again = _command(found, heuristics)
@@ -77,11 +77,11 @@ def built(
     return Report(heading, _summary(entries, len(cells), len(frontiers)), tuple(sections), findings), told
 
 
-def _names(entries: Sequence[Entry]) -> set[str]:
+def _names(entries: Sequence[Run]) -> set[str]:
     return {name for entry in entries for name in (entry.problem, entry.record.problem)}
 
 
-def _summary(entries: Sequence[Entry], cells: int, frontiers: int) -> str:
+def _summary(entries: Sequence[Run], cells: int, frontiers: int) -> str:
     """What the report is of."""
     parts = []
     if entries:
@@ -140,7 +140,7 @@ def _command(found: Found, heuristics: Sequence[str]) -> Callable[[Sequence[str]
 # A problem --------------------------------------------------------------------------------------------------------
 
 
-def _problem(part: ProblemSummary, entries: Sequence[Entry], again: Callable[[Sequence[str], str], str]) -> Section:
+def _problem(part: ProblemSummary, entries: Sequence[Run], again: Callable[[Sequence[str], str], str]) -> Section:
     from optsched.drawing import box_plot, distribution, performance_profile
 
     name = part.problem
@@ -169,19 +169,19 @@ def _problem(part: ProblemSummary, entries: Sequence[Entry], again: Callable[[Se
 
 
 def _drawn(
-    sort: str, title: str, told: str, table: Table, draw: Callable[..., Figure], entries: Sequence[Entry]
+    sort: str, title: str, told: str, table: Table, draw: Callable[..., Figure], entries: Sequence[Run]
 ) -> Picture:
     command = f"commands-{entries[0].problem}"
     return Picture(f"{sort}-{table.key}", title, told, table.key, command, partial(_svg, draw, entries))
 
 
-def _svg(draw: Callable[..., Any], entries: Sequence[Entry]) -> bytes:
+def _svg(draw: Callable[..., Any], entries: Sequence[Run]) -> bytes:
     from optsched.drawing import picture
 
-    return picture(draw(frame(entries)), ".svg")
+    return picture(draw(frame_of(entries)), ".svg")
 
 
-def _frontier(number: int, found: FrontierRecord, entries: Sequence[Entry]) -> tuple[Part, ...]:
+def _frontier(number: int, found: FrontierRecord, entries: Sequence[Run]) -> tuple[Part, ...]:
     """The picture of a frontier with what heuristics came to, and its table."""
     table = tables.frontier(number, found, entries)
 
@@ -198,7 +198,7 @@ def _frontier(number: int, found: FrontierRecord, entries: Sequence[Entry]) -> t
 # Provenance -------------------------------------------------------------------------------------------------------
 
 
-def _provenance(found: Found, entries: Sequence[Entry], told: Sequence[str], command: str) -> Section:
+def _provenance(found: Found, entries: Sequence[Run], told: Sequence[str], command: str) -> Section:
     rows = [
         [
             source.name,

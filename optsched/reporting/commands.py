@@ -12,7 +12,8 @@ from typing import Any
 from msgspec import UNSET
 
 from optsched.printing import Cell
-from optsched.reporting.records import FrontierRecord, Record
+from optsched.reporting.reading import FrontierRecord
+from optsched.studies.records import Record
 
 __all__ = ["again", "argument", "asked", "study"]
 

@@ -13,10 +13,11 @@ from optsched.drawing.gaps import ratios, runs_of
 from optsched.printing import Cell, Table, counts, figures, seconds, share
 from optsched.reporting.commands import again
 from optsched.reporting.comparing import compared
-from optsched.reporting.entries import Entry, frame, values
-from optsched.reporting.records import FrontierRecord, Record
+from optsched.reporting.entries import values
+from optsched.reporting.reading import FrontierRecord
 from optsched.results import Value
-from optsched.studies.summing import LEAST, ProblemSummary, Row
+from optsched.studies.records import Record, Run, frame_of
+from optsched.studies.tables import LEAST, ProblemSummary, Row
 
 __all__ = [
     "all_runs",
@@ -129,11 +130,11 @@ def gaps(part: ProblemSummary) -> Table:
     return Table(columns, rows, numbers, f"gaps-{part.problem}", f"Gaps in {part.problem}", note)
 
 
-def distribution(entries: Sequence[Entry]) -> Table:
+def distribution(entries: Sequence[Run]) -> Table:
     """The share of all runs of each heuristic whose gap is at most so much."""
     problem = entries[0].problem
     rows = []
-    (panel,) = runs_of(frame(entries)).values()
+    (panel,) = runs_of(frame_of(entries)).values()
     for name, runs in panel.items():
         cells = [_of(sum(value <= limit for value in runs.values), runs.count) for limit in _GAPS]
         beyond = sum(value > _GAPS[-1] for value in runs.values)
@@ -145,11 +146,11 @@ def distribution(entries: Sequence[Entry]) -> Table:
     return Table(columns, rows, numbers, f"distribution-{problem}", f"Distribution of gaps in {problem}", note)
 
 
-def profile(entries: Sequence[Entry]) -> Table:
+def profile(entries: Sequence[Run]) -> Table:
     """Performance profiles (Dolan and Moré 2002), read at some factors."""
     problem = entries[0].problem
     rows = []
-    (panel,) = ratios(frame(entries)).values()
+    (panel,) = ratios(frame_of(entries)).values()
     for name, runs in panel.items():
         cells = [_of(sum(value <= factor for value in runs.values), runs.count) for factor in _FACTORS]
         beyond = sum(value > _FACTORS[-1] for value in runs.values)
@@ -165,7 +166,7 @@ def profile(entries: Sequence[Entry]) -> Table:
     return Table(columns, rows, numbers, f"profile-{problem}", f"Performance profile in {problem}", note)
 
 
-def comparisons(entries: Sequence[Entry]) -> Table | None:
+def comparisons(entries: Sequence[Run]) -> Table | None:
     """Heuristics in pairs: who is better how often, and the signed-rank test; None where there are no two."""
     problem = entries[0].problem
     rows = []
@@ -205,7 +206,7 @@ def comparisons(entries: Sequence[Entry]) -> Table | None:
     return Table(columns, rows, numbers, f"pairs-{problem}", title, note)
 
 
-def times(entries: Sequence[Entry]) -> Table:
+def times(entries: Sequence[Run]) -> Table:
     """Seconds of each heuristic, and of the references."""
     problem = entries[0].problem
     rows = []
@@ -228,11 +229,11 @@ def times(entries: Sequence[Entry]) -> Table:
 # Instances and runs -----------------------------------------------------------------------------------------------
 
 
-def instances(entries: Sequence[Entry]) -> Table:
+def instances(entries: Sequence[Run]) -> Table:
     """A row an instance: its reference, and the mean gap of each heuristic over the seeds."""
     problem = entries[0].problem
     heuristics = list(dict.fromkeys(entry.heuristic for entry in entries))
-    by_reference: dict[Hashable, dict[str, list[Entry]]] = {}
+    by_reference: dict[Hashable, dict[str, list[Run]]] = {}
     for entry in entries:
         by_reference.setdefault(entry.reference, {}).setdefault(entry.heuristic, []).append(entry)
     rows = []
@@ -249,7 +250,7 @@ def instances(entries: Sequence[Entry]) -> Table:
     return Table(columns, rows, numbers, f"instances-{problem}", f"Each instance in {problem}", note, everywhere=False)
 
 
-def failures(entries: Sequence[Entry]) -> Table:
+def failures(entries: Sequence[Run]) -> Table:
     """Each run without a feasible placement, and what is recorded of it."""
     rows = []
     for entry in entries:
@@ -266,7 +267,7 @@ def failures(entries: Sequence[Entry]) -> Table:
     return Table(columns, rows, frozenset({"seed"}), "failures", title, note, everywhere=False)
 
 
-def all_runs(entries: Sequence[Entry]) -> Table:
+def all_runs(entries: Sequence[Run]) -> Table:
     """Each run, the largest gaps first: value, reference, gap, and the command that makes it again."""
     rows = []
     for entry in sorted(entries, key=_severity, reverse=True):
@@ -298,7 +299,7 @@ def all_runs(entries: Sequence[Entry]) -> Table:
     return Table(columns, rows, numbers, "runs", "All runs", note, everywhere=False)
 
 
-def _severity(entry: Entry) -> tuple[bool, bool, float]:
+def _severity(entry: Run) -> tuple[bool, bool, float]:
     """How bad a run is."""
     return entry.status != "done", entry.outcome == "beside_zero", entry.relative or 0
 
@@ -306,7 +307,7 @@ def _severity(entry: Entry) -> tuple[bool, bool, float]:
 # Frontiers and matrices -------------------------------------------------------------------------------------------
 
 
-def frontier(number: int, found: FrontierRecord, entries: Sequence[Entry]) -> Table:
+def frontier(number: int, found: FrontierRecord, entries: Sequence[Run]) -> Table:
     """The points of a frontier, and those of heuristics on the same problem and instance that are recorded."""
     rows = [["frontier", *map(figures, point.objective), str(point.certificate)] for point in found.points]
     for name, value in beside(found, entries).items():
@@ -318,7 +319,7 @@ def frontier(number: int, found: FrontierRecord, entries: Sequence[Entry]) -> Ta
     return Table(columns, rows, frozenset(found.components), f"frontier-{number}", title, note)
 
 
-def beside(found: FrontierRecord, entries: Sequence[Entry]) -> dict[str, Value | str]:
+def beside(found: FrontierRecord, entries: Sequence[Run]) -> dict[str, Value | str]:
     """What heuristics came to on the problem of a frontier, once what is the same: a value, or what became of a run."""
     results: dict[str, dict[Value | str, int]] = {}
     for entry in entries:
@@ -391,7 +392,7 @@ def _effect(value: float | None) -> Cell:
     return Cell("-") if value is None else Cell(f"{value + 0.0:.2f}", value)
 
 
-def _mean_gap(runs: Sequence[Entry]) -> Cell:
+def _mean_gap(runs: Sequence[Run]) -> Cell:
     """The mean over the seeds of an instance, or why there is none."""
     if not runs:
         return Cell("")

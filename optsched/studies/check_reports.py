@@ -14,7 +14,7 @@ from optsched.studies.check_files import NamedCheck
 from optsched.studies.checks import Outcome
 from optsched.studies.limits import Breach, GapLimit
 from optsched.studies.messages import frames_of, traceback_of
-from optsched.studies.runs import Measured
+from optsched.studies.records import Run
 
 __all__ = ["COLUMNS", "NUMBERS", "Result", "github_annotations", "junit", "markdown", "told"]
 
@@ -140,7 +140,7 @@ def _suite(result: Result, folder: str) -> ET.Element:
 
 
 def _cases(suite: ET.Element, name: str, outcome: Outcome, folder: str) -> None:
-    groups: dict[tuple[str, str, str], list[Measured]] = {}
+    groups: dict[tuple[str, str, str], list[Run]] = {}
     for entry in outcome.reports.measured:
         groups.setdefault(_group(entry), []).append(entry)
     broken: dict[tuple[str, str, str], list[Breach]] = {}
@@ -167,8 +167,8 @@ def _failure(case: ET.Element, broken: Sequence[Breach], outcome: Outcome, folde
     failure.text = _held("\n".join(text))
 
 
-def _group(entry: Measured) -> tuple[str, str, str]:
-    return entry.group, entry.report.problem.name, entry.label
+def _group(entry: Run) -> tuple[str, str, str]:
+    return entry.group, entry.report.problem.name, entry.heuristic
 
 
 #: Characters that no XML document can hold, escaped or not.

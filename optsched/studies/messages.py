@@ -26,7 +26,7 @@ from optsched.processes.containing import TracedElsewhere
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile, profile_names
 from optsched.studies.choices import Choice
 from optsched.studies.limits import Breach
-from optsched.studies.runs import Measured
+from optsched.studies.records import Run
 
 __all__ = ["again", "differing", "frames_of", "lines", "traceback_of"]
 
@@ -54,12 +54,13 @@ def lines(
         report = entry.report
         where = report.problem.instance.name or entry.group
         wave = "" if not report.in_waves else f", {'all waves' if report.wave is None else f'wave {report.wave}'}"
-        yield f"{entry.label} on {where}, {report.problem.name}, seed {report.seed}{wave}: {breach.told}"
+        yield f"{entry.heuristic} on {where}, {report.problem.name}, seed {report.seed}{wave}: {breach.told}"
         if report.objective is not None and report.reference.value is not None:
             best = f"the {report.reference.kind} {_told(report.reference.value)}"
             yield f"  value {_told(report.objective)} against {best}"
         yield from (f"  {line}" for line in differing(report))
-        yield f"  see it again: {go}{again(entry, by_label.get(entry.label), profile, time_limit, contained, folder)}"
+        choice = by_label.get(entry.heuristic)
+        yield f"  see it again: {go}{again(entry, choice, profile, time_limit, contained, folder)}"
     if len(breaches) > _SHOWN:
         yield f"and {len(breaches) - _SHOWN} more"
 
@@ -94,7 +95,7 @@ def differing(report: GapReport) -> Iterator[str]:
 
 
 def again(
-    entry: Measured,
+    entry: Run,
     choice: Choice | None = None,
     profile: AnyProfile = "exact",
     time_limit: float | None = None,
@@ -128,7 +129,7 @@ def again(
     for name, value in problem.parameters.items():
         if value != defaults[name]:
             command += ["--param", f"{name}={','.join(map(str, value)) if isinstance(value, tuple) else value}"]
-    label = entry.label if choice is None else choice.label
+    label = entry.heuristic if choice is None else choice.label
     if "<" in label:
         return f"{label} has no name that a command could import: define it at the top of its module"
     command += ["--heuristic", label, "--seed", str(report.seed), *["--waves"] * report.in_waves]

@@ -19,9 +19,9 @@ from optsched.results import Limit
 from optsched.schedule import Schedule
 from optsched.solvers.profiles import Profile, load_profile
 from optsched.studies.choices import SEEDS, Choice, Group, Source, chosen, distinct, groups_of, raise_all, seeds_of
+from optsched.studies.records import Run
 
 __all__ = [
-    "Measured",
     "Work",
     "by_problem",
     "check_served",
@@ -41,15 +41,6 @@ class Work:
     group: str
     problem: TaskProblem[Any]
     choices: tuple[Choice, ...]
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One gap of a study: of which group of instances, by what the heuristic is called, and the report."""
-
-    group: str
-    label: str
-    report: GapReport
 
 
 def problems_with_heuristics(waves: bool = False) -> list[str]:
@@ -226,7 +217,7 @@ def measure(
     time_limit: float | None = None,
     waves: bool = False,
     step: Callable[[str], None] = lambda text: None,
-) -> Iterator[Measured]:
+) -> Iterator[Run]:
     """Every report as soon as it is there; a problem is solved once, for all heuristics and seeds.
 
     Parameters
@@ -271,7 +262,7 @@ def _measured(
     time_limit: float | None,
     waves: bool,
     step: Callable[[str], None],
-) -> Iterator[Measured]:
+) -> Iterator[Run]:
     """The reports of one problem on one instance."""
     problem = part.problem
     reference = None
@@ -300,7 +291,7 @@ def _measured(
             for report in reports:
                 first = first or report
                 goes_on |= report.run.drawn
-                yield Measured(part.group, choice.label, report)
+                yield Run(report, part.group, choice.label)
                 if report.reference.solution.limit is Limit.INTERRUPTED:
                     raise KeyboardInterrupt
             if seeds is None and not number and first is not None:

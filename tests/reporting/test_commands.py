@@ -14,7 +14,7 @@ from report_records import Study, record
 import optsched
 from optsched.reporting.commands import again, argument, study
 from optsched.reporting.reading import read
-from optsched.reporting.records import Record
+from optsched.studies.records import Record
 
 
 def parsed(**changes: Any) -> Record:

@@ -11,13 +11,12 @@ import optsched
 from optsched.printing import in_full
 from optsched.reporting import tables
 from optsched.reporting.reading import read
-from optsched.studies.summing import summaries
-from optsched.studies.tables import summed
+from optsched.studies.tables import summaries
 
 
 def of_problem(records: list[dict[str, Any]]) -> Any:
     """The summary of the one problem of these records."""
-    (part,) = summaries(entry.run for entry in entries(records))
+    (part,) = summaries(entries(records))
     return part
 
 
@@ -38,8 +37,8 @@ def test_every_run_is_counted() -> None:
 def test_intervals_are_those_of_studies() -> None:
     """Tests that every figure of a study's summary is the same in a report on its records."""
     found = optsched.study(optsched.Family("lsap", range(5), {"tasks": 30}), "lsap", ["dl", "rand"], seeds=2)
-    (ours,) = summaries(entry.run for entry in entries(found.records()))
-    (theirs,) = summed(found.measured)
+    (ours,) = summaries(entries(found.records()))
+    (theirs,) = summaries(found.measured)
     assert ours == theirs
     columns = tables.gaps(ours).columns
     assert "infeasible" not in columns, "columns of what did not happen are left out"
@@ -48,7 +47,7 @@ def test_intervals_are_those_of_studies() -> None:
 def test_overview_and_proofs() -> None:
     """Tests the denominators of the overview, and the share of each kind of proof."""
     rows = [*MIXED, record(None, instance="x", heuristic="fair"), record(3, problem="flow", reference_kind="bound")]
-    parts = summaries(entry.run for entry in entries(rows))
+    parts = summaries(entries(rows))
     assert shown(tables.overview(parts)) == [
         ["dl", "50 % (2/11)", "50 %"],
         ["fair", "infeasible", ""],
