@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -41,7 +41,6 @@ __all__ = [
     "gap_limit",
     "gap_of",
     "ratio",
-    "record_fields",
     "reference_of",
     "unanswered",
 ]
@@ -496,59 +495,6 @@ def ratio(given: Any, told: str = "a share") -> Fraction | float:
     if found < 0:
         raise UsageError(f'{told} is a number of at least 0, such as 0.05 or "5%", not {given!r}')
     return found
-
-
-#: Fields of every record, those of some problems and runs (`record_fields`) after them.
-_FIELDS = (
-    "instance",
-    "problem",
-    "parameters",
-    "heuristic",
-    "heuristic_parameters",
-    "seed",
-    "sense",
-    "feasible",
-    "violations",
-    "objective",
-    "reference",
-    "reference_kind",
-    "absolute_gap",
-    "relative_gap",
-    "certificate",
-    "termination",
-    "limit",
-    "error",
-    "build_seconds",
-    "solve_seconds",
-    "heuristic_seconds",
-    "waiting",
-    "locality",
-    "reference_locality",
-    "status",
-    "components",
-    "instance_sha256",
-    "source",
-    "profile",
-    "time_limit",
-)
-
-
-def record_fields(problems: Iterable[TaskProblem[Any]], *, policies: bool, placements: bool = False) -> list[str]:
-    """The fields that the records of any gaps in these problems may have, in order: the header of a table of them.
-
-    `policies`: whether a policy runs. `placements`: whether they have placements.
-    """
-    problems = list(problems)
-    found = dict.fromkeys(_FIELDS)
-    found |= dict.fromkeys(name for problem in problems for name in fields_beside(problem))
-    further = {
-        "rounds": policies,
-        "idle_slot_time": policies,
-        "assumed": any(problem.decided is Schedule for problem in problems),
-        "placement": placements,
-        "reference_placement": placements,
-    }
-    return [*found, *(name for name, there in further.items() if there)]
 
 
 def fields_beside(problem: TaskProblem[Any] | type[AnyProblem]) -> tuple[str, ...]:

@@ -1,6 +1,8 @@
 """What people read: tables, CSV, JSON, and progress on a terminal. What is in them is for others to compute.
 
-Numbers are exact until here; tables round them to a few digits, CSV and JSON write rationals as doubles.
+Numbers are exact until here; tables round them to a few digits, CSV and JSON write rationals as doubles. A page has so
+many characters a line: those of a terminal, or 80 in a file and a pipe. What does not fit is shortened, left out or
+folded.
 """
 
 from __future__ import annotations
@@ -8,36 +10,44 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import shutil
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal, Self, TextIO
 
 from optsched.errors import printable
-from optsched.results import Limit, Number
+from optsched.results import Number
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import ProgressColumn
 
-    from optsched.gaps import GapReport
-    from optsched.problems.base import TaskProblem
-
 __all__ = [
+    "Cell",
+    "Fitted",
     "Lines",
     "Progress",
     "Table",
+    "counts",
+    "elided",
     "escaped",
-    "gap_columns",
-    "gap_lines",
-    "gap_table",
+    "figures",
+    "fitted",
+    "folded",
+    "in_full",
     "interval",
     "number",
+    "page_width",
     "percent",
     "progress",
     "render",
+    "seconds",
+    "share",
     "spread",
     "to_csv",
     "to_json",
@@ -48,19 +58,69 @@ __all__ = [
 _LONG = 45
 
 
+class Cell(str):
+    """A text of a table and the number that it stands for (None: nothing is known); with `again` a command.
+
+    >>> Cell("12.5 %", 0.125), Cell("12.5 %", 0.125).value
+    ('12.5 %', 0.125)
+    """
+
+    value: float | int | str | None
+    again: bool
+
+    def __new__(cls, shown: str, value: float | int | str | None = None, again: bool = False) -> Self:
+        cell = super().__new__(cls, shown)
+        cell.value, cell.again = value, again
+        return cell
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of texts: names of the columns (those of numbers are marked), and the rows."""
+    """A table of texts.
+
+    Attributes
+    ----------
+    columns
+        Names; the first is the head of each row.
+    rows
+        A text a column, or a `Cell`.
+    numbers
+        The columns that hold numbers.
+    key, title, note
+        In a report: by what it is found in links, labels and CSV, what it is, and what must be known to read it.
+    everywhere
+        Whether it is also for papers (LaTeX, Markdown); else only for the page and CSV.
+    """
 
     columns: tuple[str, ...]
     rows: Sequence[Sequence[str]]
     numbers: frozenset[str] = frozenset()
+    key: str = ""
+    title: str = ""
+    note: str = ""
+    everywhere: bool = True
+
+    def numbered(self) -> Iterator[dict[str, Any]]:
+        """Each row by column: numbers in full, and the text where there is no number."""
+        for row in self.rows:
+            full = [cell if (known := in_full(cell)) is None else known for cell in row]
+            yield dict(zip(self.columns, full, strict=True))
+
+
+def in_full(cell: str) -> float | int | str | None:
+    """What a cell stands for, and a text itself.
+
+    >>> in_full(Cell("12.5 %", 0.125)), in_full("lsap")
+    (0.125, 'lsap')
+    """
+    return cell.value if isinstance(cell, Cell) else cell
 
 
 def render(table: Table, terminal: bool = False, form: str = "table") -> str:
     """A table as text: with rich's colours and rules for a terminal, else aligned columns and nothing more.
 
-    `form` may be `markdown` or `latex` instead of `table`: then it is for a text, and not for a terminal.
+    `form` may be `markdown` or `latex` instead of `table`: then it is for a text, and not for a terminal. In `csv`
+    numbers are in full.
 
     Examples
     --------
@@ -70,6 +130,8 @@ def render(table: Table, terminal: bool = False, form: str = "table") -> str:
     lsap      7
     flow     12
     """
+    if form == "csv":
+        return to_csv(list(table.numbered()), table.columns)
     columns, *rows = ([printable(cell) for cell in row] for row in (table.columns, *table.rows))
     table = Table(tuple(columns), rows, frozenset(map(printable, table.numbers)))
     if terminal and form == "table":
@@ -198,6 +260,176 @@ def _with_rich(table: Table, rows: Iterable[Sequence[str]]) -> str:
     return capture.get()
 
 
+# On a page of so many characters ----------------------------------------------------------------------------------
+
+#: Names are cut to so many characters before a column is left out, and to so few where none is left to go.
+_SHORT, _SHORTEST = 12, 8
+
+#: A last column of text with less room than that is put below its row.
+_ROOM = 24
+
+
+def page_width(file: bool = False) -> int:
+    """How many characters a line may have: of the terminal, 80 where there is none; COLUMNS goes before both.
+
+    `file` is where a file is written, and no terminal counts.
+    """
+    if not file:
+        return shutil.get_terminal_size().columns
+    told = os.environ.get("COLUMNS", "")
+    return int(told) if told.isdecimal() and int(told) else 80
+
+
+def elided(text: str, most: int) -> str:
+    """A name in so many characters, its end kept as well as its beginning.
+
+    >>> elided("lsap-n24-slots2-t40-racks4-seed1", 20), elided("lsap", 20)
+    ('lsap-n24-...s4-seed1', 'lsap')
+    """
+    if len(text) <= most:
+        return text
+    kept = max(most - 3, 2)
+    return f"{text[: kept - kept // 2]}...{text[len(text) - kept // 2 :]}"
+
+
+def folded(text: str, most: int, indent: str = "") -> str:
+    """A text in lines of so many characters, 20 at least, each but the first indented.
+
+    >>> print(folded("more words than that, by far", 20, "  "), end="")
+    more words than
+      that, by far
+    """
+    return textwrap.fill(text, max(most, 20), subsequent_indent=indent, break_on_hyphens=False) + "\n"
+
+
+class Fitted:
+    """The lines of a table that fit a page; the last column is text that is folded, below the row if need be.
+
+    Parameters
+    ----------
+    lines
+        The columns, as wide as they are to be.
+    most
+        Characters of a line.
+    shed
+        Columns that may be left out, the first one first.
+    reserved
+        Characters that the last column is to have.
+    short
+        Names are cut to so many characters before a column is left out.
+
+    Examples
+    --------
+    >>> lines = Fitted(Lines(("name", "value", "note"), (20, 5, 4), frozenset({"value"})), 30)
+    >>> print(lines.head() + lines.line(["an instance with a name", "7", "a note that is longer"]), end="")
+    name                  value
+    --------------------  -----
+    an instan...h a name      7
+      a note that is longer
+    """
+
+    def __init__(
+        self, lines: Lines, most: int, shed: Sequence[str] = (), reserved: int = 0, short: int = _SHORT
+    ) -> None:
+        self._most = most
+        self._kept = list(range(len(lines.columns) - 1))
+        widths, left_out = list(lines.widths), list(shed)
+        texts = [at for at in self._kept if lines.columns[at] not in lines.numbers]
+
+        def taken() -> int:
+            return sum(widths[at] + 2 for at in self._kept) - 2 + (reserved + 2 if reserved else 0)
+
+        while (over := taken() - most) > 0:
+            widest = max((at for at in texts if at in self._kept), key=widths.__getitem__, default=None)
+            going = next((at for name in left_out for at in self._kept if lines.columns[at] == name), None)
+            least = short if going is not None else _SHORTEST
+            if widest is not None and widths[widest] > least:
+                widths[widest] = max(least, widths[widest] - over)
+            elif going is not None:
+                self._kept.remove(going)
+            elif reserved:
+                reserved = 0
+            else:
+                break
+        self._texts = set(texts)
+        room = most - (sum(widths[at] + 2 for at in self._kept))
+        self._room = room if room >= (reserved or _ROOM) else 0
+        shown = [*self._kept, *[len(lines.columns) - 1] * bool(self._room)]
+        if self._room:
+            widths[-1] = min(widths[-1], self._room)
+        self._lines = Lines([lines.columns[at] for at in shown], [widths[at] for at in shown], lines.numbers)
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Those that are not left out."""
+        return self._lines.columns
+
+    def head(self, terminal: bool = False) -> str:
+        """The names, and a rule."""
+        return self._lines.head(terminal)
+
+    def line(self, cells: Sequence[str]) -> str:
+        """A row, of all columns of the table."""
+        cells = [printable(cell) for cell in cells]
+        widths = dict(zip(self._kept, self._lines.widths, strict=False))
+        shown = [elided(cells[at], widths[at]) if at in self._texts else cells[at] for at in self._kept]
+        text = cells[-1]
+        if not self._room:
+            return self._lines.line(shown) + (textwrap.indent(folded(text, self._most - 2), "  ") if text else "")
+        first, *more = textwrap.wrap(text, self._room, break_on_hyphens=False) or [""]
+        return self._lines.line([*shown, first]) + "".join(
+            self._lines.line([*[""] * len(shown), another]) for another in more
+        )
+
+
+def fitted(table: Table, most: int, shed: Sequence[str] = (), terminal: bool = False, keyed: str | None = None) -> str:
+    """A whole table that fits a page.
+
+    Parameters
+    ----------
+    table
+        Its last column is left out where it is empty in all rows.
+    most, shed
+        As for `Fitted`.
+    terminal
+        Whether the head is drawn.
+    keyed
+        A column of names that become numbers where there is no room for them, with a line below that says whose.
+
+    Examples
+    --------
+    >>> rows = [["dl", "far too long for that", ""], ["rand", "far too long for that", ""], ["fifo", "here", ""]]
+    >>> print(fitted(Table(("heuristic", "on", "note"), rows), 24, keyed="on"), end="")
+    heuristic  on
+    ---------  --
+    dl          1
+    rand        1
+    fifo        2
+    on 1: far too long for that, 2: here
+    """
+    columns, *rows = ([printable(cell) for cell in row] for row in (table.columns, *table.rows))
+    numbers, key = set(table.numbers), ""
+    told = any(row[-1] for row in rows)
+    if not told:
+        columns[-1] = ""
+
+    def widths() -> list[int]:
+        return [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+
+    if keyed is not None and sum(width + 2 for width in widths()[: None if told else -1]) - 2 > most:
+        at = columns.index(keyed)
+        names = list(dict.fromkeys(row[at] for row in rows if row[at]))
+        rows = [[*row[:at], str(names.index(row[at]) + 1) if row[at] else "", *row[at + 1 :]] for row in rows]
+        numbers.add(keyed)
+        entries = ", ".join(f"{number}:\0{name}" for number, name in enumerate(names, 1))
+        key = folded(f"{keyed}\0{entries}", most, "  ").replace("\0", " ") if names else ""
+    lines = Fitted(Lines(columns, widths(), frozenset(numbers)), most, shed, min(widths()[-1], _ROOM) if told else 0)
+    return lines.head(terminal) + "".join(map(lines.line, rows)) + (key if keyed in lines.columns else "")
+
+
+# CSV and JSON -----------------------------------------------------------------------------------------------------
+
+
 def to_json(content: Any) -> str:
     """Content as JSON text, a rational as the nearest double."""
     return json.dumps(content, indent=2, allow_nan=False, default=_jsonable) + "\n"
@@ -288,111 +520,6 @@ def interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float
     return mean - half, mean + half
 
 
-def gap_table(reports: Sequence[tuple[str, GapReport]], repeated: bool = False) -> Table:
-    """One row for each instance, problem, heuristic, in order of appearance.
-
-    Parameters
-    ----------
-    reports
-        Label of the heuristic and report of each run.
-    repeated
-        Whether there may be several seeds: then how many, the mean gap with its 95 % confidence interval, and the
-        worst. Later components count only those seeds whose earlier ones are at the reference.
-    """
-    groups: dict[tuple[Any, ...], list[GapReport]] = {}
-    for label, report in reports:
-        key = (report.problem.instance.name, report.problem.name, label)
-        groups.setdefault(key, []).append(report)
-    rows = []
-    for (instance, problem, label), group in groups.items():
-        references = list(dict.fromkeys(report.reference.value for report in group))
-        first = group[0].reference
-        reference = value(first.value) if len(references) == 1 else _mean_value(references)
-        kinds = list(dict.fromkeys(report.reference.kind or "unknown" for report in group))
-        cells = [instance, problem, label]
-        cells += [_mean_value([report.objective for report in group]), reference, "/".join(kinds)]
-        cells += [str(first.certificate or "-"), *_gaps(group, repeated), _note(group)]
-        rows.append(cells)
-    return Table(gap_columns(repeated), rows, _NUMBERS)
-
-
-_COLUMNS = ("instance", "problem", "heuristic", "objective", "reference", "kind", "proof")
-_MEAN = "mean gap ±95 %"
-_NUMBERS = frozenset({"objective", "reference", "gap", "seeds", _MEAN, "worst gap"})
-
-#: Width of what is not known before it is there, with one component and with two. A longer one moves the rest a little.
-_WIDTHS = {
-    "objective": (9, 17),
-    "reference": (9, 17),
-    "gap": (8, 13),
-    _MEAN: (14, 20),
-    "worst gap": (9, 14),
-}
-
-
-def gap_columns(repeated: bool) -> tuple[str, ...]:
-    """The columns of `gap_table`."""
-    gaps = ("seeds", _MEAN, "worst gap") if repeated else ("gap",)
-    return (*_COLUMNS, *gaps, "note")
-
-
-def gap_lines(work: Iterable[tuple[TaskProblem[Any], Iterable[str]]], repeated: bool = False) -> Lines:
-    """The lines of `gap_table` before there is a row: what is to be done tells how wide names are.
-
-    `work`: each problem, with the labels of the heuristics that are to run on it.
-    """
-    columns = gap_columns(repeated)
-    widths = {name: [len(name)] for name in columns}
-    several = False
-    for problem, labels in ((problem, list(labels)) for problem, labels in work):
-        if not labels:
-            continue
-        several |= len(problem.components) > 1
-        widths["instance"].append(len(printable(problem.instance.name)))
-        widths["problem"].append(len(problem.name))
-        widths["heuristic"] += (len(printable(label)) for label in labels)
-        widths["proof"].append(len(problem.proof))
-    widths["kind"].append(len("optimum"))
-    for name in _WIDTHS.keys() & widths.keys():
-        widths[name].append(_WIDTHS[name][several])
-    return Lines(columns, [max(widths[name]) for name in columns], _NUMBERS)
-
-
-def _mean_value(values: Sequence[Sequence[Number | None] | None]) -> str:
-    """The one value, or the mean of several, entry by entry; what is unknown is left out."""
-    known = [entry for entry in values if entry is not None]
-    if not known:
-        return "-"
-    if all(entry == known[0] for entry in known):
-        return value(known[0])
-    return ", ".join(
-        number(statistics.fmean(map(float, column))) if all(part is not None for part in column) else "-"
-        for column in zip(*known, strict=True)
-    )
-
-
-def _gaps(group: Sequence[GapReport], repeated: bool) -> list[str]:
-    """The cells that tell the gap: one, or how many seeds, mean with interval, and worst."""
-    known = [report for report in group if report.absolute_gap is not None and report.relative_gap is not None]
-    seeds = [str(len({report.seed for report in group}))] if repeated else []
-    if not known:
-        return [*seeds, "-", "-"] if repeated else ["-"]
-    cells: list[list[str]] = [[], []]
-    for position in range(len(group[0].problem.components)):
-        pairs = [(report.absolute_gap[position], report.relative_gap[position]) for report in known]  # type: ignore[index]
-        told = [(absolute, relative) for absolute, relative in pairs if absolute is not None]
-        # Beside a reference of 0 no gap is a percentage: then the row has the differences themselves.
-        relative_to = all(report.reference.value[position] != 0 for report in known)  # type: ignore[index]
-        show: Callable[[Any], str] = percent if relative_to else _difference
-        values = [float(relative if relative_to else absolute) for absolute, relative in told]  # type: ignore[arg-type]
-        limits = interval(values)
-        half = (limits[1] - limits[0]) / 2 if limits else 0
-        cells[0].append(spread(show(statistics.fmean(values)), half) if values else "-")
-        cells[1].append(show(max(values)) if values else "-")
-    joined = [", ".join(cell) for cell in cells]
-    return [*seeds, *joined] if repeated else joined[:1]
-
-
 def spread(shown: str, half: float) -> str:
     """A mean as it is shown, with half the width of its interval, of which the unit is the same.
 
@@ -403,72 +530,39 @@ def spread(shown: str, half: float) -> str:
     return number + (f" ±{(100 if percents else 1) * half:.3g}" if half else "") + percents
 
 
-def _difference(gap: float) -> str:
-    return f"{gap:+.4g}" if gap else "0"
+# Cells ------------------------------------------------------------------------------------------------------------
 
 
-def _unstarted(report: GapReport) -> str:
-    """How many tasks a run over time left waiting for ever; empty of a run in one snapshot."""
-    if report.run.schedule is None:
-        return ""
-    from optsched.brief import counted
-
-    return f": {report.waiting} of {counted(len(report.problem.tasks), 'task')} never started"
+def counts(*numbers: int) -> list[Cell]:
+    """Cells of whole numbers."""
+    return [Cell(str(number), number) for number in numbers]
 
 
-def _note(group: Sequence[GapReport]) -> str:
-    """What is odd about a row: errors, starvation, violations, what was out of time, and in how many of its runs.
+def share(value: float | None) -> Cell:
+    """A share in per cent with three digits.
 
-    Of a policy over time, also how long tasks were assumed to take, and when slots to be offered.
+    >>> share(0.025137), share(None), share(0)
+    ('2.51 %', '-', '0 %')
     """
-    notes: dict[str, int] = {}
-    for report in group:
-        if report.run.out_of_time is not None:
-            note = f"out of time after {report.run.out_of_time:g} s"
-        elif report.error is not None:
-            note = "error: " + _shortened(report.error.splitlines()[0])
-        elif report.run.starved:
-            note = "starved" + _unstarted(report)
-        elif not report.feasible:
-            all_are = "" if report.reference.infeasible is None else ", as all placements are"
-            note = f"infeasible{all_are}: " + _shortened("; ".join(map(str, report.violations[:2])))
-        elif report.reference.cheap is not None:
-            note = f"beside the cheap bound {report.reference.cheap.name}"
-        elif report.reference.kind is None and report.reference.solution.limit is not Limit.TIME:
-            note = "reference unknown"
-        elif len(group) == 1 and (nearer := _nearer(report)):
-            note = nearer
-        else:
-            continue
-        notes[note] = notes.get(note, 0) + 1
-    told = list(notes) if len(group) == 1 else [f"{times} of {len(group)} {note}" for note, times in notes.items()]
-    late = [report.reference for report in group if report.reference.solution.limit is Limit.TIME]
-    if late:
-        from optsched.routes.contained import told_end
-
-        limit = late[0].profile.time_limit if told_end(late[0].solution) is None else None
-        told.append("reference out of time" + (f" after {limit:g} s" if limit is not None else ""))
-    assumed = dict.fromkeys(report.run.assumed for report in group if report.run.assumed)
-    return "; ".join([*told, *assumed])
+    if value is None:
+        return Cell("-", None)
+    return Cell(f"{100 * value:.0f} %" if abs(value) >= 1 else f"{100 * value:.3g} %", float(value))
 
 
-def _nearer(report: GapReport) -> str:
-    """How many tasks are on a node with their data, in a rack with it and remote, where a gap is."""
-    held, best = report.locality, report.reference.locality
-    racks = len(report.problem.instance.cluster.rack_ids)
-    if held is None or best is None or held == best or not racks or not any(report.deciding or ()):
-        return ""
-    several = sum(any(counts.values()) for counts in best.values()) > 1
-    told = []
-    for kind, counts in held.items():
-        if counts != best[kind]:
-            mine, others = ("/".join(str(number) for number in each.values()) for each in (counts, best[kind]))
-            told.append(f"{f'{kind}s ' if several else ''}{mine} {'/'.join(counts)}, optimum {others}")
-    return "; ".join(told)
+def seconds(value: float | None) -> Cell:
+    """Seconds with three digits."""
+    return Cell("-", None) if value is None else Cell(f"{value:.3g}", float(value))
 
 
-def _shortened(text: str, most: int = 60) -> str:
-    return text if len(text) <= most else text[: most - 3] + "..."
+def figures(value: float | None) -> Cell:
+    """A value of an objective with six digits, a whole one with all."""
+    if value is None:
+        return Cell("-", None)
+    whole = float(value).is_integer() and abs(value) < 2**53
+    return Cell(str(int(value)) if whole else f"{value:.6g}", int(value) if whole else float(value))
+
+
+# Progress ---------------------------------------------------------------------------------------------------------
 
 
 class Progress:

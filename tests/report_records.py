@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from optsched.reporting.content import Table
-from optsched.reporting.entries import Entry, entries_of
+from optsched.printing import Table
+from optsched.reporting.entries import entries_of
 from optsched.reporting.reading import read
+from optsched.studies.records import Run
 
 
 def record(
@@ -76,7 +77,7 @@ class Study:
         return "<Study>"
 
 
-def entries(records: Iterable[Mapping[str, Any]]) -> list[Entry]:
+def entries(records: Iterable[Mapping[str, Any]]) -> list[Run]:
     """The runs of a report on these records."""
     return entries_of(read(Study(records)).runs)[0]
 
@@ -111,4 +112,4 @@ def shown(table: Table) -> list[list[str]]:
     for row in table.rows:
         assert len(row) == len(table.columns)
     assert table.numbers <= set(table.columns)
-    return [[cell.shown for cell in row] for row in table.rows]
+    return [list(row) for row in table.rows]

@@ -22,7 +22,6 @@ from optsched.gaps import (
     gap_limit,
     gap_of,
     ratio,
-    record_fields,
     unanswered,
 )
 from optsched.heuristics import run
@@ -30,11 +29,12 @@ from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.generate import generate
 from optsched.matrix import posable
 from optsched.placement import Placement
-from optsched.printing import gap_table
 from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem, problem
 from optsched.results import Bound, Certificate, FrontierPoint, Limit, Proof, Termination, Value
 from optsched.routes import Frontier, routes_of, solve
 from optsched.solvers.profiles import Profile
+from optsched.studies.pages import gap_table
+from optsched.studies.records import record_fields
 
 
 def instance(rows: list[list[int]], slots: list[int], loads: list[int] | None = None, **columns: object) -> Instance:

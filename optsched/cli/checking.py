@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from optsched.cli.streams import Write
     from optsched.studies.check_files import NamedCheck
     from optsched.studies.check_reports import Result
-    from optsched.studies.runs import Measured
+    from optsched.studies.records import Run
 
 __all__ = ["check"]
 
@@ -107,7 +107,7 @@ def _run(planned: Sequence[NamedCheck], folder: Path, put: Callable[[Result], No
     from optsched.studies.check_reports import Result
 
     left, began = list(planned), 0.0
-    measured: list[Measured] = []
+    measured: list[Run] = []
     try:
         with progress(sys.stderr, sum(entry.planned.steps for entry in planned)) as step:
             while left:
@@ -132,9 +132,8 @@ class _Rows:
 
     def __init__(self, write: Write, planned: Sequence[NamedCheck]) -> None:
         from optsched.cli.streams import drawn
-        from optsched.printing import Lines
+        from optsched.printing import Fitted, Lines, page_width
         from optsched.studies.check_reports import COLUMNS, NUMBERS
-        from optsched.studies.pages import Fitted, page_width
 
         longest = max(len(printable(entry.name)) for entry in planned)
         widths = [max(longest, len("check")), 4, 5, len("infeasible"), 13, len("not finished"), len("limit")]
@@ -174,7 +173,7 @@ def _record(results: Sequence[Result]) -> None:
     """Write the baselines; what else is recorded in their files, by other checks and tests, stays."""
     from optsched.studies.baselines import Baseline
 
-    by_path: dict[str, list[Measured]] = {}
+    by_path: dict[str, list[Run]] = {}
     for result in results:
         baseline = result.check.planned.check.baseline
         if baseline is not None and result.outcome is not None:

@@ -217,8 +217,7 @@ def policies_table(found: Decompositions) -> Table:
 def _several(found: Decompositions, output: str | None, form: str) -> str:
     """The table of several policies below what they share."""
     from optsched.cli.streams import drawn
-    from optsched.printing import render
-    from optsched.studies.pages import folded, page_width
+    from optsched.printing import folded, page_width, render
 
     first = found[0]
     bound = "no bound is proved" if first.bound is None else f"bound (G) {_seconds(first.bound)}, {_proved(first)}"

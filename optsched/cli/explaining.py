@@ -171,7 +171,7 @@ def words(found: Explanation | ScheduleExplanation, most: int, file: bool = Fals
     from optsched.explaining import Explanation
     from optsched.explaining.explanation import sentences
     from optsched.explaining.schedules import schedule_sentences
-    from optsched.studies.pages import folded, page_width
+    from optsched.printing import folded, page_width
 
     told = sentences(found, most) if isinstance(found, Explanation) else schedule_sentences(found, most)
     return "".join(folded(printable(line), page_width(file), _indent(line)) for line in told)

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from optsched.cli.streams import Records, Sink, Write
     from optsched.gaps import GapReport
     from optsched.studies.choices import Choice, Source
-    from optsched.studies.runs import Measured, Work
-    from optsched.studies.summing import ProblemSummary
+    from optsched.studies.records import Run
+    from optsched.studies.runs import Work
+    from optsched.studies.tables import ProblemSummary
 
 __all__ = ["gap", "look_at", "put_summaries", "sources"]
 
@@ -106,14 +107,14 @@ def gap(
     steps = pairs if drawn_by is None else pairs * len(drawn_by)
     rows = each or explain or len({id(part.problem.instance) for part in work}) == 1
 
-    def sink(write: Write) -> Sink[Measured]:
+    def sink(write: Write) -> Sink[Run]:
         if not tabled:
             return _records(str(form), write, work, notes, placements, explain)
         if rows:
             return _Rows(write, work, drawn_by, output, explain, str(form))
         return _Summary(write, output, str(form))
 
-    def found(step: Callable[[str], None]) -> Iterator[Measured]:
+    def found(step: Callable[[str], None]) -> Iterator[Run]:
         return measure(work, drawn_by, profile=limits, time_limit=seconds, step=step)
 
     with nullcontext() if plot is None else replacing(plot) as file:
@@ -143,7 +144,7 @@ def _note_infeasible(reports: Sequence[GapReport]) -> bool:
     return all(report.reference.infeasible is not None for report in found)
 
 
-def _picture(measured: Sequence[Measured], path: str) -> bytes:
+def _picture(measured: Sequence[Run], path: str) -> bytes:
     """Box plots and distributions of the gaps."""
     from optsched.drawing.figures import check_kind, picture
     from optsched.drawing.gaps import gaps_picture
@@ -217,7 +218,7 @@ def _records(form: str, write: Write, work: Sequence[Work], notes: Notes, placem
     """Records of the gaps, each with what was said of its problem."""
     from optsched.cli.streams import gap_records
 
-    def record(entry: Measured) -> dict[str, Any]:
+    def record(entry: Run) -> dict[str, Any]:
         problem = entry.report.problem
         told = entry.report.record(placements) | {"notes": notes.told(problem.instance.name, problem.name)}
         return {**told, "explanation": _explanation(entry.report)} if explain else told
@@ -284,8 +285,8 @@ class _Rows:
         form: str,
     ) -> None:
         from optsched.cli.streams import drawn
-        from optsched.printing import gap_lines
-        from optsched.studies.pages import GapPage, page_width
+        from optsched.printing import page_width
+        from optsched.studies.pages import GapPage, gap_lines
 
         #: The reports that are explained below the table; None: none of them.
         self._told: list[GapReport] | None = [] if explain else None
@@ -304,8 +305,8 @@ class _Rows:
         self._on: tuple[Any, str] | None = None
         self._reports: list[GapReport] = []
 
-    def add(self, entry: Measured) -> None:
-        label, report = entry.label, entry.report
+    def add(self, entry: Run) -> None:
+        label, report = entry.heuristic, entry.report
         on = ((report.problem.instance.name, report.problem.name), label)
         if on != self._on:
             self._put()
@@ -329,8 +330,8 @@ class _Rows:
                 self._write(f"\n{words(found, MOST)}")
 
     def _put(self) -> None:
-        from optsched.printing import gap_table
         from optsched.studies.choices import SEEDS
+        from optsched.studies.pages import gap_table
 
         if self._on is None or not self._reports:
             return
@@ -364,23 +365,22 @@ class _Summary:
 
     def __init__(self, write: Write, output: str | None, form: str) -> None:
         self._write, self._output, self._form = write, output, form
-        self._measured: list[Measured] = []
+        self._measured: list[Run] = []
 
-    def add(self, entry: Measured) -> None:
+    def add(self, entry: Run) -> None:
         self._measured.append(entry)
 
     def close(self) -> None:
-        from optsched.studies.tables import summed
+        from optsched.studies.tables import summaries
 
         more = " --each: a row for each run."
-        put_summaries(self._write, summed(self._measured), self._output, self._form, more)
+        put_summaries(self._write, summaries(self._measured), self._output, self._form, more)
 
 
 def put_summaries(write: Write, found: Sequence[ProblemSummary], output: str | None, form: str, more: str = "") -> None:
     """Put out a table for each problem, and what its words mean; `more` is said after that."""
     from optsched.cli.streams import drawn
-    from optsched.printing import render
-    from optsched.studies.pages import fitted, folded, page_width
+    from optsched.printing import fitted, folded, page_width, render
 
     if any(row.instances < part.instances for part in found for row in part.rows):
         more = f" Rows of fewer runs are over fewer instances: their means do not compare with the others'.{more}"

@@ -182,8 +182,7 @@ def list_(what: str, name: str | None, form: str) -> None:
         return
     from optsched.cli.streams import drawn
     from optsched.errors import printable
-    from optsched.printing import Table
-    from optsched.studies.pages import fitted, page_width
+    from optsched.printing import Table, fitted, page_width
 
     if name is not None:
         rows = [row for entry in found for row in _all_of(entry)]
@@ -304,7 +303,7 @@ def docs(page: str | None, path: bool) -> None:
     """
     found = pages()
     if page is None:
-        from optsched.studies.pages import page_width
+        from optsched.printing import page_width
 
         titles = [file.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ") for file in found.values()]
         lines = click.HelpFormatter(width=page_width())

@@ -119,7 +119,7 @@ class _Rows:
     ) -> None:
         from optsched.cli.streams import drawn
         from optsched.errors import printable
-        from optsched.studies.pages import page_width
+        from optsched.printing import page_width
 
         self._write, self._form, self._drawn = write, form, drawn(output) and form == "table"
         self._names = [problem.name for problem in posed]
@@ -170,7 +170,7 @@ class _Rows:
             self._write(f"\n{lines.head(self._drawn)}{''.join(rows)}")
 
     def _put(self) -> None:
-        from optsched.studies.pages import elided
+        from optsched.printing import elided
 
         row = [*self._row, *[""] * (len(self._names) + 1 - len(self._row))]
         head, self._head, self._row = self._head, "", []

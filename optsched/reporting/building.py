@@ -12,17 +12,14 @@ from typing import TYPE_CHECKING, Any
 from optsched.brief import counted
 from optsched.errors import UsageError
 from optsched.fingerprint import code_version
-from optsched.printing import percent
+from optsched.printing import Table, counts, percent
 from optsched.reporting import tables
 from optsched.reporting.commands import asked, study
-from optsched.reporting.content import Lines, Part, Picture, Report, Section, Table, counts, texts
-from optsched.reporting.entries import Entry, chosen, entries_of, frame
-from optsched.reporting.frontiers import beside, frontier
-from optsched.reporting.listings import all_runs, failures, instances
-from optsched.reporting.matrices import matrices
-from optsched.reporting.reading import Found
-from optsched.reporting.records import FrontierRecord
-from optsched.studies.summing import ProblemSummary, summaries
+from optsched.reporting.documents import Lines, Part, Picture, Report, Section
+from optsched.reporting.entries import chosen, entries_of
+from optsched.reporting.reading import Found, FrontierRecord
+from optsched.studies.records import Run, frame_of
+from optsched.studies.tables import ProblemSummary, summaries
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,8 +51,8 @@ def built(
     unfinished = sum(source.unfinished for source in found.sources)
     if unfinished:
         told.append(f"{counted(unfinished, 'run')} of the sources {'is' if unfinished == 1 else 'are'} not finished")
-    parts = summaries(entry.run for entry in entries)
-    by_problem: dict[str, list[Entry]] = {}
+    parts = summaries(entries)
+    by_problem: dict[str, list[Run]] = {}
     for entry in entries:
         by_problem.setdefault(entry.problem, []).append(entry)
     again = _command(found, heuristics)
@@ -64,27 +61,27 @@ def built(
         sections.append(Section("all", "All problems", (tables.overview(parts), tables.proofs(parts))))
     sections += [_problem(part, by_problem[part.problem], again) for part in parts]
     if cells:
-        sections.append(Section("matrices", "Gap matrices", tuple(matrices(cells))))
+        sections.append(Section("matrices", "Gap matrices", tuple(tables.matrices(cells))))
     if frontiers:
         points = (_frontier(number, record, entries) for number, record in enumerate(frontiers, 1))
         own = Lines((again(problems, "report.html"), *map(asked, frontiers)), command=True, key="commands-frontiers")
         sections.append(Section("frontiers", "Frontiers", (*chain.from_iterable(points), own)))
     if entries:
-        failed = failures(entries)
+        failed = tables.failures(entries)
         lines: tuple[Part, ...] = (failed,) if failed.rows else ("Every run has a feasible placement.",)
         sections.append(Section("failed", "Failures", lines))
-        sections.append(Section("each", "Runs", (all_runs(entries),)))
+        sections.append(Section("each", "Runs", (tables.all_runs(entries),)))
     sections.append(_provenance(found, entries, told, again(problems, "report.html")))
     heading = title or "Gaps to the proved optimum"
     findings = tuple(filter(None, map(_finding, parts)))
     return Report(heading, _summary(entries, len(cells), len(frontiers)), tuple(sections), findings), told
 
 
-def _names(entries: Sequence[Entry]) -> set[str]:
+def _names(entries: Sequence[Run]) -> set[str]:
     return {name for entry in entries for name in (entry.problem, entry.record.problem)}
 
 
-def _summary(entries: Sequence[Entry], cells: int, frontiers: int) -> str:
+def _summary(entries: Sequence[Run], cells: int, frontiers: int) -> str:
     """What the report is of."""
     parts = []
     if entries:
@@ -143,7 +140,7 @@ def _command(found: Found, heuristics: Sequence[str]) -> Callable[[Sequence[str]
 # A problem --------------------------------------------------------------------------------------------------------
 
 
-def _problem(part: ProblemSummary, entries: Sequence[Entry], again: Callable[[Sequence[str], str], str]) -> Section:
+def _problem(part: ProblemSummary, entries: Sequence[Run], again: Callable[[Sequence[str], str], str]) -> Section:
     from optsched.drawing import box_plot, distribution, performance_profile
 
     name = part.problem
@@ -152,18 +149,18 @@ def _problem(part: ProblemSummary, entries: Sequence[Entry], again: Callable[[Se
     known = any(row.counted for row in part.rows)
     parts: list[Part] = [gaps]
     if known:
-        medians = ", ".join(f"{row[0].shown} {row[5].shown}" for row in gaps.rows)
+        medians = ", ".join(f"{row[0]} {row[5]}" for row in gaps.rows)
         told = f"Box plot of the relative gaps in {name}, a row for each heuristic. Medians over instances: {medians}."
         parts.append(_drawn("box", f"Gaps in {name}", told, gaps, box_plot, entries))
-        at_zero = ", ".join(f"{row[0].shown} {row[2].shown}" for row in spread.rows)
+        at_zero = ", ".join(f"{row[0]} {row[2]}" for row in spread.rows)
         told = f"For each gap the share of a heuristic's runs in {name} that do not exceed it. At 0: {at_zero}."
         parts.append(_drawn("curve", f"Distribution of gaps in {name}", told, spread, distribution, entries))
     parts.append(spread)
     if known and len(part.rows) > 1:
-        best = ", ".join(f"{row[0].shown} {row[2].shown}" for row in profile.rows)
+        best = ", ".join(f"{row[0]} {row[2]}" for row in profile.rows)
         told = f"For each factor the share of a heuristic's runs in {name} within it. Runs that none beats: {best}."
         parts.append(_drawn("factors", f"Performance profile in {name}", told, profile, performance_profile, entries))
-    parts += [profile, *([compared] if compared is not None else []), tables.times(entries), instances(entries)]
+    parts += [profile, *([compared] if compared is not None else []), tables.times(entries), tables.instances(entries)]
     parts.append("This part of the report alone, and what measures its runs again (rebuilt from the records):")
     lines = study([entry.record for entry in entries])
     own = again([entries[0].record.problem], f"{entries[0].record.problem}.html")
@@ -172,28 +169,28 @@ def _problem(part: ProblemSummary, entries: Sequence[Entry], again: Callable[[Se
 
 
 def _drawn(
-    sort: str, title: str, told: str, table: Table, draw: Callable[..., Figure], entries: Sequence[Entry]
+    sort: str, title: str, told: str, table: Table, draw: Callable[..., Figure], entries: Sequence[Run]
 ) -> Picture:
     command = f"commands-{entries[0].problem}"
     return Picture(f"{sort}-{table.key}", title, told, table.key, command, partial(_svg, draw, entries))
 
 
-def _svg(draw: Callable[..., Any], entries: Sequence[Entry]) -> bytes:
+def _svg(draw: Callable[..., Any], entries: Sequence[Run]) -> bytes:
     from optsched.drawing import picture
 
-    return picture(draw(frame(entries)), ".svg")
+    return picture(draw(frame_of(entries)), ".svg")
 
 
-def _frontier(number: int, found: FrontierRecord, entries: Sequence[Entry]) -> tuple[Part, ...]:
+def _frontier(number: int, found: FrontierRecord, entries: Sequence[Run]) -> tuple[Part, ...]:
     """The picture of a frontier with what heuristics came to, and its table."""
-    table = frontier(number, found, entries)
+    table = tables.frontier(number, found, entries)
 
     def draw() -> bytes:
         from optsched.drawing import frontier_picture, picture
 
-        return picture(frontier_picture(found, beside(found, entries), found.instance), ".svg")
+        return picture(frontier_picture(found, tables.beside(found, entries), found.instance), ".svg")
 
-    points = "; ".join(", ".join(cell.shown for cell in row[1:3]) for row in table.rows[: len(found.points)][:20])
+    points = "; ".join(", ".join(row[1:3]) for row in table.rows[: len(found.points)][:20])
     told = f"{table.title}: a staircase of points ({', '.join(found.components)}): {points}. Heuristics are drawn in."
     return Picture(f"stairs-{number}", table.title, told, table.key, "commands-frontiers", draw), table
 
@@ -201,16 +198,18 @@ def _frontier(number: int, found: FrontierRecord, entries: Sequence[Entry]) -> t
 # Provenance -------------------------------------------------------------------------------------------------------
 
 
-def _provenance(found: Found, entries: Sequence[Entry], told: Sequence[str], command: str) -> Section:
+def _provenance(found: Found, entries: Sequence[Run], told: Sequence[str], command: str) -> Section:
     rows = [
         [
-            *texts(source.name, source.kind, source.sha256 or "-"),
+            source.name,
+            source.kind,
+            source.sha256 or "-",
             *counts(source.runs, source.cells, source.frontiers, source.unfinished),
         ]
         for source in found.sources
     ]
     columns: tuple[str, ...] = ("source", "kind", "SHA-256", "runs", "cells", "frontiers", "unfinished")
-    sources = Table("sources", "Sources", columns, frozenset(columns[3:]), rows, everywhere=False)
+    sources = Table(columns, rows, frozenset(columns[3:]), "sources", "Sources", everywhere=False)
     versions = sorted({*found.versions} - {""})
     of = f"The records are of optsched {', '.join(versions)}. " if versions else ""
     parts: list[Part] = [f"{of}The report was written by optsched {code_version()}, with this command:"]
@@ -223,10 +222,10 @@ def _provenance(found: Found, entries: Sequence[Entry], told: Sequence[str], com
         parts.append(Lines(tuple(f"{line[0].upper()}{line[1:]}." for line in told)))
     notes = Counter(note for entry in entries for note in dict.fromkeys(entry.record.notes))
     if notes:
-        rows = [[*texts(note), *counts(count)] for note, count in notes.most_common(_NOTES)]
+        rows = [[note, *counts(count)] for note, count in notes.most_common(_NOTES)]
         left = f" {len(notes) - _NOTES} more are in the records." if len(notes) > _NOTES else ""
         told_of = f"What the records say was assumed, inferred or left out, and of how many runs.{left}"
         parts.append(
-            Table("notes", "Notes and assumptions", ("note", "runs"), frozenset({"runs"}), rows, told_of, False)
+            Table(("note", "runs"), rows, frozenset({"runs"}), "notes", "Notes and assumptions", told_of, False)
         )
     return Section("provenance", "Provenance", tuple(parts))

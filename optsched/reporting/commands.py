@@ -11,8 +11,9 @@ from typing import Any
 
 from msgspec import UNSET
 
-from optsched.reporting.content import Cell
-from optsched.reporting.records import FrontierRecord, Record
+from optsched.printing import Cell
+from optsched.reporting.reading import FrontierRecord
+from optsched.studies.records import Record
 
 __all__ = ["again", "argument", "asked", "study"]
 
@@ -28,7 +29,7 @@ def again(record: Record) -> Cell:
     >>> import optsched
     >>> from optsched.reporting.reading import read
     >>> (record,) = read([optsched.study("papers/guo-fig2", "lsap", "dl")]).runs
-    >>> again(record).shown
+    >>> again(record)
     'optsched gap papers/guo-fig2 --problem lsap --heuristic dl --seed 0 --time-limit none'
     """
     before, name = argument(record.instance, record.source)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from optsched.reporting.entries import Entry
+from optsched.studies.records import Run
 
 __all__ = ["Comparison", "compared", "holm", "signed_rank"]
 
@@ -70,12 +70,12 @@ class Comparison:
     by: str | None
 
 
-def compared(entries: Iterable[Entry]) -> list[Comparison]:
+def compared(entries: Iterable[Run]) -> list[Comparison]:
     """Every two heuristics of a problem, in order of appearance; `entries` are of one problem.
 
     Heuristics that share no instance are not compared.
     """
-    by_heuristic: dict[str, dict[Hashable, list[Entry]]] = {}
+    by_heuristic: dict[str, dict[Hashable, list[Run]]] = {}
     for entry in entries:
         by_heuristic.setdefault(entry.heuristic, {}).setdefault(entry.reference, []).append(entry)
     found = []
@@ -87,7 +87,7 @@ def compared(entries: Iterable[Entry]) -> list[Comparison]:
     return [entry if entry.p is None else replace(entry, adjusted=next(adjusted)) for entry in found]
 
 
-def _comparison(first: str, second: str, common: Sequence[tuple[list[Entry], list[Entry]]]) -> Comparison:
+def _comparison(first: str, second: str, common: Sequence[tuple[list[Run], list[Run]]]) -> Comparison:
     better = {-1: 0, 0: 0, 1: 0}
     pairs = 0
     differences: list[float] = []
@@ -122,7 +122,7 @@ def _comparison(first: str, second: str, common: Sequence[tuple[list[Entry], lis
     )
 
 
-def _value(entry: Entry) -> float | None:
+def _value(entry: Run) -> float | None:
     return entry.objective if entry.status == "done" else None
 
 

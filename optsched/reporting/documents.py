@@ -1,17 +1,108 @@
-"""A report as a text: tables for LaTeX (booktabs) and for GitHub's Markdown."""
+"""What a report is made of (sections with texts, tables and pictures), and a report as a text: tables for LaTeX
+(booktabs) and for GitHub's Markdown, and all cells in one CSV.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
-from optsched import printing
 from optsched.errors import printable
-from optsched.reporting.content import Lines, Part, Report, Table
+from optsched.printing import Table, escaped, in_full, render, to_csv
 
-__all__ = ["FLOAT_ROWS", "ROWS", "latex", "markdown"]
+__all__ = [
+    "COLUMNS",
+    "FLOAT_ROWS",
+    "ROWS",
+    "Lines",
+    "Part",
+    "Picture",
+    "Report",
+    "Section",
+    "latex",
+    "markdown",
+    "tidy",
+]
 
 #: So many rows of a table are in Markdown, and in a float of LaTeX, which a page must hold; all are in the CSV.
 ROWS, FLOAT_ROWS = 60, 40
+
+
+#: Of the tidy table.
+COLUMNS = ("table", "row", "key", "column", "value", "shown")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture, drawn when a page needs it.
+
+    Attributes
+    ----------
+    key, title
+        As of a table.
+    told
+        What it shows, for whoever does not see it.
+    table, command
+        Keys of the table that has its numbers, and of the lines that give it again.
+    draw
+        Gives the bytes of an SVG.
+    """
+
+    key: str
+    title: str
+    told: str
+    table: str
+    command: str
+    draw: Callable[[], bytes] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines of a list, or with `command` those of a shell; `key` is what links lead to."""
+
+    lines: tuple[str, ...]
+    command: bool = False
+    key: str = ""
+
+
+Part: TypeAlias = str | Lines | Table | Picture
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a report with a heading; `key` is what links lead to."""
+
+    key: str
+    title: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report.
+
+    Attributes
+    ----------
+    title
+        Of the whole.
+    summary
+        What it is of, in a sentence or two.
+    sections
+        In their order.
+    findings
+        What came out, a sentence a problem.
+    """
+
+    title: str
+    summary: str
+    sections: tuple[Section, ...]
+    findings: tuple[str, ...] = ()
+
+    @property
+    def tables(self) -> list[Table]:
+        """All of them."""
+        return [part for section in self.sections for part in section.parts if isinstance(part, Table)]
 
 
 def markdown(report: Report) -> str:
@@ -30,7 +121,7 @@ def _marked(part: Part) -> Iterator[str]:
     if isinstance(part, Table):
         if part.everywhere and part.rows:
             yield f"### {_escaped(part.title)}"
-            yield printing.render(_cut(part, ROWS), form="markdown").rstrip("\n")
+            yield render(replace(part, rows=part.rows[:ROWS]), form="markdown").rstrip("\n")
             note = " ".join(filter(None, (_left(part, ROWS), part.note)))
             if note:
                 yield _escaped(note)
@@ -66,18 +157,13 @@ def _float(table: Table) -> Iterator[str]:
     caption = f"{table.title}.{' ' + left if left else ''}"
     yield "\\begin{table}[htbp]"
     yield "\\centering\\small"
-    yield f"\\caption{{{printing.escaped(caption, 'latex')}}}"
+    yield f"\\caption{{{escaped(caption, 'latex')}}}"
     yield f"\\label{{tab:{table.key}}}" if table.key.isascii() and table.key.replace("-", "").isalnum() else "%"
     yield "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%"
-    yield printing.render(_cut(table, FLOAT_ROWS), form="latex").rstrip("\n") + "}"
+    yield render(replace(table, rows=table.rows[:FLOAT_ROWS]), form="latex").rstrip("\n") + "}"
     yield "\\end{table}"
     if table.note:
         yield f"% {printable(table.note)}"
-
-
-def _cut(table: Table, most: int) -> printing.Table:
-    rows = [[cell.shown for cell in row] for row in table.rows[:most]]
-    return printing.Table(table.columns, rows, table.numbers)
 
 
 def _left(table: Table, most: int) -> str:
@@ -85,4 +171,31 @@ def _left(table: Table, most: int) -> str:
 
 
 def _escaped(text: str) -> str:
-    return printing.escaped(text, "markdown")
+    return escaped(text, "markdown")
+
+
+def tidy(report: Report) -> str:
+    """A row for each cell of each table.
+
+    `table` is the table's key, `row` its number from 1, `key` what stands in the columns before the first one of
+    numbers, joined by `; `, `value` the number in full, or the text, `shown` what the page shows.
+
+    Examples
+    --------
+    >>> from optsched.printing import share
+    >>> table = Table("t", "T", ("name", "gap"), frozenset({"gap"}), [["dl", share(0.125)]])
+    >>> print(tidy(Report("R", "", (Section("s", "S", (table,)),))), end="")
+    table,row,key,column,value,shown
+    t,1,dl,gap,0.125,12.5 %
+    """
+    return to_csv(list(_cells(report.tables)), COLUMNS)
+
+
+def _cells(tables: Iterable[Table]) -> Iterator[dict[str, Any]]:
+    for table in tables:
+        numbers = [place for place, name in enumerate(table.columns) if name in table.numbers]
+        heads = numbers[0] if numbers else 1
+        for number, row in enumerate(table.rows, 1):
+            key = "; ".join(row[:heads])
+            for name, cell in list(zip(table.columns, row, strict=True))[heads:]:
+                yield dict(zip(COLUMNS, (table.key, number, key, name, in_full(cell), cell), strict=True))

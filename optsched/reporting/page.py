@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from importlib.resources import files
 
 from optsched.errors import printable
-from optsched.reporting.content import Cell, Lines, Part, Picture, Report, Section, Table
-from optsched.reporting.tidy import wide
+from optsched.printing import Cell, Table, in_full, render
+from optsched.reporting.documents import Lines, Part, Picture, Report, Section
 
 __all__ = ["ROWS", "page"]
 
@@ -44,7 +44,7 @@ def page(report: Report, pictures: bool = True) -> str:
 
     Examples
     --------
-    >>> from optsched.reporting.content import Section
+    >>> from optsched.reporting.documents import Section
     >>> text = page(Report("Gaps of <mine>", "None.", (Section("a", "First", ("All & sundry.",)),)))
     >>> "<h1>Gaps of &lt;mine&gt;</h1>" in text, "All &amp; sundry." in text
     (True, True)
@@ -137,7 +137,8 @@ def _part(part: Part) -> ET.Element:
 
 def _table(table: Table) -> ET.Element:
     key = _id(table.key)
-    commands = {name for row in table.rows[:1] for name, cell in zip(table.columns, row, strict=True) if cell.again}
+    first = zip(table.columns, table.rows[0], strict=True) if table.rows else ()
+    commands = {name for name, cell in first if _is_command(cell)}
     sorts = {**dict.fromkeys(table.numbers, "number"), **dict.fromkeys(commands, "again")}
     heads = [
         _e("th", {"scope": "col", **({"class": sorts[name]} if name in sorts else {})}, name) for name in table.columns
@@ -159,21 +160,27 @@ def _table(table: Table) -> ET.Element:
     return _e("div", {"class": "table", "id": key}, *parts)
 
 
-def _row(table: Table, row: Iterable[Cell]) -> ET.Element:
+def _row(table: Table, row: Iterable[str]) -> ET.Element:
     cells = []
     for position, (name, cell) in enumerate(zip(table.columns, row, strict=True)):
         number = name in table.numbers
-        attributes = {"class": "number"} if number else {"class": "again"} if cell.again else {}
+        command = _is_command(cell)
+        attributes = {"class": "number"} if number else {"class": "again"} if command else {}
         if number:
-            attributes["data-value"] = "" if cell.value is None or isinstance(cell.value, str) else repr(cell.value)
-        content = _e("code", {}, cell.shown) if cell.again else cell.shown
+            value = in_full(cell)
+            attributes["data-value"] = "" if value is None or isinstance(value, str) else repr(value)
+        content = _e("code", {}, cell) if command else cell
         cells.append(_e("td", attributes, content) if position else _e("th", {"scope": "row", **attributes}, content))
     return _e("tr", {}, *cells)
 
 
+def _is_command(cell: str) -> bool:
+    return isinstance(cell, Cell) and cell.again
+
+
 def _carried(table: Table) -> ET.Element | None:
     """A link that saves the whole table, which the page carries with it."""
-    content = wide(table).encode("utf-8", "backslashreplace")
+    content = render(table, form="csv").encode("utf-8", "backslashreplace")
     if not table.rows or len(content) > _CARRIED:
         return None
     data = base64.b64encode(content).decode()

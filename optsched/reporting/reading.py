@@ -4,23 +4,59 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from optsched.errors import Fault, InputError, UsageError, described
 from optsched.fingerprint import code_version
-from optsched.reporting.records import FrontierRecord, Record, parsed
+from optsched.results import Proof, Value
+from optsched.studies.records import Record
 
-__all__ = ["Found", "Source", "read"]
+__all__ = ["Found", "FrontierRecord", "Source", "parsed", "read"]
+
+Kept = TypeVar("Kept")
 
 #: How a file of SQLite begins.
 _SQLITE = b"SQLite format 3\x00"
+
+
+class Point(Struct, frozen=True):
+    """A point of a frontier."""
+
+    objective: tuple[float, float]
+    certificate: Proof
+
+
+class FrontierRecord(Struct, frozen=True, kw_only=True):
+    """A frontier, as `optsched frontier --format json` writes it."""
+
+    version: str
+    instance: str
+    problem: str
+    parameters: dict[str, Any]
+    components: tuple[str, str]
+    points: list[Point]
+    complete: bool
+    limit: str | None = None
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> FrontierRecord:
+        """The frontier of a document; msgspec.ValidationError if it is none."""
+        return msgspec.convert(document, cls)
+
+    @property
+    def values(self) -> list[Value]:
+        """The values of the points, as exact as JSON has them."""
+        return [tuple(map(Fraction, point.objective)) for point in self.points]
 
 
 @dataclass(frozen=True)
@@ -210,3 +246,70 @@ def _source(name: str, kind: str, entries: Sequence[Record | FrontierRecord], sh
         for entry in entries
     )
     return Source(name, kind, sha256, counts["run"], counts["cell"], counts["frontier"])
+
+
+# Entries ----------------------------------------------------------------------------------------------------------
+
+#: What other files of this program are, by what they say of themselves, and what to give instead.
+_OTHERS = {
+    "optsched/1": "is an instance: measure it first (optsched gap FILE --format json --output RECORDS.json)",
+    "optsched-network/1": "is a flow network, for which there are no heuristics, so no gaps",
+    "optsched-solution/1": "is a solution: measure a heuristic (optsched gap --format json)",
+    "optsched-baseline/1": "is a baseline, which has no references: record the gaps again (optsched gap --format json)",
+    "optsched-optima/1": "lists optima of the library: measure heuristics (optsched gap --format json)",
+}
+
+#: Fields by which records of gaps are told from what is something else.
+_TELLING = {"heuristic", "problem", "instance", "relative_gap"}
+
+
+def parsed(document: Any, place: str) -> Record | FrontierRecord | list[Fault]:
+    """An entry of a source, or what is wrong with it.
+
+    Examples
+    --------
+    >>> parsed({"format": "optsched/1"}, "")[0].message[:14]
+    'is an instance'
+    """
+    if not isinstance(document, Mapping):
+        return [Fault(place, "is no record: expected an object, as optsched gap --format json writes it")]
+    if "points" in document and "components" in document:
+        return _converted(document, FrontierRecord.of, place)
+    if document.keys() >= _TELLING:
+        found = _converted(document, Record.of, place)
+        return found if isinstance(found, list) else _uniform(found, place)
+    known = document.get("format")
+    if isinstance(known, str) and known in _OTHERS:
+        return [Fault(place, _OTHERS[known])]
+    if "chains" in document:
+        told = "explains a gap: give what optsched gap --format json writes"
+    else:
+        fields = ", ".join(sorted(map(str, document))[:4])
+        told = f"is no record of a gap, matrix or frontier (it has {fields or 'no field'})"
+    return [Fault(place, told)]
+
+
+def _converted(document: Mapping[str, Any], made: Callable[[Any], Kept], place: str) -> Kept | list[Fault]:
+    try:
+        return made(document)
+    except msgspec.ValidationError as error:
+        told, _, where = str(error).partition(" - at `$")
+        missing = re.match(r"Object missing required field `(\w+)`", told)
+        if missing:
+            told = f"lacks the field {missing[1]}: write it with optsched gap, matrix or frontier --format json"
+        return [Fault(f"{place}{where.rstrip('`')}".lstrip("."), told[0].lower() + told[1:])]
+
+
+def _uniform(record: Record, place: str) -> Record | list[Fault]:
+    """The record, unless its lists are not of one length: an entry a component."""
+    several: dict[str, Sequence[Any]] = {}
+    names = ("sense", "objective", "reference", "absolute_gap", "relative_gap", "components")
+    for name in names:
+        value = getattr(record, name)
+        if value is not None and value != []:
+            several[name] = value if isinstance(value, list) else [value]
+    sizes = {name: len(value) for name, value in several.items()}
+    if len(set(sizes.values())) == 1:
+        return record
+    told = ", ".join(f"{name} {size}" for name, size in sizes.items())
+    return [Fault(place, f"its lists must have an entry a component each, not {told}")]

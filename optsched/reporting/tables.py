@@ -1,21 +1,42 @@
-"""The tables of a problem, and of all: from runs to cells of text. Nothing is dropped without being counted."""
+"""The tables of a report: of a problem and of all, of single runs, frontiers and matrices. Nothing is dropped without
+being counted.
+"""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from fractions import Fraction
 
 from optsched.brief import counted
 from optsched.drawing.gaps import ratios, runs_of
+from optsched.printing import Cell, Table, counts, figures, seconds, share
+from optsched.reporting.commands import again
 from optsched.reporting.comparing import compared
-from optsched.reporting.content import Cell, Table, counts, seconds, share, texts
-from optsched.reporting.entries import Entry, frame
-from optsched.studies.summing import LEAST, ProblemSummary, Row
+from optsched.reporting.entries import values
+from optsched.reporting.reading import FrontierRecord
+from optsched.results import Value
+from optsched.studies.records import Record, Run, frame_of
+from optsched.studies.tables import LEAST, ProblemSummary, Row
 
-__all__ = ["WITHOUT", "comparisons", "distribution", "gaps", "overview", "profile", "proofs", "times"]
+__all__ = [
+    "all_runs",
+    "beside",
+    "comparisons",
+    "distribution",
+    "failures",
+    "frontier",
+    "gaps",
+    "instances",
+    "matrices",
+    "overview",
+    "profile",
+    "proofs",
+    "times",
+]
 
 #: What a run without a relative gap is called, by its field of a summary.
-WITHOUT = {
+_WITHOUT = {
     "infeasible": "infeasible",
     "starved": "starved",
     "failed": "failed",
@@ -38,20 +59,20 @@ def overview(parts: Sequence[ProblemSummary]) -> Table:
 
     def cell(row: Row | None, instances: int) -> Cell:
         if row is None:
-            return Cell("", None)
+            return Cell("")
         if row.mean is None:
-            return Cell(_without(row) or "-", None)
+            return Cell(_without(row) or "-")
         of = "" if row.counted == instances else f" ({row.counted}/{instances})"
-        return Cell(share(row.mean).shown + of, row.mean)
+        return Cell(share(row.mean) + of, row.mean)
 
-    rows = [[*texts(name), *(cell(of.get(name), count) for of, count in rows_of)] for name in heuristics]
+    rows = [[name, *(cell(of.get(name), count) for of, count in rows_of)] for name in heuristics]
     note = (
         "Mean relative gap over the instances; (3/4): over 3 of the 4 instances, as the heuristic was not run "
         "on the others, or has no relative gap there. Means over different instances do not compare; the heuristics in "
         "pairs do. A word: no run has a gap. Empty: not run there."
     )
     columns = tuple(part.problem for part in parts)
-    return Table("overview", "Mean gaps at a glance", ("heuristic", *columns), frozenset(columns), rows, note)
+    return Table(("heuristic", *columns), rows, frozenset(columns), "overview", "Mean gaps at a glance", note)
 
 
 def proofs(parts: Sequence[ProblemSummary]) -> Table:
@@ -60,7 +81,7 @@ def proofs(parts: Sequence[ProblemSummary]) -> Table:
     rows = []
     for part in parts:
         cells = [_of(part.proofs.get(kind, 0), part.instances) for kind in kinds]
-        rows.append([*texts(part.problem), *counts(part.instances), *cells])
+        rows.append([part.problem, *counts(part.instances), *cells])
     note = (
         "Each instance (and wave) counts once. dual, combinatorial: a certificate that anybody can check; enumeration: "
         "all placements were tried; solver: a solver's word. bound: no optimum is proved, and gaps are upper limits of "
@@ -68,19 +89,19 @@ def proofs(parts: Sequence[ProblemSummary]) -> Table:
     )
     named = {"bound": "bound only"}
     columns = ("problem", "instances", *(named.get(kind, kind) for kind in kinds))
-    return Table("proofs", "Optima by kind of proof", columns, frozenset(columns[1:]), rows, note)
+    return Table(columns, rows, frozenset(columns[1:]), "proofs", "Optima by kind of proof", note)
 
 
 def gaps(part: ProblemSummary) -> Table:
     """A row a heuristic: how often the optimum is met, median, mean with its interval and worst, and what has none."""
-    lacking = [name for name in WITHOUT if any(getattr(row, name) for row in part.rows)]
+    lacking = [name for name in _WITHOUT if any(getattr(row, name) for row in part.rows)]
     rows = []
     for row in part.rows:
-        half = Cell("-", None) if row.half_width is None else share(row.half_width)
-        cells = [_of(row.optimal, row.runs), *counts(row.counted), *map(share, (row.median, row.mean))]
-        cells += [Cell(f"±{half.shown}" if half.value is not None else "-", half.value), share(row.worst)]
-        cells += [*counts(*(getattr(row, name) for name in lacking)), *texts(row.worst_on or "")]
-        rows.append([*texts(row.heuristic), *counts(row.instances, row.runs), *cells])
+        half = Cell("-") if row.half_width is None else share(row.half_width)
+        cells: list[str] = [_of(row.optimal, row.runs), *counts(row.counted), *map(share, (row.median, row.mean))]
+        cells += [Cell(f"±{half}" if half.value is not None else "-", half.value), share(row.worst)]
+        cells += [*counts(*(getattr(row, name) for name in lacking)), row.worst_on or ""]
+        rows.append([row.heuristic, *counts(row.instances, row.runs), *cells])
     columns: tuple[str, ...] = (
         "heuristic",
         "instances",
@@ -92,7 +113,7 @@ def gaps(part: ProblemSummary) -> Table:
         "95 % interval",
         "worst",
     )
-    columns += (*(WITHOUT[name] for name in lacking), "worst on")
+    columns += (*(_WITHOUT[name] for name in lacking), "worst on")
     note = (
         f"Relative gaps in {part.component}. An instance counts once, with the mean of its runs; median, mean and the "
         "interval are over the instances "
@@ -102,38 +123,38 @@ def gaps(part: ProblemSummary) -> Table:
     if "beside_zero" in lacking:
         note += " Over 0 are runs above an optimum of 0, of which no per cent can be told."
     if lacking:
-        words = [WITHOUT[name] for name in lacking]
+        words = [_WITHOUT[name] for name in lacking]
         listed = f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
         note += f" Runs under {listed} are in no median, mean or worst."
     numbers = frozenset(columns) - {"heuristic", "worst on"}
-    return Table(f"gaps-{part.problem}", f"Gaps in {part.problem}", columns, numbers, rows, note)
+    return Table(columns, rows, numbers, f"gaps-{part.problem}", f"Gaps in {part.problem}", note)
 
 
-def distribution(entries: Sequence[Entry]) -> Table:
+def distribution(entries: Sequence[Run]) -> Table:
     """The share of all runs of each heuristic whose gap is at most so much."""
     problem = entries[0].problem
     rows = []
-    (panel,) = runs_of(frame(entries)).values()
+    (panel,) = runs_of(frame_of(entries)).values()
     for name, runs in panel.items():
         cells = [_of(sum(value <= limit for value in runs.values), runs.count) for limit in _GAPS]
         beyond = sum(value > _GAPS[-1] for value in runs.values)
-        rows.append([*texts(name), *counts(runs.count), *cells, *counts(beyond), *texts(runs.lacking())])
+        rows.append([name, *counts(runs.count), *cells, *counts(beyond), runs.lacking()])
     limits = tuple("0" if not limit else f"≤ {100 * limit:g} %" for limit in _GAPS)
     columns = ("heuristic", "runs", *limits, "more", "without gap")
     note = "Of all runs, those without a relative gap too: they are within no limit, and the last column counts them."
     numbers = frozenset(columns) - {"heuristic", "without gap"}
-    return Table(f"distribution-{problem}", f"Distribution of gaps in {problem}", columns, numbers, rows, note)
+    return Table(columns, rows, numbers, f"distribution-{problem}", f"Distribution of gaps in {problem}", note)
 
 
-def profile(entries: Sequence[Entry]) -> Table:
+def profile(entries: Sequence[Run]) -> Table:
     """Performance profiles (Dolan and Moré 2002), read at some factors."""
     problem = entries[0].problem
     rows = []
-    (panel,) = ratios(frame(entries)).values()
+    (panel,) = ratios(frame_of(entries)).values()
     for name, runs in panel.items():
         cells = [_of(sum(value <= factor for value in runs.values), runs.count) for factor in _FACTORS]
         beyond = sum(value > _FACTORS[-1] for value in runs.values)
-        rows.append([*texts(name), *counts(runs.count), *cells, *counts(beyond), *texts(runs.lacking())])
+        rows.append([name, *counts(runs.count), *cells, *counts(beyond), runs.lacking()])
     columns = ("heuristic", "runs", *(f"≤ {factor:g}" for factor in _FACTORS), "more", "no ratio")
     note = (
         "Dolan and Moré 2002: the share of a heuristic's runs whose value is at most so many times the best value that "
@@ -142,10 +163,10 @@ def profile(entries: Sequence[Entry]) -> Table:
         "factor. Which heuristics take part changes the curves of the others."
     )
     numbers = frozenset(columns) - {"heuristic", "no ratio"}
-    return Table(f"profile-{problem}", f"Performance profile in {problem}", columns, numbers, rows, note)
+    return Table(columns, rows, numbers, f"profile-{problem}", f"Performance profile in {problem}", note)
 
 
-def comparisons(entries: Sequence[Entry]) -> Table | None:
+def comparisons(entries: Sequence[Run]) -> Table | None:
     """Heuristics in pairs: who is better how often, and the signed-rank test; None where there are no two."""
     problem = entries[0].problem
     rows = []
@@ -154,7 +175,7 @@ def comparisons(entries: Sequence[Entry]) -> Table | None:
         cells = counts(found.pairs, found.first_better, found.equal, found.second_better, found.left_out)
         cells += [share(found.median), *counts(found.tested)]
         cells += [_p(found.p, found.by), _p(found.adjusted), _effect(found.effect)]
-        rows.append([*texts(found.first, found.second), *cells])
+        rows.append([found.first, found.second, *cells])
         tests += found.p is not None
     if not rows:
         return None
@@ -182,10 +203,10 @@ def comparisons(entries: Sequence[Entry]) -> Table | None:
     )
     numbers = frozenset(columns) - {"first", "second"}
     title = f"Heuristics compared in pairs in {problem}"
-    return Table(f"pairs-{problem}", title, columns, numbers, rows, note)
+    return Table(columns, rows, numbers, f"pairs-{problem}", title, note)
 
 
-def times(entries: Sequence[Entry]) -> Table:
+def times(entries: Sequence[Run]) -> Table:
     """Seconds of each heuristic, and of the references."""
     problem = entries[0].problem
     rows = []
@@ -199,10 +220,153 @@ def times(entries: Sequence[Entry]) -> Table:
         known = sorted(value for value in measured if value is not None)
         told = (statistics.median, statistics.fmean, max, sum)
         cells = [seconds(function(known) if known else None) for function in told]
-        rows.append([*texts(name), *counts(len(known)), *cells])
+        rows.append([name, *counts(len(known)), *cells])
     columns = ("heuristic", "runs", "median s", "mean s", "longest s", "all s")
     note = "Wall-clock seconds, as recorded: comparable where the runs were on one machine that did little else."
-    return Table(f"times-{problem}", f"Times in {problem}", columns, frozenset(columns[1:]), rows, note)
+    return Table(columns, rows, frozenset(columns[1:]), f"times-{problem}", f"Times in {problem}", note)
+
+
+# Instances and runs -----------------------------------------------------------------------------------------------
+
+
+def instances(entries: Sequence[Run]) -> Table:
+    """A row an instance: its reference, and the mean gap of each heuristic over the seeds."""
+    problem = entries[0].problem
+    heuristics = list(dict.fromkeys(entry.heuristic for entry in entries))
+    by_reference: dict[Hashable, dict[str, list[Run]]] = {}
+    for entry in entries:
+        by_reference.setdefault(entry.reference, {}).setdefault(entry.heuristic, []).append(entry)
+    rows = []
+    for held in by_reference.values():
+        first = next(iter(held.values()))[0]
+        cells = [_mean_gap(held.get(name, ())) for name in heuristics]
+        rows.append([first.instance, figures(first.best), first.proof, *cells])
+    columns = ("instance", "reference", "proof", *heuristics)
+    note = (
+        f"Mean relative gaps in {entries[0].component} over the seeds; +3: a mean difference, where the reference is "
+        "0. A word says why there is none; (2/5): over 2 of 5 runs, as the others have none."
+    )
+    numbers = frozenset(columns) - {"instance", "proof"}
+    return Table(columns, rows, numbers, f"instances-{problem}", f"Each instance in {problem}", note, everywhere=False)
+
+
+def failures(entries: Sequence[Run]) -> Table:
+    """Each run without a feasible placement, and what is recorded of it."""
+    rows = []
+    for entry in entries:
+        if entry.status == "done":
+            continue
+        record = entry.record
+        told = record.error or "; ".join(_violation(wrong) for wrong in record.violations[:5])
+        cells = [entry.instance, entry.problem, entry.heuristic]
+        cells += [*counts(record.seed), entry.status.replace("-", " "), told, again(record)]
+        rows.append(cells)
+    columns = ("instance", "problem", "heuristic", "seed", "what", "told", "see it again")
+    note = "They are in no mean, and among the runs of every table."
+    title = "Runs without a feasible placement"
+    return Table(columns, rows, frozenset({"seed"}), "failures", title, note, everywhere=False)
+
+
+def all_runs(entries: Sequence[Run]) -> Table:
+    """Each run, the largest gaps first: value, reference, gap, and the command that makes it again."""
+    rows = []
+    for entry in sorted(entries, key=_severity, reverse=True):
+        record = entry.record
+        cells = [entry.instance, entry.problem, entry.heuristic, *counts(record.seed)]
+        cells += [entry.status.replace("-", " ")]
+        cells += [_several(record.objective), _several(record.reference), entry.proof]
+        cells += [Cell("-" if entry.absolute is None else figures(entry.absolute), entry.absolute)]
+        cells += [share(entry.relative), seconds(record.heuristic_seconds), again(record)]
+        rows.append(cells)
+    columns: tuple[str, ...] = (
+        "instance",
+        "problem",
+        "heuristic",
+        "seed",
+        "what",
+        "value",
+        "reference",
+        "proof",
+        "difference",
+        "gap",
+    )
+    columns += ("seconds", "see it again")
+    numbers = frozenset({"seed", "value", "reference", "difference", "gap", "seconds"})
+    note = (
+        "Those without a feasible placement first, then those above an optimum of 0, then the largest gaps. Difference "
+        "and gap are of the first component; the values of several stand with commas."
+    )
+    return Table(columns, rows, numbers, "runs", "All runs", note, everywhere=False)
+
+
+def _severity(entry: Run) -> tuple[bool, bool, float]:
+    """How bad a run is."""
+    return entry.status != "done", entry.outcome == "beside_zero", entry.relative or 0
+
+
+# Frontiers and matrices -------------------------------------------------------------------------------------------
+
+
+def frontier(number: int, found: FrontierRecord, entries: Sequence[Run]) -> Table:
+    """The points of a frontier, and those of heuristics on the same problem and instance that are recorded."""
+    rows = [["frontier", *map(figures, point.objective), str(point.certificate)] for point in found.points]
+    for name, value in beside(found, entries).items():
+        shown = [Cell("-")] * len(found.components) if isinstance(value, str) else [*map(figures, map(float, value))]
+        rows.append([name, *shown, value if isinstance(value, str) else ""])
+    columns = ("point of", *found.components, "proof")
+    note = "All Pareto-optimal points." if found.complete else f"Not complete: {found.limit or 'a point'} cut it short."
+    title = f"Frontier of {found.problem} on {found.instance or 'instance'}"
+    return Table(columns, rows, frozenset(found.components), f"frontier-{number}", title, note)
+
+
+def beside(found: FrontierRecord, entries: Sequence[Run]) -> dict[str, Value | str]:
+    """What heuristics came to on the problem of a frontier, once what is the same: a value, or what became of a run."""
+    results: dict[str, dict[Value | str, int]] = {}
+    for entry in entries:
+        record = entry.record
+        if (record.instance, record.problem, record.parameters) == (found.instance, found.problem, found.parameters):
+            known = tuple(Fraction(part) for part in values(record.objective) if part is not None)
+            whole = entry.status == "done" and len(known) == len(found.components)
+            results.setdefault(entry.heuristic, {}).setdefault(known if whole else entry.status, record.seed)
+    return {
+        name if len(held) == 1 else f"{name}, seed {seed}": value
+        for name, held in results.items()
+        for value, seed in held.items()
+    }
+
+
+def matrices(cells: Iterable[Record]) -> list[Table]:
+    """A matrix for each instance (and seed): a row a heuristic, a column a problem."""
+    grouped: dict[tuple[str, str, int], list[Record]] = {}
+    for record in cells:
+        grouped.setdefault((record.instance, record.instance_sha256, record.seed), []).append(record)
+    seeds = len({seed for _, _, seed in grouped}) > 1
+    tables = []
+    for number, ((instance, _, seed), found) in enumerate(grouped.items(), 1):
+        problems = tuple(dict.fromkeys(record.problem for record in found))
+        by_row: dict[str, dict[str, Cell]] = {}
+        for record in found:
+            by_row.setdefault(record.heuristic, {})[record.problem] = _matrix_cell(record)
+        rows = [[name, *(row.get(problem, Cell("")) for problem in problems)] for name, row in by_row.items()]
+        note = (
+            "Each heuristic judged by each problem, against its own optimum: a relative gap, a difference beside an "
+            "optimum of 0 (+3), or why there is none (the constraint that is violated). *: the placement was made in "
+            "another problem."
+        )
+        title = f"Gap matrix of {instance or 'instance'}" + (f", seed {seed}" if seeds else "")
+        tables.append(Table(("heuristic", *problems), rows, frozenset(problems), f"matrix-{number}", title, note))
+    return tables
+
+
+def _matrix_cell(record: Record) -> Cell:
+    carried = "" if record.ran_in == record.problem else " *"
+    pairs = list(zip(values(record.absolute_gap), values(record.relative_gap), strict=True))
+    if record.reason is not None or pairs[0][0] is None:
+        return Cell(f"{record.reason or 'unproved'}{carried}")
+    absolute, relative = next(((one, two) for one, two in pairs if one), pairs[0])
+    if relative is None:
+        return Cell(f"+{figures(absolute)}{carried}")
+    return Cell(f"{share(relative)}{carried}", relative)
 
 
 # Cells ------------------------------------------------------------------------------------------------------------
@@ -214,15 +378,41 @@ def _of(part: int, whole: int) -> Cell:
 
 
 def _without(row: Row) -> str:
-    return ", ".join(told for name, told in WITHOUT.items() if getattr(row, name))
+    return ", ".join(told for name, told in _WITHOUT.items() if getattr(row, name))
 
 
 def _p(value: float | None, by: str | None = None) -> Cell:
     if value is None:
-        return Cell("-", None)
+        return Cell("-")
     told = "< 0.0001" if value < 1e-4 else f"{value:.2g}"
     return Cell(f"~ {told}" if by == "normal" else told, value)
 
 
 def _effect(value: float | None) -> Cell:
-    return Cell("-", None) if value is None else Cell(f"{value + 0.0:.2f}", value)
+    return Cell("-") if value is None else Cell(f"{value + 0.0:.2f}", value)
+
+
+def _mean_gap(runs: Sequence[Run]) -> Cell:
+    """The mean over the seeds of an instance, or why there is none."""
+    if not runs:
+        return Cell("")
+    known = [entry for entry in runs if entry.outcome in ("optimal", "above", "beside_zero")]
+    if not known:
+        return Cell(", ".join(dict.fromkeys(_WITHOUT[entry.outcome] for entry in runs)))
+    of = "" if len(known) == len(runs) else f" ({len(known)}/{len(runs)})"
+    if any(entry.relative is None for entry in known):
+        mean = statistics.fmean(entry.absolute or 0 for entry in known)
+        return Cell(f"+{figures(mean)}{of}")
+    mean = statistics.fmean(entry.relative or 0 for entry in known)
+    return Cell(share(mean) + of, mean)
+
+
+def _several(given: float | list[float | None] | None) -> Cell:
+    known = values(given)
+    return Cell(", ".join(figures(part) for part in known), known[0])
+
+
+def _violation(wrong: Mapping[str, object]) -> str:
+    ids = wrong.get("ids")
+    named = f"({', '.join(map(str, ids))})" if isinstance(ids, list) and ids else ""
+    return f"{wrong.get('constraint', 'infeasible')}{named} by {wrong.get('amount')}"

@@ -10,11 +10,9 @@ from typing import Any
 from optsched.errors import UsageError
 from optsched.instances.documents.writing import GrowingFile
 from optsched.reporting.building import built
-from optsched.reporting.content import Report
-from optsched.reporting.documents import latex, markdown
+from optsched.reporting.documents import Report, latex, markdown, tidy
 from optsched.reporting.page import page
 from optsched.reporting.reading import read
-from optsched.reporting.tidy import tidy
 
 __all__ = ["FORMS", "check_forms", "write_report"]
 

@@ -26,7 +26,7 @@ from optsched.instances.documents.rationals import read_number
 from optsched.instances.documents.writing import write_whole
 from optsched.results import Sense, Value
 from optsched.studies.limits import Breach, reason
-from optsched.studies.runs import Measured
+from optsched.studies.records import Run
 
 __all__ = ["FORMAT", "Baseline", "Comparison"]
 
@@ -75,7 +75,7 @@ class Baseline:
     entries: Mapping[_Key, _Entry]
 
     @classmethod
-    def of(cls, measured: Iterable[Measured]) -> Baseline:
+    def of(cls, measured: Iterable[Run]) -> Baseline:
         """The baseline that these runs make."""
         return cls({_key(entry): _entry(entry.report) for entry in measured})
 
@@ -146,9 +146,7 @@ class Baseline:
             others = Baseline.read(path).entries if os.path.exists(path) else {}
             Baseline({**others, **self.entries}).write(path)
 
-    def compare(
-        self, measured: Sequence[Measured], recorder: str = "record it again", every: bool = True
-    ) -> Comparison:
+    def compare(self, measured: Sequence[Run], recorder: str = "record it again", every: bool = True) -> Comparison:
         """Which of these runs are worse than recorded; `recorder` says how to record what is meant.
 
         `every`: whether one is wrong of which nothing is recorded, though another seed of it is.
@@ -168,7 +166,7 @@ class Baseline:
                 improved, equal = improved + told, equal + (not told)
         return Comparison(tuple(breaches), improved, equal)
 
-    def _worse(self, entry: Measured) -> str | bool:
+    def _worse(self, entry: Run) -> str | bool:
         """What is wrong with a run; else whether it is better than recorded."""
         report = entry.report
         key = _key(entry)
@@ -196,10 +194,10 @@ class Baseline:
         return f"the value is {_told(report.objective)}{share}; recorded is {_told(recorded.objective)}{before}"
 
 
-def _key(entry: Measured) -> _Key:
+def _key(entry: Run) -> _Key:
     problem = entry.report.problem
     parameters = json.dumps(dict(problem.parameters), default=str, sort_keys=True)
-    return problem.instance.name, problem.name, entry.label, entry.report.seed, problem.instance.sha256, parameters
+    return problem.instance.name, problem.name, entry.heuristic, entry.report.seed, problem.instance.sha256, parameters
 
 
 def _entry(report: GapReport) -> _Entry:

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from optsched.errors import printable
-from optsched.printing import spread
+from optsched.printing import Table, escaped, render, spread
 from optsched.studies.check_files import NamedCheck
 from optsched.studies.checks import Outcome
 from optsched.studies.limits import Breach, GapLimit
 from optsched.studies.messages import frames_of, traceback_of
-from optsched.studies.runs import Measured
+from optsched.studies.records import Run
 
 __all__ = ["COLUMNS", "NUMBERS", "Result", "github_annotations", "junit", "markdown", "told"]
 
@@ -140,7 +140,7 @@ def _suite(result: Result, folder: str) -> ET.Element:
 
 
 def _cases(suite: ET.Element, name: str, outcome: Outcome, folder: str) -> None:
-    groups: dict[tuple[str, str, str], list[Measured]] = {}
+    groups: dict[tuple[str, str, str], list[Run]] = {}
     for entry in outcome.reports.measured:
         groups.setdefault(_group(entry), []).append(entry)
     broken: dict[tuple[str, str, str], list[Breach]] = {}
@@ -167,8 +167,8 @@ def _failure(case: ET.Element, broken: Sequence[Breach], outcome: Outcome, folde
     failure.text = _held("\n".join(text))
 
 
-def _group(entry: Measured) -> tuple[str, str, str]:
-    return entry.group, entry.report.problem.name, entry.label
+def _group(entry: Run) -> tuple[str, str, str]:
+    return entry.group, entry.report.problem.name, entry.heuristic
 
 
 #: Characters that no XML document can hold, escaped or not.
@@ -246,23 +246,13 @@ def markdown(results: Sequence[Result], folder: str = "") -> str:
     unfinished = [result for result in results if result.outcome is None]
     heading = f"{len(failed)} of {len(results)} failed" if failed else f"{len(results) - len(unfinished)} passed"
     heading += f", {len(unfinished)} not finished" if unfinished else ""
-    rows = [_row(COLUMNS), _row(["---:" if column in NUMBERS else "---" for column in COLUMNS])]
-    rows += [_row(map(_cell, result.cells)) for result in results]
-    parts = [f"## optsched check: {heading}", "\n".join(rows)]
+    table = render(Table(COLUMNS, [result.cells for result in results], NUMBERS), form="markdown")
+    parts = [f"## optsched check: {heading}", table.rstrip("\n")]
     for result in failed:
         text = "\n".join(map(_line, told(result, folder)))
         fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
-        parts.append(f"### {_cell(result.check.name)}\n\n{fence}text\n{text}\n{fence}")
+        parts.append(f"### {escaped(result.check.name, 'markdown')}\n\n{fence}text\n{text}\n{fence}")
     return "\n\n".join(parts) + "\n"
-
-
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _cell(text: str) -> str:
-    """A text that Markdown shows as it is."""
-    return re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", printable(text))
 
 
 def _line(text: str) -> str:

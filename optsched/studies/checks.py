@@ -19,7 +19,8 @@ from optsched.studies.baselines import Baseline, Comparison
 from optsched.studies.choices import Choice, Group, Source, chosen, distinct, seeds_of
 from optsched.studies.limits import Breach, GapLimit, breaches
 from optsched.studies.messages import lines
-from optsched.studies.runs import Measured, Work, measure, plan
+from optsched.studies.records import Run
+from optsched.studies.runs import Work, measure, plan
 from optsched.studies.tables import GapReports
 
 __all__ = ["Check", "Outcome", "Planned"]
@@ -199,7 +200,7 @@ class Planned:
         """` of 20`, where it is known how many runs there are to be."""
         return "" if self.check.seeds is None else f" of {self.steps}"
 
-    def measure(self, step: Callable[[str], None] = lambda text: None) -> Iterator[Measured]:
+    def measure(self, step: Callable[[str], None] = lambda text: None) -> Iterator[Run]:
         """Every run as soon as it is there, for who holds to `check.contained`; `step` is told before each begins."""
         check = self.check
         limits, seconds = check.profile, check.time_limit
@@ -210,7 +211,7 @@ class Planned:
         with contained(self.check.contained):
             return self.judge(self.measure())
 
-    def judge(self, measured: Iterable[Measured]) -> Outcome:
+    def judge(self, measured: Iterable[Run]) -> Outcome:
         """What is to be said of the runs, once all are there."""
         check, reports = self.check, GapReports(measured)
         broken = breaches(reports.measured, check.limit, check.feasible)
@@ -283,7 +284,7 @@ class Outcome:
         return lines(broken, check.choices, folder, check.profile, check.time_limit, check.contained)
 
 
-def _uncertified(measured: Iterable[Measured], allowed: Sequence[str]) -> Iterator[Breach]:
+def _uncertified(measured: Iterable[Run], allowed: Sequence[str]) -> Iterator[Breach]:
     """The references that are not proved."""
     seen: set[int] = set()
     for entry in measured:

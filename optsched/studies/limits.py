@@ -14,7 +14,7 @@ from optsched.errors import UsageError, nearest
 from optsched.gaps import GapReport, fields_beside, gap_limit, ratio
 from optsched.problems.base import TaskProblem
 from optsched.results import Number
-from optsched.studies.runs import Measured
+from optsched.studies.records import Run
 
 __all__ = ["Breach", "GapLimit", "breaches", "difference"]
 
@@ -160,7 +160,7 @@ class GapLimit:
         assert isinstance(self.over, Fraction)
         return sorted(gaps)[math.ceil(self.over * len(gaps)) - 1]
 
-    def compared(self, measured: Iterable[Measured]) -> Number | float | None:
+    def compared(self, measured: Iterable[Run]) -> Number | float | None:
         """The gap that is held to the limit, of the group where it is largest; None where none is known."""
         each = (_weighed(runs, [self.gap(entry.report) for entry in runs]) for runs in _grouped(measured))
         return max((self.over_all(gaps) for gaps in each if gaps), default=None)
@@ -199,11 +199,11 @@ class Breach:
     """
 
     told: str
-    worst: Measured
-    runs: tuple[Measured, ...]
+    worst: Run
+    runs: tuple[Run, ...]
 
 
-def breaches(measured: Iterable[Measured], limit: GapLimit | None, feasible: bool = True) -> list[Breach]:
+def breaches(measured: Iterable[Run], limit: GapLimit | None, feasible: bool = True) -> list[Breach]:
     """The groups whose runs break the limit: one breach for each group, problem and heuristic.
 
     Parameters
@@ -224,15 +224,15 @@ def breaches(measured: Iterable[Measured], limit: GapLimit | None, feasible: boo
     return found
 
 
-def _grouped(measured: Iterable[Measured]) -> Iterable[list[Measured]]:
+def _grouped(measured: Iterable[Run]) -> Iterable[list[Run]]:
     """The runs of each group, problem and heuristic."""
-    groups: dict[tuple[str, str, str], list[Measured]] = {}
+    groups: dict[tuple[str, str, str], list[Run]] = {}
     for entry in measured:
-        groups.setdefault((entry.group, entry.report.problem.name, entry.label), []).append(entry)
+        groups.setdefault((entry.group, entry.report.problem.name, entry.heuristic), []).append(entry)
     return groups.values()
 
 
-def _weighed(runs: Sequence[Measured], gaps: Sequence[Number | float | None]) -> list[Number | float]:
+def _weighed(runs: Sequence[Run], gaps: Sequence[Number | float | None]) -> list[Number | float]:
     """The gaps that are known; one run without random numbers stands for as many as others have seeds."""
     counts = Counter(id(entry.report.problem) for entry in runs)
     most = max(counts.values())
@@ -244,7 +244,7 @@ def _weighed(runs: Sequence[Measured], gaps: Sequence[Number | float | None]) ->
     ]
 
 
-def _broken(runs: Sequence[Measured], limit: GapLimit | None, feasible: bool) -> tuple[str, Measured] | None:
+def _broken(runs: Sequence[Run], limit: GapLimit | None, feasible: bool) -> tuple[str, Run] | None:
     """What is wrong with the runs of a group and the run that shows it; None if nothing."""
     failed = [entry for entry in runs if not entry.report.feasible]
     if failed and feasible:

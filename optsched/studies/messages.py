@@ -12,20 +12,20 @@ from pathlib import Path
 
 import numpy as np
 
-from optsched.errors import printable
 from optsched.explaining.chains import nearer
 from optsched.explaining.explanation import cause_lines, causes_of
 from optsched.gaps import GapReport
 from optsched.instances.files import SUFFIXES
 from optsched.outside import own_traceback
 from optsched.placement import NONE, Placement
+from optsched.printing import Table, render
 from optsched.problems import Problem
 from optsched.processes import Limits
 from optsched.processes.containing import TracedElsewhere
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile, profile_names
 from optsched.studies.choices import Choice
 from optsched.studies.limits import Breach
-from optsched.studies.runs import Measured
+from optsched.studies.records import Run
 
 __all__ = ["again", "differing", "frames_of", "lines", "traceback_of"]
 
@@ -52,12 +52,13 @@ def lines(
         entry = breach.worst
         report = entry.report
         where = report.problem.instance.name or entry.group
-        yield f"{entry.label} on {where}, {report.problem.name}, seed {report.seed}: {breach.told}"
+        yield f"{entry.heuristic} on {where}, {report.problem.name}, seed {report.seed}: {breach.told}"
         if report.objective is not None and report.reference.value is not None:
             best = f"the {report.reference.kind} {_told(report.reference.value)}"
             yield f"  value {_told(report.objective)} against {best}"
         yield from (f"  {line}" for line in differing(report))
-        yield f"  see it again: {go}{again(entry, by_label.get(entry.label), profile, time_limit, contained, folder)}"
+        choice = by_label.get(entry.heuristic)
+        yield f"  see it again: {go}{again(entry, choice, profile, time_limit, contained, folder)}"
     if len(breaches) > _SHOWN:
         yield f"and {len(breaches) - _SHOWN} more"
 
@@ -80,21 +81,19 @@ def differing(report: GapReport) -> Iterator[str]:
     yield from cause_lines(problem, causes_of(problem, before, after))
     told = "the nearest optimal" if nearest else kind
     yield f"{len(moved)} of {len(problem.tasks)} tasks run elsewhere than in {told} placement:"
-    rows: list[tuple[str, ...]] = [("task", "heuristic", kind.removeprefix("an ").removeprefix("the "))]
+    rows = [("task", "heuristic", kind.removeprefix("an ").removeprefix("the "))]
     ids, nodes = problem.instance.workload.task_ids[problem.tasks], problem.instance.cluster.node_ids
     for task in moved[:_SHOWN].tolist():
         here, there = int(before[task]), int(after[task])
         rows.append((ids[task], *("-" if node == NONE else nodes[node] for node in (here, there))))
-    rows = [tuple(map(printable, row)) for row in rows]
-    widths = np.array([[len(cell) for cell in row] for row in rows]).max(axis=0)
-    for row in rows:
-        yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+    head, _, *lines = render(Table(rows[0], rows[1:])).splitlines()
+    yield from (f"  {line}" for line in (head, *lines))
     if len(moved) > _SHOWN:
         yield f"  and {len(moved) - _SHOWN} more"
 
 
 def again(
-    entry: Measured,
+    entry: Run,
     choice: Choice | None = None,
     profile: AnyProfile = "exact",
     time_limit: float | None = None,
@@ -128,7 +127,7 @@ def again(
     for name, value in problem.parameters.items():
         if value != defaults[name]:
             command += ["--param", f"{name}={','.join(map(str, value)) if isinstance(value, tuple) else value}"]
-    label = entry.label if choice is None else choice.label
+    label = entry.heuristic if choice is None else choice.label
     if "<" in label:
         return f"{label} has no name that a command could import: define it at the top of its module"
     command += ["--heuristic", label, "--seed", str(report.seed)]

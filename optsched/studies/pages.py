@@ -1,192 +1,198 @@
-"""Tables on a page of so many characters: a terminal, or a file and a pipe, where 80 are taken.
-
-What is the same in all rows goes into a heading; what is left shortens, is left out or is folded until it fits.
-"""
+"""Gaps as rows that people read, one for each heuristic on a problem, under headings of what is the same in all."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import textwrap
-from collections.abc import Iterable, Sequence
+import statistics
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from optsched.brief import counted
 from optsched.errors import printable
-from optsched.printing import Lines, Table, gap_lines, gap_table, value
+from optsched.printing import Fitted, Lines, Table, folded, interval, number, percent, spread, value
+from optsched.results import Limit, Number
 
 if TYPE_CHECKING:
     from optsched.gaps import GapReport
     from optsched.problems.base import TaskProblem
 
-__all__ = ["Fitted", "GapPage", "elided", "fitted", "folded", "page_width"]
-
-#: Names are cut to so many characters before a column is left out, and to so few where none is left to go; those of
-#: instances, whose ends tell them apart, to more.
-_SHORT, _SHORTEST, _TELLING = 12, 8, 28
-
-#: A last column of text with less room than that is put below its row.
-_ROOM = 24
+__all__ = ["GapPage", "gap_lines", "gap_table"]
 
 #: Columns of gaps that are left out where there is no room, the first one first.
 _SHED = ("proof", "reference", "objective", "worst gap")
 
-
-def page_width(file: bool = False) -> int:
-    """How many characters a line may have: of the terminal, 80 where there is none; COLUMNS goes before both.
-
-    `file` is where a file is written, and no terminal counts.
-    """
-    if not file:
-        return shutil.get_terminal_size().columns
-    told = os.environ.get("COLUMNS", "")
-    return int(told) if told.isdecimal() and int(told) else 80
+#: Names of instances, whose ends tell them apart, are cut to so many characters before a column is left out.
+_TELLING = 28
 
 
-def elided(text: str, most: int) -> str:
-    """A name in so many characters, its end kept as well as its beginning.
-
-    >>> elided("lsap-n24-slots2-t40-racks4-seed1", 20), elided("lsap", 20)
-    ('lsap-n24-...s4-seed1', 'lsap')
-    """
-    if len(text) <= most:
-        return text
-    kept = max(most - 3, 2)
-    return f"{text[: kept - kept // 2]}...{text[len(text) - kept // 2 :]}"
-
-
-def folded(text: str, most: int, indent: str = "") -> str:
-    """A text in lines of so many characters, 20 at least, each but the first indented.
-
-    >>> print(folded("more words than that, by far", 20, "  "), end="")
-    more words than
-      that, by far
-    """
-    return textwrap.fill(text, max(most, 20), subsequent_indent=indent, break_on_hyphens=False) + "\n"
-
-
-class Fitted:
-    """The lines of a table that fit a page; the last column is text that is folded, below the row if need be.
+def gap_table(reports: Sequence[tuple[str, GapReport]], repeated: bool = False) -> Table:
+    """One row for each instance, problem, heuristic, in order of appearance.
 
     Parameters
     ----------
-    lines
-        The columns, as wide as they are to be.
-    most
-        Characters of a line.
-    shed
-        Columns that may be left out, the first one first.
-    reserved
-        Characters that the last column is to have.
-    short
-        Names are cut to so many characters before a column is left out.
-
-    Examples
-    --------
-    >>> lines = Fitted(Lines(("name", "value", "note"), (20, 5, 4), frozenset({"value"})), 30)
-    >>> print(lines.head() + lines.line(["an instance with a name", "7", "a note that is longer"]), end="")
-    name                  value
-    --------------------  -----
-    an instan...h a name      7
-      a note that is longer
+    reports
+        Label of the heuristic and report of each run.
+    repeated
+        Whether there may be several seeds: then how many, the mean gap with its 95 % confidence interval, and the
+        worst. Later components count only those seeds whose earlier ones are at the reference.
     """
-
-    def __init__(
-        self, lines: Lines, most: int, shed: Sequence[str] = (), reserved: int = 0, short: int = _SHORT
-    ) -> None:
-        self._most = most
-        self._kept = list(range(len(lines.columns) - 1))
-        widths, left_out = list(lines.widths), list(shed)
-        texts = [at for at in self._kept if lines.columns[at] not in lines.numbers]
-
-        def taken() -> int:
-            return sum(widths[at] + 2 for at in self._kept) - 2 + (reserved + 2 if reserved else 0)
-
-        while (over := taken() - most) > 0:
-            widest = max((at for at in texts if at in self._kept), key=widths.__getitem__, default=None)
-            going = next((at for name in left_out for at in self._kept if lines.columns[at] == name), None)
-            least = short if going is not None else _SHORTEST
-            if widest is not None and widths[widest] > least:
-                widths[widest] = max(least, widths[widest] - over)
-            elif going is not None:
-                self._kept.remove(going)
-            elif reserved:
-                reserved = 0
-            else:
-                break
-        self._texts = set(texts)
-        room = most - (sum(widths[at] + 2 for at in self._kept))
-        self._room = room if room >= (reserved or _ROOM) else 0
-        shown = [*self._kept, *[len(lines.columns) - 1] * bool(self._room)]
-        if self._room:
-            widths[-1] = min(widths[-1], self._room)
-        self._lines = Lines([lines.columns[at] for at in shown], [widths[at] for at in shown], lines.numbers)
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """Those that are not left out."""
-        return self._lines.columns
-
-    def head(self, terminal: bool = False) -> str:
-        """The names, and a rule."""
-        return self._lines.head(terminal)
-
-    def line(self, cells: Sequence[str]) -> str:
-        """A row, of all columns of the table."""
-        cells = [printable(cell) for cell in cells]
-        widths = dict(zip(self._kept, self._lines.widths, strict=False))
-        shown = [elided(cells[at], widths[at]) if at in self._texts else cells[at] for at in self._kept]
-        text = cells[-1]
-        if not self._room:
-            return self._lines.line(shown) + (textwrap.indent(folded(text, self._most - 2), "  ") if text else "")
-        first, *more = textwrap.wrap(text, self._room, break_on_hyphens=False) or [""]
-        return self._lines.line([*shown, first]) + "".join(
-            self._lines.line([*[""] * len(shown), another]) for another in more
-        )
+    groups: dict[tuple[Any, ...], list[GapReport]] = {}
+    for label, report in reports:
+        key = (report.problem.instance.name, report.problem.name, label)
+        groups.setdefault(key, []).append(report)
+    rows = []
+    for (instance, problem, label), group in groups.items():
+        references = list(dict.fromkeys(report.reference.value for report in group))
+        first = group[0].reference
+        reference = value(first.value) if len(references) == 1 else _mean_value(references)
+        kinds = list(dict.fromkeys(report.reference.kind or "unknown" for report in group))
+        cells = [instance, problem, label]
+        cells += [_mean_value([report.objective for report in group]), reference, "/".join(kinds)]
+        cells += [str(first.certificate or "-"), *_gaps(group, repeated), _note(group)]
+        rows.append(cells)
+    return Table(gap_columns(repeated), rows, _NUMBERS)
 
 
-def fitted(table: Table, most: int, shed: Sequence[str] = (), terminal: bool = False, keyed: str | None = None) -> str:
-    """A whole table that fits a page.
+_COLUMNS = ("instance", "problem", "heuristic", "objective", "reference", "kind", "proof")
+_MEAN = "mean gap ±95 %"
+_NUMBERS = frozenset({"objective", "reference", "gap", "seeds", _MEAN, "worst gap"})
 
-    Parameters
-    ----------
-    table
-        Its last column is left out where it is empty in all rows.
-    most, shed
-        As for `Fitted`.
-    terminal
-        Whether the head is drawn.
-    keyed
-        A column of names that become numbers where there is no room for them, with a line below that says whose.
+#: Width of what is not known before it is there, with one component and with two. A longer one moves the rest a little.
+_WIDTHS = {
+    "objective": (9, 17),
+    "reference": (9, 17),
+    "gap": (8, 13),
+    _MEAN: (14, 20),
+    "worst gap": (9, 14),
+}
 
-    Examples
-    --------
-    >>> rows = [["dl", "far too long for that", ""], ["rand", "far too long for that", ""], ["fifo", "here", ""]]
-    >>> print(fitted(Table(("heuristic", "on", "note"), rows), 24, keyed="on"), end="")
-    heuristic  on
-    ---------  --
-    dl          1
-    rand        1
-    fifo        2
-    on 1: far too long for that, 2: here
+
+def gap_columns(repeated: bool) -> tuple[str, ...]:
+    """The columns of `gap_table`."""
+    gaps = ("seeds", _MEAN, "worst gap") if repeated else ("gap",)
+    return (*_COLUMNS, *gaps, "note")
+
+
+def gap_lines(work: Iterable[tuple[TaskProblem[Any], Iterable[str]]], repeated: bool = False) -> Lines:
+    """The lines of `gap_table` before there is a row: what is to be done tells how wide names are.
+
+    `work`: each problem, with the labels of the heuristics that are to run on it.
     """
-    columns, *rows = ([printable(cell) for cell in row] for row in (table.columns, *table.rows))
-    numbers, key = set(table.numbers), ""
-    told = any(row[-1] for row in rows)
-    if not told:
-        columns[-1] = ""
+    columns = gap_columns(repeated)
+    widths = {name: [len(name)] for name in columns}
+    several = False
+    for problem, labels in ((problem, list(labels)) for problem, labels in work):
+        if not labels:
+            continue
+        several |= len(problem.components) > 1
+        widths["instance"].append(len(printable(problem.instance.name)))
+        widths["problem"].append(len(problem.name))
+        widths["heuristic"] += (len(printable(label)) for label in labels)
+        widths["proof"].append(len(problem.proof))
+    widths["kind"].append(len("optimum"))
+    for name in _WIDTHS.keys() & widths.keys():
+        widths[name].append(_WIDTHS[name][several])
+    return Lines(columns, [max(widths[name]) for name in columns], _NUMBERS)
 
-    def widths() -> list[int]:
-        return [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
 
-    if keyed is not None and sum(width + 2 for width in widths()[: None if told else -1]) - 2 > most:
-        at = columns.index(keyed)
-        names = list(dict.fromkeys(row[at] for row in rows if row[at]))
-        rows = [[*row[:at], str(names.index(row[at]) + 1) if row[at] else "", *row[at + 1 :]] for row in rows]
-        numbers.add(keyed)
-        entries = ", ".join(f"{number}:\0{name}" for number, name in enumerate(names, 1))
-        key = folded(f"{keyed}\0{entries}", most, "  ").replace("\0", " ") if names else ""
-    lines = Fitted(Lines(columns, widths(), frozenset(numbers)), most, shed, min(widths()[-1], _ROOM) if told else 0)
-    return lines.head(terminal) + "".join(map(lines.line, rows)) + (key if keyed in lines.columns else "")
+def _mean_value(values: Sequence[Sequence[Number | None] | None]) -> str:
+    """The one value, or the mean of several, entry by entry; what is unknown is left out."""
+    known = [entry for entry in values if entry is not None]
+    if not known:
+        return "-"
+    if all(entry == known[0] for entry in known):
+        return value(known[0])
+    return ", ".join(
+        number(statistics.fmean(map(float, column))) if all(part is not None for part in column) else "-"
+        for column in zip(*known, strict=True)
+    )
+
+
+def _gaps(group: Sequence[GapReport], repeated: bool) -> list[str]:
+    """The cells that tell the gap: one, or how many seeds, mean with interval, and worst."""
+    known = [report for report in group if report.absolute_gap is not None and report.relative_gap is not None]
+    seeds = [str(len({report.seed for report in group}))] if repeated else []
+    if not known:
+        return [*seeds, "-", "-"] if repeated else ["-"]
+    cells: list[list[str]] = [[], []]
+    for position in range(len(group[0].problem.components)):
+        pairs = [(report.absolute_gap[position], report.relative_gap[position]) for report in known]  # type: ignore[index]
+        told = [(absolute, relative) for absolute, relative in pairs if absolute is not None]
+        # Beside a reference of 0 no gap is a percentage: then the row has the differences themselves.
+        relative_to = all(report.reference.value[position] != 0 for report in known)  # type: ignore[index]
+        show: Callable[[Any], str] = percent if relative_to else _difference
+        values = [float(relative if relative_to else absolute) for absolute, relative in told]  # type: ignore[arg-type]
+        limits = interval(values)
+        half = (limits[1] - limits[0]) / 2 if limits else 0
+        cells[0].append(spread(show(statistics.fmean(values)), half) if values else "-")
+        cells[1].append(show(max(values)) if values else "-")
+    joined = [", ".join(cell) for cell in cells]
+    return [*seeds, *joined] if repeated else joined[:1]
+
+
+def _difference(gap: float) -> str:
+    return f"{gap:+.4g}" if gap else "0"
+
+
+def _unstarted(report: GapReport) -> str:
+    """How many tasks a run over time left waiting for ever; empty of a run in one snapshot."""
+    if report.run.schedule is None:
+        return ""
+    return f": {report.waiting} of {counted(len(report.problem.tasks), 'task')} never started"
+
+
+def _note(group: Sequence[GapReport]) -> str:
+    """What is odd about a row: errors, starvation, violations, what was out of time, and in how many of its runs.
+
+    Of a policy over time, also how long tasks were assumed to take, and when slots to be offered.
+    """
+    notes: dict[str, int] = {}
+    for report in group:
+        if report.run.out_of_time is not None:
+            note = f"out of time after {report.run.out_of_time:g} s"
+        elif report.error is not None:
+            note = "error: " + _shortened(report.error.splitlines()[0])
+        elif report.run.starved:
+            note = "starved" + _unstarted(report)
+        elif not report.feasible:
+            all_are = "" if report.reference.infeasible is None else ", as all placements are"
+            note = f"infeasible{all_are}: " + _shortened("; ".join(map(str, report.violations[:2])))
+        elif report.reference.cheap is not None:
+            note = f"beside the cheap bound {report.reference.cheap.name}"
+        elif report.reference.kind is None and report.reference.solution.limit is not Limit.TIME:
+            note = "reference unknown"
+        elif len(group) == 1 and (nearer := _nearer(report)):
+            note = nearer
+        else:
+            continue
+        notes[note] = notes.get(note, 0) + 1
+    told = list(notes) if len(group) == 1 else [f"{times} of {len(group)} {note}" for note, times in notes.items()]
+    late = [report.reference for report in group if report.reference.solution.limit is Limit.TIME]
+    if late:
+        from optsched.routes.contained import told_end
+
+        limit = late[0].profile.time_limit if told_end(late[0].solution) is None else None
+        told.append("reference out of time" + (f" after {limit:g} s" if limit is not None else ""))
+    assumed = dict.fromkeys(report.run.assumed for report in group if report.run.assumed)
+    return "; ".join([*told, *assumed])
+
+
+def _nearer(report: GapReport) -> str:
+    """How many tasks are on a node with their data, in a rack with it and remote, where a gap is."""
+    held, best = report.locality, report.reference.locality
+    racks = len(report.problem.instance.cluster.rack_ids)
+    if held is None or best is None or held == best or not racks or not any(report.deciding or ()):
+        return ""
+    several = sum(any(counts.values()) for counts in best.values()) > 1
+    told = []
+    for kind, counts in held.items():
+        if counts != best[kind]:
+            mine, others = ("/".join(str(number) for number in each.values()) for each in (counts, best[kind]))
+            told.append(f"{f'{kind}s ' if several else ''}{mine} {'/'.join(counts)}, optimum {others}")
+    return "; ".join(told)
+
+
+def _shortened(text: str, most: int = 60) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 class GapPage:
@@ -263,7 +269,7 @@ class GapPage:
         lines = gap_lines(work, self._repeated)
         self._columns = [name for name in lines.columns if name not in away | {"kind"}]
         widths = [width for name, width in zip(lines.columns, lines.widths, strict=True) if name in self._columns]
-        short = _TELLING if self._by_instance else _SHORT
-        self._lines = Fitted(Lines(self._columns, widths, lines.numbers), self._most, _SHED, short=short)
+        short = {"short": _TELLING} if self._by_instance else {}
+        self._lines = Fitted(Lines(self._columns, widths, lines.numbers), self._most, _SHED, **short)
         before = folded(printable(heading), self._most, "  ") if heading else ""
         return before + self._lines.head(self._terminal)

@@ -19,9 +19,9 @@ from optsched.results import Limit
 from optsched.schedule import Schedule
 from optsched.solvers.profiles import Profile, load_profile
 from optsched.studies.choices import SEEDS, Choice, Group, Source, chosen, distinct, groups_of, raise_all, seeds_of
+from optsched.studies.records import Run
 
 __all__ = [
-    "Measured",
     "Work",
     "by_problem",
     "check_served",
@@ -41,15 +41,6 @@ class Work:
     group: str
     problem: TaskProblem[Any]
     choices: tuple[Choice, ...]
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One gap of a study: of which group of instances, by what the heuristic is called, and the report."""
-
-    group: str
-    label: str
-    report: GapReport
 
 
 def problems_with_heuristics() -> list[str]:
@@ -225,7 +216,7 @@ def measure(
     profile: str | Path | Profile = "exact",
     time_limit: float | None = None,
     step: Callable[[str], None] = lambda text: None,
-) -> Iterator[Measured]:
+) -> Iterator[Run]:
     """Every report as soon as it is there; a problem is solved once, for all heuristics and seeds.
 
     Parameters
@@ -267,7 +258,7 @@ def _measured(
     limits: Profile,
     time_limit: float | None,
     step: Callable[[str], None],
-) -> Iterator[Measured]:
+) -> Iterator[Run]:
     """The reports of one problem on one instance."""
     problem = part.problem
     reference = None
@@ -280,7 +271,7 @@ def _measured(
             ran = run(problem, choice.entry, seed, time_limit=time_limit, **choice.parameters)
             report = gap_of(problem, ran, seed, reference)
             goes_on |= ran.drawn
-            yield Measured(part.group, choice.label, report)
+            yield Run(report, part.group, choice.label)
             if reference.solution.limit is Limit.INTERRUPTED:
                 raise KeyboardInterrupt
             if seeds is None and not number:

@@ -1,31 +1,36 @@
-"""What a study came to: its gaps as pandas frames, and summed up by problem and heuristic."""
+"""What a study came to: its gaps as pandas frames, and summed up by problem and heuristic, wherever the runs come from.
+
+In a sum an instance counts once, whatever the seeds, with the mean of its runs. A run without a relative gap is in no
+mean, and is counted with the reason; one above an optimum of 0 keeps its instance out, since the other seeds alone,
+which meet the 0, would make it a gap of 0 %.
+"""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from optsched.brief import brief, counted
 from optsched.gaps import GapReport, fields_beside
 from optsched.heuristics import AnyHeuristic
-from optsched.printing import interval, spread
+from optsched.printing import Table, interval, spread
 from optsched.processes.containing import contained
 from optsched.processes.outcomes import Limits
-from optsched.results import Number
 from optsched.solvers.profiles import Profile
 from optsched.studies.choices import Choice, Source
 from optsched.studies.limits import GapLimit
-from optsched.studies.records import Kept, frame_of
-from optsched.studies.runs import Measured, measure, plan
-from optsched.studies.summing import LEAST, ProblemSummary, Row, Run, summaries
+from optsched.studies.records import Run, frame_of
+from optsched.studies.runs import measure, plan
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["GapReports", "study", "summary_frame", "summed"]
+__all__ = ["LEAST", "GapReports", "ProblemSummary", "Row", "study", "summaries", "summary_frame"]
 
 
 def study(
@@ -109,7 +114,7 @@ class GapReports(Sequence[GapReport]):
     lsap-fair-sched        1 0.000
     """
 
-    def __init__(self, measured: Iterable[Measured]) -> None:
+    def __init__(self, measured: Iterable[Run]) -> None:
         self.measured = tuple(measured)
 
     @overload
@@ -125,7 +130,7 @@ class GapReports(Sequence[GapReport]):
         return len(self.measured)
 
     def __repr__(self) -> str:
-        heuristics = {entry.label for entry in self.measured}
+        heuristics = {entry.heuristic for entry in self.measured}
         problems = {entry.report.problem.name for entry in self.measured}
         instances = {entry.report.problem.instance.name for entry in self.measured}
         runs = f"{counted(len(self), 'run')} of {counted(len(heuristics), 'heuristic')}"
@@ -154,7 +159,7 @@ class GapReports(Sequence[GapReport]):
             says beside itself, and the seconds. Numbers are doubles, NaN where unknown.
         """
         beside = list(dict.fromkeys(name for report in self for name in fields_beside(report.problem)))
-        return frame_of(map(Kept.of, self.measured), beside)
+        return frame_of(self.measured, beside)
 
     def summary(self) -> pd.DataFrame:
         """A row for each problem and heuristic: how many instances and runs, how many at the optimum, and the gaps.
@@ -169,7 +174,7 @@ class GapReports(Sequence[GapReport]):
             (the instance), `infeasible`, `starved`, `failed`, `out_of_time`, `out_of_memory`, `crashed`, `beside_zero`
             (runs with a difference from a reference of 0, which no share can tell), `unknown`.
         """
-        return summary_frame(summed(self.measured))
+        return summary_frame(summaries(self.measured))
 
     def told(self, limit: GapLimit | None = None) -> tuple[str, dict[str, float]]:
         """A line on all runs, and its numbers by name: for the reports of tests."""
@@ -206,7 +211,7 @@ class GapReports(Sequence[GapReport]):
             "unknown": values.count(None),
         }
         told += [f"{number} {what}" for what, number in counts.items() if number]
-        heuristics = ", ".join(dict.fromkeys(entry.label for entry in self.measured))
+        heuristics = ", ".join(dict.fromkeys(entry.heuristic for entry in self.measured))
         problems = ", ".join(dict.fromkeys(report.problem.name for report in self))
         return f"{heuristics} in {problems}, {count}: {', '.join(told)}", numbers
 
@@ -226,28 +231,167 @@ def summary_frame(found: Iterable[ProblemSummary]) -> pd.DataFrame:
     return frame
 
 
-def summed(measured: Iterable[Measured]) -> list[ProblemSummary]:
-    """What was measured, summed up by problem."""
-    return summaries(map(_run, measured))
+# Sums -------------------------------------------------------------------------------------------------------------
 
 
-def _run(entry: Measured) -> Run:
-    report = entry.report
-    problem, reference = report.problem, report.reference
-    outcome, gap = _counted(report)
-    proof = str(reference.certificate) if reference.kind == "optimum" else reference.kind or "unknown"
-    name = problem.instance.name or "instance"
-    return Run(problem.name, problem.components[0].name, entry.label, name, reference, proof, outcome, gap, report.seed)
+#: From so many instances on an interval of their mean says something.
+LEAST = 3
 
 
-def _counted(report: GapReport) -> tuple[str, Number | None]:
-    """Which sort of run it was, and the relative gap in the first component, where there is one."""
-    if report.status != "done":
-        return report.status.replace("-", "_"), None
-    if report.absolute_gap is None or report.relative_gap is None:
-        return "unknown", None
-    gap = report.relative_gap[0]
-    if gap is None:
-        return "beside_zero", None
-    met = report.reference.kind == "optimum" and not any(report.absolute_gap) and None not in report.absolute_gap
-    return "optimal" if met else "above", gap
+@dataclass(frozen=True)
+class Row:
+    """What a heuristic came to in a problem; see `GapReports.summary`."""
+
+    heuristic: str
+    instances: int
+    runs: int
+    seeds: int
+    optimal: int
+    counted: int
+    median: float | None
+    mean: float | None
+    half_width: float | None
+    worst: float | None
+    worst_on: str | None
+    infeasible: int
+    starved: int
+    failed: int
+    out_of_time: int
+    out_of_memory: int
+    crashed: int
+    beside_zero: int
+    unknown: int
+
+
+@dataclass(frozen=True)
+class ProblemSummary:
+    """What heuristics came to in a problem.
+
+    Attributes
+    ----------
+    problem, component
+        Its name, and that of the component whose gaps are told.
+    instances
+        On how many.
+    proofs
+        How many of their references are an optimum with each kind of proof, and how many are a bound or unknown.
+    rows
+        One a heuristic.
+    """
+
+    problem: str
+    component: str
+    instances: int
+    proofs: Mapping[str, int]
+    rows: tuple[Row, ...]
+
+    def heading(self) -> str:
+        """The problem, and what is the same for all its heuristics, in a line."""
+        proofs = ", ".join(f"{count} {kind}" for kind, count in self.proofs.items())
+        count = counted(self.instances, "instance")
+        return f"{self.problem}: {count}; optima by proof: {proofs}; gaps in {self.component}"
+
+    def table(self) -> Table:
+        """A row for each heuristic."""
+        rows = []
+        for row in self.rows:
+            mean = _share(row.mean)
+            if row.mean is not None and row.half_width:
+                mean = f"{_rounded(row.mean)} ±{_rounded(row.half_width)} %"
+            optimal = f"{row.optimal}/{row.runs}"
+            numbers = [optimal, str(row.seeds), _share(row.median), mean, _share(row.worst)]
+            rows.append([row.heuristic, *numbers, row.worst_on or "", _note(row)])
+        return Table(("heuristic", "optimal", "seeds", "median", "mean", "worst", "on", "note"), rows, _NUMBERS)
+
+
+def _rounded(share: float) -> str:
+    """A share in per cent, with three digits, or all before the point."""
+    percents = 100 * share
+    return f"{percents:.0f}" if percents >= 100 else f"{percents:.3g}"
+
+
+def _share(share: float | None) -> str:
+    return "-" if share is None else f"{_rounded(share)} %"
+
+
+_NUMBERS = frozenset({"optimal", "seeds", "median", "mean", "worst"})
+
+
+def _note(row: Row) -> str:
+    counts = {
+        "infeasible": row.infeasible,
+        "starved": row.starved,
+        "failed": row.failed,
+        "out of time": row.out_of_time,
+        "out of memory": row.out_of_memory,
+        "crashed": row.crashed,
+        "over 0": row.beside_zero,
+        "unknown": row.unknown,
+    }
+    return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+
+
+def summaries(runs: Iterable[Run]) -> list[ProblemSummary]:
+    """The runs summed up by problem, in order of appearance.
+
+    Examples
+    --------
+    >>> (part,) = summaries(study(["papers/guo-table2", "papers/guo-fig2"], "fair-lsap", "dl").measured)
+    >>> part.heading()
+    'fair-lsap: 2 instances; optima by proof: 2 dual; gaps in fair-cost'
+    >>> part.rows[0].worst, part.rows[0].worst_on
+    """
+    by_problem: dict[str, list[Run]] = {}
+    for run in runs:
+        by_problem.setdefault(run.problem, []).append(run)
+    return [_summary(name, found) for name, found in by_problem.items()]
+
+
+def _summary(name: str, runs: Sequence[Run]) -> ProblemSummary:
+    proofs = Counter({run.reference: run.proof for run in runs}.values())
+    by_heuristic: dict[str, list[Run]] = {}
+    for run in runs:
+        by_heuristic.setdefault(run.heuristic, []).append(run)
+    rows = tuple(_summed(label, found) for label, found in by_heuristic.items())
+    return ProblemSummary(name, runs[0].component, proofs.total(), dict(proofs.most_common()), rows)
+
+
+def _summed(label: str, runs: Sequence[Run]) -> Row:
+    counts = Counter(run.outcome for run in runs)
+    names = {run.reference: run.instance or "instance" for run in runs}
+    by_instance: dict[Hashable, list[float]] = {key: [] for key in names}
+    # Where some seeds are above an optimum of 0, those that meet it are no share of the whole either.
+    beside_zero = {run.reference for run in runs if run.outcome == "beside_zero"}
+    for run in runs:
+        if run.outcome in ("optimal", "above") and run.reference not in beside_zero:
+            by_instance[run.reference].append(run.relative or 0.0)
+    means = {key: statistics.fmean(values) for key, values in by_instance.items() if values}
+    limits = interval(list(means.values())) if len(means) >= LEAST else None
+    worst = max(means, key=lambda key: max(by_instance[key])) if means else None
+    return Row(
+        label,
+        len(names),
+        len(runs),
+        len({run.record.seed for run in runs}),
+        counts["optimal"],
+        len(means),
+        statistics.median(means.values()) if means else None,
+        statistics.fmean(means.values()) if means else None,
+        None if limits is None else (limits[1] - limits[0]) / 2,
+        None if worst is None else max(by_instance[worst]),
+        None if worst is None or not max(by_instance[worst]) else names[worst],
+        *(counts[kind] for kind in _WITHOUT),
+    )
+
+
+#: Outcomes of runs without a relative gap.
+_WITHOUT = (
+    "infeasible",
+    "starved",
+    "failed",
+    "out_of_time",
+    "out_of_memory",
+    "crashed",
+    "beside_zero",
+    "unknown",
+)

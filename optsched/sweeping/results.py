@@ -9,6 +9,7 @@ import os
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +21,8 @@ from optsched.instances.files import LARGEST_FILE, parse
 from optsched.instances.solution_files import parse_solution
 from optsched.problems import AnyProblem, problem_class
 from optsched.results import Solution
-from optsched.studies.records import Kept, frame_of, run_of
-from optsched.studies.summing import ProblemSummary, summaries
-from optsched.studies.tables import summary_frame
+from optsched.studies.records import Record, Run, frame_of
+from optsched.studies.tables import ProblemSummary, summaries, summary_frame
 from optsched.sweeping.store import Store
 
 if TYPE_CHECKING:
@@ -70,25 +70,21 @@ class Sweep:
     def _repr_html_(self) -> str:
         return self.summary().to_html(index=False, na_rep="-")
 
-    @cached_property
-    def _kept(self) -> list[tuple[Kept, str]]:
-        """The runs, each with what its problem is counted under."""
-        found = []
-        for row in self._rows:
-            record = {**json.loads(row["record"]), "instance": row["instance"]}
-            problem = f"{record['problem']} {row['variant']}".rstrip()
-            found.append((Kept(row["group"], row["label"], record), problem))
-        return found
-
     def records(self) -> list[Mapping[str, Any]]:
         """A record for each run, as `optsched gap --format json` writes it."""
-        return [kept.record for kept, _ in self._kept]
+        return [{**json.loads(row["record"]), "instance": row["instance"]} for row in self._rows]
+
+    @cached_property
+    def _runs(self) -> list[Run]:
+        """The runs as this sweep calls them."""
+        each = zip(self._rows, map(Record.of, self.records()), strict=True)
+        return [Run(record, row["group"], row["label"]) for row, record in each]
 
     def frame(self) -> pd.DataFrame:
         """A row for each run, one number a column: that of `optsched.GapReports`."""
-        names = dict.fromkeys(kept.record["problem"] for kept, _ in self._kept)
+        names = dict.fromkeys(run.problem for run in self._runs)
         beside = dict.fromkeys(field for name in names for field in fields_beside(problem_class(name)))
-        return frame_of((kept for kept, _ in self._kept), list(beside))
+        return frame_of(self._runs, list(beside))
 
     def summary(self) -> pd.DataFrame:
         """A row for each problem and heuristic: that of `optsched.GapReports`, each variant of a problem by itself."""
@@ -96,7 +92,8 @@ class Sweep:
 
     def summaries(self) -> list[ProblemSummary]:
         """The runs summed up by problem: what `optsched gap` prints of several instances."""
-        return summaries(run_of(kept.record, kept.label, problem) for kept, problem in self._kept)
+        variants = (f"{run.problem} {row['variant']}".rstrip() for run, row in zip(self._runs, self._rows, strict=True))
+        return summaries(replace(run, problem=name) for run, name in zip(self._runs, variants, strict=True))
 
     def optima(self) -> Iterator[tuple[AnyProblem, Solution]]:
         """Each problem that these runs are of, with its solution and the proof: what `optsched.certify` takes."""

@@ -12,7 +12,7 @@ from optsched.instances.files import to_json
 from optsched.processes import Outcome, Status
 from optsched.results import Limit, Solution
 from optsched.running.run import ENDED
-from optsched.studies.records import deciding
+from optsched.studies.records import Record
 from optsched.sweeping.keys import canonical, problem_source, solver_options
 from optsched.sweeping.plans import Planned, Posed
 from optsched.sweeping.sources import named, source_digest
@@ -64,7 +64,8 @@ def optimum_row(posed: Posed, solution: Solution, outcome: Outcome) -> dict[str,
 def run_row(run: Planned, record: Mapping[str, Any]) -> dict[str, Any]:
     """The row of a run: what its record tells, a column each."""
     name = named(run.choice.entry)
-    absolute, relative = deciding(record)
+    kept = Record.of(record)
+    absolute, relative = kept.deciding
     return {
         "key": run.key,
         "optimum": run.posed.key,
@@ -80,17 +81,11 @@ def run_row(run: Planned, record: Mapping[str, Any]) -> dict[str, Any]:
         "seed": record["seed"],
         "profile": run.posed.profile.name,
         "version": record["version"],
-        "objective": _first(record["objective"]),
-        "reference": _first(record["reference"]),
+        "objective": kept.of_each("objective")[0],
+        "reference": kept.of_each("reference")[0],
         "reference_kind": record["reference_kind"],
         "certificate": record["certificate"],
         "gap": relative,
         "absolute_gap": absolute,
         "heuristic_seconds": record["heuristic_seconds"],
     }
-
-
-def _first(values: Any) -> float | None:
-    """The first component, as a record has it."""
-    first: float | None = values[0] if isinstance(values, list) else values
-    return first

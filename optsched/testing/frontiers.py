@@ -13,7 +13,7 @@ import numpy as np
 from optsched.certificates import Enumerated, certify, proved_bound
 from optsched.errors import CertificateInvalid
 from optsched.fronts import Frontier, Leximin
-from optsched.gaps import Reference, gap_of, record_fields
+from optsched.gaps import Reference, gap_of
 from optsched.heuristics import run
 from optsched.instances import frontier_files, leximin_files
 from optsched.placement import Placement
@@ -22,6 +22,7 @@ from optsched.registry import Record, imported
 from optsched.results import FrontierPoint, Value
 from optsched.routes import frontier, routes_of, solve
 from optsched.solvers.profiles import load_profile
+from optsched.studies.records import record_fields
 from optsched.testing.cases import Case, cases, columns
 from optsched.testing.changes import short_of_room
 from optsched.testing.contract import check, expect, listed, placing, right, solved, with_usual

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 
-from optsched.reporting.content import Lines, Picture, Report, Section, Table, counts, share, texts
-from optsched.reporting.documents import FLOAT_ROWS, ROWS, latex, markdown
+from optsched.printing import Cell, Table, counts, render, share
+from optsched.reporting.documents import FLOAT_ROWS, ROWS, Lines, Picture, Report, Section, latex, markdown, tidy
 
 TABLE = Table(
+    ("heuristic", "≤ 5 %"),
+    [["my_dl|x", share(0.5)]],
+    frozenset({"≤ 5 %"}),
     "gaps-a_b",
     "Gaps in a_b",
-    ("heuristic", "≤ 5 %"),
-    frozenset({"≤ 5 %"}),
-    [[*texts("my_dl|x"), share(0.5)]],
     "A #note.",
 )
-LONG = Table("long", "Long", ("n",), frozenset({"n"}), [counts(number) for number in range(ROWS + 1)])
-PAGE_ONLY = Table("runs", "All runs", ("n",), frozenset(), [texts("x")], everywhere=False)
-EMPTY = Table("none", "None", ("n",), frozenset(), [])
+LONG = Table(("n",), [counts(number) for number in range(ROWS + 1)], frozenset({"n"}), "long", "Long")
+PAGE_ONLY = Table(("n",), ["x"], key="runs", title="All runs", everywhere=False)
+EMPTY = Table(("n",), [], key="none", title="None")
 REPORT = Report(
     "Gaps & more",
     "One run.",
@@ -52,3 +54,42 @@ def test_latex() -> None:
     assert "heuristic & $\\leq$ 5 \\%" in text
     assert f"\\caption{{Long. The first {FLOAT_ROWS} of {ROWS + 1} rows; all are in the CSV.}}" in text
     assert not re.search(r"^[^%\n]*one", text, re.MULTILINE), "texts are comments, or left out"
+
+
+CELLS = Table(
+    ("first", "second", "runs", "gap"),
+    [["dl", "a, b", *counts(3), share(0.125)], ["fair", "c", *counts(3), Cell("starved")]],
+    frozenset({"runs", "gap"}),
+    "gaps",
+    "Gaps",
+)
+
+
+def test_tidy() -> None:
+    """Tests a row for each cell, with the key of its row, the value in full and what is shown."""
+    rows = list(csv.DictReader(io.StringIO(tidy(Report("R", "", (Section("s", "S", (CELLS, "text")),))))))
+    assert list(rows[0]) == ["table", "row", "key", "column", "value", "shown"]
+    assert [tuple(row.values()) for row in rows] == [
+        ("gaps", "1", "dl; a, b", "runs", "3", "3"),
+        ("gaps", "1", "dl; a, b", "gap", "0.125", "12.5 %"),
+        ("gaps", "2", "fair; c", "runs", "3", "3"),
+        ("gaps", "2", "fair; c", "gap", "", "starved"),
+    ]
+
+
+def test_wide() -> None:
+    """Tests a table as it stands, with numbers in full and a word where there is none."""
+    assert render(CELLS, form="csv") == 'first,second,runs,gap\ndl,"a, b",3,0.125\nfair,c,3,starved\n'
+
+
+def test_tables_of_texts() -> None:
+    """Tests that the first column is the key of a table without numbers."""
+    table = Table(("a", "b"), [["x", "y"]], key="t", title="T")
+    assert tidy(Report("R", "", (Section("s", "S", (table,)),))).splitlines()[1] == "t,1,x,b,y,y"
+
+
+def test_tables_of_a_report() -> None:
+    """Tests that a report knows its tables, in their order."""
+    tables = [Table(("a",), [], key=key) for key in ("one", "two", "three")]
+    report = Report("R", "", (Section("x", "X", ("text", tables[0])), Section("y", "Y", (*tables[1:],))))
+    assert [table.key for table in report.tables] == ["one", "two", "three"]

@@ -8,8 +8,9 @@ import pytest
 from report_records import Study, entries, record
 
 from optsched.errors import UsageError
-from optsched.reporting.entries import chosen, entries_of, frame
+from optsched.reporting.entries import chosen, entries_of
 from optsched.reporting.reading import read
+from optsched.studies.records import frame_of
 
 
 def test_names_tell_apart_what_is_compared() -> None:
@@ -69,7 +70,7 @@ def test_what_came_of_a_run(changes: dict[str, object], status: str, outcome: st
     """Tests the status, also of records that do not tell it, and how the run is counted."""
     (entry,) = entries([record(**changes)])  # type: ignore[arg-type]
     assert (entry.status, entry.outcome) == (status, outcome)
-    assert entry.run.gap == ({"above": 1.0, "optimal": 0.0}.get(outcome) if changes.get("value") != 2 else 0.0)
+    assert entry.relative == ({"above": 1.0, "optimal": 0.0}.get(outcome) if changes.get("value") != 2 else 0.0)
 
 
 def test_several_components() -> None:
@@ -101,7 +102,7 @@ def test_chosen() -> None:
 
 def test_frame() -> None:
     """Tests that pictures get numbers, NaN where there is none."""
-    table = frame(entries([record(), record(None, instance="b", status="starved")]))
+    table = frame_of(entries([record(), record(None, instance="b", status="starved")]))
     assert table["relative_gap_1"].tolist()[0] == 1
     assert math.isnan(table["relative_gap_1"].tolist()[1])
     assert table["starved"].tolist() == [False, True]

@@ -10,8 +10,9 @@ from html.parser import HTMLParser
 import pytest
 from report_records import Study, pair, record
 
+from optsched.printing import Cell, Table, counts
 from optsched.reporting.building import built
-from optsched.reporting.content import Cell, Lines, Picture, Report, Section, Table, counts, texts
+from optsched.reporting.documents import Lines, Picture, Report, Section
 from optsched.reporting.page import ROWS, page
 from optsched.reporting.reading import read
 
@@ -86,13 +87,8 @@ def test_ids_are_distinct(drawn: str) -> None:
 
 def test_tables_are_tables() -> None:
     """Tests captions, heads of rows and columns, and what numbers are sorted by."""
-    table = Table(
-        "t",
-        "Told",
-        ("name", "gap", "again"),
-        frozenset({"gap"}),
-        [[*texts("a"), Cell("50 %", 0.5), Cell("go", "go", True)]],
-    )
+    row = ["a", Cell("50 %", 0.5), Cell("go", "go", True)]
+    table = Table(("name", "gap", "again"), [row], frozenset({"gap"}), "t", "Told")
     text = page(Report("R", "S.", (Section("x", "X", (table,)),)))
     assert '<caption>Told</caption><thead><tr><th scope="col">name</th><th scope="col" class="number">gap</th>' in text
     assert (
@@ -104,8 +100,8 @@ def test_tables_are_tables() -> None:
 
 def test_long_tables_are_cut_and_carried() -> None:
     """Tests that a page has so many rows, says how many there are, and carries all of them as CSV."""
-    rows = [[*texts(f"r{number}"), *counts(number)] for number in range(ROWS + 5)]
-    text = page(Report("R", "S.", (Section("x", "X", (Table("t", "T", ("name", "n"), frozenset({"n"}), rows),)),)))
+    rows = [[f"r{number}", *counts(number)] for number in range(ROWS + 5)]
+    text = page(Report("R", "S.", (Section("x", "X", (Table(("name", "n"), rows, frozenset({"n"}), "t", "T"),)),)))
     assert text.count("<tr>") == ROWS + 1, "the head is a row"
     assert f"The first {ROWS} of {ROWS + 5} rows are shown; all are in the CSV." in text
     carried = re.search(r'download="t.csv" href="data:text/csv;base64,([^"]+)"', text)
@@ -116,7 +112,7 @@ def test_long_tables_are_cut_and_carried() -> None:
 
 def test_huge_tables_are_not_carried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a page does without the link where the table is too large for it."""
-    table = Table("t", "T", ("n",), frozenset({"n"}), [counts(number) for number in range(9)])
+    table = Table(("n",), [counts(number) for number in range(9)], frozenset({"n"}), "t", "T")
     report = Report("R", "S.", (Section("x", "X", (table,)),))
     assert "data:text/csv" in page(report)
     monkeypatch.setattr("optsched.reporting.page._CARRIED", 10)

@@ -16,7 +16,8 @@ from optsched.errors import InputError
 from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.studies import baselines
 from optsched.studies.baselines import FORMAT, Baseline
-from optsched.studies.runs import Measured, measure, plan
+from optsched.studies.records import Run
+from optsched.studies.runs import measure, plan
 
 TWO = Instance(Cluster(["a", "b"]), Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [1]])), name="two")
 
@@ -31,7 +32,7 @@ def own(nodes: list[Any]) -> Any:
     return place
 
 
-def runs(nodes: list[Any], instance: Instance = TWO, name: str = "lsap", **parameters: Any) -> list[Measured]:
+def runs(nodes: list[Any], instance: Instance = TWO, name: str = "lsap", **parameters: Any) -> list[Run]:
     """One run with that answer."""
     return list(measure(plan(instance, name, own(nodes), parameters), 1))
 
@@ -39,8 +40,8 @@ def runs(nodes: list[Any], instance: Instance = TWO, name: str = "lsap", **param
 def test_there_and_back(tmp_path: Path) -> None:
     """Tests that a file holds what was recorded, exactly, and the same bytes for the same runs."""
     measured = [*runs(["a", "b"]), *runs(["a", "b"], name="latency")]
-    third = replace(measured[0], report=replace(measured[0].report, seed=1, objective=(Fraction(1, 3),)))
-    failed = replace(measured[0], report=replace(measured[0].report, seed=2, objective=None))
+    third = replace(measured[0], made=replace(measured[0].report, seed=1, objective=(Fraction(1, 3),)))
+    failed = replace(measured[0], made=replace(measured[0].report, seed=2, objective=None))
     recorded = Baseline.of([*measured, third, failed])
     path = tmp_path / "folder" / "baseline.json"
     recorded.write(path)
@@ -86,7 +87,7 @@ def test_compared_in_order_of_components_and_by_sense() -> None:
     assert report.objective is not None
     for change, breaks in ((Fraction(-1, 1000), True), (Fraction(1, 1000), False)):
         changed = replace(report, objective=(report.objective[0] + change, *report.objective[1:]))
-        found = Baseline.of(measured).compare([replace(measured[0], report=changed)])
+        found = Baseline.of(measured).compare([replace(measured[0], made=changed)])
         assert bool(found.breaches) is breaks
         assert found.improved == (not breaks)
 

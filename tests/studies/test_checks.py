@@ -74,7 +74,7 @@ def test_several_heuristics_and_problems() -> None:
     assert len(steps) == 8
     assert not outcome.failed
     assert outcome.told.startswith("dl, lsap-sched in lsap, fair-lsap, 8 runs of 2 seeds: worst gap ")
-    assert {(entry.label, entry.report.problem.name, entry.report.seed) for entry in outcome.reports.measured} == {
+    assert {(entry.heuristic, entry.report.problem.name, entry.report.seed) for entry in outcome.reports.measured} == {
         (label, name, seed) for label in ("dl", "lsap-sched") for name in ("lsap", "fair-lsap") for seed in (3, 5)
     }
     assert outcome.numbers["runs"] == 8

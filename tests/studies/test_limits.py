@@ -11,7 +11,8 @@ import pytest
 from optsched.errors import UsageError
 from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.studies.limits import Breach, GapLimit, breaches
-from optsched.studies.runs import Measured, measure, plan
+from optsched.studies.records import Run
+from optsched.studies.runs import measure, plan
 
 #: Four slots, and four tasks of which the first has its data on a node without one: at best one is off its data.
 ONE_OFF = Instance(
@@ -32,7 +33,7 @@ def rotated(by: list[int]) -> Any:
     return place
 
 
-def runs(by: list[int]) -> list[Measured]:
+def runs(by: list[int]) -> list[Run]:
     """Runs on one instance, each with so many more tasks off their data than the optimum, 1."""
     return list(measure(plan(ONE_OFF, "lsap", rotated(by)), len(by)))
 
@@ -178,7 +179,7 @@ def test_bug_a_frontier_at_zero_was_told_by_another_gap() -> None:
     """Tests that over a best of 0 on the frontier the component's own difference is told, whatever the optimum says."""
     (entry,) = measure(plan("examples/weights-decimal", "lsap-fairness", "rand"), 1)
     limit = GapLimit.of(max_gap=0, component="fairness-distance", frontier=True)
-    unknown = replace(entry, report=replace(entry.report, absolute_gap=None, relative_gap=None))
+    unknown = replace(entry, made=replace(entry.report, absolute_gap=None, relative_gap=None))
     for measured in (entry, unknown):
         (breach,) = breaches([measured], limit)
         assert breach.told.startswith("the value is 1/15 over an optimum of 0")

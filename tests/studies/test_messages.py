@@ -19,7 +19,8 @@ from optsched.studies.checks import Check
 from optsched.studies.choices import Family
 from optsched.studies.limits import Breach, GapLimit, breaches
 from optsched.studies.messages import again, lines, traceback_of
-from optsched.studies.runs import Measured, measure, plan
+from optsched.studies.records import Run
+from optsched.studies.runs import measure, plan
 
 
 def swap(problem: Any, rng: Any) -> list[str]:
@@ -34,7 +35,7 @@ def made(tasks: int, name: str = "row") -> Instance:
     return Instance(Cluster(nodes), workload, name=name)
 
 
-def measured(instances: Any, heuristic: Any = swap, name: str = "lsap", **parameters: Any) -> list[Measured]:
+def measured(instances: Any, heuristic: Any = swap, name: str = "lsap", **parameters: Any) -> list[Run]:
     """One run."""
     return list(measure(plan(instances, name, heuristic, parameters), 1))
 

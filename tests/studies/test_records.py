@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
+import pickle
 from typing import Any
 
 import pandas as pd
 
 from optsched import study
 from optsched.printing import to_json
-from optsched.studies.records import Kept, frame_of, run_of
-from optsched.studies.summing import summaries
-from optsched.studies.tables import GapReports, summary_frame
+from optsched.studies.records import Record, Run, frame_of
+from optsched.studies.tables import GapReports, summaries, summary_frame
 
 
 def lost(problem: Any, rng: Any) -> list[str]:
@@ -30,10 +30,11 @@ def several() -> GapReports:
     return study(names, ["lsap", "latency"], ["dl", "round-robin", lost, idle], seeds=2)
 
 
-def read_again(found: GapReports) -> list[Kept]:
-    """The records of runs as they come back from JSON."""
-    kept = map(Kept.of, found.measured)
-    return [Kept(run.group, run.label, json.loads(to_json(dict(run.record)))) for run in kept]
+def read_again(found: GapReports) -> list[Run]:
+    """Runs as they come back from JSON."""
+    return [
+        Run(Record.of(json.loads(to_json(run.report.record()))), run.group, run.heuristic) for run in found.measured
+    ]
 
 
 def test_frame_of_what_was_kept() -> None:
@@ -63,26 +64,26 @@ def test_deciding_gap() -> None:
 def test_summary_of_what_was_kept() -> None:
     """Tests that records sum up to what the reports sum up to, whatever came of the runs."""
     found = several()
-    runs = [run_of(kept.record, kept.label) for kept in read_again(found)]
+    runs = read_again(found)
     pd.testing.assert_frame_equal(summary_frame(summaries(runs)), found.summary())
     assert {"optimal", "above", "beside_zero", "failed", "infeasible"} <= {run.outcome for run in runs}
 
 
 def test_another_name() -> None:
     """Tests that a run can be counted under another name of its heuristic and problem."""
-    (record,) = study("papers/guo-fig2", "lsap", "dl").records()
-    run = run_of(record, "mine", "lsap with racks")
-    assert (run.heuristic, run.problem) == ("mine", "lsap with racks")
-    assert run.reference == run_of(record).reference
+    (plain,) = study("papers/guo-fig2", "lsap", "dl").measured
+    run = Run(plain.record, heuristic="mine", problem="lsap with racks")
+    assert (run.heuristic, run.problem, run.instance) == ("mine", "lsap with racks", plain.instance)
+    assert run.reference == plain.reference
+    assert pickle.loads(pickle.dumps(run)) == run
 
 
 def test_an_unknown_gap() -> None:
     """Tests that a run without a reference has no gap in frame and summary, and is counted as unknown."""
-    kept = Kept.of(study("papers/guo-table2", "fair-lsap", "dl").measured[0])
+    (record,) = study("papers/guo-table2", "fair-lsap", "dl").records()
     unknown = {"reference": None, "reference_kind": None, "absolute_gap": None, "relative_gap": None}
-    record = {**kept.record, **unknown}
-    run = run_of(record)
-    assert (run.outcome, run.gap, run.proof) == ("unknown", None, "unknown")
-    frame = frame_of([Kept(kept.group, kept.label, record)])
+    run = Run(Record.of({**record, **unknown}))
+    assert (run.outcome, run.relative, run.proof) == ("unknown", None, "unknown")
+    frame = frame_of([run])
     assert frame[["gap", "absolute_gap", "reference_1"]].isna().all(axis=None)
     assert frame["objective_1"][0] == 50

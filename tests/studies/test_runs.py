@@ -31,10 +31,10 @@ def test_measured_as_gap_does() -> None:
     found = list(measure(plan("papers/guo-fig2", "lsap", ["rand", "dl"]), [3, 1], step=steps.append))
     posed = problem("lsap", load("papers/guo-fig2"))
     expected = [("rand", 3), ("rand", 1), ("dl", 3), ("dl", 1)]
-    assert [(entry.label, entry.report.seed) for entry in found] == expected
+    assert [(entry.heuristic, entry.report.seed) for entry in found] == expected
     assert steps == [f"guo-fig2 lsap {label} seed {seed}" for label, seed in expected]
     for entry in found:
-        assert entry.report.objective == gap(posed, entry.label, entry.report.seed).objective
+        assert entry.report.objective == gap(posed, entry.heuristic, entry.report.seed).objective
     assert len({id(entry.report.reference) for entry in found}) == 1
 
 

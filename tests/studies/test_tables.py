@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from report_records import record
 
 from optsched import study
-from optsched.gaps import record_fields
 from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.printing import render
 from optsched.problems import Problem
@@ -20,8 +20,9 @@ from optsched.results import Proof
 from optsched.routes import frontier, solve
 from optsched.studies.choices import Family
 from optsched.studies.limits import GapLimit
+from optsched.studies.records import Record, Run, record_fields
 from optsched.studies.runs import measure, plan
-from optsched.studies.tables import GapReports, summed
+from optsched.studies.tables import GapReports, Row, summaries
 from optsched.testing.cases import cases
 
 
@@ -165,7 +166,7 @@ def test_every_sort_of_run_is_counted_once() -> None:
 
 def test_summary_as_text() -> None:
     """Tests the tables that are printed: a heading with what is the same, then a row a heuristic in 80 columns."""
-    (part,) = summed(study(ROWS, "lsap", ["dl", "lsap-sched", turned]).measured)
+    (part,) = summaries(study(ROWS, "lsap", ["dl", "lsap-sched", turned]).measured)
     assert part.heading() == "lsap: 4 instances; optima by proof: 4 dual; gaps in locality-cost"
     assert part.proofs == {str(Proof.DUAL): 4}
     text = render(part.table())
@@ -206,3 +207,59 @@ def test_frames_are_plain() -> None:
     """Tests that frames go through files, as people keep them."""
     frame = study(ROWS[0], "lsap", "dl").frame()
     pd.testing.assert_frame_equal(pickle.loads(pickle.dumps(frame)), frame)
+
+
+def run(heuristic: str, instance: str, outcome: str, gap: float | None = None, problem: str = "lsap") -> Run:
+    """A run against the optimum of an instance: 2, or 0 where a gap has no share."""
+    status = "done" if outcome in ("optimal", "above", "beside_zero", "unknown") else outcome.replace("_", "-")
+    best = None if outcome == "unknown" else 0 if outcome == "beside_zero" else 2
+    value = None if status != "done" else 2 * (1 + gap) if gap is not None else 1
+    found = record(value, best, instance, heuristic, problem=problem, status=status, components=["cost"])
+    if instance == "zero" and outcome == "optimal":
+        found |= {"objective": 0, "reference": 0, "absolute_gap": 0}
+    run = Run(Record.of(found))
+    assert run.outcome == outcome
+    return run
+
+
+def test_denominators() -> None:
+    """Tests that a mean says over how many instances it is, and that every other run is counted with its reason."""
+    reasons = ("infeasible", "starved", "failed", "out_of_time", "out_of_memory", "crashed", "beside_zero", "unknown")
+    runs = [run("dl", name, name) for name in reasons]
+    runs += [run("dl", "a", "optimal", 0.0), run("dl", "a", "above", 0.5), run("dl", "b", "above", 0.75)]
+    (part,) = summaries(runs)
+    (row,) = part.rows
+    assert (row.instances, row.runs, row.optimal, row.counted) == (10, 11, 1, 2)
+    assert (row.median, row.mean, row.half_width) == (0.5, 0.5, None), "of two instances, of which no interval is told"
+    assert (row.worst, row.worst_on) == (0.75, "b")
+    assert [getattr(row, name) for name in reasons] == [1] * len(reasons)
+    (cells,) = part.table().rows
+    assert "1 out of memory, 1 crashed, 1 over 0" in cells[-1]
+
+
+def test_seeds_above_an_optimum_of_0_keep_the_instance_out() -> None:
+    """Tests that of an instance with optimum 0 the seeds that meet it are no mean of 0 % where others do not."""
+    runs = [run("dl", "zero", "optimal", 0.0), run("dl", "zero", "beside_zero"), run("dl", "a", "above", 0.5)]
+    (part,) = summaries(runs)
+    (row,) = part.rows
+    assert (row.instances, row.counted, row.mean, row.optimal, row.beside_zero) == (2, 1, 0.5, 1, 1)
+
+
+def test_interval_over_instances() -> None:
+    """Tests the interval of three instances by hand: Student's t with two degrees of freedom."""
+    runs = [run("dl", str(gap), "above", gap) for gap in (1.0, 2.0, 3.0)]
+    (part,) = summaries(runs)
+    assert part.rows[0].half_width == pytest.approx(4.302653 / math.sqrt(3))
+    assert part.heading() == "lsap: 3 instances; optima by proof: 3 dual; gaps in cost"
+
+
+def test_problems_in_order_of_appearance() -> None:
+    """Tests that problems and heuristics come as they appear, and that an instance counts once among the proofs."""
+    runs = [run("b", "x", "optimal", 0.0, "flow"), run("a", "x", "optimal", 0.0), run("b", "x", "optimal", 0.0)]
+    found = summaries(runs)
+    assert [(part.problem, [row.heuristic for row in part.rows]) for part in found] == [
+        ("flow", ["b"]),
+        ("lsap", ["a", "b"]),
+    ]
+    assert found[1].proofs == {"dual": 1}
+    assert isinstance(found[0].rows[0], Row)
