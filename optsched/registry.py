@@ -137,9 +137,6 @@ class Record:
     waves
         What a run of waves is measured against as a whole: a problem of all waves, made from the first wave's problem
         and the idle slots of each, with `placed(placements of the waves)`.
-    leximin
-        `(problem, profile) -> Leximin`: the lowest entry highest, then the second lowest, for `optsched leximin`; of
-        the entries that the problem's `utilities(placement)` has.
     slots
         `problem -> slots of each node, or None`: where nodes only count the tasks that may use them (`usable`), so that
         a matching shows why nothing is feasible.
@@ -175,7 +172,6 @@ class Record:
     frontier: bool = False
     beside: str | None = None
     waves: str | None = None
-    leximin: str | None = None
     slots: str | None = None
     runner: str | None = None
     rivals: tuple[str, ...] = ()
@@ -412,7 +408,6 @@ SHIPPED = (
         },
         enumeration="optsched.searches.enumeration:allocations",
         limit=ProgramLimit("a lowest utility that is asked for", 2**20),
-        leximin="optsched.searches.utility_leximin:leximin",
         rivals=("ras", "fair-sharing"),
         known=KnownOptimum("papers/ras-endless-swap", ("thresholds", "pulp")),
         family="utility",
@@ -584,7 +579,6 @@ _FIELDS: tuple[tuple[tuple[str, ...], str, Callable[[Any], bool]], ...] = (
             "unlimited",
             "beside",
             "waves",
-            "leximin",
             "slots",
             "runner",
         ),
@@ -656,7 +650,7 @@ def _fault(given: Record) -> str | None:
 
 def _parts(given: Record) -> Iterator[tuple[str, str]]:
     """The parts that a record names beside its class: the field, and what it says."""
-    functions = ("enumeration", "network", "infeasible", "unlimited", "beside", "waves", "leximin", "slots", "runner")
+    functions = ("enumeration", "network", "infeasible", "unlimited", "beside", "waves", "slots", "runner")
     for name in ("models", "routes", *functions):
         if getattr(given, name) is not None:
             yield name, getattr(given, name)
