@@ -5,8 +5,8 @@
     python benchmarks/limits_kept.py --table --json FILE
 
 Prints a Markdown table with a row for each problem, route and limit: how long `optsched.solve` took beyond what was
-asked, how it ended, and what was held (objective, bound, proofs). Beside routes there are `frontier` and `leximin`,
-where a problem has them. Each run has a process of its own, which is killed 20 s after its limit. Where a run took more
+asked, how it ended, and what was held (objective, bound, proofs). Beside routes there is `frontier`,
+where a problem has it. Each run has a process of its own, which is killed 20 s after its limit. Where a run took more
 than `--over` seconds (2) beyond its limit, its row says so and the program fails. Reading, posing and the loading of
 libraries come before the limit, which is of `solve`. Times are of the clock: on a machine that has other work all of it
 takes longer, so that its load is told.
@@ -100,7 +100,6 @@ _RUN = """
 import json, sys, time
 import optsched
 from optsched.processes import Limits, contained
-from optsched.registry import imported, record
 from optsched.routes import routes_of
 file, name, parameters, route, limit, unit = json.loads(sys.argv[1])
 problem = optsched.problem(name, optsched.load(file), **parameters)
@@ -111,12 +110,6 @@ def told():
     if route == "frontier":
         found = optsched.frontier(problem, time_limit=seconds)
         return {"ended": str(found.limit or "complete"), "held": f"{len(found.points)} points"}
-    if route == "leximin":
-        from optsched.solvers.profiles import load_profile
-        profile = load_profile("exact").with_limits(time_limit=seconds)
-        found = imported(record(name).leximin)(problem, profile)
-        proved = sum(proof is not None for proof in found.proofs)
-        return {"ended": str(found.limit or "complete"), "held": f"{proved} of {len(found.utilities)} entries"}
     found = optsched.solve(problem, route=route, time_limit=seconds)
     proofs = "/".join(str(certificate.kind) for certificate in found.certificates)
     said = f", {found.raw_status}" if unit != "s" and found.limit is not None else ""
@@ -222,7 +215,7 @@ def _asked(given: argparse.Namespace, done: set[Any], folder: Path) -> Iterator[
             posed = optsched.problem(name, noun, **parameters)
             size = ", ".join(f"{value:,} {word}" for word, value in drawn.items())
             entry = record(name)
-            further = ["frontier"] * entry.frontier + ["leximin"] * (entry.leximin is not None)
+            further = ["frontier"] * entry.frontier
             runs = [
                 (route, limit)
                 for route in (*routes_of(posed), *further)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from optsched.problems import problem
     from optsched.reporting import write_report
     from optsched.results import Certificate, Limit, Proof, Solution, Termination
-    from optsched.routes import bounds, frontier, leximin, solve
+    from optsched.routes import bounds, frontier, solve
     from optsched.schedule import Schedule
     from optsched.simulating import Simulation, simulate
     from optsched.studies.choices import Family
@@ -69,7 +69,6 @@ __all__ = [
     "frontier",
     "gap",
     "generate",
-    "leximin",
     "load",
     "load_sweep",
     "mine",
@@ -103,7 +102,7 @@ _MODULES = {
         "problems": ["problem"],
         "reporting": ["write_report"],
         "results": ["Certificate", "Limit", "Proof", "Solution", "Termination"],
-        "routes": ["bounds", "frontier", "leximin", "solve"],
+        "routes": ["bounds", "frontier", "solve"],
         "schedule": ["Schedule"],
         "simulating": ["Simulation", "simulate"],
         "studies.choices": ["Family"],

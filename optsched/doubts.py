@@ -15,7 +15,7 @@ import numpy as np
 
 from optsched.certificates import Enumerated, Verdict, certify
 from optsched.errors import InputError, OutOfTime, TooLarge, UsageError
-from optsched.fronts import Frontier, Leximin
+from optsched.fronts import Frontier
 from optsched.instance import Ints
 from optsched.placement import NONE, Placement
 from optsched.problems import AnyProblem, Problem
@@ -37,7 +37,7 @@ FEW, MANY = 2000, 200_000
 
 def examine(
     problem: AnyProblem,
-    solution: Solution | Frontier | Leximin,
+    solution: Solution | Frontier,
     against: dict[str, Decision] | None = None,
     most: int = MANY,
 ) -> Verdict:
@@ -85,16 +85,14 @@ def examine(
     return certify(problem, solution, {**(against or {}), **quick_decisions(problem, start)}, tried)
 
 
-def _tried(problem: AnyProblem, claimed: Solution | Frontier | Leximin, most: int) -> Enumerated | None:
+def _tried(problem: AnyProblem, claimed: Solution | Frontier, most: int) -> Enumerated | None:
     """What trying every placement says of a claim; None where there are more than `most`."""
-    from optsched.searches.enumeration import highest_vector, pareto_values
+    from optsched.searches.enumeration import pareto_values
 
     if isinstance(claimed, Solution):
         return enumerated(problem, most)
     try:
-        if isinstance(claimed, Frontier):
-            return Enumerated(front=tuple(pareto_values(problem, most)))  # type: ignore[arg-type]
-        return Enumerated(vector=highest_vector(problem, most))  # type: ignore[arg-type]
+        return Enumerated(front=tuple(pareto_values(problem, most)))  # type: ignore[arg-type]
     except (TooLarge, OutOfTime):
         return None
 

@@ -1,6 +1,6 @@
-"""More than one value: every Pareto-optimal point of two components, and the ordered vector of utilities.
+"""More than one value: every Pareto-optimal point of two components.
 
-Each carries the proofs of its parts, and what it is of, so that it can be written to a file and certified as solutions
+It carries the proofs of its points, and what it is of, so that it can be written to a file and certified as solutions
 are (`optsched.certify`).
 """
 
@@ -12,13 +12,12 @@ from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from optsched.brief import brief, counted
-from optsched.placement import Placement
-from optsched.results import Certificate, FrontierPoint, Limit, Number, Proof, Value, digested
+from optsched.results import Certificate, FrontierPoint, Limit, Value, digested
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Frontier", "Leximin", "entry_name"]
+__all__ = ["Frontier"]
 
 
 @digested
@@ -94,52 +93,3 @@ class Frontier:
     def values(self) -> list[Value]:
         """The objective of each point."""
         return [point.objective for point in self.points]
-
-
-@dataclass(frozen=True)
-class Leximin:
-    """The ordered vector of utilities that no other exceeds, entry by entry, and a placement that has it.
-
-    Attributes
-    ----------
-    problem, parameters, instance_sha256
-        What it is of.
-    placement
-        With the most utilisation found among those that have these utilities.
-    utilities
-        One a job, ascending.
-    certificates
-        For each the proof that it is highest, the earlier ones given (`entry_name` says what it is a proof of); None
-        where there is none.
-    limit
-        What cut the search short.
-    """
-
-    noun: ClassVar[str] = "ordered vector"
-
-    problem: str
-    parameters: Mapping[str, Any]
-    instance_sha256: str
-    placement: Placement
-    utilities: tuple[Number, ...]
-    certificates: tuple[Certificate | None, ...]
-    limit: Limit | None
-
-    @property
-    def proofs(self) -> tuple[Proof | None, ...]:
-        """The kind of each certificate; None where there is none."""
-        return tuple(None if certificate is None else certificate.kind for certificate in self.certificates)
-
-    def __repr__(self) -> str:
-        weakest = "not proved" if None in self.proofs else Proof.weakest([kind for kind in self.proofs if kind])
-        told = f"Leximin of {self.problem}: {', '.join(map(str, self.utilities)) or 'no job'}"
-        return brief(f"{told} ({weakest})" if self.utilities else told)
-
-
-def entry_name(component: str, rank: int) -> str:
-    """What a certificate of the `rank`-th lowest entry of an ordered vector is of; the lowest is the component itself.
-
-    >>> entry_name("lowest-utility", 1), entry_name("lowest-utility", 3)
-    ('lowest-utility', 'lowest-utility-3')
-    """
-    return component if rank == 1 else f"{component}-{rank}"

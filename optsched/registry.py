@@ -134,9 +134,6 @@ class Record:
         Whether its routes find every Pareto-optimal point (`optsched.routes.base.FrontierModule`).
     beside
         What a gap says beside itself, from the frontier: a class (`optsched.routes.base.Beside`).
-    leximin
-        `(problem, profile) -> Leximin`: the lowest entry highest, then the second lowest, for `optsched leximin`; of
-        the entries that the problem's `utilities(placement)` has.
     slots
         `problem -> slots of each node, or None`: where nodes only count the tasks that may use them (`usable`), so that
         a matching shows why nothing is feasible.
@@ -171,7 +168,6 @@ class Record:
     limit: ProgramLimit | None = None
     frontier: bool = False
     beside: str | None = None
-    leximin: str | None = None
     slots: str | None = None
     runner: str | None = None
     rivals: tuple[str, ...] = ()
@@ -407,7 +403,6 @@ SHIPPED = (
         },
         enumeration="optsched.searches.enumeration:allocations",
         limit=ProgramLimit("a lowest utility that is asked for", 2**20),
-        leximin="optsched.searches.utility_leximin:leximin",
         rivals=("ras", "fair-sharing"),
         known=KnownOptimum("papers/ras-endless-swap", ("thresholds", "pulp")),
         family="utility",
@@ -575,7 +570,6 @@ _FIELDS: tuple[tuple[tuple[str, ...], str, Callable[[Any], bool]], ...] = (
             "infeasible",
             "unlimited",
             "beside",
-            "leximin",
             "slots",
             "runner",
         ),
@@ -647,7 +641,7 @@ def _fault(given: Record) -> str | None:
 
 def _parts(given: Record) -> Iterator[tuple[str, str]]:
     """The parts that a record names beside its class: the field, and what it says."""
-    functions = ("enumeration", "network", "infeasible", "unlimited", "beside", "leximin", "slots", "runner")
+    functions = ("enumeration", "network", "infeasible", "unlimited", "beside", "slots", "runner")
     for name in ("models", "routes", *functions):
         if getattr(given, name) is not None:
             yield name, getattr(given, name)

@@ -28,7 +28,7 @@ from optsched.instances.library import Entry, library
 from optsched.matrix import GapMatrix, gap_matrix
 from optsched.problems.base import BaseProblem, TaskProblem
 from optsched.results import Bound
-from optsched.routes import Frontier, Leximin
+from optsched.routes import Frontier
 from optsched.tuning import Tuning, tune_p_min
 
 
@@ -81,7 +81,6 @@ MADE: dict[type, Callable[[Path], Any]] = {
     Entry: lambda folder: library()["papers/guo-fig2"],
     Frontier: lambda folder: optsched.frontier(latency()),
     GapMatrix: lambda folder: gap_matrix([lsap(), latency()]),
-    Leximin: lambda folder: optsched.leximin(small_problem("utility", 2)),
     ScheduleExplanation: lambda folder: optsched.explain(timed(), "fifo"),
     Tuning: lambda folder: tune_p_min(small_problem("transmission-maps", 2), grid=[0.1, 0.5]),
     Verdict: lambda folder: optsched.certify(lsap(), optsched.solve(lsap())),

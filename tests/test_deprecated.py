@@ -11,7 +11,6 @@ import pytest
 @pytest.mark.parametrize(
     ("former", "present"),
     [
-        ("optsched.solvers.utility_leximin", "optsched.searches.utility_leximin"),
         ("optsched.heuristics.p_min", "optsched.tuning"),
     ],
 )

@@ -1,10 +1,10 @@
-"""A frontier is a sequence of its points, which says where it was cut short; what is told of an ordered vector."""
+"""A frontier is a sequence of its points, which says where it was cut short."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from optsched.fronts import Frontier, Leximin
+from optsched.fronts import Frontier
 from optsched.placement import Placement
 from optsched.results import Certificate, FrontierPoint, Limit, Proof, Value
 
@@ -53,14 +53,3 @@ def test_page() -> None:
     page = found(False, Limit.TIME)._repr_html_()
     assert page.startswith("<p>some-problem: first, second (cut short: TIME)</p><table")
     assert page.count("<td>solver</td>") == 2
-
-
-def test_ordered_vector() -> None:
-    """Tests the kinds of proof of the entries, None where there is none, and one line that tells of them."""
-    word = Certificate("utility", Proof.SOLVER, 1)
-    vector = Leximin("utility", {}, "", Placement.of([0]), (1, 2), (word, None), Limit.TIME)
-    assert vector.proofs == (Proof.SOLVER, None)
-    assert repr(vector) == "<Leximin of utility: 1, 2 (not proved)>"
-    whole = Leximin("utility", {}, "", Placement.of([0]), (1,), (word,), None)
-    assert repr(whole) == "<Leximin of utility: 1 (solver)>"
-    assert repr(Leximin("utility", {}, "", Placement.of([]), (), (), None)) == "<Leximin of utility: no job>"

@@ -23,7 +23,6 @@ from oracles.flow import FlowCongestion
 from oracles.latency import Latency
 from oracles.min_cost_flow import MinCostFlow
 from oracles.schedules import Makespan
-from oracles.utility import Utility
 
 from optsched.certificates import proved_bound
 from optsched.certificates.schedules import cases_certificate
@@ -39,7 +38,6 @@ from optsched.results import Solution, Termination
 from optsched.routes import frontier, has_frontier, routes_of, solve
 from optsched.schedule import Schedule
 from optsched.searches.job_ends import EndTree
-from optsched.searches.utility_leximin import leximin
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
 
@@ -151,19 +149,6 @@ def compare(name: str, number: int) -> None:
         found = frontier(problem)
         assert found.complete
         assert found.values == undominated(values)
-
-
-def compare_leximin(number: int) -> None:
-    """The ordered vector of utilities that no other decision exceeds, entry by entry, is the oracle's."""
-    posed = drawn("utility", number)
-    problem, oracle, _ = pose(posed)
-    assert isinstance(oracle, Utility)
-    found = leximin(problem)  # type: ignore[arg-type]
-    best = max(sorted(oracle.utilities(decision)) for decision in oracle.decisions())
-    assert list(found.utilities) == best
-    nodes = [None if node < 0 else node for node in problem.nodes_of(found.placement).tolist()]  # type: ignore[attr-defined]
-    assert oracle.feasible(tuple(nodes))
-    assert sorted(oracle.utilities(tuple(nodes))) == best
 
 
 def compare_all(name: str, numbers: range) -> None:
@@ -284,12 +269,6 @@ def test_no_cases_prove_more_than_the_oracle_has() -> None:
 def test_few_against_the_oracle(name: str) -> None:
     """Tests that value, feasibility, optimum and frontier are the oracle's, on 30 instances with decimal numbers."""
     compare_all(name, range(30))
-
-
-def test_leximin_against_the_oracle() -> None:
-    """Tests that the leximin of utilities is the oracle's, on 30 instances with decimal numbers."""
-    for number in range(30):
-        compare_leximin(number)
 
 
 @pytest.mark.thorough

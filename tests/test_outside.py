@@ -362,7 +362,7 @@ def test_bug_subclasses_with_shipped_parts(empty: Path, tmp_path: Path) -> None:
     Path(solution).write_text(json.dumps({**document, "problem": "even"}))
     model, dl = str(tmp_path / "model.lp"), ("--heuristic", "dl")
     more = {"export": ("--to", model), "gap": dl, "explain": dl}
-    for command in ("solve", "bounds", "gap", "explain", "frontier", "leximin", "export"):
+    for command in ("solve", "bounds", "gap", "explain", "frontier", "export"):
         told = there(command, TINY, "--problem", "even", *more.get(command, ()), code=2).stderr
         assert "models: it knows Lsap, and Even defines objective anew; name one of its own, or none; mend" in told
     assert "Even defines objective anew" in there("certify", TINY, solution, code=2).stderr

@@ -288,7 +288,6 @@ def test_fields_of_records_from_outside(outside: list[Point], field: str, value:
         ("provers", {"dual": "math:no_such"}, "'math:no_such' in its provers: it cannot be loaded"),
         ("rivals", ("dl", "last-cost"), '.last-cost. in its rivals: there is no such heuristic; .*"least-cost"'),
         ("rivals", ("math:no_such",), "'math:no_such' in its rivals: it cannot be loaded"),
-        ("leximin", "math:pi", "'math:pi' in its leximin: it is .*, which is no function"),
         ("family", "lsapp", '.lsapp. in its family: there is no such family; did you mean "lsap"?'),
     ],
 )
@@ -346,7 +345,7 @@ def test_bug_an_unknown_frontier_imported_the_routes_of_every_record(
 
 #: What a record names beside its class, its family and its rivals.
 PARTS = ("models", "routes", "provers", "enumeration", "network", "infeasible", "unlimited", "beside")
-PARTS += ("leximin", "slots", "runner", "limit", "frontier")
+PARTS += ("slots", "runner", "limit", "frontier")
 
 
 @pytest.fixture

@@ -26,7 +26,6 @@ from optsched.models.export import about
 from optsched.placement import Placement
 from optsched.problems import PROBLEMS, Latency, Lsap, MinCostFlow
 from optsched.routes import has_frontier, routes_of
-from optsched.searches import utility_leximin
 from optsched.searches.assignment import solve_assignment
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.highs import LinearProgram, solve_arrays
@@ -150,8 +149,6 @@ CALLS: dict[str, tuple[Callable[[Any], Any], set[str]]] = {
     "gap_matrix": (gap_matrix, set()),
     "gap_matrix of": (lambda given: gap_matrix([given], {"dl": ("dl", {})}), {"problem"}),
     "enumerated": (enumerated, ANY_PROBLEM),
-    "leximin": (optsched.leximin, set()),
-    "leximin of utility": (utility_leximin.leximin, set()),
     "about": (about, ANY_PROBLEM),
     "solve_arrays with profile": (lambda given: solve_arrays(program(), given), set()),
     "models.module": (models.module, set()),

@@ -9,7 +9,7 @@ from types import NoneType
 from typing import Any
 
 from optsched.errors import CertificateInvalid, OutOfTime, expect
-from optsched.fronts import Frontier, Leximin
+from optsched.fronts import Frontier
 from optsched.problems import AnyProblem
 from optsched.problems.base import expect_problem, stated
 from optsched.registry import imported, record_of
@@ -81,13 +81,10 @@ class Enumerated:
         Of the best one; None where none is feasible.
     front
         Values of all Pareto-optimal ones, the best of the first component first.
-    vector
-        The highest ordered vector of utilities.
     """
 
     value: Value | None = None
     front: tuple[Value, ...] = ()
-    vector: Value | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +165,7 @@ def mark_of(check: Finding) -> str:
 
 def certify(
     problem: AnyProblem,
-    solution: Solution | Frontier | Leximin,
+    solution: Solution | Frontier,
     against: Mapping[str, Decision] | None = None,
     enumerated: Enumerated | None = None,
 ) -> Verdict:
@@ -180,8 +177,7 @@ def certify(
         The problem, posed afresh on the instance with the parameters that are asked for, which the solution must have.
         `optsched.problem(solution.problem, instance, **solution.parameters)` takes those of the solution.
     solution
-        What somebody claims: of `solve` or a solution file, a frontier or its file, or an ordered vector of utilities
-        or its file.
+        What somebody claims: of `solve` or a solution file, or a frontier or its file.
     against
         Decisions by the name of what found them: a feasible one contradicts INFEASIBLE, a better one a bound. They
         prove nothing. `optsched.doubts.examine` looks for some.
@@ -198,7 +194,7 @@ def certify(
     A bound needs no certificate where a cheap bound of the problem is as good. Within a deadline (`optsched.deadline`)
     what is not checked by then is a claim that rests on nothing. Of a frontier every point is checked,
     that nothing is between two of them or before the first, and, where it is called complete, that nothing is behind
-    the last; of an ordered vector each entry, the earlier ones given.
+    the last.
 
     Examples
     --------
@@ -214,15 +210,13 @@ def certify(
     """
     expect_problem(problem, "certify")
     told = "solve first, or read one: solution_files.read_solution"
-    expect(solution, (Solution, Frontier, Leximin), "certify takes a solution", told)
+    expect(solution, (Solution, Frontier), "certify takes a solution", told)
     expect(against, (Mapping, NoneType), "certify compares with a dictionary of decisions by name")
     expect(enumerated, (Enumerated, NoneType), "certify takes what was enumerated", "doubts.enumerated(problem) has it")
     if not isinstance(solution, Solution):
-        from optsched.certificates.fronts import certify_frontier, certify_leximin
+        from optsched.certificates.fronts import certify_frontier
 
-        if isinstance(solution, Frontier):
-            return certify_frontier(problem, solution, against, enumerated)
-        return certify_leximin(problem, solution, against, enumerated)
+        return certify_frontier(problem, solution, against, enumerated)
     checking = _Checking(problem, solution, enumerated)
     checking.checks += identity(problem, solution)
     if all(entry.holds for entry in checking.checks):
@@ -233,7 +227,7 @@ def certify(
     return Verdict(tuple(checking.checks), tuple(checking.claims))
 
 
-def identity(problem: AnyProblem, claimed: Solution | Frontier | Leximin) -> Iterator[Finding]:
+def identity(problem: AnyProblem, claimed: Solution | Frontier) -> Iterator[Finding]:
     """Whether something that is claimed is of this problem, on this instance, with these parameters."""
     noun = claimed.noun
     yield Finding("problem", claimed.problem == problem.name, f'the {noun} is of "{claimed.problem}"')

@@ -1,4 +1,4 @@
-"""Checks frontiers and ordered vectors of utilities: each part by the proof that its problem has for it.
+"""Checks frontiers: each part by the proof that its problem has for it.
 
 A frontier is proved without gaps. The certificate of the first component of its first point says that nothing is before
 it. Of each later point the first certificate is of the second component: whatever is better in the first component than
@@ -10,7 +10,7 @@ component is attained.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from optsched.brief import counted
@@ -29,14 +29,13 @@ from optsched.certificates.checking import (
     unchecked,
 )
 from optsched.errors import CertificateInvalid, OutOfTime
-from optsched.fronts import Frontier, Leximin, entry_name
+from optsched.fronts import Frontier
 from optsched.placement import Placement
 from optsched.problems import AnyProblem
 from optsched.problems.base import stated
-from optsched.registry import record_of
 from optsched.results import Certificate, Component, Decision, FrontierPoint, Number, Sense, Value
 
-__all__ = ["certify_frontier", "certify_leximin"]
+__all__ = ["certify_frontier"]
 
 
 def certify_frontier(
@@ -57,30 +56,14 @@ def certify_frontier(
     return checking.verdict()
 
 
-def certify_leximin(
-    problem: AnyProblem,
-    leximin: Leximin,
-    against: Mapping[str, Decision] | None = None,
-    enumerated: Enumerated | None = None,
-) -> Verdict:
-    """What `certify` says of an ordered vector of utilities; see there."""
-    checking = _LeximinChecks(problem, leximin)
-    if checking.known() and checking.attained():
-        for rank, certificate in enumerate(leximin.certificates):
-            checking.entry(rank, certificate)
-        if checking.claims and enumerated is not None:
-            checking.tried(enumerated)
-        checking.rivals(against or {})
-    return checking.verdict()
+class _FrontierChecks:
+    """The checks of a frontier, in the order in which they are told."""
 
-
-class _Checks:
-    """The checks of one claim, in the order in which they are told."""
-
-    def __init__(self, problem: AnyProblem, claimed: Frontier | Leximin) -> None:
+    def __init__(self, problem: AnyProblem, frontier: Frontier) -> None:
         self.problem: Any = problem
-        self.checks = list(identity(problem, claimed))
+        self.checks = list(identity(problem, frontier))
         self.claims: list[Claim] = []
+        self.frontier, self.values = frontier, [problem.minimised(value) for value in _pairs(frontier, problem)]
 
     def check(self, what: str, holds: bool, found: str, proof: bool = False) -> None:
         self.checks.append(Finding(what, holds, found, proof))
@@ -92,14 +75,9 @@ class _Checks:
         """Whether the problem, the instance and the parameters are those that are asked for."""
         return all(entry.holds for entry in self.checks)
 
-    def bound(
-        self, where: str, component: Component, certificate: Certificate, claim: Number, given: Value, as_name: str = ""
-    ) -> None:
-        """A certificate proves a claim of a component, with earlier components given; else a cheap bound, or nothing.
-
-        `as_name` is what the certificate must be of, where that is not the component.
-        """
-        name = as_name or component.name
+    def bound(self, where: str, component: Component, certificate: Certificate, claim: Number, given: Value) -> None:
+        """A certificate proves a claim of a component, the earlier components given; else a cheap bound, or nothing."""
+        name = component.name
         if certificate.component != name or certificate.claim != claim:
             found = f"{name} {claim} is claimed, but the certificate says {certificate.component} {certificate.claim}"
             self.check(where, False, found)
@@ -114,7 +92,7 @@ class _Checks:
                 self.claims.append(unchecked(what))
                 return
             self.check(what, at_least(component, value, claim), f"proves {value}, claimed {claim}", proof=True)
-        elif as_name or not self.cheap(where, component, claim):
+        elif not self.cheap(where, component, claim):
             self.claims.append(
                 Claim(str(certificate.kind), f"{where}: bound {claim} of {name} rests on: {certificate.kind}")
             )
@@ -132,14 +110,6 @@ class _Checks:
         """What trying every placement gave stands in the place of all claims."""
         self.claims.clear()
         self.check(told, holds, f"every placement was tried: {found}", proof=True)
-
-
-class _FrontierChecks(_Checks):
-    """The checks of a frontier."""
-
-    def __init__(self, problem: AnyProblem, frontier: Frontier) -> None:
-        super().__init__(problem, frontier)
-        self.frontier, self.values = frontier, [problem.minimised(value) for value in _pairs(frontier, problem)]
 
     def known(self) -> bool:
         """Whether it is of this problem and of its components."""
@@ -224,66 +194,12 @@ class _FrontierChecks(_Checks):
             self.check("rivals", True, f"{', '.join(against)} found nothing better than the points")
 
 
-class _LeximinChecks(_Checks):
-    """The checks of an ordered vector of utilities."""
-
-    def __init__(self, problem: AnyProblem, leximin: Leximin) -> None:
-        super().__init__(problem, leximin)
-        self.leximin = leximin
-
-    def known(self) -> bool:
-        """Whether it is of this problem, which has such a vector."""
-        told = "has an ordered vector" if record_of(type(self.problem)).leximin else "has no ordered vector"
-        self.check("leximin", record_of(type(self.problem)).leximin is not None, f"{self.problem.name} {told}")
-        return self.identified()
-
-    def attained(self) -> bool:
-        """Whether the placement is feasible and has these utilities."""
-        placement = self.leximin.placement
-        wrong = self.problem.violations(placement)
-        self.check("placement", not wrong, "; ".join(map(str, wrong[:3])) or "feasible")
-        if wrong:
-            return False
-        held = tuple(sorted(self.problem.utilities(placement)))
-        same = held == self.leximin.utilities
-        self.check("utilities", same, f"the placement's are {show(held) or 'none'}")
-        return same
-
-    def entry(self, rank: int, certificate: Certificate | None) -> None:
-        """An entry is highest, the earlier ones given."""
-        component, utilities = self.problem.components[0], self.leximin.utilities
-        name = entry_name(component.name, rank + 1)
-        if certificate is None:
-            self.claims.append(Claim(NOTHING, f"no bound of {name} is claimed"))
-        else:
-            as_name = name if rank else ""
-            self.bound(f"entry {rank + 1}", component, certificate, utilities[rank], utilities[:rank], as_name)
-
-    def tried(self, enumerated: Enumerated) -> None:
-        """The vector is that which trying every placement gives."""
-        best = enumerated.vector or ()
-        self.settle("enumeration", best == self.leximin.utilities, f"the highest vector is {show(best)}")
-
-    def rivals(self, against: Mapping[str, Decision]) -> None:
-        """Whether a decision that somebody found has a higher vector, in what is claimed to be highest."""
-        claimed = [certificate is not None for certificate in self.leximin.certificates]
-        upto = claimed.index(False) if False in claimed else len(claimed)
-        for name, held in against.items():
-            vector: Sequence[Number] = sorted(self.problem.utilities(held))
-            if tuple(vector[:upto]) > self.leximin.utilities[:upto]:
-                self.check("rivals", False, f"{name} found {show(tuple(vector))}")
-                return
-        if against and upto:
-            within = "" if upto == len(claimed) else f" in the first {upto} of its entries, which are claimed"
-            self.check("rivals", True, f"{', '.join(against)} found no higher vector{within}")
-
-
 def _pairs(frontier: Frontier, problem: AnyProblem) -> list[Value]:
     """The values of the points; none where the problem has other components than two, which `known` tells."""
     return frontier.values if len(problem.components) == len(frontier.components) else []
 
 
-def _feasible(checking: _Checks, where: str, placement: Placement, claimed: Value) -> bool:
+def _feasible(checking: _FrontierChecks, where: str, placement: Placement, claimed: Value) -> bool:
     """Whether a placement is feasible and worth what is claimed; it is told."""
     problem = checking.problem
     wrong = problem.violations(placement)

@@ -171,7 +171,6 @@ for _command in (
     solving.solve,
     solving.bounds,
     solving.frontier,
-    solving.leximin,
     proofs.certify,
     solving.export,
     documents.describe,

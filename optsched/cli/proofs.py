@@ -1,4 +1,4 @@
-"""`optsched certify`: is what a file of a solution, a frontier or an ordered vector claims true?"""
+"""`optsched certify`: is what a file of a solution or a frontier claims true?"""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from optsched.errors import Fault, InputError, OutOfTime, UsageError, nearest
 
 if TYPE_CHECKING:
     from optsched.certificates import Finding, Verdict
-    from optsched.fronts import Frontier, Leximin
+    from optsched.fronts import Frontier
     from optsched.instance import Instance
     from optsched.network import FlowNetwork
     from optsched.problems import AnyProblem
     from optsched.results import Solution
 
     #: What is checked: the problem, what is claimed of it, and in how many seconds.
-    _Job = tuple[AnyProblem, Solution | Frontier | Leximin, float | None]
+    _Job = tuple[AnyProblem, Solution | Frontier, float | None]
 
 __all__ = ["certify"]
 
@@ -66,8 +66,8 @@ def certify(
 ) -> None:
     """Check every claim of a solution file in exact arithmetic, without the solver that made it.
 
-    The files of `frontier --output` and `leximin --output` are checked part by part: each point or entry is attained
-    and proved, and none is missing. Told apart are what is proved, what is only claimed, and what is contradicted.
+    The files of `frontier --output` are checked point by point: each is attained and proved, and none is missing. Told
+    apart are what is proved, what is only claimed, and what is contradicted.
     Where something is only claimed, quick heuristics look for what contradicts it, and all placements of a small
     instance are tried. The problem is posed with the file's parameters, which must equal those of --param. Exit code 4
     where a claim is false, or rests on a word that --allow does not name.
@@ -139,7 +139,7 @@ def _conclusion(verdict: Verdict, accepted: bool) -> str:
 
 def _verdict(
     instance: Instance | FlowNetwork,
-    solution: Solution | Frontier | Leximin,
+    solution: Solution | Frontier,
     source: str,
     params: tuple[str, ...],
     time_limit: float | None,

@@ -1,4 +1,4 @@
-"""`optsched solve`, `bounds`, `frontier`, `leximin` and `export`: one problem on one instance, without heuristics."""
+"""`optsched solve`, `bounds`, `frontier` and `export`: one problem on one instance, without heuristics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from optsched.results import Certificate, Solution, Value
     from optsched.routes import Frontier
 
-__all__ = ["bounds", "export", "frontier", "leximin", "solve"]
+__all__ = ["bounds", "export", "frontier", "solve"]
 
 #: Exit codes of results that are no errors.
 NO_SOLUTION, INFEASIBLE, INTERRUPTED = 5, 6, 130
@@ -312,80 +312,6 @@ def frontier(
         arguments.note(f"there is no point, since nothing is feasible: {why}", "warning")
         ctx.exit(INFEASIBLE)
     ctx.exit(0 if found.points else NO_SOLUTION)
-
-
-@click.command()
-@click.argument("instance", shell_complete=completing.instances)
-@click.option(
-    "--problem",
-    "problem_name",
-    metavar="P",
-    help="By default the first that the search knows.",
-    shell_complete=completing.problems,
-)
-@arguments.param_option
-@arguments.limit_options
-@arguments.run_limit_options
-@arguments.format_option("table", "json")
-@click.option(
-    "--output",
-    metavar="LEXIMIN.json",
-    help="Write the utilities with placement and certificates as well; LEXIMIN.npz where there are many tasks.",
-    shell_complete=completing.files,
-)
-@click.pass_context
-def leximin(
-    ctx: click.Context,
-    instance: str,
-    problem_name: str | None,
-    params: tuple[str, ...],
-    profile: str,
-    time_limit: float | None,
-    form: str,
-    output: str | None,
-) -> None:
-    """The lowest utility of a job highest, then the second lowest, and so on: the problem decided to the end.
-
-    What cuts the search short leaves the entries that are proved by then. What --output writes `certify` checks.
-    """
-    from optsched.cli.notes import pose
-    from optsched.cli.streams import replacing
-    from optsched.instances.leximin_files import leximin_content
-    from optsched.printing import Table, number, progress
-    from optsched.registry import SHIPPED, record
-    from optsched.results import Limit
-    from optsched.routes import leximin
-
-    entry = next(known for known in SHIPPED if known.leximin) if problem_name is None else record(problem_name)
-    if entry.leximin is None:
-        raise UsageError(f"{entry.name} has no leximin: its record names no search for it")
-    posed, notes = pose(instance, entry.name, params)
-    with nullcontext() if output is None else replacing(output) as file:
-        with progress(sys.stderr) as step:
-            step(f"{posed.instance.name} leximin")
-            found = leximin(posed, profile, time_limit)
-        if file is not None:
-            file.write(leximin_content(found, posed.instance, output or ""))
-    if form == "json":
-        _emit_found(
-            posed,
-            utilities=list(found.utilities),
-            proofs=list(found.proofs),
-            objective=list(posed.evaluate(found.placement)),
-            limit=found.limit,
-            notes=notes,
-        )
-    else:
-        unit = posed.components[0].unit
-        rows = [
-            (str(rank), number(utility), str(proof) if proof else "no proof")
-            for rank, (utility, proof) in enumerate(zip(found.utilities, found.proofs, strict=True), 1)
-        ]
-        arguments.emit_table(Table(("", unit, "proof"), rows, frozenset({unit})))
-    if found.limit is not None:
-        arguments.note(f"not all utilities are proved: {found.limit} cut it short", "warning")
-    if found.limit is Limit.INTERRUPTED:
-        ctx.exit(INTERRUPTED)
 
 
 def _emit_found(problem: AnyProblem, **found: Any) -> None:

@@ -1,18 +1,17 @@
-"""Any file of claims or of a decision: solution, frontier, vector of utilities, schedule; its `format` says which."""
+"""Any file of claims or of a decision: solution, frontier, schedule; its `format` says which."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from optsched.errors import Fault, InputError, expect
-from optsched.fronts import Frontier, Leximin
+from optsched.fronts import Frontier
 from optsched.instance import Instance
 from optsched.instances.documents.claims import opened
 from optsched.instances.files import content
 from optsched.instances.frontier_files import parse_frontier
-from optsched.instances.leximin_files import parse_leximin
 from optsched.instances.schedule_files import parse_schedule
 from optsched.instances.solution_files import parse_solution
 from optsched.network import FlowNetwork
@@ -21,15 +20,12 @@ from optsched.schedule import Schedule
 
 __all__ = ["read_claim", "read_decision", "read_held"]
 
-#: What the other two say of themselves, in whatever version, and what reads them.
-_OTHERS: dict[str, Callable[[Any, Instance, str], Frontier | Leximin]] = {
-    "optsched-frontier/": parse_frontier,
-    "optsched-leximin/": parse_leximin,
-}
+#: What files say of themselves that no version after 0.2's development versions reads.
+_RETIRED = "optsched-leximin/"
 
 
-def read_claim(path: str | os.PathLike[str], instance: Instance | FlowNetwork) -> Solution | Frontier | Leximin:
-    """Read a solution, a frontier or an ordered vector of utilities.
+def read_claim(path: str | os.PathLike[str], instance: Instance | FlowNetwork) -> Solution | Frontier:
+    """Read a solution or a frontier.
 
     Parameters
     ----------
@@ -47,11 +43,13 @@ def read_claim(path: str | os.PathLike[str], instance: Instance | FlowNetwork) -
     expect(instance, (Instance, FlowNetwork), "read_claim takes an instance or a flow network")
     source = os.fspath(path)
     document, form = _opened(path)
-    for begin, parse in _OTHERS.items():
-        if form.startswith(begin):
-            if not isinstance(instance, Instance):
-                raise InputError([Fault("format", "it is of an instance, and this is a flow network")], source)
-            return parse(document, instance, source)
+    if form.startswith(_RETIRED):
+        told = f'"{form}" is an ordered vector of utilities, which optsched no longer reads; solve --problem utility'
+        raise InputError([Fault("format", f"{told} has the lowest utility and its proof")], source)
+    if form.startswith("optsched-frontier/"):
+        if not isinstance(instance, Instance):
+            raise InputError([Fault("format", "it is of an instance, and this is a flow network")], source)
+        return parse_frontier(document, instance, source)
     return parse_solution(document, instance, source)
 
 

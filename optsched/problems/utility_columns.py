@@ -10,7 +10,6 @@ for routes of vehicles). Without a utilisation to be had, only maximal patterns 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -22,7 +21,7 @@ from optsched.problems.knapsack import copies_in_powers
 from optsched.problems.relaxations import UNBOUNDED, IntegerProgram
 from optsched.problems.utility import Utility
 
-__all__ = ["MOST_PATTERNS", "Columns", "TaskPrices", "asked_pairs", "columns_at", "least_pairs"]
+__all__ = ["MOST_PATTERNS", "Columns", "TaskPrices", "columns_at", "least_pairs"]
 
 #: Patterns of all types together are at most so many, on the way to them too, so that nobody checks for ever.
 MOST_PATTERNS = 20_000
@@ -86,14 +85,13 @@ def least_pairs(problem: Utility, units: int) -> tuple[Ints, Ints]:
     return owner[fewer], counts[:, fewer]
 
 
-def columns_at(problem: Utility, asked: Sequence[int], given: TaskPrices, limit: int | None) -> Columns | None:
-    """What may be in a placement with these utilities, and with more utilisation than is held.
+def columns_at(problem: Utility, units: int, given: TaskPrices, limit: int | None) -> Columns | None:
+    """What may be in a placement in which each job has a utility, and with more utilisation than is held.
 
     Parameters
     ----------
-    asked
-        Utilities in units, ascending, one a job: some job has at least the first, another at least the second, and so
-        on.
+    units
+        The utility that each job has at least.
     given
         Prices; whatever they are, no such placement is lost.
     limit
@@ -111,7 +109,7 @@ def columns_at(problem: Utility, asked: Sequence[int], given: TaskPrices, limit:
     most = np.concatenate([problem.pending_maps, problem.pending_reduces * free])
     share = np.concatenate([problem.map_share, problem.reduce_share]) * use
     worth = share.astype(object) * scale + given.prices.astype(object)[:, None]
-    owner, rank, pair = asked_pairs(problem, asked)
+    owner, pair = least_pairs(problem, units)
     cost = [
         sum(int(price) * int(count) for price, count in zip(given.prices, row, strict=True) if price > 0)
         for row in pair.T
@@ -132,36 +130,23 @@ def columns_at(problem: Utility, asked: Sequence[int], given: TaskPrices, limit:
     kept = [total - cheapest[job] <= short for job, total in zip(owner.tolist(), cost, strict=True)]
     kind = np.repeat(np.arange(len(found)), [len(patterns) for patterns in found])
     counts = np.concatenate([np.zeros((0, len(most)), dtype=np.int64), *found])
-    owner, rank, pair = owner[kept], rank[kept], pair[:, kept]
+    owner, pair = owner[kept], pair[:, kept]
     worths = (counts * share[:, kind].T).sum(axis=1)
-    return Columns(
-        kind, counts, owner, pair, _program(problem, asked, (kind, counts, worths), (owner, rank, pair), most)
-    )
-
-
-def asked_pairs(problem: Utility, asked: Sequence[int]) -> tuple[Ints, Ints, Ints]:
-    """Pairs of counts for each of the utilities that are asked for: the job, which utility it is, and the counts."""
-    parts = [(*least_pairs(problem, units), rank) for rank, units in enumerate(sorted(set(asked)))]
-    owner = np.concatenate([part[0] for part in parts])
-    rank = np.concatenate([np.full(len(part[0]), part[2]) for part in parts])
-    return owner, rank, np.concatenate([part[1] for part in parts], axis=1)
+    return Columns(kind, counts, owner, pair, _program(problem, (kind, counts, worths), (owner, pair), most))
 
 
 def _program(
     problem: Utility,
-    asked: Sequence[int],
     patterns: tuple[Ints, Ints, Ints],
-    pairs: tuple[Ints, Ints, Ints],
+    pairs: tuple[Ints, Ints],
     most: Ints,
 ) -> IntegerProgram:
-    """Rows: nodes of each type; tasks of each item; what jobs need of it; a pair a job; jobs at each utility."""
-    (kind, counts, worths), (owner, rank, pair) = patterns, pairs
+    """Rows: nodes of each type; tasks of each item; what jobs need of it; a pair a job; as many pairs as jobs."""
+    (kind, counts, worths), (owner, pair) = patterns, pairs
     items, types, jobs = len(most), len(problem.type_size), len(problem.jobs)
-    steps = sorted(set(asked))
-    size = np.array([list(asked).count(units) for units in steps], dtype=np.int64)
     first_total = len(kind)
     first_pair = first_total + items
-    at = np.cumsum([0, types, items, items, jobs, len(steps)])
+    at = np.cumsum([0, types, items, items, jobs, 1])
     column, item = np.nonzero(counts)
     needed, which = np.nonzero(pair)
     own, totals = np.arange(items), first_total + np.arange(items)
@@ -173,7 +158,7 @@ def _program(
         (at[2] + own, totals, np.ones(items, dtype=np.int64)),
         (at[2] + needed, first_pair + which, -pair[needed, which]),
         (at[3] + owner, chosen, np.ones(len(owner), dtype=np.int64)),
-        (at[4] + rank, chosen, np.ones(len(owner), dtype=np.int64)),
+        (np.full(len(owner), at[4]), chosen, np.ones(len(owner), dtype=np.int64)),
     ]
     row, col, value = (np.concatenate([entry[position] for entry in entries]) for position in range(3))
     # Where any placement counts, patterns may hold more tasks than there are.
@@ -188,8 +173,8 @@ def _program(
         row=row.astype(np.int64),
         column=col.astype(np.int64),
         value=value.astype(np.int64),
-        row_lower=np.concatenate([*equal, np.zeros(items, dtype=np.int64), ones, size]),
-        row_upper=np.concatenate([*equal, np.full(items, UNBOUNDED), ones, size]),
+        row_lower=np.concatenate([*equal, np.zeros(items, dtype=np.int64), ones, [jobs]]),
+        row_upper=np.concatenate([*equal, np.full(items, UNBOUNDED), ones, [jobs]]),
         lower=np.zeros(len(kind) + items + len(owner), dtype=np.int64),
         upper=np.concatenate([problem.type_size[kind], upper, np.ones(len(owner), dtype=np.int64)]),
     )

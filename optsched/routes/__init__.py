@@ -19,15 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 from optsched.deadline import deadline, remaining
 from optsched.errors import HeuristicFailed, OptschedError, ProblemFailed, UsageError, described, nearest
-from optsched.fronts import Leximin
 from optsched.outside import blamed
-from optsched.placement import NetworkFlow, Placement
+from optsched.placement import NetworkFlow
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import expect_problem, stated
 from optsched.processes.containing import in_force, within_a_call
 from optsched.processes.handing import taking
-from optsched.registry import imported, record_of, records
-from optsched.results import Bound, Decision, FrontierPoint, Limit, Solution, digest_of
+from optsched.registry import record_of, records
+from optsched.results import Bound, Decision, FrontierPoint, Solution, digest_of
 from optsched.routes.base import MODELS, Frontier, cut_short
 from optsched.routes.call import Call
 from optsched.running.answers import placement_from
@@ -69,7 +68,6 @@ __all__ = [
     "frontier",
     "has_frontier",
     "latency_search",
-    "leximin",
     "routes_of",
     "solve",
     "solve_by",
@@ -327,56 +325,3 @@ def frontier(
     except STOPPED as error:  # before there was a point
         found = cut_short(problem, (), stopped(error)[0])
     return replace(found, parameters=dict(problem.parameters), instance_sha256=digest_of(problem.instance))
-
-
-def leximin(problem: AnyProblem, profile: str | Path | Profile = "exact", time_limit: float | None = None) -> Leximin:
-    """The lowest entry highest, then the second lowest, and so on: the ordered vector that no other exceeds.
-
-    Parameters
-    ----------
-    problem
-        Of a kind with a vector whose least entry it maximises: `utility`.
-    profile, time_limit
-        As of `solve`. What cuts the search short leaves the entries that are proved by then, and a placement that has
-        them.
-
-    Raises
-    ------
-    UsageError
-        For an unknown profile, or if the problem has no such vector.
-    TooLarge
-        If there are too many nodes and patterns for an exact program.
-
-    Examples
-    --------
-    >>> import optsched
-    >>> leximin(optsched.problem("utility", "papers/ras-endless-swap"))
-    <Leximin of utility: -1/2, 0 (combinatorial)>
-    """
-    expect_problem(problem, "leximin")
-    named = record_of(type(problem)).leximin
-    if named is None:
-        known = ", ".join(name for name, entry in records().items() if entry.leximin is not None)
-        why = "its record names no search for it"
-        raise UsageError(f"{problem.name} has no leximin: {why}; problems with one: {known}")
-    profile = load_profile(profile).with_limits(time_limit=time_limit)
-    found: Leximin
-    with deadline(profile.time_limit):
-        if in_force() is not None or _may_overrun(problem, routes_of(problem)[0]):
-            from optsched.routes.contained import contained_leximin
-
-            found = contained_leximin(problem, profile, lambda limit: _plain_leximin(problem, limit))
-        else:
-            found = imported(named)(problem, profile)
-    return found
-
-
-def _plain_leximin(problem: Any, limit: Limit) -> Leximin:
-    """The ordered vector of the placement that needs no search, with a proof of its lowest entry where there is one."""
-    placement, certificates = Call(problem, routes_of(problem)[0]).plain()
-    assert isinstance(placement, Placement), "routes to a vector have a placement that needs no search"
-    utilities = tuple(sorted(problem.utilities(placement)))
-    proved = [proof for proof in certificates[:1] if utilities and proof.claim == utilities[0]]
-    entries = (*proved, *[None] * (len(utilities) - len(proved)))
-    told = problem.name, dict(problem.parameters), problem.instance.sha256
-    return Leximin(*told, placement, utilities, entries, limit)

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from optsched.fronts import Leximin
 from optsched.problems import AnyProblem
 from optsched.processes.containing import RunFailed, call, in_force, value_of
 from optsched.processes.handing import Latest
@@ -22,7 +21,7 @@ from optsched.routes.call import Call
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ContainedBeside", "contained_frontier", "contained_leximin", "solved", "told_end"]
+__all__ = ["ContainedBeside", "contained_frontier", "solved", "told_end"]
 
 F = TypeVar("F")
 
@@ -110,36 +109,6 @@ def _frontier(job: tuple[AnyProblem, Profile, str]) -> Frontier:
 
     problem, profile, route = job
     return frontier(problem, profile, route=route)
-
-
-def contained_leximin(problem: AnyProblem, profile: Profile, plain: Callable[[Limit], Leximin]) -> Leximin:
-    """The ordered vector that `leximin` finds; where its process was killed at a limit, the entries that there were.
-
-    Parameters
-    ----------
-    problem, profile
-        As of `leximin`.
-    plain
-        The vector of which no entry need be proved, which is taken where the process handed over none.
-
-    Raises
-    ------
-    RunFailed
-        If its process crashed.
-    """
-    latest = Latest()
-
-    def cut(limit: Limit) -> Leximin:
-        held: Leximin | None = latest.value
-        return plain(limit) if held is None else replace(held, limit=limit)
-
-    return _finished(_leximin, (problem, profile), f"{problem.place}: finding the ordered vector", latest, cut)
-
-
-def _leximin(job: tuple[AnyProblem, Profile]) -> Leximin:
-    from optsched.routes import leximin
-
-    return leximin(*job)
 
 
 class ContainedBeside:

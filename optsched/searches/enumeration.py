@@ -35,7 +35,6 @@ __all__ = [
     "best_decision",
     "best_placement",
     "congestions",
-    "highest_vector",
     "is_small",
     "judged",
     "packings",
@@ -128,25 +127,6 @@ def pareto_values(problem: Problem, most: int = MOST_PLACEMENTS) -> list[Value]:
         if not front or value[1] < front[-1][1]:
             front.append(value)
     return [problem.minimised(value) for value in front]
-
-
-def highest_vector(problem: Utility, most: int = MOST_PLACEMENTS) -> Value:
-    """The highest ordered vector of utilities that a placement has.
-
-    Raises
-    ------
-    TooLarge
-        As for `best_placement`.
-
-    Examples
-    --------
-    >>> from optsched.instance import Cluster, Instance, Workload
-    >>> cluster = Cluster(["t"], capacity={"cpu": [1.0]})
-    >>> workload = Workload(["m1", "m2"], job=[0, 1], job_ids=["a", "b"], demand={"cpu": [1.0, 1.0]})
-    >>> highest_vector(Utility(Instance(cluster, workload)))
-    (0, 1)
-    """
-    return max(tuple(sorted(problem.utilities(problem.placement(nodes)))) for _, nodes in _placements(problem, most))
 
 
 def _placements(problem: Problem, most: int = MOST_PLACEMENTS) -> Iterator[Judged]:

@@ -3,15 +3,13 @@
 From above, the linear program over patterns rules thresholds out, and its prices prove it in integers. From below, the
 fractions are rounded, what is left is packed greedily, and an integer program over the known patterns is given a few
 nodes. Only where the two do not meet, an exact program decides. Its proof is a tree over the patterns that the prices
-leave; where these are too many, a tree over choices of counts, or else the solver's word. The utilisation is treated in
-the same way, without choices of counts. `leximin` goes on where the lowest utility is settled: with the second lowest,
-and so on.
+leave, or, where these are too many, the solver's word. The utilisation is treated in the same way.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -26,12 +24,10 @@ from optsched.problems.base import GRID, exact
 from optsched.problems.utility import LEAST_FINITE, Utility
 from optsched.problems.utility_columns import TaskPrices
 from optsched.results import Certificate, Limit, Proof, Termination
-from optsched.searches.utility_choices import entry_by_choices
-from optsched.searches.utility_columns import highest_entry, most_utilisation
+from optsched.searches.utility_columns import most_utilisation, no_higher
 from optsched.searches.utility_patterns import (
     USE_SCALE,
     Items,
-    Needs,
     Packing,
     Patterns,
     Relaxation,
@@ -138,8 +134,7 @@ class UtilitySearch:
             self._pack_downwards(ceiling, relaxation)
         ceiling, proved = self._close(ceiling)
         if not proved:
-            tree = highest_entry(self.problem, [], ceiling, self._within())
-            tree = tree or entry_by_choices(self.problem, [], ceiling, self._within())
+            tree = no_higher(self.problem, ceiling, self._within())
             self.certificates = (tree or Certificate("lowest-utility", Proof.SOLVER, exact(ceiling, GRID)),)
         if self.lowest(self.counts) == ceiling:
             self._use(ceiling)
@@ -379,15 +374,6 @@ class UtilitySearch:
     def exact_patterns(self) -> dict[int, Ints] | None:
         """Patterns of the exact program by arrays; None where it would be too large."""
         return exact_patterns(Packing.of(self.problem, self.problem.lowest_units))
-
-    def at_steps(self, steps: Sequence[int]) -> tuple[Packing, Ints]:
-        """One packing with the pairs of counts of several utilities, ascending, and the utility that each gives."""
-        needs = [Needs.of(self.problem, units) for units in steps]
-        every = Needs(
-            np.concatenate([part.owner for part in needs]), np.concatenate([part.counts for part in needs], axis=1)
-        )
-        packing = replace(Packing.of(self.problem, steps[0]), needs=every)
-        return packing, np.repeat(steps, [len(part.owner) for part in needs])
 
     def _exact_program(
         self, problem: Utility, units: int, use: bool, profile: Profile, start: Ints | None

@@ -6,7 +6,6 @@ nearly close. An integer program over them is small, and so is the tree of cases
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -24,7 +23,7 @@ from optsched.solvers.answers import whole_numbers
 from optsched.solvers.highs import solve_uninterrupted
 from optsched.solvers.profiles import Profile
 
-__all__ = ["Best", "highest_entry", "most_utilisation"]
+__all__ = ["Best", "most_utilisation", "no_higher"]
 
 #: More columns are not tried, nor more nodes of the branch and bound for a better placement.
 _MOST_COLUMNS, _MOST_NODES = 5_000, 2_000
@@ -54,8 +53,7 @@ def most_utilisation(problem: Utility, units: int, given: TaskPrices, used: int,
     profile
         Limits and options of the solver.
     """
-    asked = [units] * len(problem.jobs)
-    columns = columns_at(problem, asked, given, -used)
+    columns = columns_at(problem, units, given, -used)
     if columns is None or len(columns.kind) > _MOST_COLUMNS:
         return None
     few = replace(profile, node_limit=min(_MOST_NODES, profile.node_limit or _MOST_NODES))
@@ -68,7 +66,7 @@ def most_utilisation(problem: Utility, units: int, given: TaskPrices, used: int,
         better = int((columns.program.objective * whole_numbers(found.x)).sum())
         if better < -used:
             used = -better
-            columns = columns_at(problem, asked, given, -used)
+            columns = columns_at(problem, units, given, -used)
         else:
             counts = None
     tree = _tree(columns, -used, profile)
@@ -85,14 +83,10 @@ def _dealt(problem: Utility, columns: Columns, values: Ints) -> Ints:
     return counts
 
 
-def highest_entry(problem: Utility, lower: Sequence[int], units: int, profile: Profile) -> Certificate | None:
-    """The certificate that the next entry of the ordered vector is no higher than `units`; None without a tree.
-
-    `lower` has the entries before it.
-    """
-    asked = [*lower, *[units + 1] * (len(problem.jobs) - len(lower))]
-    tree = _tree(columns_at(problem, asked, TaskPrices.none(problem), None), 1, profile)
-    return None if tree is None else utility_tree_certificate(problem, lower, units + 1, tree)
+def no_higher(problem: Utility, units: int, profile: Profile) -> Certificate | None:
+    """The certificate that the lowest utility is no higher than `units`; None without a tree."""
+    tree = _tree(columns_at(problem, units + 1, TaskPrices.none(problem), None), 1, profile)
+    return None if tree is None else utility_tree_certificate(problem, units + 1, tree)
 
 
 def _tree(columns: Columns | None, limit: int, profile: Profile) -> Tree | None:

@@ -7,14 +7,14 @@ placement, but what it rules out means nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
 from optsched.errors import SolverDisagreement
-from optsched.instance import Bools, Floats, Ints
+from optsched.instance import Floats, Ints
 from optsched.placement import Placement
 from optsched.problems.utility import Allocation, Utility
 from optsched.searches.utility_patterns import Packing, all_patterns, deal
@@ -24,14 +24,10 @@ from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
-__all__ = ["MOST_COLUMNS", "Quota", "allocation_of", "counts_of", "exact_patterns", "solve_integer_program"]
+__all__ = ["MOST_COLUMNS", "allocation_of", "counts_of", "exact_patterns", "solve_integer_program"]
 
 #: A type of nodes has at most so many patterns, else its nodes are counted one by one, with at most so many columns.
 _MOST_PATTERNS, MOST_COLUMNS = 5_000, 20_000
-
-
-#: The pairs of counts that belong to the quota, and how many jobs may take one of them.
-Quota = tuple[Bools, int]
 
 
 def exact_patterns(packing: Packing) -> dict[int, Ints] | None:
@@ -52,7 +48,6 @@ def solve_integer_program(
     profile: Profile,
     use: bool,
     start: Ints | None = None,
-    quotas: Sequence[Quota] = (),
 ) -> tuple[SolverOutcome, Ints | None]:
     """Find counts with which each job has at least one of its pairs.
 
@@ -66,9 +61,7 @@ def solve_integer_program(
     use
         Whether to maximise the utilisation; else any counts do.
     start
-        Counts to start from, shape (items, nodes); taken where no type has patterns and there are no quotas.
-    quotas
-        Pairs that only so many jobs may take.
+        Counts to start from, shape (items, nodes); taken where no type has patterns.
 
     Returns
     -------
@@ -83,9 +76,9 @@ def solve_integer_program(
     """
     needs = packing.needs
     columns = _Columns.of(packing, patterns)
-    program = _program(problem, packing, columns, use, quotas)
+    program = _program(problem, packing, columns, use)
     hint = None
-    if start is not None and not patterns and not quotas:
+    if start is not None and not patterns:
         hint = np.zeros(len(program.objective))
         hint[: len(columns.item)] = start[columns.item, columns.node]
         placed = start.sum(axis=1)
@@ -181,10 +174,8 @@ class _Columns:
         return counts
 
 
-def _program(
-    problem: Utility, packing: Packing, columns: _Columns, use: bool, quotas: Sequence[Quota]
-) -> LinearProgram:
-    """Rows: capacities of single nodes; patterns by type; tasks placed within patterns; limits; needs; pairs; quotas.
+def _program(problem: Utility, packing: Packing, columns: _Columns, use: bool) -> LinearProgram:
+    """Rows: capacities of single nodes; patterns by type; tasks placed within patterns; limits; needs; pairs.
 
     Amounts of a resource are in `Utility.unit`.
     """
@@ -196,9 +187,8 @@ def _program(
         blocks[row, 2] = ones_at(columns.placed_item, count)
     blocks[first + 1, 3] = -needs.counts
     blocks[first + 2, 3] = ones_at(needs.owner, jobs)
-    blocks[first + 3, 3] = np.array([members for members, _ in quotas]).reshape(len(quotas), len(needs.owner))
-    heights += [count, count, jobs, len(quotas)]
-    most += [items.limit, np.full(count, np.inf), np.ones(jobs), np.array([allowed for _, allowed in quotas])]
+    heights += [count, count, jobs]
+    most += [items.limit, np.full(count, np.inf), np.ones(jobs)]
     widths = [len(columns.item), len(columns.kind), len(columns.placed_item), len(needs.owner)]
     upper = [items.limit[columns.item], packing.type_size[columns.kind], items.limit[columns.placed_item]]
     share = items.share * use
@@ -210,7 +200,7 @@ def _program(
         col_lower=np.zeros(sum(widths)),
         col_upper=np.concatenate([*upper, np.ones(widths[3])]).astype(np.float64),
         integer=np.ones(sum(widths), dtype=bool),
-        row_lower=np.repeat([-np.inf] * (first + 1) + [0.0, 1.0, -np.inf], heights),
+        row_lower=np.repeat([-np.inf] * (first + 1) + [0.0, 1.0], heights),
         row_upper=np.concatenate(most).astype(np.float64),
         matrix=stacked(heights, widths, blocks),
     )

@@ -1,4 +1,4 @@
-"""More than one value: every Pareto-optimal point, what a gap says beside itself, and ordered vectors of utilities."""
+"""More than one value: every Pareto-optimal point, and what a gap says beside itself."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from optsched.certificates import Enumerated, certify, proved_bound
-from optsched.errors import CertificateInvalid
-from optsched.fronts import Frontier, Leximin
+from optsched.fronts import Frontier
 from optsched.gaps import Reference, gap_of
 from optsched.heuristics import run
-from optsched.instances import frontier_files, leximin_files
+from optsched.instances import frontier_files
 from optsched.placement import Placement
 from optsched.problems import AnyProblem
 from optsched.registry import Record, imported
@@ -26,7 +23,6 @@ from optsched.studies.records import record_fields
 from optsched.testing.cases import Case, cases, columns
 from optsched.testing.changes import short_of_room
 from optsched.testing.contract import check, expect, listed, placing, right, solved, with_usual
-from optsched.testing.tampering import tampered
 
 __all__: list[str] = []
 
@@ -193,71 +189,3 @@ def _beyond(case: Case, value: Value, place: int) -> Any:
     """How far a component is from the best that there is where the other is no worse."""
     best: Any = case.best_of(place, (1 - place, value[1 - place]))
     return abs(value[place] - best)
-
-
-@check(lambda record: record.leximin is not None)
-def check_leximin(record: Record, seeds: Sequence[int]) -> None:
-    """The ordered vector of utilities that none exceeds, entry by entry, is found, with a placement that has it."""
-    search = imported(str(record.leximin))
-    for case in cases(record, seeds):
-        problem: Any = case.problem
-        found = search(problem, "exact")
-        wrong = problem.violations(found.placement)
-        expect(not wrong, case.name, f"leximin: {'; '.join(map(str, wrong))}")
-        best = max(sorted(problem.utilities(decision)) for decision in case.feasible)
-        expect(
-            list(found.utilities) == best, case.name, f"leximin {listed(found.utilities)}, the best is {listed(best)}"
-        )
-        held = sorted(problem.utilities(found.placement))
-        expect(held == best, case.name, f"leximin: the placement has {listed(held)}")
-
-
-@check(lambda record: record.leximin is not None)
-def check_leximin_file(record: Record, seeds: Sequence[int]) -> None:
-    """An ordered vector in a file comes back as it was and is certified, and with any part changed it is not."""
-    search = imported(str(record.leximin))
-    for case in cases(record, seeds):
-        problem: Any = placing(case)
-        found = search(problem, "exact")
-        again = _there_and_back(found, leximin_files.write_leximin, leximin_files.read_leximin, problem.instance)
-        expect(again.utilities == found.utilities, case.name, f"the utilities are {listed(again.utilities)}")
-        expect(again.proofs == found.proofs, case.name, "certificates are other ones")
-        best = max((tuple(sorted(problem.utilities(held))) for held in case.feasible), default=())
-        _right_claim(problem, again, again.proofs, Enumerated(vector=best), case.name)
-        _vector_proves_no_more(problem, again, case.name)
-        for told, false in _false_vectors(problem, case, again):
-            expect(not certify(problem, false).proved, case.name, f"a vector is proved with {told}")
-
-
-def _vector_proves_no_more(problem: Any, found: Leximin, where: str) -> None:
-    """Changed data of a certificate is refused, or proves no lower entry than the true one."""
-    for rank, certificate in enumerate(found.certificates):
-        if certificate is None or not certificate.kind.checkable:
-            continue
-        truth = found.utilities[rank]
-        for data in tampered(certificate.data, np.random.default_rng(rank), 40):
-            try:
-                proved = proved_bound(problem, replace(certificate, data=data), found.utilities[:rank])
-            except CertificateInvalid:
-                continue
-            expect(proved >= truth, where, f"of {certificate.component} {data} proves {proved}, it is {truth}")
-
-
-def _false_vectors(problem: Any, case: Case, found: Leximin) -> Iterator[tuple[str, Leximin]]:
-    """Ordered vectors with something changed that makes them false, and what it is."""
-    for rank, utility in enumerate(found.utilities):
-        for told, step in (("higher", 1), ("lower", -1)):
-            utilities = (*found.utilities[:rank], utility + step, *found.utilities[rank + 1 :])
-            yield f"entry {rank + 1} {told}", replace(found, utilities=utilities)
-        certificates = (*found.certificates[:rank], None, *found.certificates[rank + 1 :])
-        yield f"no certificate of entry {rank + 1}", replace(found, certificates=certificates)
-    for held in case.feasible:
-        assert isinstance(held, Placement)
-        vector = tuple(sorted(problem.utilities(held)))
-        if vector != found.utilities:
-            yield "another placement", replace(found, placement=held)
-            named = tuple(
-                entry and replace(entry, claim=value) for entry, value in zip(found.certificates, vector, strict=True)
-            )
-            yield "a lower vector", replace(found, placement=held, utilities=vector, certificates=named)
-            return

@@ -10,8 +10,7 @@ import numpy as np
 
 from optsched.certificates import Enumerated, certify, proved_bound
 from optsched.errors import CertificateInvalid
-from optsched.problems import AnyProblem
-from optsched.registry import Record, imported
+from optsched.registry import Record
 from optsched.results import Certificate, Proof, Sense, Solution
 from optsched.routes import routes_of
 from optsched.testing.cases import Case, cases
@@ -70,18 +69,10 @@ def _proofs_are_given(record: Record, seeds: Sequence[int]) -> None:
             for entry in solved(case, route).certificates
         )
         expect(
-            key in given or key in _of_vectors(record, [case.problem for case in held]),
+            key in given,
             record.problem,
             f"no route gives a certificate for the prover of kind {key}",
         )
-
-
-def _of_vectors(record: Record, problems: Sequence[AnyProblem]) -> set[str]:
-    """Kinds of the certificates that ordered vectors have."""
-    if record.leximin is None:
-        return set()
-    search = imported(record.leximin)
-    return {str(kind) for problem in problems for kind in search(problem, "exact").proofs}
 
 
 def _no_more(case: Case, solution: Solution, position: int, certificate: Certificate, count: int = 40) -> None:

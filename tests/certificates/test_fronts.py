@@ -1,4 +1,4 @@
-"""Frontiers and ordered vectors: what is true is proved part by part, and each change of a part is caught."""
+"""Frontiers: what is true is proved part by part, and each change of a part is caught."""
 
 from __future__ import annotations
 
@@ -14,20 +14,17 @@ from traffic_instances import posed
 import optsched
 from optsched.certificates import Enumerated, certify
 from optsched.doubts import examine
-from optsched.fronts import Frontier, Leximin
+from optsched.fronts import Frontier
 from optsched.instances.frontier_files import write_frontier
-from optsched.instances.leximin_files import write_leximin
 from optsched.problems import Latency, Traffic
-from optsched.registry import imported, records
+from optsched.registry import records
 from optsched.results import Certificate, Limit, Proof
 from optsched.testing.cases import cases
 
-#: A frontier of two points, each proved by covers; and utilities of two jobs.
+#: A frontier of two points, each proved by covers.
 LATENCY = optsched.problem("latency", "papers/fsy-not-optimal")
 FOUND = optsched.frontier(LATENCY)
 BETWEEN = FOUND[1].certificates[0]
-UTILITY = optsched.problem("utility", "papers/ras-endless-swap")
-VECTOR: Leximin = imported("optsched.searches.utility_leximin:leximin")(UTILITY)
 
 
 def false(problem: Any, claimed: Any) -> list[str]:
@@ -190,63 +187,6 @@ def test_proof_that_nothing_is_feasible() -> None:
     assert false(roomy, replace(found, points=(), infeasible=empty.infeasible)) == [what]
 
 
-def test_vector() -> None:
-    """Tests that the first utility is proved by prices, and each change of the vector is caught."""
-    verdict = certify(UTILITY, VECTOR)
-    assert verdict.valid
-    assert verdict.proofs[0] == "entry 1: dual proof of lowest-utility: proves -1/2, claimed -1/2"
-    other = UTILITY.placement([-1] * len(UTILITY.tasks))
-    full = UTILITY.placement([0] * len(UTILITY.tasks))
-    assert false(UTILITY, replace(VECTOR, placement=other)) == ["utilities"]
-    assert false(UTILITY, replace(VECTOR, placement=full)) == ["placement"]
-    assert false(UTILITY, replace(VECTOR, utilities=(0, 0))) == ["utilities"]
-    named = (VECTOR.certificates[0], replace(VECTOR.certificates[0], component="utilisation"))
-    assert false(UTILITY, replace(VECTOR, certificates=named)) == ["entry 2"]
-    assert false(LATENCY, VECTOR) == ["problem", "instance", "parameters", "leximin"]
-    missing = replace(VECTOR, certificates=(VECTOR.certificates[0], None))
-    assert certify(UTILITY, missing).unproved == ("no bound of lowest-utility-2 is claimed",)
-
-
-def test_words_of_a_vector() -> None:
-    """Tests that a word on an entry is settled by trying every placement, and contradicted by a higher vector."""
-    word = Certificate("lowest-utility-2", Proof.SOLVER, VECTOR.utilities[1])
-    sworn = replace(VECTOR, certificates=(VECTOR.certificates[0], word))
-    assert certify(UTILITY, sworn).unproved == ("entry 2: bound 0 of lowest-utility-2 rests on: solver",)
-    assert examine(UTILITY, sworn).proved
-    assert certify(UTILITY, sworn, enumerated=Enumerated(vector=VECTOR.utilities)).proved
-    assert not certify(UTILITY, sworn, enumerated=Enumerated(vector=(0, 0))).valid
-    nothing = UTILITY.placement([-1] * len(UTILITY.tasks))
-    low = tuple(sorted(UTILITY.utilities(nothing)))
-    words = tuple(
-        Certificate(f"lowest-utility{rank}", Proof.SOLVER, value) for rank, value in zip(("", "-2"), low, strict=True)
-    )
-    poor = replace(VECTOR, placement=nothing, utilities=low, certificates=words)
-    (told,) = certify(UTILITY, poor, {"rival": VECTOR.placement}).contradicted
-    assert told == "rivals: rival found -1/2, 0"
-    assert certify(UTILITY, sworn, {"rival": nothing}).valid
-
-
-def test_rivals_of_what_is_not_claimed() -> None:
-    """Tests that nobody is said to have found no higher vector where none is claimed, or beyond what is."""
-
-    def found(*certificates: Certificate | None) -> list[str]:
-        vector = replace(VECTOR, certificates=certificates, limit=Limit.TIME)
-        checks = certify(UTILITY, vector, {"r": VECTOR.placement}).checks
-        return [check.found for check in checks if check.what == "rivals"]
-
-    first, second = VECTOR.certificates
-    assert found(None, None) == []
-    assert found(first, None) == ["r found no higher vector in the first 1 of its entries, which are claimed"]
-    assert found(first, second) == ["r found no higher vector"]
-
-
-def test_examine_tries_only_what_is_small() -> None:
-    """Tests that a word on an instance that is too large to try everything stays a word."""
-    word = Certificate("lowest-utility-2", Proof.SOLVER, VECTOR.utilities[1])
-    sworn = replace(VECTOR, certificates=(VECTOR.certificates[0], word))
-    assert not examine(UTILITY, sworn, most=3).proved
-
-
 #: Certifies files, given as pairs of an instance and a claim, where nothing that solves can be imported.
 CHECKER = """
 import sys
@@ -267,20 +207,16 @@ for line in sys.stdin.read().splitlines():
 
 
 def test_from_files_without_solvers(tmp_path: Path) -> None:
-    """Tests that frontiers and vectors of every problem that has them are proved from files, where no solver loads."""
+    """Tests that frontiers of every problem that has them are proved from files, where no solver loads."""
     lines = []
     for name, entry in records().items():
-        if entry.frontier:
-            found = [(case.problem, optsched.frontier(case.problem)) for case in cases(entry)]
-            problem, claim = max((one for one in found if certify(*one).proved), key=lambda one: len(one[1]))
-            write: Any = write_frontier
-        elif entry.leximin is not None:
-            problem, claim, write = UTILITY, VECTOR, write_leximin
-        else:
+        if not entry.frontier:
             continue
+        found = [(case.problem, optsched.frontier(case.problem)) for case in cases(entry)]
+        problem, claim = max((one for one in found if certify(*one).proved), key=lambda one: len(one[1]))
         optsched.save(problem.instance, tmp_path / f"{name}.json")
         for kind in ("json", "npz"):
-            write(claim, problem.instance, tmp_path / f"{name}.claim.{kind}")
+            write_frontier(claim, problem.instance, tmp_path / f"{name}.claim.{kind}")
             lines.append(f"{tmp_path}/{name}.json\t{tmp_path}/{name}.claim.{kind}\t{name}")
     done = subprocess.run(
         [sys.executable, "-c", CHECKER], input="\n".join(lines), capture_output=True, text=True, check=False

@@ -16,18 +16,14 @@ from utility_instances import SWAPS, problems
 
 import optsched
 from optsched.certificates import certify, proved_bound, utilisation_certificate, utility_certificate
-from optsched.certificates import utility as proofs
 from optsched.errors import CertificateInvalid
-from optsched.fronts import Leximin
 from optsched.instances.generate import generate
 from optsched.problems import Utility, utility_columns
 from optsched.problems.base import GRID
 from optsched.results import Certificate, Proof, Termination
 from optsched.routes import bounds, solve
 from optsched.searches.enumeration import best_placement
-from optsched.searches.utility_choices import entry_by_choices
-from optsched.searches.utility_columns import highest_entry
-from optsched.searches.utility_leximin import leximin
+from optsched.searches.utility_columns import no_higher
 from optsched.solvers.profiles import load_profile
 from optsched.testing.tampering import tampered
 
@@ -123,66 +119,52 @@ def test_false_claims() -> None:
 
 # Trees ------------------------------------------------------------------------------------------------------------
 
-#: Prices alone leave a gap in the utilisation; and a problem of the library, with the second lowest of its utilities.
+#: Prices alone leave a gap in the utilisation; a problem of the library; and fixed reduces.
 TREE = Utility(generate("utility", nodes=3, types=3, jobs=2, maps=4, reduces=2, seed=9))
-LEXIMIN = optsched.problem("utility", "generated/utility-n10-seed0")
+LIBRARY = optsched.problem("utility", "generated/utility-n10-seed0")
+FIXED = Utility(generate("utility", seed=0), reduces="fixed")
 
 
 @cache
 def tree_certificates() -> list[tuple[Utility, Certificate, Any]]:
-    """Certificates that are trees, with what they take as given: of the utilisation, of the second lowest utility."""
-    solution, vector = solve(TREE), leximin(LEXIMIN)
-    second = vector.certificates[1]
-    assert second is not None
-    return [(TREE, solution.certificates[1], solution.objective), (LEXIMIN, second, vector.utilities[:1])]
+    """Certificates that are trees, with what they take as given: of the utilisation, and of lowest utilities."""
+    solution = solve(TREE)
+    return [
+        (TREE, solution.certificates[1], solution.objective),
+        *((problem, _lowest(problem), None) for problem in (LIBRARY, FIXED)),
+    ]
 
 
-#: Prices of what fractions are short of are cuts; and problems with fixed reduces and with free ones.
-CHOICES = Utility(generate("utility", nodes=4, jobs=3, maps=8, reduces=1, seed=26))
-FIXED = Utility(generate("utility", seed=0), reduces="fixed")
-REDUCES = Utility(generate("utility", nodes=3, jobs=3, maps=4, reduces=3, seed=0))
-
-
-@cache
-def choice_certificates() -> list[tuple[Utility, Certificate, Any]]:
-    """Certificates that are trees over choices of counts, with what they take as given."""
-    vector = leximin(CHOICES)
-    found = [(CHOICES, _by_choices(CHOICES, vector, rank), vector.utilities[:rank]) for rank in range(2)]
-    return [*found, *((problem, _by_choices(problem, leximin(problem), 0), ()) for problem in (FIXED, REDUCES))]
-
-
-def _by_choices(problem: Utility, vector: Leximin, rank: int) -> Certificate:
-    """The proof of an entry of an ordered vector."""
-    *lower, entry = (int(utility * GRID) for utility in vector.utilities[: rank + 1])
-    proof = entry_by_choices(problem, lower, entry, load_profile("exact"))
+def _lowest(problem: Utility) -> Certificate:
+    """The proof of the lowest utility by a tree."""
+    value = solve(problem).bound[0]
+    assert value is not None
+    proof = no_higher(problem, int(value * GRID), load_profile("exact"))
     assert proof is not None
     return proof
 
 
 def test_trees_prove_the_optimum() -> None:
-    """Tests that the trees prove what is claimed, that it is the truth, and that the lowest utility has trees too."""
-    for problem, certificate, given_values in (*tree_certificates(), *choice_certificates()):
+    """Tests that the trees prove what is claimed, and that it is the truth."""
+    for problem, certificate, given_values in tree_certificates():
         assert certificate.kind is Proof.COMBINATORIAL
         assert proved_bound(problem, certificate, given_values) == certificate.claim
-    solution = solve(TREE)
-    assert certify(TREE, solution).proved
-    assert solution.bound[0] is not None
-    first = highest_entry(TREE, [], int(solution.bound[0] * GRID), load_profile("exact"))
-    assert first is not None
-    assert first.component == "lowest-utility"
-    assert proved_bound(TREE, first) == first.claim == solution.bound[0]
+        solution = solve(problem)
+        assert certify(problem, solution).proved
+        position = [component.name for component in problem.components].index(certificate.component)
+        assert certificate.claim == solution.bound[position]
 
 
 def test_trees_do_not_prove_more() -> None:
-    """Tests that a claim beyond the truth is refused, or proves the truth, also where less is given."""
-    for problem, certificate, given_values in (*tree_certificates(), *choice_certificates()):
+    """Tests that a claim beyond the truth is refused, or proves the truth, also with another threshold."""
+    for problem, certificate, given_values in tree_certificates():
         for more in (1, 100):
             beyond = replace(certificate, claim=certificate.claim - Fraction(more, GRID))
             assert proved_or(problem, beyond, given_values, certificate.claim) >= certificate.claim
     problem, certificate, given_values = tree_certificates()[1]
-    data = {**certificate.data, "threshold": certificate.data["threshold"] - 1}
-    lower = replace(certificate, data=data)
-    assert proved_or(problem, lower, given_values, certificate.claim) >= certificate.claim
+    for threshold in (certificate.data["threshold"] - 1, -(2**20), -(2**70)):
+        lower = replace(certificate, data={**certificate.data, "threshold": threshold})
+        assert proved_or(problem, lower, given_values, certificate.claim) >= certificate.claim
     rows = len(certificate.data["multipliers"][0]["prices"])
     leaf = {**certificate.data, "steps": [{"by": [0]}], "multipliers": [{"scale": 1, "prices": [0] * rows}]}
     assert proved_bound(problem, replace(certificate, data=leaf), given_values) > certificate.claim
@@ -210,7 +192,7 @@ def proved_or(problem: Utility, certificate: Certificate, given_values: Any, oth
         (0, {"multipliers": [{"scale": 1, "prices": ["1"] * 15}]}, "prices: must be"),
         (0, {"multipliers": [{"prices": [0] * 500}]}, "prices: must be"),
         (1, {"threshold": "1"}, "threshold: must be an integer"),
-        (1, {"threshold": -(2**20)}, "threshold: -1048576 is below a lower utility that is given"),
+        (1, {"cuts": []}, "cuts: a proof by choices of counts is no longer read: solve again"),
     ],
 )
 def test_what_is_no_tree(which: int, change: dict[str, Any], told: str) -> None:
@@ -221,54 +203,19 @@ def test_what_is_no_tree(which: int, change: dict[str, Any], told: str) -> None:
 
 
 def test_trees_of_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a tree is of the entry that comes next, of one kind of demands, and of not too many columns."""
-    problem, certificate, given_values = tree_certificates()[1]
-    for wrong in ((), (*given_values, 1), (1,) * 9):
-        with pytest.raises(CertificateInvalid, match="a proof of lowest-utility-2 does not go with that"):
-            proved_bound(problem, certificate, wrong)
+    """Tests that a tree of a utilisation needs what is given, and that there are not too many columns."""
     with pytest.raises(CertificateInvalid, match="needs a lowest utility that is given"):
         proved_bound(tree_certificates()[0][0], tree_certificates()[0][1], None)
+    problem, certificate, given_values = tree_certificates()[1]
     monkeypatch.setattr(utility_columns, "MOST_PATTERNS", 0)
     with pytest.raises(CertificateInvalid, match="map_prices: too many patterns are left at these prices"):
         proved_bound(problem, certificate, given_values)
 
 
-def test_cuts_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that cuts are lists of prices of pending jobs, and not too many; without them the tree proves nothing."""
-    problem, certificate, given_values = choice_certificates()[0]
-    free: dict[str, Any] = {"map_prices": {}, "reduce_prices": {}}
-    for cuts, told in (
-        (3, "cuts: must be a list"),
-        ([3], "cuts"),
-        ([{}], "reduce_prices: must be"),
-        ([{**free, "map_prices": {"x": 1}}], 'job "x"'),
-    ):
-        with pytest.raises(CertificateInvalid, match=told):
-            proved_bound(problem, replace(certificate, data={**certificate.data, "cuts": cuts}), given_values)
-    rows = len(certificate.data["cuts"])
-    weaker = replace(certificate, data={**certificate.data, "cuts": [free] * rows})
-    assert proved_or(problem, weaker, given_values, certificate.claim) >= certificate.claim
-    monkeypatch.setattr(proofs, "_MOST_CUTS", 0)
-    with pytest.raises(CertificateInvalid, match=f"cuts: {rows} lists of prices are more than 0"):
-        proved_bound(problem, certificate, given_values)
-
-
-def test_prices_by_number_of_maps_are_read() -> None:
-    """Tests that cuts of version 0.1, whose prices of reduces were by the number of placed maps, prove the same."""
-    problem, certificate, given_values = choice_certificates()[3]
-    cuts = [
-        {**cut, "reduce_prices": {job: {"0": price} for job, price in cut["reduce_prices"].items()}}
-        for cut in certificate.data["cuts"]
-    ]
-    assert any(cut["reduce_prices"] for cut in cuts)
-    old = replace(certificate, data={**certificate.data, "cuts": cuts})
-    assert proved_bound(problem, old, given_values) == certificate.claim
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_tampered_trees(seed: int) -> None:
     """Tests that whatever is changed in a tree, it is refused or proves no more than the truth."""
-    for problem, certificate, given_values in (*tree_certificates(), *choice_certificates()):
+    for problem, certificate, given_values in tree_certificates():
         for data in tampered(certificate.data, np.random.default_rng(seed), 3):
             for claim in (certificate.claim, certificate.claim - Fraction(1, GRID)):
                 changed = replace(certificate, data=data, claim=claim)

@@ -1,4 +1,4 @@
-"""`optsched solve`, `bounds`, `frontier`, `leximin` and `export`: results, files, exit codes."""
+"""`optsched solve`, `bounds`, `frontier` and `export`: results, files, exit codes."""
 
 from __future__ import annotations
 
@@ -244,42 +244,17 @@ def optimum_of(path: Path) -> float:
 
 @pytest.mark.parametrize("kind", ["json", "npz"])
 def test_files_of_points(kind: str, tmp_path: Path) -> None:
-    """Tests that a frontier and an ordered vector are written, and proved from there; a file that cannot be is told."""
-    front, vector = tmp_path / f"front.{kind}", tmp_path / f"vector.{kind}"
+    """Tests that a frontier is written, and proved from there; a file that cannot be is told."""
+    front = tmp_path / f"front.{kind}"
     asked = ("frontier", "papers/fsy-not-optimal", "--problem", "latency", "--output")
     assert run(*asked, str(front)).exit_code == 0
-    assert run("leximin", "papers/ras-endless-swap", "--output", str(vector)).exit_code == 0
-    for name, file in (("papers/fsy-not-optimal", front), ("papers/ras-endless-swap", vector)):
-        done = run("certify", name, str(file))
-        assert (done.exit_code, "every claim is proved" in done.stdout) == (0, True), done.stdout
+    done = run("certify", "papers/fsy-not-optimal", str(front))
+    assert (done.exit_code, "every claim is proved" in done.stdout) == (0, True), done.stdout
     assert front.read_bytes().startswith(b"{" if kind == "json" else b"PK")
     other = run("certify", "papers/guo-fig2", str(front))
     assert (other.exit_code, "the frontier is of" in other.stdout) == (4, True)
     refused = run(*asked, str(tmp_path / "none" / "front.json"))
     assert (refused.exit_code, len(refused.stderr.splitlines())) == (3, 1)
-
-
-def test_leximin() -> None:
-    """Tests the ordered utilities: the first is that of `solve`, and what cuts them short is told."""
-    name = "papers/ras-immobile"
-    found = answer("leximin", name)
-    assert found["utilities"][0] == answer("solve", name, "--problem", "utility")["objective"][0]
-    assert found["utilities"] == sorted(found["utilities"])
-    assert found["objective"][0] == found["utilities"][0]
-    assert found["proofs"] == ["dual", "combinatorial"]
-    table = run("leximin", name)
-    assert (table.exit_code, table.stderr) == (0, "")
-    assert table.stdout.splitlines()[2].split() == ["1", "1", "dual"]
-    short = run("leximin", "generated/utility-n10-seed0", "--time-limit", "0")
-    assert short.exit_code == 0
-    assert "no proof" in short.stdout
-    assert "cut it short" in short.stderr
-    refused = run("leximin", "papers/guo-fig2")
-    assert refused.exit_code == 3
-    assert "utility needs" in refused.stderr
-    refused = run("leximin", name, "--problem", "lsap")
-    assert refused.exit_code == 2
-    assert "lsap has no leximin: its record names no search for it" in refused.stderr
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)

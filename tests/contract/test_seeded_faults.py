@@ -21,7 +21,7 @@ from optsched import gaps, registry
 from optsched.certificates import fronts
 from optsched.errors import InputError
 from optsched.heuristics import HEURISTICS
-from optsched.instances import frontier_files, leximin_files, solution_files
+from optsched.instances import frontier_files, solution_files
 from optsched.instances.files import from_document, to_document
 from optsched.models.export import about
 from optsched.placement import NetworkFlow, Placement
@@ -293,15 +293,6 @@ def between_is_taken(record: Record, patch: Patch) -> None:
     """Of frontiers nobody looks at what is between two points, and what is before the first or behind the last."""
     patch.setattr(fronts._FrontierChecks, "between", lambda *_: None)
     patch.setattr(fronts._FrontierChecks, "end", lambda *_: None)
-
-
-def leximin_file_loses(record: Record, patch: Patch) -> None:
-    """Files of ordered vectors leave the last certificate out."""
-
-    def change(document: dict[str, Any], *_: Any) -> dict[str, Any]:
-        return {**document, "certificates": [*document["certificates"][:-1], None]}
-
-    wrap(patch, leximin_files, "leximin_document", change)
 
 
 def order_matters(record: Record, patch: Patch) -> None:
@@ -692,7 +683,6 @@ FAULTS: dict[str, Fault] = {
     "no point, and no proof": Fault(nothing_is_shown, "no-point", CHECKS["no-point"].applies),
     "frontier file loses the proof": Fault(frontier_file_loses_what_is_shown, "no-point", CHECKS["no-point"].applies),
     "between points is taken": Fault(between_is_taken, "frontier-file", CHECKS["frontier-file"].applies),
-    "leximin file loses": Fault(leximin_file_loses, "leximin-file", has("leximin")),
     "order matters": Fault(order_matters, "permutation"),
     "infeasible overlooked": Fault(infeasible_overlooked, "scarce", CHECKS["scarce"].applies),
     "proofs of another kind": Fault(proofs_of_another_kind, "certificates", lacks_a_prover),
@@ -728,12 +718,6 @@ FAULTS: dict[str, Fault] = {
     "limit on the other component": Fault(said(limit=other_limit), "models", has("limit"), field="limit.component"),
     "frontier is not said": Fault(said(frontier=False, beside=None), "record", has("frontier"), field="frontier"),
     "swapped beside a gap": Fault(beside_swapped, "beside", has("beside"), field="beside"),
-    "leximin too low": Fault(
-        function("leximin", lambda found, *_: replace(found, utilities=(found.utilities[0] - 1, *found.utilities[1:]))),
-        "leximin",
-        has("leximin"),
-        field="leximin",
-    ),
     "local tasks counted as remote": Fault(counts_swapped, "locality", has_data),
     "rivals that do not serve": Fault(rivals_that_do_not_serve, "rivals", has_rivals_of_its_own, field="rivals"),
     "no runner": Fault(said(runner=None), "heuristics", has("runner"), field="runner"),

@@ -13,22 +13,20 @@ import pytest
 import optsched
 from optsched.decimals import MOST_DIGITS
 from optsched.errors import InputError, TooLarge
-from optsched.fronts import Frontier, Leximin
+from optsched.fronts import Frontier
 from optsched.instances.claim_files import read_claim, read_decision
 from optsched.instances.frontier_files import write_frontier
-from optsched.instances.leximin_files import write_leximin
 from optsched.instances.schedule_files import write_schedule
 from optsched.instances.solution_files import write_solution
 from optsched.network import FlowNetwork
 from optsched.results import Solution
 from optsched.schedule import Schedule
-from optsched.searches.utility_leximin import leximin
 
 NETWORK = FlowNetwork(["a", "b"], [0], [1], supply=[1, -1])
 
 
 def test_each_format(tmp_path: Path) -> None:
-    """Tests that a solution, a frontier and an ordered vector come back as what they are."""
+    """Tests that a solution and a frontier come back as what they are; an ordered vector is no longer read."""
     file = tmp_path / "claim.json"
     problem = optsched.problem("latency", "papers/fsy-not-optimal")
     write_solution(optsched.solve(problem), problem.instance, file)
@@ -39,10 +37,8 @@ def test_each_format(tmp_path: Path) -> None:
         read_claim(file, NETWORK)
     with pytest.raises(InputError, match="optsched certify INSTANCE"):
         optsched.load(file)
-    jobs = optsched.problem("utility", "papers/ras-endless-swap")
-    write_leximin(leximin(jobs), jobs.instance, file)
-    assert isinstance(read_claim(file, jobs.instance), Leximin)
-    with pytest.raises(InputError, match="this is an ordered vector of utilities, no instance; optsched certify"):
+    file.write_text('{"format": "optsched-leximin/1", "utilities": [0]}')
+    with pytest.raises(InputError, match="an ordered vector of utilities, which optsched no longer reads, no instance"):
         optsched.load(file)
 
 
@@ -50,7 +46,7 @@ def test_each_format(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ('{"format": "optsched-frontier/7"}', "is no frontier file"),
-        ('{"format": "optsched-leximin/7"}', "is no leximin file"),
+        ('{"format": "optsched-leximin/1"}', "an ordered vector of utilities, which optsched no longer reads"),
         ('{"format": "optsched-other/1"}', "is no solution file"),
         ("", "the file is empty"),
         ('{"format": "optsched-frontier/1", ', "is no JSON here"),
@@ -99,17 +95,7 @@ def long_frontier(number: Any) -> tuple[Any, Any, Callable[..., None]]:
     return problem.instance, replace(found, points=(point, *found.points[1:])), write_frontier
 
 
-def long_vector(number: Any) -> tuple[Any, Any, Callable[..., None]]:
-    """The same of an ordered vector."""
-    problem = optsched.problem("utility", "papers/ras-endless-swap")
-    found = leximin(problem)
-    certificate = found.certificates[0]
-    assert certificate is not None
-    held = (replace(certificate, claim=number), *found.certificates[1:])
-    return problem.instance, replace(found, certificates=held), write_leximin
-
-
-@pytest.mark.parametrize("long", [long_solution, long_frontier, long_vector])
+@pytest.mark.parametrize("long", [long_solution, long_frontier])
 @pytest.mark.parametrize("suffix", [".json", ".npz"])
 def test_bug_numbers_were_written_that_no_reader_takes(tmp_path: Path, long: Callable[..., Any], suffix: str) -> None:
     """Tests that the longest numbers are read back from each kind of file, and longer ones leave no file.

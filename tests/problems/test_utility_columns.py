@@ -52,21 +52,21 @@ def test_no_better_placement_is_lost(problem: Utility, scale: int, prices: list[
     given_prices = TaskPrices(np.array(prices[: 2 * len(problem.jobs)], dtype=np.int64), scale)
     every = every_placement(problem)
     for utilities, held, _ in every[:: max(1, len(every) // 5)]:
-        columns = columns_at(problem, [utilities[0]] * len(utilities), given_prices, -held)
+        columns = columns_at(problem, utilities[0], given_prices, -held)
         assert columns is not None
         for others, used, counts in every:
             if others[0] >= utilities[0] and used > held:
                 assert is_among(problem, columns, counts, maximal=False)
-        columns = columns_at(problem, utilities, TaskPrices.none(problem), None)
+        columns = columns_at(problem, utilities[0], TaskPrices.none(problem), None)
         assert columns is not None
         for others, _, counts in every:
-            if all(a >= b for a, b in zip(others, utilities, strict=True)):
+            if others[0] >= utilities[0]:
                 assert is_among(problem, columns, counts, maximal=True)
 
 
 def test_maximal_patterns() -> None:
     """Tests that without prices, and without a utilisation, the columns are the maximal patterns of each type."""
-    columns = columns_at(SWAPS, [-(2**20)] * 2, TaskPrices.none(SWAPS), None)
+    columns = columns_at(SWAPS, -(2**20), TaskPrices.none(SWAPS), None)
     assert columns is not None
     for kind, room in enumerate(SWAPS.type_room):
         listed = columns.counts[columns.kind == kind]
@@ -78,13 +78,13 @@ def test_maximal_patterns() -> None:
 
 def test_close_prices_leave_little() -> None:
     """Tests that prices that prove nearly what is held leave fewer patterns than none, and no placement but better."""
-    none = columns_at(SWAPS, [-(2**19)] * 2, TaskPrices.none(SWAPS), 0)
+    none = columns_at(SWAPS, -(2**19), TaskPrices.none(SWAPS), 0)
     held = int(SWAPS.objective(SWAPS.placement([0, -1, -1, 1, 1, -1, -1, -1]))[1] * 2**20)
-    few = columns_at(SWAPS, [-(2**19)] * 2, TaskPrices.none(SWAPS), -held)
+    few = columns_at(SWAPS, -(2**19), TaskPrices.none(SWAPS), -held)
     assert none is not None
     assert few is not None
     assert len(few.kind) < len(none.kind)
-    beyond = columns_at(SWAPS, [-(2**19)] * 2, TaskPrices.none(SWAPS), -100 * 2**20)
+    beyond = columns_at(SWAPS, -(2**19), TaskPrices.none(SWAPS), -100 * 2**20)
     assert beyond is not None
     assert not len(beyond.kind)
 
@@ -93,19 +93,19 @@ def test_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that more patterns than may be checked are refused, of one type, on the way, and of all types together."""
     for most in (0, 1, 3):
         monkeypatch.setattr(utility_columns, "MOST_PATTERNS", most)
-        assert columns_at(SWAPS, [-(2**20)] * 2, TaskPrices.none(SWAPS), 0) is None
+        assert columns_at(SWAPS, -(2**20), TaskPrices.none(SWAPS), 0) is None
     many = posed({"cpu": [40.0]}, [{"maps": 30, "map": {"cpu": 1.0}}])
     monkeypatch.setattr(utility_columns, "MOST_PATTERNS", 1)
-    assert columns_at(many, [0], TaskPrices.none(many), 0) is None
+    assert columns_at(many, 0, TaskPrices.none(many), 0) is None
 
 
 def test_divided_amounts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that where the room has too many states no pattern is lost, and that numbers past 2^62 are exact."""
-    exact = columns_at(SWAPS, [-(2**20)] * 2, TaskPrices.none(SWAPS), 0)
+    exact = columns_at(SWAPS, -(2**20), TaskPrices.none(SWAPS), 0)
     large = TaskPrices(np.full(4, 2**52), 2**50)
-    whole = columns_at(SWAPS, [-(2**20)] * 2, large, None)
+    whole = columns_at(SWAPS, -(2**20), large, None)
     monkeypatch.setattr(utility_columns, "_MOST_STATES", 4)
-    coarse = columns_at(SWAPS, [-(2**20)] * 2, TaskPrices.none(SWAPS), 0)
+    coarse = columns_at(SWAPS, -(2**20), TaskPrices.none(SWAPS), 0)
     assert exact is not None
     assert coarse is not None
     assert whole is not None
@@ -116,10 +116,10 @@ def test_divided_amounts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_tasks_that_take_nothing() -> None:
     """Tests patterns where tasks take nothing of any resource, and where no task fits."""
     free = posed({"cpu": [2.0]}, [{"maps": 2, "map": {"cpu": 0.0}}])
-    columns = columns_at(free, [free.lowest_units], TaskPrices.none(free), None)
+    columns = columns_at(free, free.lowest_units, TaskPrices.none(free), None)
     assert columns is not None
     assert columns.counts.tolist() == [[2, 0]]
     none = posed({"cpu": [2.0]}, [{"maps": 2, "map": {"cpu": 9.0}}])
-    columns = columns_at(none, [none.lowest_units], TaskPrices.none(none), 0)
+    columns = columns_at(none, none.lowest_units, TaskPrices.none(none), 0)
     assert columns is not None
     assert columns.counts.tolist() == []

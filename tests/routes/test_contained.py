@@ -50,7 +50,6 @@ def doing(monkeypatch: pytest.MonkeyPatch) -> Any:
     def put(function: Any) -> None:
         monkeypatch.setattr(contained_routes, "_solve", function)
         monkeypatch.setattr(contained_routes, "_frontier", function)
-        monkeypatch.setattr(contained_routes, "_leximin", function)
         monkeypatch.setattr(contained_routes, "_solution_of", function)
         monkeypatch.setattr(contained_routes, "_gaps_of", function)
 
@@ -295,39 +294,6 @@ def test_points_that_were_handed_over_are_held(doing: Any) -> None:
             cut = optsched.frontier(problem)
         assert (cut.complete, cut.limit) == (False, Limit.TIME)
         assert cut.values == optsched.frontier(problem).values != []
-
-
-def order_and_run_out(job: Any) -> Any:
-    """Finds the ordered vector, and takes what is not there."""
-    optsched.leximin(*job)
-    raise MemoryError
-
-
-def test_bug_leximin_had_no_process(doing: Any) -> None:
-    """Tests that entries which a killed process had proved are left, or what needs no search where there were none."""
-    problem: Any = optsched.problem("utility", "papers/ras-endless-swap")
-    whole = optsched.leximin(problem)
-    with contained(Limits(60)):
-        doing(order_and_run_out)
-        cut = optsched.leximin(problem)
-        assert (cut.utilities, cut.proofs, cut.limit) == (whole.utilities, whole.proofs, Limit.MEMORY)
-        doing(run_out)
-        plain = optsched.leximin(problem)
-        assert (plain.limit, plain.proofs) == (Limit.MEMORY, (None, None))
-        assert plain.utilities == tuple(sorted(problem.utilities(plain.placement)))
-        doing(crash)
-        with pytest.raises(RunFailed, match=r"finding the ordered vector crashed: ended with exit code 5"):
-            optsched.leximin(problem)
-
-
-def test_same_leximin_as_without() -> None:
-    """Tests that the ordered vector of a process is the same, and that a deadline that is past leaves what it can."""
-    problem: Any = optsched.problem("utility", "papers/ras-endless-swap")
-    with contained(Limits(60)):
-        assert optsched.leximin(problem) == optsched.leximin(problem)
-        late = optsched.leximin(problem, time_limit=0)
-    assert late.limit is Limit.TIME
-    assert not problem.violations(late.placement)
 
 
 @pytest.mark.thorough

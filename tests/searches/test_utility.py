@@ -1,4 +1,4 @@
-"""The engines of `utility`: patterns, thresholds, leximin, limits and interrupts."""
+"""The engines of `utility`: patterns, thresholds, limits and interrupts."""
 
 from __future__ import annotations
 

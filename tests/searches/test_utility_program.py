@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from utility_instances import posed, problems
 
-from optsched.errors import SolverDisagreement, TooLarge
+from optsched.errors import SolverDisagreement
 from optsched.placement import Placement
 from optsched.problems import Utility
 from optsched.problems.base import GRID
@@ -15,12 +15,11 @@ from optsched.routes import solve
 from optsched.searches import utility_patterns, utility_program
 from optsched.searches.enumeration import judged
 from optsched.searches.utility import UtilitySearch
-from optsched.searches.utility_leximin import leximin
 from optsched.solvers.profiles import Profile, load_profile
 
 
 def test_no_exact_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that where the exact program would be too large the gap is told, and leximin refuses."""
+    """Tests that where the exact program would be too large the gap is told."""
     problem = posed({"cpu": [3, 3], "disk": [3, 4]}, [{"maps": 3, "map": {"cpu": 2, "disk": 1}, "goal": 3, "time": 2}])
     monkeypatch.setattr(utility_program, "MOST_COLUMNS", 0)
     monkeypatch.setattr(UtilitySearch, "_pack_downwards", lambda *_: None)
@@ -28,8 +27,6 @@ def test_no_exact_program(monkeypatch: pytest.MonkeyPatch) -> None:
     search.run()
     assert "too large" in search.raw_status
     assert not problem.violations(search.placement)
-    with pytest.raises(TooLarge, match="leximin"):
-        leximin(problem)
 
 
 def test_wrong_solver_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:

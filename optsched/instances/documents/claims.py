@@ -1,4 +1,4 @@
-"""What files of claims share (solutions, frontiers, ordered vectors): certificates, numbers, versions, two kinds."""
+"""What files of claims share (solutions, frontiers): certificates, numbers, versions, two kinds."""
 
 from __future__ import annotations
 

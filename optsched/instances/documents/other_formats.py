@@ -31,7 +31,6 @@ _FORMATS = (
     (rb'"format"\s*:\s*"optsched-solution/', "a solution", "certify INSTANCE {}"),
     (rb'"format"\s*:\s*"optsched-frontier/', "a frontier", "certify INSTANCE {}"),
     (rb'"format"\s*:\s*"optsched-schedule/', "a schedule", "solve INSTANCE --problem job-times --start {}"),
-    (rb'"format"\s*:\s*"optsched-leximin/', "an ordered vector of utilities", "certify INSTANCE {}"),
 )
 
 #: How what no importer reads becomes an instance.
@@ -49,6 +48,11 @@ _UNREAD = (
         rb'"input_length"\s*:\s*\d+\s*,\s*"output_length"\s*:\s*\d+\s*,\s*"hash_ids"',
         "a Mooncake trace of requests",
         f"it does not say which nodes hold the blocks (hash_ids), and {_BY_HAND}",
+    ),
+    (
+        rb'"format"\s*:\s*"optsched-leximin/',
+        "an ordered vector of utilities, which optsched no longer reads",
+        "optsched solve INSTANCE --problem utility",
     ),
     (rb"^\x28\xb5\x2f\xfd", "packed by Zstandard", "unpack it (zstd -d {}) and give what it holds"),
 )
