@@ -14,7 +14,6 @@ from optsched.certificates.trees import Tree
 from optsched.deadline import check
 from optsched.errors import CertificateInvalid
 from optsched.instance import KINDS, MAP, Ints
-from optsched.problems.completion_counts import cheap_limits, least_total, most_ended
 from optsched.problems.job_ends import MOST_WORK, JobEnds, packed, unpacked
 from optsched.problems.job_times import JobTimes
 from optsched.problems.jobs_alone import JobAlone, JobsAlone
@@ -35,7 +34,7 @@ __all__ = [
     "makespan_certificate",
     "makespan_proof",
     "prices_certificate",
-    "windows_certificate",
+    "counting_certificate",
 ]
 
 #: The most steps that a certificate may say that all tasks do not end within.
@@ -104,15 +103,13 @@ def _latest(problem: Makespan, windows: Iterable[Window], alone: Ints) -> Number
 # job-times ------------------------------------------------------------------------------------------------------------
 
 
-def windows_certificate(
-    problem: JobTimes, windows: Sequence[Window] = (), alone: Sequence[Mapping[str, Any]] = ()
-) -> Certificate:
-    """The certificate that windows make of the sum of job times, beside counting (`cheap_limits`); or that alone.
+def counting_certificate(problem: JobTimes, alone: Sequence[Mapping[str, Any]] = ()) -> Certificate:
+    """The certificate of the sum of job times by counting alone (`JobTimes.counted_total`).
 
     `alone` is what is proved of jobs alone beyond counting, as of `alone_entry`.
     """
-    data = _all_written(problem, windows) | _alone_written(alone)
-    return Certificate("job time", Proof.DUAL, _by_windows(problem, windows, ends_alone(problem, data)), data)
+    data = {"windows": []} | _alone_written(alone)
+    return Certificate("job time", Proof.DUAL, problem.counted_total(ends_alone(problem, data)), data)
 
 
 def prices_certificate(problem: JobTimes, prices: TimePrices, alone: Sequence[Mapping[str, Any]] = ()) -> Certificate:
@@ -141,7 +138,7 @@ def cases_certificate(
 
 
 def job_times_proof(problem: JobTimes, certificate: Certificate, objective: Value | None) -> Number:
-    """The bound on the sum of job times that prices of slots by time prove, or windows beside counting."""
+    """The bound on the sum of job times that cases, or prices of slots by time, prove, or counting."""
     del objective
     data = certificate.data
     if "steps" in data:
@@ -149,7 +146,9 @@ def job_times_proof(problem: JobTimes, certificate: Certificate, objective: Valu
     if "slot_prices" in data:
         priced, prices = _prices_read(problem, data)
         return priced.bound(prices)
-    return _by_windows(problem, _all_read(problem, data), ends_alone(problem, data))
+    if items(data, "windows"):
+        raise CertificateInvalid("windows: job times are no longer proved by them; solve again for prices or cases")
+    return problem.counted_total(ends_alone(problem, data))
 
 
 def _by_cases(problem: JobTimes, data: Mapping[str, Any]) -> Number:
@@ -173,18 +172,6 @@ def _by_cases(problem: JobTimes, data: Mapping[str, Any]) -> Number:
     if work > MOST_WORK:
         raise CertificateInvalid(f"steps: {work} costs would have to be compared in all, more than {MOST_WORK}")
     return ends.told(tree.bound(ends, limit))
-
-
-def _by_windows(problem: JobTimes, windows: Iterable[Window], alone: Ints) -> Number:
-    """Windows that end at one time, with their tails, are looked at together."""
-    by_time: dict[int, list[Window]] = {}
-    for window in windows:
-        by_time.setdefault(window.end + window.tail, []).append(window)
-    limits = list(cheap_limits(problem, alone))
-    for time, together in by_time.items():
-        check()
-        limits.append(most_ended(problem, time, together, alone))
-    return least_total(problem, limits)
 
 
 # Jobs alone -----------------------------------------------------------------------------------------------------------

@@ -25,10 +25,9 @@ import pyomo.environ as pyo
 
 from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, model_of, of_problem
 from optsched.models.schedule_intervals import Intervals, decode_intervals, interval_size, started_intervals
-from optsched.models.schedules import Compact, decode_counts, started_counts, steps, timetable_size
+from optsched.models.schedules import compact, decode_counts, objective_units, program_size, started_counts
 from optsched.models.starts import starter
 from optsched.problems.job_times import JobTimes
-from optsched.schedule import MICRO
 from optsched.searches.timetable import tick_of
 
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "objective_units", "start_values"]
@@ -37,24 +36,12 @@ __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size"
 @model_of(JobTimes, pruned=True)
 def build_pyomo(problem: JobTimes, *, per_pair: bool = False) -> Any:
     """Build the compact model (parameters as in `ModelModule.build_pyomo`)."""
-    compact = Compact(problem, per_pair)
-    model, table = compact.model, compact.table
-    model.job_over = pyo.Var(pyo.Any, within=pyo.Binary, dense=False)
-    model.every_task = pyo.Constraint(pyo.Any)
-    ends: dict[str, Any] = {}
-    for job, name in enumerate(compact.jobs):
-        end, (kind, count) = table.earliest[job], compact.pending(job)
-        if count:
-            for tick, gap in steps(table.earliest[job], compact.ends[job, kind]):
-                model.every_task[name, tick] = count * model.job_over[name, tick] <= compact.ended(job, kind, tick)
-                end += gap * (1 - model.job_over[name, tick])
-        ends[name] = end
-    arrival = dict(zip(compact.jobs, ((problem.jobs.arrival - problem.now) / table.step).tolist(), strict=True))
-    weight = dict(zip(compact.jobs, map(float, problem.weights), strict=True))
-    model.JOBS = pyo.Set(initialize=compact.jobs)
-    model.weight = pyo.Param(model.JOBS, initialize=weight)
-    model.arrival = pyo.Param(model.JOBS, initialize=arrival)
-    model.completion = pyo.Expression(model.JOBS, rule=lambda model, name: ends[name])
+    model, program, ends = compact(problem, per_pair)
+    model.JOBS = pyo.Set(initialize=program.jobs)
+    weights, arrivals = map(float, problem.weights), program.arrivals()
+    model.weight = pyo.Param(model.JOBS, initialize=dict(zip(program.jobs, weights, strict=True)))
+    model.arrival = pyo.Param(model.JOBS, initialize=dict(zip(program.jobs, arrivals, strict=True)))
+    model.completion = pyo.Expression(model.JOBS, initialize=dict(zip(program.jobs, ends, strict=True)))
     model.objective = pyo.Objective(
         expr=pyo.quicksum(model.weight[name] * (model.completion[name] - model.arrival[name]) for name in model.JOBS)
     )
@@ -76,8 +63,8 @@ def build_pulp(problem: JobTimes, *, max_variables: int = MAX_VARIABLES) -> Any:
 
 @of_problem(JobTimes)
 def compact_size(problem: JobTimes) -> ModelSize:
-    """What `build_pyomo` would take, or less."""
-    return timetable_size(problem)
+    """What `build_pyomo` takes."""
+    return program_size(problem)
 
 
 @of_problem(JobTimes)
@@ -88,9 +75,3 @@ def literal_size(problem: JobTimes) -> ModelSize:
 
 decode = decoder(JobTimes, compact=decode_counts, literal=decode_intervals, started=started_counts)
 start_values = starter(JobTimes, compact=started_counts, literal=started_intervals)
-
-
-def objective_units(problem: JobTimes) -> tuple[int, int]:
-    """Ticks of a second, in which the objectives of both models are."""
-    ticks = MICRO // tick_of(problem)
-    return ticks, ticks

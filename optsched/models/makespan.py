@@ -22,14 +22,11 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from optsched.instance import KINDS
 from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, model_of, of_problem
 from optsched.models.schedule_intervals import Intervals, decode_intervals, interval_size, started_intervals
-from optsched.models.schedules import Compact, decode_counts, started_counts, steps, timetable_size
+from optsched.models.schedules import compact, decode_counts, objective_units, program_size, started_counts
 from optsched.models.starts import starter
 from optsched.problems.makespan import Makespan
-from optsched.schedule import MICRO
-from optsched.searches.timetable import tick_of
 
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "objective_units", "start_values"]
 
@@ -37,23 +34,8 @@ __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size"
 @model_of(Makespan, pruned=True)
 def build_pyomo(problem: Makespan, *, per_pair: bool = False) -> Any:
     """Build the compact model (parameters as in `ModelModule.build_pyomo`)."""
-    compact = Compact(problem, per_pair)
-    model, table = compact.model, compact.table
-    earliest = max(table.earliest, default=0)
-    gaps = steps(earliest, sorted({tick for ticks in compact.ends.values() for tick in ticks}))
-    model.all_over = pyo.Var([tick for tick, _ in gaps], within=pyo.Binary)
-    model.every_job = pyo.Constraint(pyo.Any)
-    for job, name in enumerate(compact.jobs):
-        kind, count = compact.pending(job)
-        for tick, _ in gaps if count else ():
-            if tick < compact.ends[job, kind][-1]:
-                model.every_job[name, tick] = count * model.all_over[tick] <= compact.ended(job, kind, tick)
-    over = earliest + pyo.quicksum(gap * (1 - model.all_over[tick]) for tick, gap in gaps)
-    model.makespan = pyo.Expression(expr=over)
-    model.area = pyo.Constraint(pyo.Any)
-    for pool, name, held in zip(table.pools, compact.names.pools, compact.by_pool, strict=True) if gaps else ():
-        done = sum(until for until, _ in pool.held) + pyo.quicksum(time * start for _, time, start in held)
-        model.area[KINDS[pool.kind], name] = done <= pool.room * over
+    model, _, (end,) = compact(problem, per_pair)
+    model.makespan = pyo.Expression(expr=end)
     model.objective = pyo.Objective(expr=model.makespan)
     return model
 
@@ -72,8 +54,8 @@ def build_pulp(problem: Makespan, *, max_variables: int = MAX_VARIABLES) -> Any:
 
 @of_problem(Makespan)
 def compact_size(problem: Makespan) -> ModelSize:
-    """What `build_pyomo` would take, or less."""
-    return timetable_size(problem)
+    """What `build_pyomo` takes."""
+    return program_size(problem)
 
 
 @of_problem(Makespan)
@@ -84,9 +66,3 @@ def literal_size(problem: Makespan) -> ModelSize:
 
 decode = decoder(Makespan, compact=decode_counts, literal=decode_intervals, started=started_counts)
 start_values = starter(Makespan, compact=started_counts, literal=started_intervals)
-
-
-def objective_units(problem: Makespan) -> tuple[int, int]:
-    """Ticks of a second, in which the objectives of both models are."""
-    ticks = MICRO // tick_of(problem)
-    return ticks, ticks

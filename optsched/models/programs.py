@@ -20,12 +20,23 @@ from optsched.instance import Ints
 from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, refuse_too_large, whole
 from optsched.models.own_rows import remember
 from optsched.models.starts import Entries, starter
-from optsched.problems.programs import Family, Program
+from optsched.problems.programs import Family, Label, Program
 from optsched.problems.relaxations import UNBOUNDED
 from optsched.results import Number
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "objective_units", "start_values"]
+__all__ = [
+    "build_pulp",
+    "build_pyomo",
+    "compact_size",
+    "decode",
+    "literal_size",
+    "objective_units",
+    "pyomo_of",
+    "size_of",
+    "start_values",
+    "variables_of",
+]
 
 #: How far a row may be from its limit: the tolerance of the solver.
 _TOLERANCE = 1e-5
@@ -46,10 +57,9 @@ def objective_units(problem: Any) -> tuple[int, int]:
     return first, first if len(problem.components) == 1 else problem.program((0,)).unit
 
 
-def build_pyomo(problem: Any, limit: Number | None = None) -> Any:
-    """Build the program in Pyomo; the model has its `program` as an attribute."""
-    program = _program(problem, limit)
-    model = pyo.ConcreteModel(problem.name)
+def pyomo_of(program: Program, name: str) -> tuple[Any, list[Any]]:
+    """The variables and rows of a program in a Pyomo model without an objective, and the list of the variables."""
+    model = pyo.ConcreteModel(name)
     variables: list[Any] = []
     for family in program.variables:
         model.add_component(family.name, pyo.Var(_labels(model, family), within=pyo.Integers, doc=family.doc))
@@ -68,6 +78,13 @@ def build_pyomo(problem: Any, limit: Number | None = None) -> Any:
             if row in rows:
                 terms, lower, upper = rows[row]
                 constraints[_index(label)] = (lower, pyo.quicksum(terms), upper)
+    return model, variables
+
+
+def build_pyomo(problem: Any, limit: Number | None = None) -> Any:
+    """Build the program in Pyomo; the model has its `program` as an attribute."""
+    program = _program(problem, limit)
+    model, variables = pyomo_of(program, problem.name)
     model.objective = pyo.Objective(expr=pyo.quicksum(_costs(program, variables)))
     model.program = program
     remember(model, per_pair=False, pruned=False)
@@ -79,11 +96,12 @@ def build_pulp(problem: Any, limit: Number | None = None, *, max_variables: int 
     refuse_too_large(problem, literal_size(problem, limit), max_variables, "build_pyomo")
     program = _program(problem, limit)
     model = pulp.LpProblem(problem.name, pulp.LpMinimize)
-    parts = injective_names(list(dict.fromkeys(part for name in program.names for part in name[1:])))
-    known = dict(zip(dict.fromkeys(part for name in program.names for part in name[1:]), parts, strict=True))
+    words = [[str(part) for part in name] for name in program.names]
+    parts = list(dict.fromkeys(part for name in words for part in name[1:]))
+    known = dict(zip(parts, injective_names(parts), strict=True))
     variables = [
         model.add_variable(".".join([family, *(known[part] for part in label)]), int(lower), int(upper), "Integer")
-        for (family, *label), lower, upper in zip(program.names, program.whole.lower, program.whole.upper, strict=True)
+        for (family, *label), lower, upper in zip(words, program.whole.lower, program.whole.upper, strict=True)
     ]
     model.program, model.variables_of = program, list(variables)
     if _needs_zero(program):
@@ -103,7 +121,11 @@ def build_pulp(problem: Any, limit: Number | None = None, *, max_variables: int 
 
 def compact_size(problem: Any, limit: Number | None = None) -> ModelSize:
     """What `build_pyomo` takes."""
-    program = _program(problem, limit)
+    return size_of(_program(problem, limit))
+
+
+def size_of(program: Program) -> ModelSize:
+    """What a model of a program takes."""
     numbers = program.whole
     terms = len(numbers.value) + int(np.count_nonzero(numbers.objective)) + len(_short(program))
     return ModelSize(len(numbers.objective) + _needs_zero(program), len(numbers.row_lower), terms)
@@ -119,7 +141,7 @@ def _labels(model: Any, family: Family) -> Any:
     return model.component(family.over)
 
 
-def _index(label: tuple[str, ...]) -> Any:
+def _index(label: Label) -> Any:
     return label[0] if len(label) == 1 else label
 
 
@@ -155,11 +177,13 @@ def _rows(program: Program, variables: list[Any]) -> Iterator[tuple[int, tuple[l
         yield row, (own, None if lower <= -UNBOUNDED else lower, None if upper >= UNBOUNDED else upper)
 
 
+def variables_of(model: Any, program: Program) -> list[Any]:
+    """The variables of a Pyomo model, as a program numbers them; KeyError or AttributeError where one is not there."""
+    return [getattr(model, family.name)[_index(label)] for family in program.variables for label in family.labels]
+
+
 def _of_compact(model: Any) -> list[Any]:
-    """The variables of a Pyomo model, as the program numbers them."""
-    return [
-        model.component(family.name)[_index(label)] for family in model.program.variables for label in family.labels
-    ]
+    return variables_of(model, model.program)
 
 
 def _decoded(problem: Any, program: Program, variables: list[Any]) -> Any:

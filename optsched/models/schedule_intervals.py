@@ -35,12 +35,12 @@ import pulp
 from optsched.arrays import Ints
 from optsched.instance import KINDS, MAP, REDUCE
 from optsched.models.base import MAX_VARIABLES, ModelSize, refuse_too_large, whole
-from optsched.models.schedules import job_labels
 from optsched.models.starts import Entries
 from optsched.placement import NONE
 from optsched.problems.schedules import NEVER, ScheduleProblem
 from optsched.schedule import Schedule
 from optsched.searches.left_shift import as_early
+from optsched.searches.schedule_program import job_labels
 from optsched.searches.timetable import Timetable
 from optsched.solvers.algebraic import injective_names
 

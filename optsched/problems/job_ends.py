@@ -12,8 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from optsched.instance import Ints
-from optsched.problems.completion_counts import common_unit
-from optsched.problems.job_times import JobTimes
+from optsched.problems.job_times import JobTimes, common_unit
 from optsched.problems.relaxations import Box
 from optsched.problems.time_prices import PricedTime, TimePrices
 from optsched.results import Number

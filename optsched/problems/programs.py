@@ -28,6 +28,10 @@ __all__ = ["Builder", "Family", "Program", "Programmed", "fault_of", "samples"]
 _ALL, _DRAWN = 4_000, 1_000
 
 
+#: What a variable or row is called within its family.
+Label = tuple[str | int, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Family:
     """Variables, or rows, of one name.
@@ -37,7 +41,7 @@ class Family:
     name
         As models and messages call it.
     labels
-        Of each: texts, of the same number for all.
+        Of each: texts and whole numbers, as many for all.
     over
         What the set of the labels is called.
     first
@@ -47,7 +51,7 @@ class Family:
     """
 
     name: str
-    labels: Sequence[tuple[str, ...]]
+    labels: Sequence[Label]
     over: str
     first: int
     doc: str
@@ -76,7 +80,7 @@ class Program:
     unit: int
 
     @property
-    def names(self) -> list[list[str]]:
+    def names(self) -> list[list[str | int]]:
         """The name and the label of each variable, as certificates write them."""
         return [[family.name, *label] for family in self.variables for label in family.labels]
 
@@ -111,7 +115,7 @@ class Program:
             if len(wrong):
                 at = int(wrong[0])
                 family = next(one for one in families if one.first <= at < one.first + len(one.labels))
-                label = ",".join(family.labels[at - family.first])
+                label = ",".join(map(str, family.labels[at - family.first]))
                 return f"{family.name}[{label}] is {found[at]}, and must be {lower[at]} to {upper[at]}"
         return None
 
@@ -142,7 +146,7 @@ class Builder:
     def variables(
         self,
         name: str,
-        labels: Sequence[tuple[str, ...]],
+        labels: Sequence[Label],
         *,
         upper: npt.ArrayLike,
         lower: npt.ArrayLike = 0,
@@ -157,7 +161,7 @@ class Builder:
     def rows(
         self,
         name: str,
-        labels: Sequence[tuple[str, ...]],
+        labels: Sequence[Label],
         *,
         lower: npt.ArrayLike = -UNBOUNDED,
         upper: npt.ArrayLike = UNBOUNDED,
@@ -185,10 +189,10 @@ class Builder:
         return np.arange(family.first, family.first + len(family.labels))
 
 
-def _family(families: list[Family], name: str, labels: Sequence[tuple[str, ...]], over: str, doc: str) -> Family:
+def _family(families: list[Family], name: str, labels: Sequence[Label], over: str, doc: str) -> Family:
     """Add a family after the others; its set is called after it if it has no name."""
     first = families[-1].first + len(families[-1].labels) if families else 0
-    families.append(Family(name, labels, over or f"{name}_labels", first, doc))
+    families.append(Family(name, labels, over or f"{name}_index", first, doc))
     return families[-1]
 
 

@@ -1,23 +1,21 @@
-"""Windows of time: what the slots of a kind can do between two instants, and what jobs need of that, in whole numbers.
+"""Windows of time: what the slots of a kind can do between two instants, and what tasks need of that, in whole numbers.
 
-A job that has ended by some instant has had all its tasks within the time from their release to then. Tasks that are
-released at the beginning of a window or later, and end within it, fit into it side by side. What they take of the slots
-is measured by a price for each node, and by a function of their lengths that no slot can beat.
+Tasks that are released at the beginning of a window or later, and end within it, fit into it side by side. What they
+take of the slots is measured by a price for each node, and by a function of their lengths that no slot can beat.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from optsched.instance import KINDS, MAP, REDUCE, Bools, Ints
-from optsched.problems.base import exact_product
+from optsched.problems.base import exact_product, exact_sum
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.service_times import NEVER
 
-__all__ = ["Demand", "Window", "all_waited_for", "counted", "demand", "lengths", "ruled_out", "tails", "too_short"]
+__all__ = ["Window", "all_waited_for", "counted", "demand", "lengths", "ruled_out", "tails", "too_short"]
 
 
 class Window(NamedTuple):
@@ -44,13 +42,6 @@ class Window(NamedTuple):
     tail: int = 0
     function: int = 0
     prices: Ints | None = None
-
-
-class Demand(NamedTuple):
-    """What each job needs of a window, and what the window has; a job that needs None does not fit at all."""
-
-    needs: Sequence[int | None]
-    room: int
 
 
 def lengths(times: Ints, window: int, function: int) -> Ints:
@@ -116,12 +107,12 @@ def counted(problem: ScheduleProblem, window: Window) -> Bools:
     return found
 
 
-def demand(problem: ScheduleProblem, window: Window) -> Demand:
-    """What each of `jobs` needs of a window that is not `too_short` for its prices, and what there is.
+def demand(problem: ScheduleProblem, window: Window) -> tuple[int | None, int]:
+    """What tasks need of a window that is not `too_short` for its prices, None if one does not fit; and what there is.
 
-    The tasks of any jobs that all end by `end` (with a tail: whose reduces end a tail later) need no more than there
-    is. Proof: the tasks that count run side by side within the window, so that those on a slot of node n, with a
-    running task before them, have `lengths` of no more than a slot's. Each costs its node's price for that at least.
+    The tasks of jobs that all end by `end` (with a tail: whose reduces end a tail later) need no more than there is.
+    Proof: the tasks that count run side by side within the window, so that those on a slot of node n, with a running
+    task before them, have `lengths` of no more than a slot's. Each costs its node's price for that at least.
     """
     long, room = window.end - window.begin, problem.room[KINDS[window.kind]]
     prices = np.ones(len(room), dtype=np.int64) if window.prices is None else window.prices
@@ -132,11 +123,9 @@ def demand(problem: ScheduleProblem, window: Window) -> Demand:
     there = whole * exact_product(prices, room) - exact_product(prices[nodes], held)
     tasks = np.flatnonzero(counted(problem, window))
     taken = problem.times.cheapest(prices, room > 0, lambda times: lengths(times, long, window.function))[tasks]
-    job = problem.jobs.of_task[problem.tasks[tasks]]
     if window.tail:
-        first = _first_maps(problem, job, taken)
-        job, taken = job[first], taken[first]
-    return Demand(_by_job(len(problem.jobs), job, taken), there)
+        taken = taken[_first_maps(problem, problem.jobs.of_task[problem.tasks[tasks]], taken)]
+    return None if (taken >= NEVER).any() else exact_sum(taken), there
 
 
 def _first_maps(problem: ScheduleProblem, job: Ints, taken: Ints) -> Ints:
@@ -148,19 +137,7 @@ def _first_maps(problem: ScheduleProblem, job: Ints, taken: Ints) -> Ints:
     return np.asarray(order[place < (problem.maps_before_reduces - started)[job[order]]])
 
 
-def _by_job(jobs: int, job: Ints, taken: Ints) -> list[int | None]:
-    """The sum of what the tasks of each job take, exact; None where one does not fit."""
-    barred = np.zeros(jobs, dtype=bool)
-    barred[job[taken >= NEVER]] = True
-    high, low = (np.zeros(jobs, dtype=np.int64) for _ in range(2))
-    np.add.at(high, job, taken >> 32)
-    np.add.at(low, job, taken & 0xFFFFFFFF)
-    sums = zip(high.tolist(), low.tolist(), barred.tolist(), strict=True)
-    return [None if out else (upper << 32) + lower for upper, lower, out in sums]
-
-
 def ruled_out(problem: ScheduleProblem, window: Window) -> bool:
     """Whether no schedule ends by the end of a window and its tail: the tasks need more than there is."""
-    needs, room = demand(problem, window)
-    known = [need for need in needs if need is not None]
-    return len(known) < len(needs) or sum(known) > room
+    need, room = demand(problem, window)
+    return need is None or need > room

@@ -18,8 +18,7 @@ import numpy as np
 from optsched.deadline import check
 from optsched.instance import KINDS, MAP, Ints
 from optsched.problems.base import exact
-from optsched.problems.completion_counts import common_unit
-from optsched.problems.job_times import JobTimes
+from optsched.problems.job_times import JobTimes, common_unit
 from optsched.problems.schedule_windows import all_waited_for, tails
 from optsched.problems.schedules import ScheduleProblem
 from optsched.results import Number

@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from math import lcm
 
+import numpy as np
+
 from optsched.problems.schedules import ScheduleProblem
 from optsched.results import Certificate, Solution
 from optsched.routes.call import Call, Found, proof_of
@@ -59,6 +61,7 @@ def _by_arrays(call: Call[ScheduleProblem], profile: Profile, start: Schedule) -
     """What HiGHS says of the compact program."""
     program = ScheduleProgram(call.problem)
     built = call.elapsed
-    solution = solve_arrays(program.program, profile.since(call.began), program.start(start), program.decode)
+    hint = program.start(start).astype(np.float64)
+    solution = solve_arrays(program.arrays(), profile.since(call.began), hint, program.decode)
     decision = None if solution.x is None else program.decode(solution.x)
     return Found(solution.outcome, decision, units=MICRO // program.table.step, build_seconds=built)

@@ -1,290 +1,447 @@
-"""The compact program of `makespan` and `job-times` as arrays for HiGHS: what `optsched.models.schedules` has by names.
+"""The exact program of `makespan` and `job-times`: starts of tasks, counted by group, pool and instant.
 
-Its columns are how many tasks of each class are counted in which group, the starts, how many tasks of each job and kind
-have ended by when, and what is over or has begun by when.
+`optsched.searches.timetable` says which tasks, nodes and instants are told apart, and why that suffices. From this one
+program come the arrays for HiGHS and the compact models (`optsched.models.schedules`, which lists its names).
 """
 
 from __future__ import annotations
 
+import heapq
+from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from optsched.arrays import Floats, Ints
 from optsched.deadline import check
-from optsched.instance import MAP, REDUCE
+from optsched.errors import TooLarge
+from optsched.instance import KINDS, MAP, REDUCE
+from optsched.placement import NONE
 from optsched.problems.job_times import JobTimes
-from optsched.problems.schedules import ScheduleProblem
+from optsched.problems.programs import Builder
+from optsched.problems.schedules import NEVER, ScheduleProblem
+from optsched.results import Number
 from optsched.schedule import Schedule
+from optsched.searches.left_shift import as_early, slots_by_node
+from optsched.searches.program_tree import as_arrays
 from optsched.searches.timetable import Timetable
-from optsched.searches.timetable_counts import Counts, counts_of, dealt
 from optsched.solvers.highs import LinearProgram
 
-__all__ = ["ScheduleProgram"]
+__all__ = ["Goal", "ScheduleProgram", "job_labels"]
+
+#: A program with more coefficients in its rows of slots is refused.
+MOST_COEFFICIENTS = 20_000_000
+
+
+class Goal(NamedTuple):
+    """When some jobs have ended, in ticks: `earliest`, and the gaps whose variables are 0.
+
+    Attributes
+    ----------
+    weight
+        What the objective counts it.
+    earliest
+        The first tick at which it may be.
+    columns, gaps
+        A variable that is 1 from a tick on, and how many ticks later the next one is.
+    """
+
+    weight: Number
+    earliest: int
+    columns: Ints
+    gaps: Ints
+
+    @property
+    def latest(self) -> int:
+        """The tick if all variables are 0."""
+        return self.earliest + int(self.gaps.sum())
+
+
+class _Switch(NamedTuple):
+    """What may be said from a tick on: that of some jobs so many tasks of a kind have ended."""
+
+    label: tuple[str | int, ...]
+    tick: int
+    needs: Sequence[tuple[tuple[str | int, ...], int, int, int]]  # label of the row, job, kind, number
 
 
 class ScheduleProgram:
-    """The program, in ticks, and what its solutions stand for.
+    """The program, in ticks after the snapshot, and what its solutions stand for.
+
+    Parameters
+    ----------
+    problem
+        One that is not plainly infeasible.
+    per_pair
+        As `Timetable` takes it.
 
     Attributes
     ----------
     table
         What is told apart.
+    jobs
+        The label of each job.
     program
-        For `optsched.solvers.highs.solve_arrays`.
+        Variables and rows, all with names; the objective is `goals`.
+    goals
+        The last end of all of `makespan`, and that of each job of `job-times`.
 
     Raises
     ------
     TooLarge
-        As `Timetable` says.
+        As `Timetable` says, or for more than `MOST_COEFFICIENTS`.
     """
 
-    def __init__(self, problem: ScheduleProblem) -> None:
-        self.table = table = Timetable(problem)
-        self._upper: list[float] = []
-        self._whole: list[bool] = []
-        self._cost: dict[int, float] = {}
-        self._offset = 0.0
-        self._entries: list[tuple[Ints, Ints, Floats]] = []
-        self._limits: list[tuple[float, float]] = []
-        self._counted = [(number, group) for number, each in enumerate(table.classes) for group in each.groups]
-        sizes = [len(table.classes[number].members) for number, _ in self._counted]
-        self._columns(sizes)
-        self._most = np.zeros(len(table.groups), dtype=np.int64)
-        np.add.at(self._most, [group for _, group in self._counted], sizes)
-        self._add_starts()
-        self._add_counted()
-        self._ticks: dict[tuple[int, int], Ints] = {}
-        self._ended: dict[tuple[int, int], Ints] = {}
+    def __init__(self, problem: ScheduleProblem, per_pair: bool = False) -> None:
+        self.problem = problem
+        self.table = Timetable(problem, per_pair)
+        self.jobs = job_labels(problem)
+        self._builder = Builder()
+        self._switches: list[tuple[Ints, Ints, Ints, Ints]] = []
+        self._name()
+        self._add_counts()
         self._add_ended()
-        self._maps_over: dict[tuple[int, int], int] = {}
-        self._begun: dict[tuple[int, int], tuple[int, int]] = {}
         self._add_slots()
         self._add_order()
-        self._over: list[tuple[int, list[int], int]] = []  # column, jobs, tick
-        if isinstance(problem, JobTimes):
-            self._add_job_times(problem)
-        else:
-            self._add_makespan()
-        self.program = self._program()
+        self._add_goals()
+        self.program = self._builder.program()
 
-    def _columns(self, upper: Sequence[float], whole: bool = True) -> Ints:
-        """New columns from 0 to these bounds."""
-        begin = len(self._upper)
-        self._upper += upper
-        self._whole += [whole] * len(upper)
-        return np.arange(begin, len(self._upper))
+    def _name(self) -> None:
+        """What tasks, groups and pools are called: a pool goes by its first node, a group by its first task."""
+        cluster = self.problem.instance.cluster
+        nodes, racks = cluster.node_ids.tolist(), cluster.rack_ids.tolist()
+        self._tasks: list[str] = self.problem.instance.workload.task_ids[self.problem.tasks].tolist()
+        self._groups: list[tuple[str, str, str]] = []
+        for group in self.table.groups:
+            place = racks[group.place] if group.level == "rack" else nodes[group.nodes[0]]
+            self._groups.append((self._tasks[group.first], group.level, "any" if group.place < 0 else place))
+        self._pools = [nodes[pool.nodes[0]] for pool in self.table.pools]
 
-    def _row(self, columns: Sequence[int] | Ints, values: Sequence[float], lower: float, upper: float) -> int:
-        """A new row; the last of `values` is that of all other columns, and what is left over is not needed."""
-        number, filled = len(self._limits), [*values, *[values[-1]] * len(columns)][: len(columns)]
-        self._entries.append(
-            (np.full(len(columns), number), np.asarray(columns, dtype=np.int64), np.array(filled, dtype=np.float64))
+    def members(self) -> dict[str, tuple[str, ...]]:
+        """The ids of the tasks of each class, by that of its first."""
+        named = [tuple(self._tasks[member] for member in each.members) for each in self.table.classes]
+        return {names[0]: names for names in named}
+
+    # Variables and rows -------------------------------------------------------------------------------------------
+
+    def _add_counts(self) -> None:
+        """Each task is counted in a group, and as many start: where and when."""
+        table, builder = self.table, self._builder
+        counted = [(number, group) for number, each in enumerate(table.classes) for group in each.groups]
+        starts = [
+            (group, pool, tick)
+            for group, pools in enumerate(table.pools_of)
+            for pool in pools
+            for tick in table.starts[group].tolist()
+        ]
+        self._class, self._into = np.array(counted, dtype=np.int64).reshape(-1, 2).T
+        self._group, self._pool, self._tick = np.array(starts, dtype=np.int64).reshape(-1, 3).T
+        self._time = np.array([each.time for each in table.groups], dtype=np.int64)[self._group]
+        size = np.array([len(each.members) for each in table.classes], dtype=np.int64)
+        most = np.bincount(self._into, weights=size[self._class], minlength=len(table.groups)).astype(np.int64)
+        room = np.array([pool.room for pool in table.pools], dtype=np.int64)[self._pool]
+        names = list(self.members())
+        self._counted = builder.variables(
+            "counted",
+            [(names[number], *self._groups[group][1:]) for number, group in counted],
+            upper=size[self._class],
+            over="COUNTED",
+            doc="tasks of a class that are counted in one of its groups",
         )
-        self._limits.append((lower, upper))
-        return number
-
-    def _add_starts(self) -> None:
-        """Columns of starts: of each group and pool one after another."""
-        table = self.table
-        self._starts: dict[tuple[int, int], Ints] = {}
-        for number, group in enumerate(table.groups):
-            for pool in table.pools_of[number]:
-                most = min(self._most[number], table.pools[pool].room) if group.time else self._most[number]
-                self._starts[number, pool] = self._columns([float(most)] * len(table.starts[number]))
-
-    def _add_counted(self) -> None:
-        """Each task is counted in a group, and as many start."""
-        own: list[list[int]] = [[] for _ in self.table.classes]
-        into: list[list[int]] = [[] for _ in self.table.groups]
-        for column, (number, group) in enumerate(self._counted):
-            own[number].append(column)
-            into[group].append(column)
-        for columns, each in zip(own, self.table.classes, strict=True):
-            self._row(columns, [1], len(each.members), len(each.members))
-        for group, columns in enumerate(into):
-            starts = np.concatenate([self._starts[group, pool] for pool in self.table.pools_of[group]])
-            self._row([*columns, *starts.tolist()], [1] * len(columns) + [-1], 0, 0)
+        self._starts = builder.variables(
+            "start",
+            [(*self._groups[group], self._pools[pool], tick) for group, pool, tick in starts],
+            upper=np.where(self._time > 0, np.minimum(most[self._group], room), most[self._group]),
+            over="STARTS",
+            doc="tasks of a group that start on a pool at an instant",
+        )
+        every = builder.rows(
+            "every_task_runs",
+            [(name,) for name in names],
+            lower=size,
+            upper=size,
+            over="CLASSES",
+            doc="each task is counted in a group",
+        )
+        builder.enter(every[self._class], self._counted)
+        as_many = builder.rows("as_many_start", self._groups, lower=0, upper=0, doc="as many start as are counted")
+        builder.enter(as_many[self._group], self._starts)
+        builder.enter(as_many[self._into], self._counted, -1)
 
     def _add_ended(self) -> None:
-        """How many have ended by each tick at which one may."""
-        keys = sorted({(group.job, group.kind) for group in self.table.groups})
-        by_key: dict[tuple[int, int], list[tuple[Ints, Ints]]] = {key: [] for key in keys}
-        for (number, _), columns in self._starts.items():
-            group = self.table.groups[number]
-            by_key[group.job, group.kind].append((columns, self.table.starts[number] + group.time))
-        self._by_end: dict[tuple[int, int], list[Ints]] = {}
-        for key, held in by_key.items():
-            columns, ends = (np.concatenate(parts) for parts in zip(*held, strict=True))
-            order = np.argsort(ends, kind="stable")
-            ticks, begin = np.unique(ends[order], return_index=True)
-            self._ticks[key] = ticks
-            self._by_end[key] = np.split(columns[order], begin[1:])
-            chain = self._ended[key] = self._columns([np.inf] * len(ticks), whole=False)
-            for place, starts in enumerate(self._by_end[key]):
-                before = chain[place - 1 : place] if place else chain[:0]
-                self._row([chain[place], *before, *starts], [1, *[-1] * len(before), -1], 0, 0)
+        """How many tasks of each job and kind have ended by each tick at which one may."""
+        table, builder = self.table, self._builder
+        owner = np.array([(group.job, group.kind) for group in table.groups], dtype=np.int64).reshape(-1, 2)
+        self._job, self._kind = owner[self._group].T
+        ends, place = np.unique(np.stack([self._job, self._kind, self._tick + self._time]), axis=1, return_inverse=True)
+        self._due: Counter[tuple[int, int]] = Counter()
+        for each in table.classes:
+            self._due[each.job, each.kind] += len(each.members)
+        keys = ends.T.tolist()
+        labels = [(self.jobs[job], KINDS[kind], tick) for job, kind, tick in keys]
+        due = [self._due[job, kind] for job, kind, _ in keys]
+        self._ended = builder.variables("ended", labels, upper=due, doc="tasks that have ended by an instant")
+        rows = builder.rows("ended_by", labels, lower=0, upper=0, doc="as many as before, and those that end then")
+        builder.enter(rows, self._ended)
+        builder.enter(rows[place.ravel()], self._starts, -1)
+        later = np.flatnonzero((ends[:2, 1:] == ends[:2, :-1]).all(axis=0)) + 1
+        builder.enter(rows[later], self._ended[later - 1], -1)
+        self._end = place.ravel()
+        self._ticks: dict[tuple[int, int], tuple[Ints, Ints]] = {}
+        for job, kind in self._due:
+            own = np.flatnonzero((ends[0] == job) & (ends[1] == kind))
+            self._ticks[job, kind] = ends[2, own], self._ended[own]
 
-    def _by(self, job: int, kind: int, tick: int) -> list[int]:
-        """The column of how many have ended by a tick, or none where none has."""
-        place = int(np.searchsorted(self._ticks[job, kind], tick, side="right")) - 1
-        return [] if place < 0 else [int(self._ended[job, kind][place])]
+    def _by(self, job: int, kind: int, tick: int) -> int:
+        """The variable of how many tasks have ended by a tick; -1 where none can have."""
+        ticks, columns = self._ticks[job, kind]
+        place = int(np.searchsorted(ticks, tick, side="right")) - 1
+        return -1 if place < 0 else int(columns[place])
+
+    def _add_switches(
+        self, name: str, row: str, switches: Sequence[_Switch], doc: str, upper: Sequence[int] | int = 1
+    ) -> Ints:
+        """Variables that are 1 only from when on so many tasks have ended, and the rows that say so."""
+        columns = self._builder.variables(name, [each.label for each in switches], upper=upper, doc=doc)
+        needs = [
+            (column, need, count, self._by(job, kind, each.tick))
+            for column, each in zip(columns.tolist(), switches, strict=True)
+            for need, job, kind, count in each.needs
+        ]
+        of, count, by = np.array([(at, number, held) for at, _, number, held in needs], dtype=np.int64).reshape(-1, 3).T
+        rows = self._builder.rows(row, [need for _, need, _, _ in needs], upper=0, doc=f"{name} is 0 before")
+        self._builder.enter(rows, of, count)
+        self._builder.enter(rows[by >= 0], by[by >= 0], -1)
+        self._switches.append((columns, of, count, by))
+        return columns
 
     def _add_slots(self) -> None:
-        """Room of each pool wherever a task may start."""
-        for number, pool in enumerate(self.table.pools):
-            check()
-            held = [
-                (self._starts[group, number], self.table.starts[group], self.table.groups[group].time)
-                for group in pool.groups
-                if self.table.groups[group].time
-            ]
-            ticks = np.unique(np.concatenate([starts for _, starts, _ in held] or [np.zeros(0, dtype=np.int64)]))
-            over = [
-                [self._over_by(job, tick) for until, job in pool.held if until <= tick and job >= 0]
-                for tick in ticks.tolist()  # first, since these columns have rows of their own
-            ]
-            base = len(self._limits)
-            for tick, waiting in zip(ticks.tolist(), over, strict=True):
-                self._row(waiting, [-1], -np.inf, pool.free(tick) - len(waiting))
-            for columns, starts, time in held:
-                begin, end = np.searchsorted(ticks, starts), np.searchsorted(ticks, starts + time)
-                length = end - begin
-                rows = np.repeat(base + begin - np.cumsum(length) + length, length) + np.arange(length.sum())
-                self._entries.append((rows, np.repeat(columns, length), np.ones(len(rows))))
+        """No more tasks run on a pool than it has room for, wherever one may start.
 
-    def _over_by(self, job: int, tick: int) -> int:
-        """The column that is 1 only if all maps of a job have ended by a tick."""
-        if (job, tick) not in self._maps_over:
-            maps = self.table.maps[job]
-            column = int(self._columns([float(tick >= maps.last)])[0])
-            self._maps_over[job, tick] = column
-            self._row([column, *self._by(job, MAP, tick)], [maps.pending, -1], -np.inf, 0)
-        return self._maps_over[job, tick]
+        A running reduce holds its slot until all maps of its job have ended.
+        """
+        table = self.table
+        labels: list[tuple[str | int, ...]] = []
+        room: list[int] = []
+        covers: list[tuple[Ints, Ints]] = []
+        waiting: list[tuple[int, int, int]] = []  # row, job, tick
+        held = np.flatnonzero(self._time > 0)
+        held = held[np.argsort(self._pool[held], kind="stable")]
+        parts = np.split(held, np.searchsorted(self._pool[held], np.arange(1, len(table.pools))))
+        coefficients = 0
+        for name, pool, own in zip(self._pools, table.pools, parts, strict=False):
+            check()
+            ticks = np.unique(self._tick[own])
+            begin, end = (np.searchsorted(ticks, self._tick[own] + more) for more in (0, self._time[own]))
+            length = end - begin
+            coefficients += int(length.sum())
+            if coefficients > MOST_COEFFICIENTS:
+                raise TooLarge(
+                    f"{self.problem.place}: a program over time would have more than {MOST_COEFFICIENTS:,} "
+                    "coefficients; give times in coarser units, or leave the route out and let optsched choose"
+                )
+            first = np.repeat(len(labels) + begin - np.cumsum(length) + length, length)
+            covers.append((first + np.arange(len(first)), np.repeat(own, length)))
+            for tick in ticks.tolist():
+                jobs = [job for until, job in pool.held if until <= tick and job >= 0]
+                waiting += [(len(labels), job, tick) for job in jobs]
+                room.append(pool.free(tick) - len(jobs))
+                labels.append((KINDS[pool.kind], name, tick))
+        rows = self._builder.rows("slots", labels, upper=room, doc="tasks that run on a pool at an instant have room")
+        for covered, starts in covers:
+            self._builder.enter(rows[covered], self._starts[starts])
+        self._add_maps_over({(job, tick) for _, job, tick in waiting})
+        for row, job, tick in waiting:
+            self._builder.enter(rows[row], self._maps_over[job, tick], -1)
+
+    def _add_maps_over(self, asked: set[tuple[int, int]]) -> None:
+        """Whether all maps of a job have ended: when its reduces may end, and when it is asked."""
+        maps = self.table.maps
+        for (job, kind), (ticks, _) in self._ticks.items():
+            if kind == REDUCE and maps[job].pending:
+                asked |= {(job, tick) for tick in ticks.tolist()}
+        switches = [
+            _Switch(label := (self.jobs[job], tick), tick, [(label, job, MAP, maps[job].pending)])
+            for job, tick in sorted(asked)
+        ]
+        upper = [int(tick >= maps[job].last) for job, tick in sorted(asked)]
+        told = "1 if all maps of a job have ended by an instant"
+        columns = self._add_switches("maps_over", "every_map", switches, told, upper)
+        self._maps_over = dict(zip(sorted(asked), columns.tolist(), strict=True))
 
     def _add_order(self) -> None:
-        """Reduces start when enough maps have ended, and end when all have."""
+        """Reduces start when enough maps of their job have ended, and end when all have."""
+        maps, builder = self.table.maps, self._builder
+        pending = np.array([each.pending > 0 for each in maps], dtype=bool)
+        waits = np.flatnonzero((self._kind == REDUCE) & pending[self._job])
         begins: dict[tuple[int, int], list[int]] = {}
-        most: dict[int, int] = {}
-        for number, group in enumerate(self.table.groups):
-            if group.kind == REDUCE and self.table.maps[group.job].pending:
-                for pool in self.table.pools_of[number]:
-                    for tick, column in zip(
-                        self.table.starts[number].tolist(), self._starts[number, pool], strict=True
-                    ):
-                        begins.setdefault((group.job, tick), []).append(int(column))
-        for each in self.table.classes:
-            most[each.job] = most.get(each.job, 0) + len(each.members) * (each.kind == REDUCE)
-        for (job, tick), columns in begins.items():
-            needed = self.table.maps[job].still_needed(tick)
-            if needed:
-                column = int(self._columns([1.0])[0])
-                self._begun[job, tick] = column, needed
-                self._row([column, *self._by(job, MAP, tick)], [needed, -1], -np.inf, 0)
-                self._row([column, *columns], [-most[job], 1], -np.inf, 0)
-        for job, kind in self._ticks:
-            if kind == REDUCE and self.table.maps[job].pending:
-                for tick, ending in zip(self._ticks[job, kind].tolist(), self._by_end[job, kind], strict=True):
-                    self._row([self._over_by(job, tick), *ending], [-most[job], 1], -np.inf, 0)
+        ends: dict[tuple[int, int], list[int]] = {}
+        for start in waits.tolist():
+            job, tick = int(self._job[start]), int(self._tick[start])
+            if maps[job].still_needed(tick):
+                begins.setdefault((job, tick), []).append(start)
+            ends.setdefault((job, tick + int(self._time[start])), []).append(start)
+        switches = [
+            _Switch(label := (self.jobs[job], tick), tick, [(label, job, MAP, maps[job].still_needed(tick))])
+            for job, tick in begins
+        ]
+        told = "1 if enough maps of a job have ended by an instant for its reduces to start"
+        begun = dict(zip(begins, self._add_switches("begun", "enough_maps", switches, told).tolist(), strict=True))
+        for name, when, switch, doc in (
+            ("slowstart", begins, begun, "reduces start only when enough maps have ended"),
+            ("ends_after_maps", ends, self._maps_over, "reduces end only when all maps have ended"),
+        ):
+            rows = builder.rows(name, [(self.jobs[job], tick) for job, tick in when], upper=0, doc=doc)
+            for row, ((job, tick), starts) in zip(rows, when.items(), strict=True):
+                builder.enter(row, self._starts[starts])
+                builder.enter(row, switch[job, tick], -self._due[job, REDUCE])
 
-    # Objectives -----------------------------------------------------------------------------------------------------
+    def _add_goals(self) -> None:
+        """When all have ended, or each job: a variable that is 1 from a tick on, for each at which one may."""
+        problem, table, switches = self.problem, self.table, list[_Switch]()
+        each = isinstance(problem, JobTimes)
+        last = {job: (job, kind) for job, kind in sorted(self._ticks)}  # reduces, where a job has any
+        weights: Sequence[Number] = problem.weights if isinstance(problem, JobTimes) else [1]
+        spans = []
+        for number, weight in enumerate(weights):
+            jobs = [number] if each else list(range(len(self.jobs)))
+            keys = [last[job] for job in jobs if job in last]
+            earliest = max((table.earliest[job] for job in jobs), default=0)
+            ticks = np.unique(np.concatenate([np.array([earliest]), *(self._ticks[key][0] for key in keys)]))
+            ticks = ticks[ticks >= earliest]
+            spans.append((weight, earliest, np.arange(len(switches), len(switches) + len(ticks) - 1), np.diff(ticks)))
+            for tick in ticks[:-1].tolist():
+                needs = [
+                    ((self.jobs[job], tick), job, kind, self._due[job, kind])
+                    for job, kind in keys
+                    if tick < self._ticks[job, kind][0][-1]
+                ]
+                switches.append(_Switch((self.jobs[number], tick) if each else (tick,), tick, needs))
+        names = ("job_over", "every_task") if each else ("all_over", "every_job")
+        columns = self._add_switches(*names, switches, "1 if a job, or all, has ended by an instant")
+        self.goals = [Goal(weight, earliest, columns[own], gaps) for weight, earliest, own, gaps in spans]
+        if not each:
+            self._add_area(self.goals[0])
 
-    def _pending(self, job: int) -> tuple[int, int]:
-        """The kind of the last pending tasks of a job, and how many they are; 0 where none is pending."""
-        for kind in (REDUCE, MAP):
-            if (job, kind) in self._ticks:
-                held = [len(each.members) for each in self.table.classes if (each.job, each.kind) == (job, kind)]
-                return kind, sum(held)
-        return MAP, 0
+    def _add_area(self, goal: Goal) -> None:
+        """What the tasks of a pool take together is no more than its room until the last end.
 
-    def _add_over(self, jobs: list[int], earliest: int, ticks: Ints, weight: float) -> None:
-        """Count the ticks until some jobs have ended, by columns that are 1 from then on."""
-        self._offset += weight * earliest
-        after = [earliest, *ticks[ticks > earliest].tolist()]
-        for tick, later in pairwise(after):
-            column = int(self._columns([1.0])[0])
-            self._cost[column] = -weight * (later - tick)
-            self._offset += weight * (later - tick)
-            self._over.append((column, jobs, tick))
-            for job in jobs:
-                kind, count = self._pending(job)
-                if count and tick < self._ticks[job, kind][-1]:
-                    self._row([column, *self._by(job, kind, tick)], [count, -1], -np.inf, 0)
+        This follows from the other rows for whole numbers, and makes the relaxation stronger.
+        """
+        pools = self.table.pools
+        room = np.array([pool.room for pool in pools], dtype=np.int64)
+        busy = [sum(until for until, _ in pool.held) for pool in pools]
+        labels = [(KINDS[pool.kind], name) for name, pool in zip(self._pools, pools, strict=True)]
+        told = "what a pool does takes no longer than all have"
+        rows = self._builder.rows("area", labels, upper=room * goal.latest - busy, doc=told)
+        self._builder.enter(rows[self._pool], self._starts, self._time)
+        self._builder.enter(rows[:, None], goal.columns[None, :], room[:, None] * goal.gaps[None, :])
 
-    def _add_job_times(self, problem: JobTimes) -> None:
-        """Weighted job times."""
-        since = ((problem.jobs.arrival - problem.now) / self.table.step).tolist()
-        for job, (weight, arrival) in enumerate(zip(map(float, problem.weights), since, strict=True)):
-            self._offset -= weight * arrival
-            kind, count = self._pending(job)
-            ticks = self._ticks[job, kind] if count else np.zeros(0, dtype=np.int64)
-            self._add_over([job], self.table.earliest[job], ticks, weight)
+    # Solutions ----------------------------------------------------------------------------------------------------
 
-    def _add_makespan(self) -> None:
-        """The last end, and the area of each pool, which it bounds."""
-        ticks = np.unique(np.concatenate([*self._ticks.values(), np.zeros(0, dtype=np.int64)]))
-        self._add_over(list(range(len(self.table.earliest))), max(self.table.earliest, default=0), ticks, 1.0)
-        for number, pool in enumerate(self.table.pools) if self._cost else ():
-            parts = [(self._starts[group, number], self.table.groups[group].time) for group in pool.groups]
-            columns = np.concatenate([*(starts for starts, _ in parts), np.array(list(self._cost))])
-            times = [time for starts, time in parts for _ in starts]
-            gaps = [-pool.room * cost for cost in self._cost.values()]
-            busy = sum(until for until, _ in pool.held)
-            self._row(columns, [*times, *gaps], -np.inf, pool.room * self._offset - busy)
+    def arrays(self) -> LinearProgram:
+        """The program for HiGHS; its objective is in ticks."""
+        linear = as_arrays(self.program.whole)
+        cost, offset = np.zeros(len(linear.objective)), 0.0
+        for goal, arrival in zip(self.goals, self.arrivals(), strict=True):
+            cost[goal.columns] = -float(goal.weight) * goal.gaps
+            offset += float(goal.weight) * (goal.latest - arrival)
+        integer = linear.integer
+        integer[self._ended] = False  # sums of starts
+        return replace(linear, objective=cost, integer=integer, offset=offset)
 
-    def _program(self) -> LinearProgram:
-        """All of it."""
-        nothing = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))
-        rows, columns, values = (np.concatenate(parts) for parts in zip(*self._entries, nothing, strict=True))
-        shape = (len(self._limits), len(self._upper))
-        cost = np.zeros(shape[1])
-        cost[list(self._cost)] = list(self._cost.values())
-        lower, upper = np.array(self._limits, dtype=np.float64).reshape(-1, 2).T
-        return LinearProgram(
-            objective=cost,
-            col_lower=np.zeros(shape[1]),
-            col_upper=np.array(self._upper, dtype=np.float64),
-            integer=np.array(self._whole, dtype=bool),
-            row_lower=lower,
-            row_upper=upper,
-            matrix=sp.coo_array((values, (rows, columns)), shape=shape).tocsr(),
-            offset=self._offset,
-        )
+    def arrivals(self) -> list[float]:
+        """From when on each goal counts, in ticks after the snapshot."""
+        if not isinstance(self.problem, JobTimes):
+            return [0.0]
+        since: list[float] = ((self.problem.jobs.arrival - self.problem.now) / self.table.step).tolist()
+        return since
 
-    # Solutions ------------------------------------------------------------------------------------------------------
+    def decode(self, values: Floats | Ints) -> Schedule:
+        """The schedule of a solution: the tasks of a group take turns, and so do the slots of a pool.
 
-    def decode(self, values: Floats) -> Schedule:
-        """The schedule that a solution stands for."""
-        whole = np.rint(values).astype(np.int64)
-        counted = {key: int(whole[column]) for column, key in enumerate(self._counted) if whole[column]}
-        starts = {
-            (group, pool, int(self.table.starts[group][place])): int(whole[columns[place]])
-            for (group, pool), columns in self._starts.items()
-            for place in np.flatnonzero(whole[columns]).tolist()
-        }
-        return dealt(self.table, Counts(counted, starts))
+        What lands nearer to its data than it is counted ends sooner. Tasks that are not counted do not run.
+        """
+        problem, table, whole = self.problem, self.table, np.rint(values).astype(np.int64)
+        nodes = np.full(len(problem.tasks), NONE, dtype=np.int64)
+        starts = np.zeros(len(problem.tasks), dtype=np.int64)
+        waiting: list[list[int]] = [[] for _ in table.groups]
+        left = [list(each.members) for each in table.classes]
+        counts = whole[self._counted].tolist()
+        for number, group, count in sorted(zip(self._class.tolist(), self._into.tolist(), counts, strict=True)):
+            waiting[group] += left[number][:count]
+            del left[number][:count]
+        last = np.full(len(problem.jobs), -NEVER, dtype=np.int64)
+        for kind in (MAP, REDUCE):
+            free = slots_by_node(problem, kind, last)
+            slots = [sorted((end, node) for node in pool.nodes for end in free[node]) for pool in table.pools]
+            begun = np.flatnonzero((self._kind == kind) & (whole[self._starts] > 0))
+            order = begun[np.lexsort((self._pool[begun], self._group[begun], self._tick[begun]))]
+            for start in order.tolist():
+                group, pool, tick = (int(each[start]) for each in (self._group, self._pool, self._tick))
+                count = int(whole[self._starts[start]])
+                for position in waiting[group][:count]:
+                    starts[position] = problem.now + tick * table.step
+                    nodes[position] = table.pools[pool].nodes[0]
+                    if table.groups[group].time:
+                        nodes[position] = heapq.heappop(slots[pool])[1]
+                        time = int(problem.times.on(np.array([position]), nodes[[position]])[0])
+                        end = max(int(starts[position]) + time, int(last[table.job[position]]))
+                        heapq.heappush(slots[pool], (end, int(nodes[position])))
+                del waiting[group][:count]
+            last = problem.last_maps(problem.ends(problem.schedule(nodes, starts)))
+        return problem.schedule(nodes, starts)
 
-    def start(self, schedule: Schedule) -> Floats:
-        """A schedule as a solution to start from."""
-        counts, found = counts_of(self.table, schedule), np.zeros(len(self._upper))
-        for column, key in enumerate(self._counted):
-            found[column] = counts.counted.get(key, 0)
-        for (group, pool, tick), count in counts.starts.items():
-            found[self._starts[group, pool][int(np.searchsorted(self.table.starts[group], tick))]] = count
-        for key, starting in self._by_end.items():
-            found[self._ended[key]] = np.cumsum([found[columns].sum() for columns in starting])
-        for (job, tick), column in self._maps_over.items():
-            maps = self.table.maps[job]
-            found[column] = tick >= maps.last and found[self._by(job, MAP, tick)].sum() >= maps.pending
-        for (job, tick), (column, needed) in self._begun.items():
-            found[column] = found[self._by(job, MAP, tick)].sum() >= needed
-        for column, jobs, tick in self._over:
-            found[column] = all(self._is_over(found, job, tick) for job in jobs)
+    def start(self, schedule: Schedule) -> Ints:
+        """A schedule, as early as it can be, as a solution; nothing starts where the program ends before it."""
+        found = np.zeros(len(self.program.whole.lower), dtype=np.int64)
+        counted, starts = self._told(schedule)
+        for columns, keys, numbers in (
+            (self._counted, (self._class, self._into), counted),
+            (self._starts, (self._group, self._pool, self._tick), starts),
+        ):
+            found[columns] = [numbers[key] for key in zip(*(each.tolist() for each in keys), strict=True)]
+        np.add.at(found, self._ended[self._end], found[self._starts])
+        for _, columns in self._ticks.values():
+            found[columns] = np.cumsum(found[columns])
+        for columns, of, count, by in self._switches:
+            found[columns] = self.program.whole.upper[columns]
+            np.minimum.at(found, of, (np.where(by < 0, 0, found[by]) >= count).astype(np.int64))
         return found
 
-    def _is_over(self, found: Floats, job: int, tick: int) -> bool:
-        """Whether a job has ended by a tick in a solution."""
-        kind, count = self._pending(job)
-        return not count or bool(found[self._by(job, kind, tick)].sum() >= count)
+    def _told(self, schedule: Schedule) -> tuple[Counter[tuple[int, ...]], Counter[tuple[int, ...]]]:
+        """How many tasks of each class are counted in each group, and start in which pool when; none if too late."""
+        problem, table = self.problem, self.table
+        early = as_early(problem, schedule)
+        nodes = early.nodes[problem.tasks].tolist()
+        begin = np.maximum(problem.last_maps(problem.ends(early)), problem.now)
+        ticks, last = table.ticks(early.starts[problem.tasks]), table.ticks(begin)
+        pool_of = {(pool.kind, node): number for number, pool in enumerate(table.pools) for node in pool.nodes}
+        allowed = [set(row.tolist()) for row in table.starts]
+        counted: Counter[tuple[int, ...]] = Counter()
+        starts: Counter[tuple[int, ...]] = Counter()
+        for number, each in enumerate(table.classes):
+            for position in (member for member in each.members if nodes[member] != NONE):
+                node, tick, over = nodes[position], ticks[position], last[each.job] if each.kind == REDUCE else 0
+                near = (group for group in reversed(each.groups) if node in table.groups[group].nodes)
+                group = next(near, each.groups[0])
+                if not table.groups[group].time:
+                    node = table.groups[group].nodes[0]
+                    tick = max(table.ticks(problem.release[[position]])[0], over)
+                if tick not in allowed[group]:
+                    return Counter(), Counter()
+                counted[number, group] += 1
+                starts[group, pool_of[each.kind, node], tick] += 1
+        return counted, starts
+
+
+def job_labels(problem: ScheduleProblem) -> list[str]:
+    """Ids of the jobs; that of a task which is a job of its own has a mark where a job is called so, too."""
+    labels: dict[str, None] = {}
+    for name in problem.jobs.ids:
+        while name in labels:
+            name += "_"
+        labels[name] = None
+    return list(labels)

@@ -12,15 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from optsched.deadline import check
-from optsched.instance import KINDS, MAP, Floats, Ints
-from optsched.problems.completion_counts import cheap_limits
-from optsched.problems.job_times import JobTimes
+from optsched.instance import KINDS, MAP, Ints
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_windows import Window, counted, tails
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.service_times import NEVER
 
-__all__ = ["best_window", "counting_windows"]
+__all__ = ["best_window"]
 
 #: Functions of lengths that are tried.
 _FUNCTIONS = tuple(range(21))
@@ -28,20 +26,17 @@ _FUNCTIONS = tuple(range(21))
 #: So many instants, beginnings and tails are looked at.
 _INSTANTS, _BEGINNINGS, _TAILS = 600, 40, 6
 
-#: No more than so many counts of lengths at once.
-_AT_ONCE = 2_000_000
-
 
 @dataclass(frozen=True)
 class _Load:
-    """What a window without an end is about: tasks of the same job and least time together, and what is held.
+    """What a window without an end is about: tasks of the same least time together, and what is held.
 
     Attributes
     ----------
     kind, begin, tail
         As of `Window`.
-    job, time, count
-        int64: of each group of tasks, sorted by job.
+    time, count
+        int64: of each group of tasks.
     held
         int64: microseconds after the beginning for which running tasks hold slots.
     slots
@@ -51,7 +46,6 @@ class _Load:
     kind: int
     begin: int
     tail: int
-    job: Ints
     time: Ints
     count: Ints
     held: Ints
@@ -85,9 +79,8 @@ def _lengths(times: Ints, long: Ints, function: int) -> Ints:
     return np.where(times > long, function * long + 1, found)
 
 
-def _loads(problem: ScheduleProblem, tailed: bool = False) -> Iterator[_Load]:
+def _loads(problem: ScheduleProblem) -> Iterator[_Load]:
     """What windows may be about: each kind of slots, from each of some beginnings on, and with tails."""
-    job = problem.jobs.of_task[problem.tasks]
     for kind, name in enumerate(KINDS):
         slots = int(problem.room[name].sum())
         own = problem.kind == kind
@@ -95,16 +88,15 @@ def _loads(problem: ScheduleProblem, tailed: bool = False) -> Iterator[_Load]:
             continue
         runs = problem.instance.workload.kind[problem.running] == kind
         begins = _some(np.unique(np.append(problem.earliest_starts[own], problem.now)), _BEGINNINGS)
-        after = _some(np.unique(np.append(tails(problem), 0)), _TAILS) if tailed and kind == MAP else np.zeros(1, int)
+        after = _some(np.unique(np.append(tails(problem), 0)), _TAILS) if kind == MAP else np.zeros(1, int)
         for begin in begins.tolist():
             for tail in after.tolist():
                 tasks = np.flatnonzero(counted(problem, Window(kind, begin, begin + 1, tail)))
                 if tail:
                     tasks = tasks[_waited_for(problem, tasks)]
-                pairs = np.stack([job[tasks], problem.least_times[tasks]])
-                groups, count = np.unique(pairs, axis=1, return_counts=True)
+                time, count = np.unique(problem.least_times[tasks], return_counts=True)
                 held = np.maximum(problem.busy_until[runs] - begin, 0)
-                yield _Load(kind, begin, tail, groups[0], groups[1], count, held[held > 0], slots)
+                yield _Load(kind, begin, tail, time, count, held[held > 0], slots)
 
 
 def _waited_for(problem: ScheduleProblem, tasks: Ints) -> Ints:
@@ -143,7 +135,7 @@ def _instants(problem: ScheduleProblem, low: int, high: int) -> Ints:
 def best_window(problem: Makespan, below: int) -> Window | None:
     """The window that rules out the latest end before `below` (microseconds); None where none is found."""
     best: Window | None = None
-    for load in _loads(problem, tailed=True):
+    for load in _loads(problem):
         check()
         window = _latest(problem, load, below)
         if window is not None and (best is None or _end(window) > _end(best)):
@@ -171,72 +163,3 @@ def _latest(problem: Makespan, load: _Load, below: int) -> Window | None:
         if len(out) and (best is None or ends[out[-1]] > best[0]):
             best = int(ends[out[-1]]), function
     return None if best is None else load.window(*best)
-
-
-def counting_windows(problem: JobTimes, until: int, alone: Ints | None = None) -> list[Window]:
-    """Windows by which few jobs have ended: at each of many instants before `until` the best one of each kind.
-
-    What adds nothing to the others, and to counting, is left out; `alone` is as of `cheap_limits`.
-    """
-    weights = np.array([float(weight) for weight in problem.weights])
-    ends = _instants(problem, problem.now + 1, until)
-    alone = problem.earliest_completions if alone is None else alone
-    best: dict[int, tuple[Floats, list[Window | None]]] = {
-        kind: (np.full(len(ends), np.inf), [None] * len(ends)) for kind in range(len(KINDS))
-    }
-    for load in _loads(problem):
-        later = np.flatnonzero(ends > load.begin)
-        if not len(later):
-            continue
-        most, chosen = best[load.kind]
-        for function in _FUNCTIONS:
-            if not load.possible(ends[later], function):
-                continue
-            check()
-            found = _weight_ended(load, ends[later], function, weights, alone)
-            for place in np.flatnonzero(found < most[later] - 1e-9).tolist():
-                most[later[place]] = found[place]
-                chosen[later[place]] = load.window(int(ends[later[place]]), function)
-    return list(_needed(problem, ends, best, alone))
-
-
-def _weight_ended(load: _Load, ends: Ints, function: int, weights: Floats, alone: Ints) -> Floats:
-    """How much weight of jobs can have ended by each end at most, about."""
-    found = np.empty(len(ends))
-    rows = max(1, _AT_ONCE // max(1, len(load.time)))
-    for begin in range(0, len(ends), rows):
-        part = ends[begin : begin + rows]
-        need, room = load.measured(part, function)
-        of_job = np.zeros((len(part), len(weights)), dtype=np.int64)
-        if len(load.job):
-            first = np.flatnonzero(np.append(True, load.job[1:] != load.job[:-1]))
-            of_job[:, load.job[first]] = np.add.reduceat(need, first, axis=1)
-        fits = (alone[None, :] <= part[:, None]) & (of_job <= room[:, None]) & (weights > 0)
-        per_weight = np.where(fits, of_job / np.maximum(weights, 1e-300), np.inf)
-        order = np.argsort(per_weight, axis=1, kind="stable")
-        sorted_need = np.take_along_axis(np.where(fits, of_job, 0), order, axis=1)
-        sorted_weight = np.take_along_axis(np.where(fits, weights, 0.0), order, axis=1)
-        sums = np.cumsum(sorted_need, axis=1)
-        within = sums <= room[:, None]
-        found[begin : begin + rows] = (sorted_weight * within).sum(axis=1)
-    return found
-
-
-def _needed(
-    problem: JobTimes, ends: Ints, best: dict[int, tuple[Floats, list[Window | None]]], alone: Ints
-) -> Iterator[Window]:
-    """The windows that say more than those that end later, and than counting."""
-    limits = sorted(cheap_limits(problem, alone))
-    instants = np.array([until for until, _ in limits], dtype=np.int64)
-    worth = np.array([float(most) for _, most in limits])
-    least = np.append(np.minimum.accumulate(worth[::-1])[::-1], np.inf)
-    cheap = least[np.searchsorted(instants, ends, side="right")]
-    lowest = np.inf
-    for place in range(len(ends) - 1, -1, -1):
-        most = min(most[place] for most, _ in best.values())
-        if most < min(lowest, cheap[place]) - 1e-9:
-            lowest = most
-            for _, chosen in best.values():
-                window = chosen[place]
-                if window is not None:
-                    yield window

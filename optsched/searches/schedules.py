@@ -14,10 +14,10 @@ import numpy as np
 
 from optsched.certificates.schedules import (
     cases_certificate,
+    counting_certificate,
     end_certificate,
     makespan_certificate,
     prices_certificate,
-    windows_certificate,
 )
 from optsched.deadline import check
 from optsched.instance import Bools, Ints
@@ -34,7 +34,7 @@ from optsched.searches.job_ends import EndTree
 from optsched.searches.job_placing import JobPlacing
 from optsched.searches.jobs_alone import AloneSearch
 from optsched.searches.list_schedules import list_schedules
-from optsched.searches.schedule_windows import best_window, counting_windows
+from optsched.searches.schedule_windows import best_window
 from optsched.searches.time_prices import PriceSearch, latest_priced
 
 __all__ = ["ScheduleSearch"]
@@ -121,11 +121,11 @@ class ScheduleSearch:
             yield "lists", self._by_lists
         yield "orders", self._by_orders
         yield "jobs alone", self._by_jobs_alone
-        yield "windows", self._by_windows
         if isinstance(self.problem, JobTimes):
             yield "prices by time", self._by_prices
             yield "cases of ends", self._by_cases
         else:
+            yield "windows", self._by_windows
             yield "prices by time", self._by_end_prices
             yield "prices of nodes", self._by_node_prices
             yield "halving", self._by_halving
@@ -255,20 +255,17 @@ class ScheduleSearch:
         for step in (alone.by_covers, alone.exactly):
             step()
             if isinstance(problem, JobTimes):
-                self._prove(windows_certificate(problem, (), alone.proofs))
+                self._prove(counting_certificate(problem, alone.proofs))
             elif isinstance(problem, Makespan):
                 self._prove(makespan_certificate(problem, None, alone.proofs))
             if self.closed:
                 return
 
     def _by_windows(self) -> None:
-        problem, alone = self.problem, self._alone
-        if isinstance(problem, JobTimes):
-            windows = counting_windows(problem, self._until, alone.ends)
-            self._prove(windows_certificate(problem, windows, alone.proofs))
-        elif isinstance(problem, Makespan):
-            self._window = best_window(problem, self._until)
-            self._prove(makespan_certificate(problem, self._window))
+        problem = self.problem
+        assert isinstance(problem, Makespan)
+        self._window = best_window(problem, self._until)
+        self._prove(makespan_certificate(problem, self._window))
 
     def _by_node_prices(self) -> None:
         """Windows with prices of nodes, where the data of many tasks is on few."""
@@ -384,6 +381,6 @@ class _Realising:
 def cheap_proof(problem: ScheduleProblem) -> Certificate:
     """The proof by counting alone."""
     if isinstance(problem, JobTimes):
-        return windows_certificate(problem)
+        return counting_certificate(problem)
     assert isinstance(problem, Makespan)
     return makespan_certificate(problem)

@@ -16,10 +16,10 @@ from over_time import batch, both, proved
 
 from optsched.certificates import certify, proved_bound
 from optsched.certificates.schedules import (
+    counting_certificate,
     ends_alone,
     makespan_certificate,
     prices_certificate,
-    windows_certificate,
 )
 from optsched.errors import CertificateInvalid
 from optsched.instance import KINDS, MAP, Cluster, Instance, Workload
@@ -106,6 +106,15 @@ def test_hostile_windows(data: dict[str, Any]) -> None:
             proved_bound(problem, Certificate(problem.components[0].name, Proof.DUAL, 99, entries))
 
 
+def test_windows_of_job_times_are_of_an_older_version() -> None:
+    """Tests that a proof by windows of an older file is refused with what to do, and one without is not."""
+    problem = JobTimes(batch(1))
+    old = {"windows": [{"slots": "map", "from": 0, "to": 15 * SECOND, "function": 0}]}
+    with pytest.raises(CertificateInvalid, match="no longer proved by them; solve again"):
+        proved_bound(problem, Certificate("job time", Proof.DUAL, 1, old))
+    assert proved_bound(problem, Certificate("job time", Proof.DUAL, 1, {"windows": []})) == problem.counted_total()
+
+
 def slot_prices(**changes: Any) -> dict[str, Any]:
     """Prices by time, changed."""
     return {"step": SECOND, "scale": 2, "slot_prices": {"map": [1, 2, 3], "reduce": []}} | changes
@@ -185,20 +194,19 @@ def test_changed_prices_prove_no_more_than_the_optimum() -> None:
     for problem, optimum in proved(JobTimes, range(24)):
         columns = [np.array([chance.choice([0, 1, 5]) for _ in range(6)]) for _ in range(2)]
         given = TimePrices(SECOND, 3, (columns[0], columns[1]))
-        window = Window(MAP, problem.now, problem.now + 2 * SECOND, 0, 1)
-        for certificate in (prices_certificate(problem, given), windows_certificate(problem, [window])):
-            held = as_written(certificate)
-            assert proved_bound(problem, held) == certificate.claim <= optimum
-            text = json.dumps(held.data)
-            for digit in "123":
-                changed = json.loads(text.replace(digit, "4").replace("4}", "-4}"))
-                try:
-                    found = proved_bound(problem, replace(held, data=changed))
-                except CertificateInvalid:
-                    continue
-                assert found <= optimum
-                less += found < certificate.claim
-        assert proved_bound(problem, windows_certificate(problem)) <= optimum
+        certificate = prices_certificate(problem, given)
+        held = as_written(certificate)
+        assert proved_bound(problem, held) == certificate.claim <= optimum
+        text = json.dumps(held.data)
+        for digit in "123":
+            changed = json.loads(text.replace(digit, "4").replace("4}", "-4}"))
+            try:
+                found = proved_bound(problem, replace(held, data=changed))
+            except CertificateInvalid:
+                continue
+            assert found <= optimum
+            less += found < certificate.claim
+        assert proved_bound(problem, counting_certificate(problem)) <= optimum
     assert less
 
 
@@ -299,7 +307,7 @@ def test_jobs_alone_prove_what_they_claim() -> None:
             if isinstance(problem, Makespan):
                 certificate = makespan_certificate(problem, None, search.proofs)
             else:
-                certificate = windows_certificate(problem, (), search.proofs)
+                certificate = counting_certificate(problem, search.proofs)
             assert search.bound.value <= certificate.claim <= found[0][0]
             assert proved_bound(problem, as_written(certificate)) == certificate.claim
             forms |= {frozenset(entry) for entry in search.proofs}
@@ -345,7 +353,7 @@ def test_jobs_alone_beside_prices_and_cases() -> None:
     prices = TimePrices(problem.lattice, 1, (none, none))
     free, later = prices_certificate(problem, prices), prices_certificate(problem, prices, proofs)
     assert proved_bound(problem, as_written(later)) == later.claim > free.claim
-    assert later.claim == windows_certificate(problem, (), proofs).claim == searched(problem).bound.value
+    assert later.claim == counting_certificate(problem, proofs).claim == searched(problem).bound.value
     ends = JobEnds(problem, problem.lattice, 10**6, ends_alone(problem, later.data))
     assert ends.box.lower[0] * problem.lattice == later.claim * SECOND
     limit = JobEnds.limit_of(problem, problem.lattice, later.claim)
@@ -399,7 +407,7 @@ def test_jobs_alone_that_have_no_maps() -> None:
 def test_late_and_early_times_prove_nothing() -> None:
     """Tests that a time before the job may begin, and one far beyond its end, add nothing to counting."""
     for problem in (Makespan(one_job(1)[0]), JobTimes(batch(1))):
-        cheap = makespan_certificate if isinstance(problem, Makespan) else windows_certificate
+        cheap = makespan_certificate if isinstance(problem, Makespan) else counting_certificate
         for time in (-(2**53), -1, 10**9, 2**53):
             for entry in ({"cover": ["n0"]}, {"weight": 0, "task_prices": {"t0": 3}, "remote_price": 2}):
                 given = alone_certificate(problem, [{"job": 0, "to": time, **entry}])

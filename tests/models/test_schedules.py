@@ -1,4 +1,4 @@
-"""The compact models of the problems over time: labels, and what they share."""
+"""The compact models of the problems over time: what they share."""
 
 from __future__ import annotations
 
@@ -10,20 +10,10 @@ from over_time import both
 from optsched import models
 from optsched.errors import TooLarge
 from optsched.instances.files import from_document
-from optsched.models.schedules import job_labels
 from optsched.problems import JobTimes
 from optsched.searches.schedule_enumeration import semi_active
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.profiles import Profile
-
-
-def test_task_without_a_job_and_a_job_of_its_name() -> None:
-    """Tests that labels differ where a task that is its own job is called as a job is."""
-    tasks = [{"id": "x", "duration": 1}, {"id": "t", "job": "x", "duration": 1}]
-    instance: Any = from_document(
-        {"format": "optsched/1", "nodes": [{"id": "a"}], "jobs": [{"id": "x"}], "tasks": tasks}
-    )
-    assert job_labels(JobTimes(instance)) == ["x", "x_"]
 
 
 @pytest.mark.parametrize("seeds", [range(6), pytest.param(range(6, 80), marks=pytest.mark.thorough)])

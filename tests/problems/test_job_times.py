@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from over_time import batch, proved
 from schedule_drawn import exactly
 
 from optsched.instance import Cluster, Instance, Workload
-from optsched.problems.job_times import JobTimes
+from optsched.problems.job_times import JobTimes, common_unit
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedules import NEVER
 from optsched.schedule import Schedule
@@ -54,3 +55,33 @@ def test_how_late_a_job_may_be() -> None:
     problem = JobTimes(Instance(Cluster(["a"]), workload), weights="group")
     ends = problem.completions(problem.schedule([0, 0, 0], [0, 1_000_000, 3_000_000]))
     assert problem.latest_completions(ends).tolist() == [1_000_000 + 2_000_000, 2_000_000 + 1_000_000, NEVER]
+
+
+def test_common_unit() -> None:
+    """Tests that weights are multiples of their unit, and that without weights there is none."""
+    assert common_unit([Fraction(1, 2), Fraction(3, 4), 3]) == Fraction(1, 4)
+    assert (common_unit([]), common_unit([0, 0]), common_unit([4, 6])) == (0, 0, 2)
+
+
+def test_counting_against_enumeration() -> None:
+    """Tests that counting proves no more than the least sum, and often all of it; and no less than the cheap bounds."""
+    closed = 0
+    for weights in ("equal", "group"):
+        for problem, optimum in proved(JobTimes, range(30), weights=weights):
+            counted = problem.counted_total()
+            assert max(bound.value for bound in problem.cheap_bounds()) <= counted <= optimum
+            closed += counted == optimum
+    assert closed > 25
+
+
+def test_counting_without_jobs() -> None:
+    """Tests that nothing takes no time."""
+    problem = next(found for found, _ in proved(JobTimes, range(80)) if not len(found.jobs))
+    assert problem.counted_total() == 0
+
+
+def test_jobs_that_end_later_alone() -> None:
+    """Tests that counting takes when jobs are proved to end alone, where that is later than it says itself."""
+    problem = JobTimes(batch(4, tasks=32))
+    later = problem.earliest_completions + 5 * 10**6
+    assert problem.counted_total(later) > problem.counted_total()

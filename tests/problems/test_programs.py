@@ -39,7 +39,7 @@ def test_what_is_collected() -> None:
     assert program.names == [["x", "a"], ["x", "b"], ["y", "a", "b"]]
     assert [(family.over, family.first, family.doc) for family in program.variables] == [
         ("ALL", 0, "numbers"),
-        ("y_labels", 2, ""),
+        ("y_index", 2, ""),
     ]
     assert (whole.lower.tolist(), whole.upper.tolist(), whole.objective.tolist()) == ([-1, -1, 0], [2, 3, 1], [5, 5, 0])
     assert (whole.row_lower.tolist(), whole.row_upper.tolist()) == ([0, 1], [UNBOUNDED] * 2)

@@ -74,10 +74,10 @@ def test_tails_count_the_least_maps_that_reduces_wait_for() -> None:
     problem = Makespan(Instance(cluster, workload, state), slowstart=0.6)
     second = 10**6
     assert tails(problem).tolist() == [6 * second]
-    assert demand(problem, Window(MAP, 0, 10 * second, 6 * second)) == ([8 * second], 16 * second)
-    assert demand(problem, Window(MAP, 0, 10 * second)) == ([15 * second], 16 * second)
-    assert demand(problem, Window(MAP, 0, 6 * second)) == ([None], 8 * second)
-    assert demand(problem, Window(MAP, 0, 10 * second, 7 * second)).needs == [0]
+    assert demand(problem, Window(MAP, 0, 10 * second, 6 * second)) == (8 * second, 16 * second)
+    assert demand(problem, Window(MAP, 0, 10 * second)) == (15 * second, 16 * second)
+    assert demand(problem, Window(MAP, 0, 6 * second)) == (None, 8 * second)
+    assert demand(problem, Window(MAP, 0, 10 * second, 7 * second))[0] == 0
     assert tails(Makespan(problem.instance, slowstart=0)).tolist() == [0]
 
 

@@ -6,10 +6,10 @@ from over_time import batch, proved
 
 from optsched.certificates import proved_bound
 from optsched.certificates.schedules import (
+    counting_certificate,
     end_certificate,
     makespan_certificate,
     prices_certificate,
-    windows_certificate,
 )
 from optsched.instance import Cluster, Instance, Workload
 from optsched.problems.job_times import JobTimes
@@ -41,7 +41,7 @@ def test_prices_see_that_tasks_are_not_broken_off() -> None:
     search = PriceSearch(problem, 60 * 10**6)
     assert len(list(search.steps(200, 150))) <= 200
     assert search.bound is not None
-    assert search.bound > windows_certificate(problem).claim
+    assert search.bound > counting_certificate(problem).claim
 
 
 def test_time_that_is_too_long() -> None:
