@@ -31,41 +31,19 @@ __all__ = ["held_on", "show"]
 
 @click.command()
 @click.argument("instance", shell_complete=completing.instances)
-@click.option(
-    "--problem",
-    "problem_name",
-    metavar="P",
-    help="What judges the placements; see `list problems`.",
-    shell_complete=completing.problems,
-)
+@arguments.option("--problem", "problem_name", help="What judges the placements; see `list problems`.")
 @arguments.param_option
-@click.option(
+@arguments.option(
     "--heuristic",
     "heuristics",
     multiple=True,
-    metavar="H[,K=V...]",
     help="Draw its placement (repeatable); your own as package.module:function.",
-    shell_complete=completing.heuristics,
 )
-@click.option(
-    "--solution",
-    "solutions",
-    multiple=True,
-    metavar="SOLUTION.json",
-    help="Draw that of this file (repeatable).",
-    shell_complete=completing.files,
-)
+@arguments.option("--solution", "solutions", multiple=True, help="Draw that of this file (repeatable).")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @arguments.gap_limit_options
 @arguments.run_limit_options
-@click.option(
-    "--to",
-    "target",
-    required=True,
-    metavar="FILE",
-    help="Ends in .svg, .png or .pdf. Needs matplotlib.",
-    shell_complete=completing.files,
-)
+@arguments.option("--to", "target", required=True, help="Ends in .svg, .png or .pdf. Needs matplotlib.")
 def show(
     instance: str,
     problem_name: str | None,
@@ -81,8 +59,8 @@ def show(
 
     Placed tasks are told apart by how near they are to their data. Titles have each placement's value and its gap.
     Without --problem, placements are judged by that of the solution, or by the first one that all the heuristics serve;
-    without placements too, the instance is drawn as it is. More than 40 nodes are drawn without ids, and thousands as
-    counts. A flow network is drawn with its arcs; --problem adds the optimal flow.
+    without placements too, the instance is drawn as it is. More than 40 nodes are drawn as counts. A flow network
+    is drawn with its arcs; --problem adds the optimal flow.
 
     Of a problem over time, and of a file that holds a schedule, Gantt charts are drawn side by side. A schedule file
     names no problem: without --problem the first one over time judges it.
