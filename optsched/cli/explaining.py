@@ -131,8 +131,8 @@ def explain(
 
 def _picture(found: Explanation | ScheduleExplanation, most: int, path: str) -> bytes:
     from optsched.drawing.chains import chains_picture
+    from optsched.drawing.choosing import explained_picture
     from optsched.drawing.figures import check_kind, picture
-    from optsched.drawing.schedules import explained_picture
     from optsched.explaining import Explanation
 
     figure = chains_picture(found, most) if isinstance(found, Explanation) else explained_picture(found)

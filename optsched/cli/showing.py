@@ -67,8 +67,8 @@ def show(
     """
     from optsched.cli.notes import Notes
     from optsched.cli.streams import replacing
+    from optsched.drawing.choosing import draw
     from optsched.drawing.figures import check_kind, picture, require
-    from optsched.instance import Instance
     from optsched.problems import Problem
     from optsched.problems.base import TaskProblem
     from optsched.problems.schedules import ScheduleProblem
@@ -89,13 +89,10 @@ def show(
     notes.tell()
     failures: list[GapReport] = []
     with replacing(target) as file:
-        if isinstance(posed, ScheduleProblem):
-            figure = _charts(posed, choices, held, seed, limits, seconds, failures)
-        elif isinstance(loaded, Instance):
-            assert posed is None or isinstance(posed, Problem)
-            figure = _cluster(loaded, posed, choices, held, seed, limits, seconds, failures)
+        if isinstance(posed, Problem | ScheduleProblem):
+            figure = _decisions(posed, choices, held, seed, limits, seconds, failures)
         else:
-            figure = _flows(loaded, posed, held, limits)
+            figure = draw(posed or loaded, *(solution for _, solution in held), profile=limits)
         file.write(picture(figure, kind))
     if failures:
         raise HeuristicFailed(*(line for report in failures for line in str(report.error).split("\n")))
@@ -167,9 +164,8 @@ def _posed(
     raise UsageError(f"no problem that can be posed on the instance is served by {names}; name a --problem")
 
 
-def _cluster(
-    loaded: Instance,
-    posed: Problem | None,
+def _decisions(
+    posed: Problem | ScheduleProblem,
     choices: Sequence[Choice],
     held: Sequence[tuple[str, Solution | Schedule]],
     seed: int,
@@ -177,48 +173,15 @@ def _cluster(
     seconds: float | None,
     failures: list[GapReport],
 ) -> Figure:
-    """The instance, or the placements on it; `failures` gets the heuristics that failed."""
-    from optsched.drawing.clusters import drawn
-    from optsched.drawing.scenes import of_placement, of_report, of_snapshot, of_solution
+    """What heuristics and files come to, side by side; `failures` gets the heuristics that failed."""
+    from optsched.drawing.choosing import draw, side_by_side
     from optsched.placement import Placement
-    from optsched.results import Solution
-
-    if posed is None:
-        return drawn([of_snapshot(loaded)])
-    reference, reports = _measured(posed, choices, seed, profile, seconds, failures)
-    scenes = [of_report(report, choice.label) for report, choice in zip(reports, choices, strict=True)]
-    for path, given in held:
-        assert isinstance(given, Solution)
-        assert isinstance(given.decision, Placement)
-        scenes.append(of_placement(posed, given.decision, path))
-    best = of_solution(posed, reference.solution)
-    if best is not None:
-        scenes.append(best)
-    return drawn(scenes or [of_snapshot(loaded)])
-
-
-def _charts(
-    posed: ScheduleProblem,
-    choices: Sequence[Choice],
-    held: Sequence[tuple[str, Solution | Schedule]],
-    seed: int,
-    profile: Profile,
-    seconds: float | None,
-    failures: list[GapReport],
-) -> Figure:
-    """Gantt charts of schedules; `failures` gets the heuristics that failed."""
-    from optsched.drawing.gantt import gantt_picture
-    from optsched.drawing.schedules import chart_of, chart_of_report, chart_of_solution
 
     reference, reports = _measured(posed, choices, seed, profile, seconds, failures)
-    shown = [chart_of_report(report, choice.label) for report, choice in zip(reports, choices, strict=True)]
-    shown += [chart_of(posed, given, path) for path, given in held]
-    best = chart_of_solution(posed, reference.solution)
-    if best is not None:
-        shown.append(best)
-    if not shown:
-        raise UsageError(f"{posed.place}: no schedule is known to draw: {reference.solution.termination}")
-    return gantt_picture(shown)
+    shown = [*zip((choice.label for choice in choices), reports, strict=True), *held]
+    if not shown and reference.solution.decision is None and posed.decided is Placement:
+        return draw(posed.instance)
+    return side_by_side(posed, shown, reference)
 
 
 def _measured(
@@ -249,15 +212,3 @@ def _measured(
         arguments.note(f"no optimum is drawn: {reference.solution.termination}", "warning")
     failures += [report for report in reports if report.error is not None and report.run.out_of_time is None]
     return reference, reports
-
-
-def _flows(
-    network: FlowNetwork,
-    posed: AnyProblem | None,
-    held: Sequence[tuple[str, Solution | Schedule]],
-    profile: Profile,
-) -> Figure:
-    """The network with the flows of solution files, and the optimal one where a problem is posed."""
-    from optsched.drawing.choosing import draw
-
-    return draw(posed or network, *(solution for _, solution in held), profile=profile)
