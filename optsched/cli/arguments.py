@@ -47,6 +47,27 @@ class Commands(click.Group):
             raise click.UsageError(f'there is no command "{name}"; {nearest(name, known)}', ctx)
 
 
+_FILE = {"metavar": "FILE", "shell_complete": completing.files}
+_HEURISTIC = {"metavar": "H[,K=V...]", "shell_complete": completing.heuristics}
+_SOLUTION = {"metavar": "SOLUTION.json", "shell_complete": completing.files}
+#: How the values of options are shown in help and completed, which is the same in every command.
+_VALUES: dict[str, dict[str, Any]] = {
+    "--problem": {"metavar": "P", "shell_complete": completing.problems},
+    "--heuristic": _HEURISTIC,
+    "--policy": _HEURISTIC,
+    "--family": {"metavar": "F", "shell_complete": completing.families},
+    "--profile": {"metavar": "NAME|FILE", "shell_complete": completing.profiles},
+    "--solution": _SOLUTION,
+    "--start": _SOLUTION,
+    **dict.fromkeys(("--to", "--output", "--plot", "--schedule", "--jobs"), _FILE),
+}
+
+
+def option(name: str, *further: str, **given: Any) -> Callable[[Command], Command]:
+    """`click.option` with what an option of this name has in every command; what is given comes first."""
+    return click.option(name, *further, **{**_VALUES[name], **given})
+
+
 def _together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Arguments and options that several commands take, in this order, as one."""
 
@@ -76,37 +97,17 @@ def _limit(ctx: click.Context, param: click.Parameter, value: str | None) -> flo
 #: Seconds for each reference and each run of a heuristic, where neither the command nor the profile says.
 DEFAULT_LIMIT = 10.0
 
-_profile = click.option(
-    "--profile",
-    default="exact",
-    metavar="NAME|FILE",
-    help="Solver profile: exact, quick, ci, ..., or a TOML file.",
-    shell_complete=completing.profiles,
-)
+_profile = option("--profile", default="exact", help="Solver profile: exact, quick, ci, ..., or a TOML file.")
 param_option = click.option(
     "--param", "params", multiple=True, metavar="[P.]K=V", help="Parameter of a problem; lists with commas."
 )
-plot_option = click.option(
-    "--plot",
-    metavar="FILE",
-    help="Draw it, too: .svg, .png or .pdf. Needs matplotlib.",
-    shell_complete=completing.files,
-)
-output_option = click.option(
-    "--output", metavar="FILE", help="Write there instead: the whole file or none.", shell_complete=completing.files
-)
+plot_option = option("--plot", help="Draw it, too: .svg, .png or .pdf. Needs matplotlib.")
+output_option = option("--output", help="Write there instead: the whole file or none.")
 
 #: One problem on one instance, and how long to solve it.
 posed_options = _together(
     click.argument("instance", shell_complete=completing.instances),
-    click.option(
-        "--problem",
-        "problem_name",
-        required=True,
-        metavar="P",
-        help="See `list problems`.",
-        shell_complete=completing.problems,
-    ),
+    option("--problem", "problem_name", required=True, help="See `list problems`."),
     param_option,
 )
 limit_options = _together(
@@ -115,33 +116,19 @@ limit_options = _together(
 
 #: Heuristics on problems, how long for each, and where the records go.
 measured_options = _together(
-    click.option(
-        "--problem",
-        "problems",
-        multiple=True,
-        metavar="P",
-        help="By default every one that can be posed.",
-        shell_complete=completing.problems,
-    ),
-    click.option(
+    option("--problem", "problems", multiple=True, help="By default every one that can be posed."),
+    option(
         "--heuristic",
         "heuristics",
         multiple=True,
-        metavar="H[,K=V...]",
         help="By default every applicable one; your own as package.module:function. Lists with colons.",
-        shell_complete=completing.heuristics,
     ),
     param_option,
 )
 
 #: Instances of a family beside those that are named; how often each heuristic runs on each.
 drawn_options = _together(
-    click.option(
-        "--family",
-        metavar="F",
-        help="Generated instances beside INSTANCE; see `list families`.",
-        shell_complete=completing.families,
-    ),
+    option("--family", help="Generated instances beside INSTANCE; see `list families`."),
     click.option("--seeds", metavar="A-B", help="Seeds of the family's instances: 0-29, or 1,4,7. By default 0-9."),
     click.option("--set", "drawn_with", multiple=True, metavar="K=V", help="Parameter of the family."),
 )

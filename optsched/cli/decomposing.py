@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from optsched.cli import arguments, completing
+from optsched.cli import arguments
 from optsched.errors import UsageError
 from optsched.fingerprint import code_version
 
@@ -21,15 +21,13 @@ __all__ = ["content", "decompose", "parts_table", "policies_table"]
 
 @click.command()
 @arguments.posed_options
-@click.option(
+@arguments.option(
     "--heuristic",
     "--policy",
     "heuristics",
     multiple=True,
     required=True,
-    metavar="H[,K=V...]",
     help="A policy (repeatable); your own as package.module:function, or solve. Lists with colons.",
-    shell_complete=completing.heuristics,
 )
 @click.option("--repeats", type=click.IntRange(1), default=5, show_default=True, help="Seeds.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The first of them.")
@@ -45,13 +43,7 @@ __all__ = ["content", "decompose", "parts_table", "policies_table"]
     "--assign", type=click.Choice(["all", "one"]), default="all", show_default=True, help="What a heartbeat may start."
 )
 @arguments.limit_options
-@click.option(
-    "--to",
-    "target",
-    metavar="FILE",
-    help="Draw it, too: .svg, .png or .pdf. Needs matplotlib.",
-    shell_complete=completing.files,
-)
+@arguments.option("--to", "target", help="Draw it, too: .svg, .png or .pdf. Needs matplotlib.")
 @arguments.record_options
 def decompose(
     instance: str,

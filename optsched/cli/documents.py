@@ -162,12 +162,7 @@ def _default(default: Any) -> str:
 @click.command(cls=_Generate, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
 @click.argument("family", shell_complete=completing.families)
 @click.option("--seed", default="0", show_default=True, help="The same seed gives the same instance.")
-@click.option(
-    "--output",
-    metavar="FILE",
-    help="A .json, .json.gz or .npz file; by default JSON goes to stdout.",
-    shell_complete=completing.files,
-)
+@arguments.option("--output", help="A .json, .json.gz or .npz file; by default JSON goes to stdout.")
 @click.pass_context
 def generate(ctx: click.Context, family: str, seed: str, output: str | None) -> None:
     """Draw an instance of a FAMILY.

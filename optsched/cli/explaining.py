@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from optsched.cli import arguments, completing
+from optsched.cli import arguments
 from optsched.errors import UsageError, printable
 from optsched.fingerprint import code_version
 
@@ -25,19 +25,8 @@ NO_SOLUTION, INFEASIBLE = 5, 6
 
 @click.command()
 @arguments.posed_options
-@click.option(
-    "--heuristic",
-    "heuristic",
-    metavar="H[,K=V...]",
-    help="One; your own as package.module:function.",
-    shell_complete=completing.heuristics,
-)
-@click.option(
-    "--solution",
-    metavar="SOLUTION.json",
-    help="Explain the placement or schedule of this file, in place of one.",
-    shell_complete=completing.files,
-)
+@arguments.option("--heuristic", "heuristic", help="One; your own as package.module:function.")
+@arguments.option("--solution", help="Explain the placement or schedule of this file, in place of one.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @arguments.gap_limit_options
 @arguments.run_limit_options
@@ -56,13 +45,7 @@ NO_SOLUTION, INFEASIBLE = 5, 6
     metavar="N",
     help="Solve so many times again, with one more slot, replica or room, for what it would be worth.",
 )
-@click.option(
-    "--to",
-    "target",
-    metavar="FILE",
-    help="Draw it, too: .svg, .png or .pdf. Needs matplotlib.",
-    shell_complete=completing.files,
-)
+@arguments.option("--to", "target", help="Draw it, too: .svg, .png or .pdf. Needs matplotlib.")
 @arguments.format_option("words", "table", "json")
 @arguments.output_option
 @click.pass_context
@@ -148,8 +131,8 @@ def explain(
 
 def _picture(found: Explanation | ScheduleExplanation, most: int, path: str) -> bytes:
     from optsched.drawing.chains import chains_picture
+    from optsched.drawing.choosing import explained_picture
     from optsched.drawing.figures import check_kind, picture
-    from optsched.drawing.schedules import explained_picture
     from optsched.explaining import Explanation
 
     figure = chains_picture(found, most) if isinstance(found, Explanation) else explained_picture(found)

@@ -21,21 +21,8 @@ NOTHING = 5
 
 
 @click.command()
-@click.option(
-    "--problem",
-    "problem_name",
-    required=True,
-    metavar="P",
-    help="See `list problems`.",
-    shell_complete=completing.problems,
-)
-@click.option(
-    "--heuristic",
-    required=True,
-    metavar="H[,K=V...]",
-    help="One; your own as package.module:function. Lists with colons.",
-    shell_complete=completing.heuristics,
-)
+@arguments.option("--problem", "problem_name", required=True, help="See `list problems`.")
+@arguments.option("--heuristic", required=True, help="One; your own as package.module:function. Lists with colons.")
 @arguments.param_option
 @click.option(
     "--budget",
@@ -61,18 +48,11 @@ NOTHING = 5
     help="Break this in place of a gap: called with the GapReport, true where the claim holds.",
 )
 @click.option("--no-failures", is_flag=True, help="Pass over runs that fail or have no feasible placement.")
-@click.option(
-    "--family",
-    metavar="F",
-    help="Where the search starts, in place of the problem's own.",
-    shell_complete=completing.families,
-)
+@arguments.option("--family", help="Where the search starts, in place of the problem's own.")
 @click.option("--set", "drawn_with", multiple=True, metavar="K=V", help="Parameter of the family.")
 @click.option("--most-tasks", type=click.IntRange(1), default=12, show_default=True)
 @click.option("--most-nodes", type=click.IntRange(1), default=6, show_default=True)
-@click.option(
-    "--profile", default="exact", metavar="NAME|FILE", help="Solver profile.", shell_complete=completing.profiles
-)
+@arguments.option("--profile", default="exact", help="Solver profile.")
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds for the whole.")
 @arguments.run_limit_options
 @click.option(

@@ -31,41 +31,19 @@ __all__ = ["held_on", "show"]
 
 @click.command()
 @click.argument("instance", shell_complete=completing.instances)
-@click.option(
-    "--problem",
-    "problem_name",
-    metavar="P",
-    help="What judges the placements; see `list problems`.",
-    shell_complete=completing.problems,
-)
+@arguments.option("--problem", "problem_name", help="What judges the placements; see `list problems`.")
 @arguments.param_option
-@click.option(
+@arguments.option(
     "--heuristic",
     "heuristics",
     multiple=True,
-    metavar="H[,K=V...]",
     help="Draw its placement (repeatable); your own as package.module:function.",
-    shell_complete=completing.heuristics,
 )
-@click.option(
-    "--solution",
-    "solutions",
-    multiple=True,
-    metavar="SOLUTION.json",
-    help="Draw that of this file (repeatable).",
-    shell_complete=completing.files,
-)
+@arguments.option("--solution", "solutions", multiple=True, help="Draw that of this file (repeatable).")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @arguments.gap_limit_options
 @arguments.run_limit_options
-@click.option(
-    "--to",
-    "target",
-    required=True,
-    metavar="FILE",
-    help="Ends in .svg, .png or .pdf. Needs matplotlib.",
-    shell_complete=completing.files,
-)
+@arguments.option("--to", "target", required=True, help="Ends in .svg, .png or .pdf. Needs matplotlib.")
 def show(
     instance: str,
     problem_name: str | None,
@@ -81,16 +59,16 @@ def show(
 
     Placed tasks are told apart by how near they are to their data. Titles have each placement's value and its gap.
     Without --problem, placements are judged by that of the solution, or by the first one that all the heuristics serve;
-    without placements too, the instance is drawn as it is. More than 40 nodes are drawn without ids, and thousands as
-    counts. A flow network is drawn with its arcs; --problem adds the optimal flow.
+    without placements too, the instance is drawn as it is. More than 40 nodes are drawn as counts. A flow network
+    is drawn with its arcs; --problem adds the optimal flow.
 
     Of a problem over time, and of a file that holds a schedule, Gantt charts are drawn side by side. A schedule file
     names no problem: without --problem the first one over time judges it.
     """
     from optsched.cli.notes import Notes
     from optsched.cli.streams import replacing
+    from optsched.drawing.choosing import draw
     from optsched.drawing.figures import check_kind, picture, require
-    from optsched.instance import Instance
     from optsched.problems import Problem
     from optsched.problems.base import TaskProblem
     from optsched.problems.schedules import ScheduleProblem
@@ -111,13 +89,10 @@ def show(
     notes.tell()
     failures: list[GapReport] = []
     with replacing(target) as file:
-        if isinstance(posed, ScheduleProblem):
-            figure = _charts(posed, choices, held, seed, limits, seconds, failures)
-        elif isinstance(loaded, Instance):
-            assert posed is None or isinstance(posed, Problem)
-            figure = _cluster(loaded, posed, choices, held, seed, limits, seconds, failures)
+        if isinstance(posed, Problem | ScheduleProblem):
+            figure = _decisions(posed, choices, held, seed, limits, seconds, failures)
         else:
-            figure = _flows(loaded, posed, held, limits)
+            figure = draw(posed or loaded, *(solution for _, solution in held), profile=limits)
         file.write(picture(figure, kind))
     if failures:
         raise HeuristicFailed(*(line for report in failures for line in str(report.error).split("\n")))
@@ -189,9 +164,8 @@ def _posed(
     raise UsageError(f"no problem that can be posed on the instance is served by {names}; name a --problem")
 
 
-def _cluster(
-    loaded: Instance,
-    posed: Problem | None,
+def _decisions(
+    posed: Problem | ScheduleProblem,
     choices: Sequence[Choice],
     held: Sequence[tuple[str, Solution | Schedule]],
     seed: int,
@@ -199,48 +173,15 @@ def _cluster(
     seconds: float | None,
     failures: list[GapReport],
 ) -> Figure:
-    """The instance, or the placements on it; `failures` gets the heuristics that failed."""
-    from optsched.drawing.clusters import drawn
-    from optsched.drawing.scenes import of_placement, of_report, of_snapshot, of_solution
+    """What heuristics and files come to, side by side; `failures` gets the heuristics that failed."""
+    from optsched.drawing.choosing import draw, side_by_side
     from optsched.placement import Placement
-    from optsched.results import Solution
-
-    if posed is None:
-        return drawn([of_snapshot(loaded)])
-    reference, reports = _measured(posed, choices, seed, profile, seconds, failures)
-    scenes = [of_report(report, choice.label) for report, choice in zip(reports, choices, strict=True)]
-    for path, given in held:
-        assert isinstance(given, Solution)
-        assert isinstance(given.decision, Placement)
-        scenes.append(of_placement(posed, given.decision, path))
-    best = of_solution(posed, reference.solution)
-    if best is not None:
-        scenes.append(best)
-    return drawn(scenes or [of_snapshot(loaded)])
-
-
-def _charts(
-    posed: ScheduleProblem,
-    choices: Sequence[Choice],
-    held: Sequence[tuple[str, Solution | Schedule]],
-    seed: int,
-    profile: Profile,
-    seconds: float | None,
-    failures: list[GapReport],
-) -> Figure:
-    """Gantt charts of schedules; `failures` gets the heuristics that failed."""
-    from optsched.drawing.gantt import gantt_picture
-    from optsched.drawing.schedules import chart_of, chart_of_report, chart_of_solution
 
     reference, reports = _measured(posed, choices, seed, profile, seconds, failures)
-    shown = [chart_of_report(report, choice.label) for report, choice in zip(reports, choices, strict=True)]
-    shown += [chart_of(posed, given, path) for path, given in held]
-    best = chart_of_solution(posed, reference.solution)
-    if best is not None:
-        shown.append(best)
-    if not shown:
-        raise UsageError(f"{posed.place}: no schedule is known to draw: {reference.solution.termination}")
-    return gantt_picture(shown)
+    shown = [*zip((choice.label for choice in choices), reports, strict=True), *held]
+    if not shown and reference.solution.decision is None and posed.decided is Placement:
+        return draw(posed.instance)
+    return side_by_side(posed, shown, reference)
 
 
 def _measured(
@@ -271,15 +212,3 @@ def _measured(
         arguments.note(f"no optimum is drawn: {reference.solution.termination}", "warning")
     failures += [report for report in reports if report.error is not None and report.run.out_of_time is None]
     return reference, reports
-
-
-def _flows(
-    network: FlowNetwork,
-    posed: AnyProblem | None,
-    held: Sequence[tuple[str, Solution | Schedule]],
-    profile: Profile,
-) -> Figure:
-    """The network with the flows of solution files, and the optimal one where a problem is posed."""
-    from optsched.drawing.choosing import draw
-
-    return draw(posed or network, *(solution for _, solution in held), profile=profile)

@@ -37,14 +37,12 @@ PLOTS = ("gantt", "times", "reductions", "running", "locality")
 
 @click.command()
 @click.argument("instances", nargs=-1, required=True, metavar="INSTANCE...", shell_complete=completing.instances)
-@click.option(
+@arguments.option(
     "--policy",
     "policies",
     multiple=True,
     required=True,
-    metavar="H[,K=V...]",
     help="A heuristic, your own as package.module:class, or solve. Lists with colons.",
-    shell_complete=completing.heuristics,
 )
 @click.option(
     "--service",
@@ -76,22 +74,18 @@ PLOTS = ("gantt", "times", "reductions", "running", "locality")
     help="A node is lost at a time, and back with its data at another, or never (repeatable).",
 )
 @arguments.seed_options
-@click.option(
-    "--jobs", metavar="FILE", help="Write a row for each job, too: .csv or .parquet.", shell_complete=completing.files
-)
-@click.option(
+@arguments.option("--jobs", help="Write a row for each job, too: .csv or .parquet.")
+@arguments.option(
     "--schedule",
     metavar="FILE.json",
     help="Write what the one run did as a schedule file, too: node and start of each task; FILE.npz is smaller.",
-    shell_complete=completing.files,
 )
-@click.option(
+@arguments.option(
     "--plot",
     "plots",
     multiple=True,
     metavar="WHAT=FILE",
     help=f"Draw it, too (repeatable): {', '.join(PLOTS)}; .svg, .png or .pdf. Needs matplotlib.",
-    shell_complete=completing.files,
 )
 @arguments.run_limit_options
 @arguments.record_options

@@ -37,18 +37,12 @@ _LONGEST_NUMBER = 40
 @arguments.run_limit_options
 @click.option("--route", metavar="R", help="Which way; by default the quickest that proves its answer.")
 @click.option("--dry-run", is_flag=True, help="Tell the routes and what each would build, and solve nothing.")
-@click.option(
-    "--start",
-    metavar="SOLUTION.json",
-    help="Begin from the placement of this solution file.",
-    shell_complete=completing.files,
-)
+@arguments.option("--start", help="Begin from the placement of this solution file.")
 @arguments.format_option("table", "json")
-@click.option(
+@arguments.option(
     "--output",
     metavar="SOLUTION.json",
     help="Write the solution file as well; SOLUTION.npz where there are many tasks.",
-    shell_complete=completing.files,
 )
 @click.pass_context
 def solve(
@@ -232,20 +226,17 @@ def bounds(instance: str, problem_name: str, params: tuple[str, ...], form: str)
 @arguments.limit_options
 @arguments.run_limit_options
 @arguments.plot_option
-@click.option(
+@arguments.option(
     "--heuristic",
     "heuristics",
     multiple=True,
-    metavar="H[,K=V...]",
     help="Of --plot: draw what it comes to (repeatable); by default every applicable one, `none` for none of them.",
-    shell_complete=completing.heuristics,
 )
 @arguments.format_option(*arguments.TABLES, "json")
-@click.option(
+@arguments.option(
     "--output",
     metavar="FRONTIER.json",
     help="Write the points with their placements and certificates as well; FRONTIER.npz where there are many tasks.",
-    shell_complete=completing.files,
 )
 @click.pass_context
 def frontier(
@@ -364,22 +355,9 @@ _PROGRAMS, _NETWORKS = (".lp", ".mps"), (".dimacs", ".graphml")
 
 @click.command()
 @click.argument("instance", shell_complete=completing.instances)
-@click.option(
-    "--problem",
-    "problem_name",
-    metavar="P",
-    help="See `list problems`; a flow network needs none.",
-    shell_complete=completing.problems,
-)
+@arguments.option("--problem", "problem_name", help="See `list problems`; a flow network needs none.")
 @arguments.param_option
-@click.option(
-    "--to",
-    "target",
-    required=True,
-    metavar="FILE",
-    help="Ends in .lp, .mps, .dimacs or .graphml.",
-    shell_complete=completing.files,
-)
+@arguments.option("--to", "target", required=True, help="Ends in .lp, .mps, .dimacs or .graphml.")
 @click.option(
     "--model",
     type=click.Choice(["compact", "literal"]),

@@ -16,8 +16,7 @@ import numpy as np
 
 from optsched.brief import brief, counted
 from optsched.deadline import check
-from optsched.decomposing.policies import ORDERS, InOrder
-from optsched.decomposing.together import Together
+from optsched.decomposing.together import ORDERS, InOrder, Together
 from optsched.errors import HeuristicFailed, UsageError, described
 from optsched.gaps import Reference, reference_of
 from optsched.heuristics import AnyHeuristic
@@ -82,7 +81,7 @@ class Replays:
         D: the best of C and of plain orders of jobs, with the nearest tasks; of several policies also of the C of each
         other.
     order
-        Which that was: `policy`, a name of `optsched.decomposing.policies.ORDERS`, or the label of another policy.
+        Which that was: `policy`, a name of `optsched.decomposing.together.ORDERS`, or the label of another policy.
     """
 
     seed: int

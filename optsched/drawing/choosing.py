@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,18 @@ import numpy as np
 
 from optsched.drawing.clusters import drawn
 from optsched.drawing.gantt import gantt_picture
-from optsched.drawing.scenes import Scene, of_placement, of_report, of_snapshot, of_solution, placing
-from optsched.drawing.schedules import charts, explained_picture
+from optsched.drawing.scenes import (
+    Scene,
+    gap_told,
+    of_placement,
+    of_report,
+    of_snapshot,
+    of_solution,
+    placing,
+    value_told,
+)
 from optsched.errors import HeuristicFailed, UsageError, described
+from optsched.explaining import ScheduleExplanation
 from optsched.gaps import GapReport, Reference, gap
 from optsched.instance import Instance
 from optsched.network import FlowNetwork
@@ -24,14 +33,22 @@ from optsched.problems.base import BaseProblem
 from optsched.problems.schedules import ScheduleProblem
 from optsched.results import Solution
 from optsched.running.answers import placement_from
+from optsched.schedule import Schedule
 from optsched.simulating import Simulation
 from optsched.solvers.profiles import Profile
-from optsched.timelines import Timeline
+from optsched.timelines import Timeline, timeline
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw", "side_by_side"]
+__all__ = [
+    "chart_of",
+    "chart_of_report",
+    "chart_of_solution",
+    "draw",
+    "explained_picture",
+    "side_by_side",
+]
 
 
 def draw(
@@ -84,16 +101,15 @@ def draw(
         from optsched.instances.files import load
 
         of = load(of)
-    if isinstance(of, Problem):
-        return drawn(side_by_side(of, placements, seed, profile, time_limit))
+    reference = None
+    if isinstance(of, GapReport):
+        placements, reference = (of, *placements), of.reference
+        of = of.problem if isinstance(of.problem, ScheduleProblem) else placing(of.problem)
     if isinstance(of, Instance):
         return drawn([_on_instance(of, given) for given in placements] or [of_snapshot(of)])
-    if isinstance(of, GapReport) and isinstance(of.problem, ScheduleProblem):
-        return gantt_picture(charts(of.problem, [of, *placements], seed, profile, time_limit, of.reference))
-    if isinstance(of, GapReport):
-        return drawn(_scenes([of, *placements], placing(of.problem), of.reference))
-    if isinstance(of, ScheduleProblem):
-        return gantt_picture(charts(of, placements, seed, profile, time_limit))
+    if isinstance(of, Problem | ScheduleProblem):
+        reference = reference or Reference.solved(of, profile, time_limit)
+        return side_by_side(of, [("", given) for given in placements], reference, seed, time_limit)
     if isinstance(of, Simulation | Timeline):
         return gantt_picture([of, *placements])
     if isinstance(of, FlowNetwork | BaseProblem):
@@ -104,41 +120,59 @@ def draw(
 
 
 def side_by_side(
-    problem: Problem,
-    placements: Sequence[Any],
+    problem: Problem | ScheduleProblem,
+    given: Sequence[tuple[str, Any]],
+    reference: Reference,
     seed: int = 0,
-    profile: str | Path | Profile = "exact",
     time_limit: float | None = None,
-) -> list[Scene]:
-    """A scene for each placement, and the optimum last; heuristics are run. See `draw`."""
-    reference = Reference.solved(problem, profile, time_limit)
-    held = [
-        gap(problem, given, seed, reference, time_limit=time_limit) if _to_be_run(given) else given
-        for given in placements
-    ]
-    return _scenes(held, problem, reference)
+) -> Figure:
+    """What each comes to, with its value and gap, and the optimum last; schedules are Gantt charts.
+
+    Parameters
+    ----------
+    problem
+        What judges them.
+    given
+        What each is called (empty: as it calls itself), and a decision, a solution, a report or a heuristic.
+    reference
+        What they are compared with.
+    seed, time_limit
+        Of the heuristics, as of `optsched.gap`.
+
+    Raises
+    ------
+    UsageError
+        If there is nothing to draw.
+    """
+    timed = isinstance(problem, ScheduleProblem)
+    held = (Schedule,) if timed else (Placement, list, tuple, np.ndarray)
+    panel: Callable[..., Any] = _chart if timed else _scene
+    best_of: Callable[..., Any] = chart_of_solution if timed else of_solution
+    shown: list[Any] = []
+    for name, one in given:
+        if not isinstance(one, (GapReport, Solution, *held)):
+            one = gap(problem, one, seed, reference, time_limit=time_limit)
+        shown.append(panel(problem, one, name))
+    best = best_of(problem, reference.solution)
+    if best is None and not shown:
+        termination = reference.solution.termination
+        raise UsageError(f"{problem.place}: no {problem.decided.noun} is known to draw: {termination}")
+    shown += [] if best is None else [best]
+    return gantt_picture(shown) if timed else drawn(shown)
 
 
-def _to_be_run(given: Any) -> bool:
-    return not isinstance(given, Placement | Solution | GapReport | Scene | list | tuple | np.ndarray)
-
-
-def _scenes(held: Sequence[Any], problem: Problem, reference: Reference) -> list[Scene]:
-    scenes = [_on_problem(problem, given) for given in held]
-    best = of_solution(problem, reference.solution)
-    if best is None and not scenes:
-        raise UsageError(f"{problem.place}: no placement is known to draw: {reference.solution.termination}")
-    return [*scenes, *([best] if best is not None else [])]
-
-
-def _on_problem(problem: Problem, given: Any) -> Scene:
-    if isinstance(given, Scene):
-        return given
+def _scene(problem: Problem, given: Any, name: str) -> Scene:
     if isinstance(given, GapReport):
         if given.problem.instance.sha256 != problem.instance.sha256:
             raise UsageError(f"{given.run.name} was run on another instance than {problem.instance.name or 'this one'}")
-        return of_report(given)
-    return of_placement(problem, _placement(problem, given))
+        return of_report(given, name)
+    return of_placement(problem, _placement(problem, given), name or "placement")
+
+
+def _chart(problem: ScheduleProblem, given: Any, name: str) -> Timeline:
+    if isinstance(given, GapReport):
+        return chart_of_report(given, name)
+    return chart_of(problem, given, name or "the schedule")
 
 
 def _on_instance(instance: Instance, given: Any) -> Scene:
@@ -222,3 +256,51 @@ def _result(of: Any) -> Figure:
         "what gaps are made of"
     )
     raise UsageError(f"draw takes {kinds}, not {described(of)}")
+
+
+# Schedules -----------------------------------------------------------------------------------------------------------
+
+
+def chart_of(problem: ScheduleProblem, decision: Any, name: str = "the schedule") -> Timeline:
+    """A schedule, with its value or what is wrong with it; UsageError if it is none of the instance."""
+    found = timeline(problem, decision)
+    held = decision.decision if isinstance(decision, Solution) else decision
+    assert isinstance(held, Schedule)
+    wrong = problem.violations(held)
+    told = f"infeasible: {wrong[0]}" if wrong else value_told(problem, problem.objective(held))
+    return timeline(found, name=f"{name}: {told}")
+
+
+def chart_of_report(report: GapReport, name: str = "") -> Timeline:
+    """What a heuristic did, with its value and gap; nothing where it failed, which the name says."""
+    problem, name = report.problem, name or report.run.name
+    assert isinstance(problem, ScheduleProblem)
+    if report.run.schedule is None:
+        nothing = Schedule.empty(len(problem.instance.workload))
+        return timeline(problem, nothing, f"{name}: {report.status}")
+    if report.objective is None:
+        return chart_of(problem, report.run.schedule, name)
+    return timeline(report, name=f"{name}: {value_told(problem, report.objective)}, {gap_told(report)}")
+
+
+def chart_of_solution(problem: ScheduleProblem, solution: Solution) -> Timeline | None:
+    """The optimum, or the best that is known; None where no schedule is."""
+    if solution.decision is None:
+        return None
+    proved = f"proved: {solution.certificate}" if solution.certificate is not None else "proved"
+    return chart_of(problem, solution, f"optimum ({proved})" if solution.optimal else "best that is known")
+
+
+def explained_picture(found: ScheduleExplanation) -> Figure:
+    """The schedule that is explained beside the best one, with the chain that its last end comes of framed.
+
+    Raises
+    ------
+    UsageError
+        Where nothing is feasible, or matplotlib is missing.
+    """
+    if found.infeasible:
+        raise UsageError(f"{found.problem.place}: nothing is feasible: there is no schedule to draw")
+    best = chart_of_solution(found.problem, found.report.reference.solution)
+    shown = [chart_of_report(found.report, found.who), *([] if best is None else [best])]
+    return gantt_picture(shown, framed=[link.task for link in found.chain])

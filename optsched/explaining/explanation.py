@@ -1,6 +1,6 @@
 """What explaining a gap gives: the tasks placed differently, the chains that they make, and what the gap is made of.
 
-Numbers are exact. `Explanation.to_dict` has everything in the instance's ids, for JSON; `words` says it in sentences.
+Numbers are exact. `Explanation.to_dict` has everything in the instance's ids, for JSON; `sentences` says it in words.
 """
 
 from __future__ import annotations

@@ -40,7 +40,6 @@ from optsched.problems import PROBLEMS
 from optsched.problems.base import TaskProblem, number, resolve
 from optsched.processes.containing import TracedElsewhere, call
 from optsched.processes.outcomes import Outcome, Status
-from optsched.processes.worker import refused
 from optsched.registry import imported as registered
 from optsched.registry import record_of
 from optsched.results import Solution
@@ -623,6 +622,8 @@ def _run(asked: _Asked) -> HeuristicRun:
     run = run_heuristic(problem, heuristic, seed, max_idle_rounds=max_idle_rounds, time_limit=time_limit, **parameters)
     if run.cause is None:
         return run
+    from optsched.processes.worker import refused  # which loads what sends things
+
     if refused(run.cause):
         raise run.cause
     frames = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(run.cause.__traceback__)]

@@ -371,4 +371,4 @@ def test_nothing_emitted_makes_any_node_central() -> None:
 def test_wrong_parameters_of_coupling(wrong: dict[str, Any]) -> None:
     """Tests that chances are shares, and waits whole numbers."""
     with pytest.raises(UsageError, match="coupling: "):
-        run_heuristic(TransmissionMaps(example()), HEURISTICS[0], **wrong)
+        run_heuristic(TransmissionMaps(example()), HEURISTICS[2], **wrong)
