@@ -15,7 +15,7 @@ from optsched.errors import CertificateInvalid
 from optsched.fronts import Frontier, Leximin
 from optsched.gaps import Reference, gap_of, record_fields
 from optsched.heuristics import run
-from optsched.instances import frontier_files, leximin_files
+from optsched.instances.claim_files import read_frontier, read_leximin, write_claim
 from optsched.placement import Placement
 from optsched.problems import AnyProblem
 from optsched.registry import Record, imported
@@ -59,7 +59,7 @@ def check_no_point(record: Record, seeds: Sequence[int]) -> None:
     for route in routes_of(problem):
         found, where = frontier(problem, route=route), f"{short.name}, frontier by {route}"
         expect(found.complete and not found.points, where, f"is not complete and without points: {found}")
-        again = _there_and_back(found, frontier_files.write_frontier, frontier_files.read_frontier, problem.instance)
+        again = _there_and_back(found, write_claim, read_frontier, problem.instance)
         proofs = [None if held.infeasible is None else held.infeasible.kind for held in (found, again)]
         expect(proofs[0] == proofs[1], where, f"{proofs[1]} comes back from a file, not {proofs[0]}")
         verdict = certify(problem, again)
@@ -81,7 +81,7 @@ def check_frontier_file(record: Record, seeds: Sequence[int]) -> None:
     for case in cases(record, seeds):
         problem = placing(case)
         found = frontier(problem)
-        again = _there_and_back(found, frontier_files.write_frontier, frontier_files.read_frontier, problem.instance)
+        again = _there_and_back(found, write_claim, read_frontier, problem.instance)
         expect(again.values == found.values, case.name, f"the points are other ones: {again.values}")
         same = all(columns(a.placement) == columns(b.placement) for a, b in zip(again, found, strict=True))
         expect(same, case.name, "the placements are other ones")
@@ -218,7 +218,7 @@ def check_leximin_file(record: Record, seeds: Sequence[int]) -> None:
     for case in cases(record, seeds):
         problem: Any = placing(case)
         found = search(problem, "exact")
-        again = _there_and_back(found, leximin_files.write_leximin, leximin_files.read_leximin, problem.instance)
+        again = _there_and_back(found, write_claim, read_leximin, problem.instance)
         expect(again.utilities == found.utilities, case.name, f"the utilities are {listed(again.utilities)}")
         expect(again.proofs == found.proofs, case.name, "certificates are other ones")
         best = max((tuple(sorted(problem.utilities(held))) for held in case.feasible), default=())

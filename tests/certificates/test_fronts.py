@@ -15,8 +15,7 @@ import optsched
 from optsched.certificates import Enumerated, certify
 from optsched.doubts import examine
 from optsched.fronts import Frontier, Leximin
-from optsched.instances.frontier_files import write_frontier
-from optsched.instances.leximin_files import write_leximin
+from optsched.instances.claim_files import write_claim
 from optsched.problems import Latency, Traffic
 from optsched.registry import imported, records
 from optsched.results import Certificate, Limit, Proof
@@ -273,9 +272,9 @@ def test_from_files_without_solvers(tmp_path: Path) -> None:
         if entry.frontier:
             found = [(case.problem, optsched.frontier(case.problem)) for case in cases(entry)]
             problem, claim = max((one for one in found if certify(*one).proved), key=lambda one: len(one[1]))
-            write: Any = write_frontier
+            write: Any = write_claim
         elif entry.leximin is not None:
-            problem, claim, write = UTILITY, VECTOR, write_leximin
+            problem, claim, write = UTILITY, VECTOR, write_claim
         else:
             continue
         optsched.save(problem.instance, tmp_path / f"{name}.json")

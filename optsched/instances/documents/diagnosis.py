@@ -10,19 +10,23 @@ import json
 import types
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
+from enum import Enum
+from fractions import Fraction
 from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from optsched.decimals import rational
 from optsched.errors import FAULTS_SHOWN, Fault, InputError, nearest
 from optsched.instance import LARGEST
 from optsched.instance_faults import DEEPEST, half_characters, key_in_place
 from optsched.instances.documents.format import INSTANCE, NETWORK, InstanceDocument, NetworkDocument
 from optsched.instances.documents.objects import Doubled, json_object, key_places
+from optsched.results import Number
 
-__all__ = ["Diagnosis", "decode"]
+__all__ = ["Diagnosis", "decode", "read_number"]
 
 
 class _Odd:
@@ -108,6 +112,25 @@ def _float(text: str) -> float | _Odd:
         return _Odd(text) if Decimal(text).copy_abs() > LARGEST else value
     except InvalidOperation:  # an exponent of more digits than Decimal reads
         return _Odd(text)
+
+
+def read_number(value: Any, place: str, faults: list[Fault]) -> Number:
+    """The exact number that `value` spells: an integer, or a rational as `"p/q"`.
+
+    If it spells none, it is 0, with a fault at `place` added to `faults`.
+
+    >>> faults = []
+    >>> read_number("6/4", "bound[0]", faults), read_number(0.5, "bound[1]", faults)
+    (Fraction(3, 2), 0)
+    >>> print(*faults)
+    bound[1]: expected an integer, or a rational as "p/q"
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and (exact := rational(value)) is not None:
+        return exact.numerator if exact.denominator == 1 else exact
+    faults.append(Fault(place, 'expected an integer, or a rational as "p/q"'))
+    return 0
 
 
 class Diagnosis:
@@ -198,6 +221,8 @@ class Diagnosis:
             others = [arm for arm in arms if get_origin(arm) is not dict and arm is not type(None)]
             if value is None and type(None) in arms:
                 return None
+            if Fraction in arms:
+                return read_number(value, place, self.faults)
             return self._value(value, (objects if objects and isinstance(value, Mapping) else others)[0], place)
         if origin is list:
             if not isinstance(value, list | tuple):
@@ -291,7 +316,8 @@ def _harmless(kind: Any) -> Any:
     base, _ = _base(kind)
     if isinstance(base, type) and issubclass(base, Struct):
         return base(**{name: _harmless(entry) for name, entry, required in _fields(base).values() if required})
-    return {str: "", float: 1.0, int: 1, bool: True}.get(base, [] if get_origin(base) is list else None)
+    empty: Any = {list: [], dict: {}}.get(get_origin(base) or base)
+    return {str: "", float: 1.0, int: 1, bool: True}.get(base, empty)
 
 
 def _explained(kind: Any, value: Any) -> str:
@@ -302,7 +328,7 @@ def _explained(kind: Any, value: Any) -> str:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if number and base in (float, int) and abs(value) > LARGEST:
         return f"{_shown(value)} is past 2^53"
-    choices = get_args(base) if get_origin(base) is Literal else ()
+    choices = _choices(base)
     if choices and isinstance(value, str):
         hint = nearest(value, choices)
         told = f"expected one of {', '.join(choices)}, got {_shown(value)}"
@@ -325,6 +351,13 @@ def _explained(kind: Any, value: Any) -> str:
     if base in (float, int) and isinstance(value, str) and _is_number(value):
         hint = "; write it without quotes"
     return f"expected {wanted}, got {_shown(value)}{hint}"
+
+
+def _choices(base: Any) -> tuple[str, ...]:
+    """The texts that a kind of value may be; none where it is no choice."""
+    if isinstance(base, type) and issubclass(base, Enum):
+        return tuple(member.value for member in base)
+    return get_args(base) if get_origin(base) is Literal else ()
 
 
 def _is_number(text: str) -> bool:

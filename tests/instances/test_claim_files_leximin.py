@@ -12,7 +12,7 @@ import pytest
 from optsched.errors import InputError, UsageError
 from optsched.fronts import Leximin
 from optsched.instance import Cluster, Instance, Workload
-from optsched.instances.leximin_files import LEXIMIN, leximin_document, read_leximin, write_leximin
+from optsched.instances.claim_files import LEXIMIN, claim_document, read_leximin, write_claim
 from optsched.placement import Placement
 from optsched.results import Certificate, Limit, Proof
 
@@ -34,7 +34,7 @@ def test_round_trip(tmp_path: Path) -> None:
     """Tests that everything comes back as it was, numbers exactly."""
     on = instance()
     for name in ("leximin.json", "leximin.npz"):
-        write_leximin(vector(on), on, tmp_path / name)
+        write_claim(vector(on), on, tmp_path / name)
         assert read_leximin(tmp_path / name, on) == vector(on)
     document = json.loads((tmp_path / "leximin.json").read_text())
     assert (document["format"], document["utilities"][0], document["certificates"][1]) == (LEXIMIN, "-1/3", None)
@@ -44,23 +44,26 @@ def test_another_instance(tmp_path: Path) -> None:
     """Tests that a vector of another instance is read without its placement, and not written with wrong ids."""
     on = instance()
     for name in ("leximin.json", "leximin.npz"):
-        write_leximin(vector(on), on, tmp_path / name)
+        write_claim(vector(on), on, tmp_path / name)
         read = read_leximin(tmp_path / name, instance("x"))
         assert (len(read.placement), read.utilities) == (0, vector(on).utilities)
-    with pytest.raises(UsageError, match="the vector is of another instance than this: give the one it is of"):
-        leximin_document(vector(on), instance("x"))
+    with pytest.raises(UsageError, match="the ordered vector is of another instance than this: give the one it is of"):
+        claim_document(vector(on), instance("x"))
 
 
 @pytest.mark.parametrize(
     ("change", "faults"),
     [
         (lambda d: d.pop("utilities"), ["utilities: is missing"]),
-        (lambda d: d.update(utilities=1), ["utilities: expected a list, one entry a job"]),
+        (lambda d: d.update(utilities=1), ["utilities: expected a list, got 1"]),
         (
             lambda d: d.update(utilities=[1]),
             ["certificates: expected 1, one an entry of utilities (null where"],
         ),
-        (lambda d: d["certificates"].append(3), ["certificates[2]: expected an object, got 3"]),
+        (
+            lambda d: d["certificates"].append(3),
+            ["certificates[2]: expected an object, got 3", "certificates: expected 2, one an entry of utilities"],
+        ),
         (
             lambda d: (d["certificates"][0].update(claim="x"), d["placement"].update(t1=7)),
             ["certificates[0].claim: expected an integer", "placement.t1: the instance has no node 7"],
@@ -72,7 +75,7 @@ def test_another_instance(tmp_path: Path) -> None:
 def test_faults(tmp_path: Path, change: Any, faults: list[str]) -> None:
     """Tests that each fault is told with its place, all of them together."""
     on = instance()
-    document = leximin_document(vector(on), on)
+    document = claim_document(vector(on), on)
     change(document)
     file = tmp_path / "leximin.json"
     file.write_text(json.dumps(document))
