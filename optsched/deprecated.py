@@ -11,13 +11,15 @@ from types import ModuleType
 
 __all__ = ["FORMER", "deprecated", "find_former_modules"]
 
-_CLAIMS = "optsched.instances.claim_files"
+_CLAIMS, _FRAMES = "optsched.instances.claim_files", "optsched.instances.frames"
 
 #: Modules that there are no more: where their names are now, and which of these names are others.
 FORMER: dict[str, tuple[str, dict[str, str]]] = {
     "optsched.heuristics.p_min": ("optsched.tuning", {}),
     "optsched.heuristics.waves": ("optsched.waves", {}),
     "optsched.solvers.utility_leximin": ("optsched.searches.utility_leximin", {}),
+    "optsched.instances.distances": (_FRAMES, {}),
+    "optsched.instances.table_files": (_FRAMES, {}),
     **{
         f"optsched.instances.{noun}_files": (
             _CLAIMS,
