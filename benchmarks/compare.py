@@ -35,7 +35,7 @@ from comparing.running import Comparison, Tools, compared, disagreements
 from comparing.tables import growth_table, standing_table, ways_table
 
 from optsched.errors import UsageError
-from optsched.instances.solution_files import versions
+from optsched.instances.claim_files import versions
 from optsched.processes import Limits
 from optsched.registry import SHIPPED
 

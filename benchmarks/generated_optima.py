@@ -53,9 +53,9 @@ from in_blocks import add_options, blocks, done_in_blocks, given_options, made_b
 
 from optsched.certificates import Verdict, certify
 from optsched.errors import InputError, SolverDisagreement, TooLarge, UsageError
+from optsched.instances.claim_files import read_solution, write_claim
 from optsched.instances.files import from_document, to_document
 from optsched.instances.generate import FAMILIES, generate
-from optsched.instances.solution_files import read_solution, write_solution
 from optsched.problems import AnyProblem
 from optsched.problems.fair_lsap import RationRuleWarning
 from optsched.registry import SHIPPED, Record, imported
@@ -231,7 +231,7 @@ def _default_is_wrong(posed: Posed, problem: AnyProblem, solution: Solution, cou
     again = posed.problem()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "solution.json")
-        write_solution(solution, problem.instance, path)
+        write_claim(solution, problem.instance, path)
         read = read_solution(path, again.instance)
     if said(read) != truth:
         yield f"{posed}: the file says {said(read)}, the solution {truth}"

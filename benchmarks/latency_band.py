@@ -42,7 +42,7 @@ from in_blocks import add_options, blocks, done_in_blocks, given_options, made_b
 
 from optsched.certificates import certify
 from optsched.instance import Instance
-from optsched.instances.frontier_files import read_frontier, write_frontier
+from optsched.instances.claim_files import read_frontier, write_claim
 from optsched.instances.generate import generate
 from optsched.problems import Latency
 from optsched.results import Proof
@@ -131,7 +131,7 @@ def wrong_with(problem: Latency, found: Frontier, ways: dict[int, str]) -> Itera
         yield f"the frontier is not complete: {found.limit}"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "frontier.json")
-        write_frontier(found, problem.instance, path)
+        write_claim(found, problem.instance, path)
         read = read_frontier(path, problem.instance)
     verdict = certify(Latency(problem.instance, w_loc=problem.w_loc, w_rem=problem.w_rem), read)
     yield from (f"contradicted: {told}" for told in verdict.contradicted)

@@ -15,6 +15,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from optsched.deprecated import find_former_modules
+
 if TYPE_CHECKING:
     from optsched.certificates import certify
     from optsched.decomposing import Decomposition, decompose
@@ -82,6 +84,8 @@ __all__ = [
 ]
 
 __version__ = "0.2.0.dev0"
+
+find_former_modules()
 
 #: Module of each public name. The block under TYPE_CHECKING says the same to type checkers; a test holds them together.
 _MODULES = {

@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Sequence
 from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 
-__all__ = ["deprecated", "moved"]
+__all__ = ["FORMER", "deprecated", "find_former_modules"]
+
+_CLAIMS, _FRAMES = "optsched.instances.claim_files", "optsched.instances.frames"
+
+#: Modules that there are no more: where their names are now, and which of these names are others.
+FORMER: dict[str, tuple[str, dict[str, str]]] = {
+    "optsched.heuristics.p_min": ("optsched.tuning", {}),
+    "optsched.instances.distances": (_FRAMES, {}),
+    "optsched.instances.table_files": (_FRAMES, {}),
+    **{
+        f"optsched.instances.{noun}_files": (
+            _CLAIMS,
+            {
+                f"{noun}_document": "claim_document",
+                f"{noun}_content": "claim_content",
+                f"write_{noun}": "write_claim",
+                f"parse_{noun}": "parse_claim",
+            },
+        )
+        for noun in ("solution", "frontier", "schedule")
+    },
+}
 
 
 def deprecated(former: str, present: str, stacklevel: int = 2) -> None:
@@ -31,19 +55,33 @@ def deprecated(former: str, present: str, stacklevel: int = 2) -> None:
     warnings.warn(told, DeprecationWarning, stacklevel=stacklevel + 1)
 
 
-def moved(former: str, present: str) -> Callable[[str], object]:
-    """The `__getattr__` of a module that has moved: each name is that of the new module, with a warning.
+class _FormerModules:
+    """Finds the modules of `FORMER`, whose names are those of the present modules, with a warning."""
 
-    Parameters
-    ----------
-    former, present
-        The modules.
-    """
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        return ModuleSpec(name, _FormerModules) if name in FORMER else None  # type: ignore[arg-type]
 
-    def attribute(name: str) -> object:
-        found: object = getattr(import_module(present), name)
-        if not name.startswith("__"):
-            deprecated(f"{former}.{name}", f"{present}.{name}")
-        return found
+    @staticmethod
+    def create_module(spec: ModuleSpec) -> ModuleType | None:
+        return None
 
-    return attribute
+    @staticmethod
+    def exec_module(module: ModuleType) -> None:
+        former = module.__name__
+        present, renamed = FORMER[former]
+
+        def attribute(name: str) -> object:
+            called = renamed.get(name, name)
+            found: object = getattr(import_module(present), called)
+            if not name.startswith("__"):
+                deprecated(f"{former}.{name}", f"{present}.{called}")
+            return found
+
+        module.__getattr__ = attribute  # type: ignore[method-assign]
+
+
+def find_former_modules() -> None:
+    """Let `import` find the modules of `FORMER`, after all that there are."""
+    if _FormerModules not in sys.meta_path:
+        sys.meta_path.append(_FormerModules)

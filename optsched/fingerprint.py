@@ -6,14 +6,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 from optsched import __version__
 
-__all__ = ["code_version", "commit"]
+__all__ = ["code_version", "commit", "versions"]
 
 PACKAGE = Path(__file__).resolve().parent
+
+#: Packages whose versions stand in a file of claims.
+_PACKAGES = ("numpy", "scipy", "networkx", "highspy", "pyomo", "pulp")
 
 #: The first characters of the digest that a version shows.
 _SHOWN = 12
@@ -73,3 +77,18 @@ def commit(folder: Path = PACKAGE.parent) -> str | None:
     except (OSError, subprocess.SubprocessError):  # no git here
         return None
     return done.stdout.strip() or None
+
+
+def versions(packages: Sequence[str] = _PACKAGES) -> dict[str, str]:
+    """The versions of this package (and the commit of a clone), Python and packages, as files of claims have them."""
+    import platform
+    from importlib import metadata
+
+    known = commit()
+    found = {"optsched": code_version(), **({"commit": known} if known else {}), "python": platform.python_version()}
+    for package in packages:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:  # a solution needs not every solver
+            continue
+    return found

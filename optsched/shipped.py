@@ -43,9 +43,7 @@ FAMILIES = {
     "ras": ("utility", "ras-run"),
     "joss": ("traffic",),
     "mixed": ("mixed",),
-    "over_time": ("makespan", "job-times"),
-    "day": ("day",),
-    "beasley": ("generalized-assignment",),
-    "min_cost_flow": ("min-cost-flow",),
+    "over_time": ("makespan", "job-times", "day"),
+    "others": ("generalized-assignment", "min-cost-flow"),
     "planted": ("planted-lsap", "planted-fair-lsap", "planted-latency", "planted-flow"),
 }

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,8 @@ from command_line import ENVIRONMENT, ROOT, answer
 
 import optsched
 from optsched import fingerprint
-from optsched.fingerprint import code_version, commit
-from optsched.instances.solution_files import write_solution
+from optsched.fingerprint import code_version, commit, versions
+from optsched.instances.claim_files import write_claim
 
 
 def copied(folder: Path) -> Path:
@@ -131,7 +132,7 @@ def test_results_carry_it(tmp_path: Path) -> None:
     (record,) = answer("gap", "papers/guo-fig2", "--problem", "lsap", "--heuristic", "lsap-sched")
     assert record["version"] == code_version()
     problem = optsched.problem("lsap", "papers/guo-fig2")
-    write_solution(optsched.solve(problem), problem.instance, tmp_path / "a.json")
+    write_claim(optsched.solve(problem), problem.instance, tmp_path / "a.json")
     held = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))["versions"]
     told = answer("versions")
     assert held["optsched"] == told["optsched"] == code_version()
@@ -146,3 +147,17 @@ def test_a_table_of_gaps_does_not_look(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=True)
     assert "lsap" in done.stdout
+
+
+def test_versions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that packages that are not installed are left out."""
+    honest = metadata.version
+
+    def version(package: str) -> str:
+        if package == "pulp":
+            raise metadata.PackageNotFoundError(package)
+        return honest(package)
+
+    monkeypatch.setattr(metadata, "version", version)
+    assert {"optsched", "python", "highspy"} <= set(versions())
+    assert "pulp" not in versions()

@@ -15,14 +15,13 @@ from instance_documents import FULL, NETWORK
 
 from optsched.errors import printable
 from optsched.instance import Cluster, Instance, Workload
+from optsched.instances.claim_files import claim_document, read_schedule, read_solution
 from optsched.instances.files import from_document, load, parse
 from optsched.instances.importers.dimacs import import_dimacs
 from optsched.instances.importers.orlib import import_orlib_assign, import_orlib_gap
 from optsched.instances.importers.rumen import import_rumen
 from optsched.instances.importers.sls import import_sls
 from optsched.instances.importers.swim import import_swim
-from optsched.instances.schedule_files import read_schedule, schedule_document
-from optsched.instances.solution_files import read_solution, solution_document
 from optsched.printing import Table, render
 from optsched.problems import PROBLEMS, problem
 from optsched.results import Limit, Solution, Termination
@@ -84,7 +83,7 @@ def _solution_text() -> str:
         *("lsap", {"levels": (0, 1)}, "", None, (3,), (2,), Termination.FEASIBLE, Limit.GAP, ()),
         *("by hand", 0.0, 0.0, {}, ""),
     )
-    document = solution_document(held, SOLVED) | {"instance_sha256": SOLVED.sha256}
+    document = claim_document(held, SOLVED) | {"instance_sha256": SOLVED.sha256}
     document |= {"placement": {"t1": "n1", "t9": None, "t10": "n2"}, "objective": ["1/3"]}
     document["certificates"] = [{"component": "cost", "kind": "dual", "claim": "7/2", "data": {"prices": [1, "1/2"]}}]
     return json.dumps(document)
@@ -98,7 +97,7 @@ READERS: dict[str, tuple[str, str, Callable[[Path], object]]] = {
     "network": (json.dumps(NETWORK), "a.json", load),
     "solution": (_solution_text(), "a.json", lambda path: read_solution(path, SOLVED)),
     "schedule": (
-        json.dumps(schedule_document(Schedule.of([(0, 1_500_000), None, (1, -3)]), SOLVED)),
+        json.dumps(claim_document(Schedule.of([(0, 1_500_000), None, (1, -3)]), SOLVED)),
         "a.json",
         lambda path: read_schedule(path, SOLVED),
     ),

@@ -93,7 +93,7 @@ _SHARED = {
 #: Texts that are names of problems and mean something else there, or reasons why they may stand there.
 _ALLOWED = {
     ("placement.py", "flow"): "what a NetworkFlow is called",
-    ("instances/solution_files.py", "flow"): "the field that holds one",
+    ("instances/claim_files.py", "flow"): "the field that holds one",
     ("cli/simulating.py", "makespan"): "a field of its records",
     ("simulating/simulation.py", "makespan"): "the same",
     **{("shipped.py", name): "a family of instances" for names in FAMILIES.values() for name in names},

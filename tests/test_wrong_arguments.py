@@ -18,7 +18,7 @@ from optsched.doubts import enumerated
 from optsched.errors import InputError, UsageError
 from optsched.gaps import Reference
 from optsched.heuristics import applicable, run
-from optsched.instances import solution_files
+from optsched.instances import claim_files
 from optsched.instances.generate import generate
 from optsched.instances.library import library
 from optsched.matrix import gap_matrix
@@ -139,13 +139,13 @@ CALLS: dict[str, tuple[Callable[[Any], Any], set[str]]] = {
     "generate with seed": (lambda given: generate("lsap", given), set()),
     "library": (library, {"None"}),
     "load_profile": (load_profile, set()),
-    "read_solution": (lambda given: solution_files.read_solution(given, lsap().instance), set()),
+    "read_solution": (lambda given: claim_files.read_solution(given, lsap().instance), set()),
     "write_solution": (
-        lambda given: solution_files.write_solution(given, lsap().instance, "/dev/null"),
+        lambda given: claim_files.write_claim(given, lsap().instance, "/dev/null"),
         {"solution"},
     ),
-    "write_solution on": (lambda given: solution_files.write_solution(solution(), given, "/dev/null"), {"instance"}),
-    "write_solution to": (lambda given: solution_files.write_solution(solution(), lsap().instance, given), {"path"}),
+    "write_solution on": (lambda given: claim_files.write_claim(solution(), given, "/dev/null"), {"instance"}),
+    "write_solution to": (lambda given: claim_files.write_claim(solution(), lsap().instance, given), {"path"}),
     "gap_matrix": (gap_matrix, set()),
     "gap_matrix of": (lambda given: gap_matrix([given], {"dl": ("dl", {})}), {"problem"}),
     "enumerated": (enumerated, ANY_PROBLEM),
@@ -266,7 +266,7 @@ def test_other_kinds_of_the_right_type() -> None:
     other = optsched.load("papers/fsy-not-optimal")
     assert isinstance(other, optsched.Instance)
     with pytest.raises(UsageError, match="of another instance"):
-        solution_files.write_solution(solution(), other, "/dev/null")
+        claim_files.write_claim(solution(), other, "/dev/null")
     with pytest.raises(UsageError, match="the start answered 3 nodes"):
         optsched.solve(optsched.problem("lsap", other), start=solution().decision)
     with pytest.raises(UsageError, match="time_limit -1"):

@@ -161,7 +161,7 @@ def _read(clock: Clock, path: Path) -> dict[str, Any]:
 
 
 def _solved(clock: Clock, problem: Any, route: str | None, profile: str, folder: Path | None) -> dict[str, Any]:
-    from optsched.instances.solution_files import write_solution
+    from optsched.instances.claim_files import write_claim
     from optsched.routes import solve
 
     with clock.phase("solve"):
@@ -175,7 +175,7 @@ def _solved(clock: Clock, problem: Any, route: str | None, profile: str, folder:
         return {**told, "answer": None, "ended": f"{solution.termination} {solution.limit or ''}".strip()}
     if folder is not None:
         with clock.phase("write"):
-            write_solution(solution, problem.instance, folder / "claim.npz")
+            write_claim(solution, problem.instance, folder / "claim.npz")
     assert solution.objective is not None
     if isinstance(problem, AssignmentProblem) and len(solution.objective) == 1:
         return {**told, "answer": [str(solution.objective[0] * problem.grid)]}
@@ -183,14 +183,14 @@ def _solved(clock: Clock, problem: Any, route: str | None, profile: str, folder:
 
 
 def _frontier(clock: Clock, problem: Any, route: str | None, folder: Path | None) -> dict[str, Any]:
-    from optsched.instances.frontier_files import write_frontier
+    from optsched.instances.claim_files import write_claim
     from optsched.routes import frontier
 
     with clock.phase("solve"):
         found = frontier(problem, route=route)
     if folder is not None and found.complete:
         with clock.phase("write"):
-            write_frontier(found, problem.instance, folder / "claim.npz")
+            write_claim(found, problem.instance, folder / "claim.npz")
     proofs = sorted({str(point.certificate) for point in found.points})
     points = [",".join(map(str, point.objective)) for point in found.points]
     return {"answer": points if found.complete else None, "proof": ", ".join(proofs), "points": len(points)}

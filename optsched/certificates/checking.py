@@ -209,7 +209,7 @@ def certify(
     True
     """
     expect_problem(problem, "certify")
-    told = "solve first, or read one: solution_files.read_solution"
+    told = "solve first, or read one: claim_files.read_solution"
     expect(solution, (Solution, Frontier), "certify takes a solution", told)
     expect(against, (Mapping, NoneType), "certify compares with a dictionary of decisions by name")
     expect(enumerated, (Enumerated, NoneType), "certify takes what was enumerated", "doubts.enumerated(problem) has it")

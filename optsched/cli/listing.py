@@ -259,9 +259,9 @@ def self_test(ctx: click.Context, form: str) -> None:
 @arguments.format_option("table", "json")
 def versions(form: str) -> None:
     """Versions of this package, of Python, and of what computes."""
-    from optsched.instances.documents import claims
+    from optsched import fingerprint
 
-    found = {**claims.versions(PACKAGES), "platform": platform.platform()}
+    found = {**fingerprint.versions(PACKAGES), "platform": platform.platform()}
     if form == "json":
         arguments.emit_json(found)
         return

@@ -119,7 +119,7 @@ def simulate(
     """
     from optsched.cli.notes import Notes
     from optsched.cli.streams import collected, replacing
-    from optsched.instances.schedule_files import schedule_content
+    from optsched.instances.claim_files import claim_content
     from optsched.studies.choices import groups_of
 
     _check_jobs(jobs)
@@ -196,7 +196,7 @@ def simulate(
         if file is not None and jobs is not None:
             file.write(_jobs(done, jobs))
         if kept is not None and schedule is not None:
-            kept.write(schedule_content(done[0].schedule, done[0].instance, schedule))
+            kept.write(claim_content(done[0].schedule, done[0].instance, schedule))
         for (what, path), into in pictures:
             into.write(_picture(what, path, named))
     if left:

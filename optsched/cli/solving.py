@@ -65,8 +65,7 @@ def solve(
     """
     from optsched.cli.notes import pose
     from optsched.cli.streams import replacing
-    from optsched.instances.claim_files import read_decision
-    from optsched.instances.solution_files import solution_content
+    from optsched.instances.claim_files import claim_content, read_decision
     from optsched.printing import progress
     from optsched.results import Limit, Termination
     from optsched.routes import solve
@@ -89,7 +88,7 @@ def solve(
             step(f"{posed.instance.name} {posed.name}")
             solution = solve(posed, profile, begin, route, time_limit)
         if file is not None:
-            file.write(solution_content(solution, posed.instance, output or ""))
+            file.write(claim_content(solution, posed.instance, output or ""))
         ended = told_end(solution)
         if solution.limit is Limit.INTERRUPTED or (ended is not None and solution.decision is None):
             _show(posed, solution, form, notes)  # an older file stays
@@ -131,9 +130,9 @@ def _show_routes(problem: AnyProblem, route: str | None, form: str) -> None:
 
 def _record(problem: AnyProblem, solution: Solution) -> dict[str, Any]:
     """The fields of the solution file, but doubles for rationals, and plain numbers where there is one component."""
-    from optsched.instances.solution_files import solution_document
+    from optsched.instances.claim_files import claim_document
 
-    document = solution_document(solution, problem.instance)
+    document = claim_document(solution, problem.instance)
     exact = {"objective": solution.objective, "bound": solution.bound}
     if len(problem.components) == 1:
         document |= {name: None if values is None else values[0] for name, values in exact.items()}
@@ -261,7 +260,7 @@ def frontier(
     arguments.check_plot(plot)
     from optsched.cli.notes import pose
     from optsched.cli.streams import replacing
-    from optsched.instances.frontier_files import frontier_content
+    from optsched.instances.claim_files import claim_content
     from optsched.printing import Table, number, progress
     from optsched.problems.base import stated
     from optsched.results import Limit
@@ -279,7 +278,7 @@ def frontier(
         if file is not None and plot is not None:
             file.write(_picture(found, reached, posed.instance.name, plot))
         if points_file is not None:
-            points_file.write(frontier_content(found, posed.instance, output or ""))
+            points_file.write(claim_content(found, posed.instance, output or ""))
     if form == "json":
         points = [{"objective": list(point.objective), "certificate": str(point.certificate)} for point in found.points]
         _emit_found(

@@ -24,10 +24,8 @@ from optsched.errors import Fault, InputError, expect, nearest
 from optsched.instance import Instance
 from optsched.instances.documents import archive
 from optsched.instances.documents.columns import Reading, header_of, to_document
-from optsched.instances.documents.diagnosis import Diagnosis, decode
+from optsched.instances.documents.diagnosis import Diagnosis, decode, key_places
 from optsched.instances.documents.format import HEADER, INSTANCE, NETWORK, InstanceDocument, NetworkDocument
-from optsched.instances.documents.objects import key_places
-from optsched.instances.documents.other_formats import READ, told_of
 from optsched.instances.documents.writing import write_whole
 from optsched.network import FlowNetwork
 
@@ -73,7 +71,7 @@ def load(path: str | os.PathLike[str] | Mapping[str, Any]) -> Instance | FlowNet
         A `.json`, `.json.gz` or `.npz` file, a name of the library (`papers/guo-fig2`, or `guo-fig2` alone) where no
         file bears it, or what is in a file of JSON as a dictionary (`json.load`), of which nothing is kept or changed.
         Or tables: a folder with `tasks.csv` and `nodes.csv` (or `.parquet`), or the file with the tasks
-        (`optsched.instances.table_files`).
+        (`optsched.instances.frames`).
 
     Returns
     -------
@@ -104,10 +102,10 @@ def load(path: str | os.PathLike[str] | Mapping[str, Any]) -> Instance | FlowNet
         return from_document(path)
     source = os.fspath(path)
     if source.endswith(TABLE_SUFFIXES) or os.path.isdir(source):
-        tables = import_module("optsched.instances.table_files")
-        tasks = tables.tasks_table(source)
+        frames = import_module("optsched.instances.frames")
+        tasks = frames.tasks_table(source)
         if tasks is not None:
-            found: Instance = tables.load_tables(tasks)
+            found: Instance = frames.load_tables(tasks)
             return found
     if not source.endswith(SUFFIXES):
         path = _of_library(source)
@@ -115,7 +113,9 @@ def load(path: str | os.PathLike[str] | Mapping[str, Any]) -> Instance | FlowNet
     try:
         return _loaded(Path(path), source)
     except InputError:
-        told = told_of(_beginning(source), source)
+        from optsched.instances.importers.foreign import READ, told_of
+
+        told = told_of(_beginning(source, READ), source)
         if told is None:
             raise
         raise InputError([Fault("", told)], source) from None
@@ -131,11 +131,11 @@ def _loaded(path: Path, source: str) -> Instance | FlowNetwork:
     return parse(data, source)
 
 
-def _beginning(source: str) -> bytes:
+def _beginning(source: str, length: int) -> bytes:
     """The first bytes of a file, unpacked; none where it cannot be read."""
     try:
         with gzip.open(source) if source.endswith(".gz") else open(source, "rb") as file:
-            return bytes(file.read(READ))
+            return bytes(file.read(length))
     except (OSError, EOFError, ValueError, zlib.error):
         return b""
 

@@ -1,4 +1,6 @@
-"""Instances as pandas frames and back: one frame a table, references by id, replicas in long form.
+"""Instances as tables: pandas frames and back, and files of them (`tasks.csv` and `nodes.csv`, or `.parquet`).
+
+There is one frame a table, with references by id and replicas in long form.
 
 What is no table (name, labels, time, parameters, pairs, topology) is in the `attrs` of the frame of nodes, so that
 `from_frames(**to_frames(instance))` is the same instance. `from_frames` also takes it by name, which goes first.
@@ -6,24 +8,37 @@ What is no table (name, labels, time, parameters, pairs, topology) is in the `at
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+import os
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from optsched.errors import Fault, InputError, expect, nearest
-from optsched.instance import Instance
-from optsched.instances.distances import distance_matrix
+from optsched.errors import Fault, InputError, described, expect, nearest
+from optsched.instance import Floats, Instance
 from optsched.instances.documents.columns import ids_of, names_in, plain_numbers, to_document
 from optsched.instances.documents.format import INSTANCE, TABLES
-from optsched.instances.files import from_document
+from optsched.instances.files import TABLE_SUFFIXES, from_document
 from optsched.parts import HOPS, Column, Shuffle
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TABLE_NAMES", "from_frames", "header", "names_in_table", "to_frames"]
+__all__ = [
+    "TABLE_NAMES",
+    "distance_matrix",
+    "from_frames",
+    "header",
+    "load_tables",
+    "names_in_table",
+    "tasks_table",
+    "to_frames",
+]
 
 #: The long frames beside the four tables: name, and the columns that each must have.
 _LONG = {
@@ -136,7 +151,7 @@ def from_frames(
     **header
         The rest of the format: `name`, `time`, `parameters`, `pairs`, `topology`, ..., before what the frame of nodes
         has in its `attrs`. The `distance` of a topology may
-        be an array, a frame or a networkx graph (`optsched.instances.distances.distance_matrix`).
+        be an array, a frame or a networkx graph (`optsched.instances.frames.distance_matrix`).
 
     Raises
     ------
@@ -297,3 +312,237 @@ def _attach(
     if faults:
         raise InputError(faults)
     return places
+
+
+#: So many names are told of those that are wrong or missing.
+_NAMES_SHOWN = 3
+
+
+def distance_matrix(given: Any, nodes: Sequence[str], place: str = "topology.distance") -> Floats:
+    """The distances between nodes, in the nodes' order, for `Topology("distance", matrix)`.
+
+    Parameters
+    ----------
+    given
+        An array, or nested lists, of shape (nodes, nodes), `[from][to]` in the nodes' order. Or a pandas frame with the
+        nodes' ids as index and columns, in any order. Or a networkx graph that has every node; other vertices are
+        switches. The distance is then the least sum of `weight` of edges (1 where an edge has none), in their direction
+        where the graph has directions.
+    nodes
+        Ids of the nodes.
+    place
+        How faults call it.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, shape (nodes, nodes).
+
+    Raises
+    ------
+    InputError
+        If it is none of these, has another shape, lacks or repeats a node, names an unknown one, or leads nowhere. That
+        each entry is a number of 0 or more, the instance checks.
+
+    Examples
+    --------
+    >>> import networkx, pandas
+    >>> distance_matrix(networkx.Graph([("a", "switch"), ("switch", "b")]), ["a", "b"]).tolist()
+    [[0.0, 2.0], [2.0, 0.0]]
+    >>> frame = pandas.DataFrame([[0, 5], [7, 0]], index=["b", "a"], columns=["b", "a"])
+    >>> distance_matrix(frame, ["a", "b"]).tolist()
+    [[0.0, 7.0], [5.0, 0.0]]
+    """
+    names = [str(node) for node in nodes]
+    if hasattr(given, "adjacency"):
+        found = _by_paths(given, names, place)
+    elif hasattr(given, "columns") and hasattr(given, "index"):
+        found = _by_ids(given, names, place)
+    else:
+        found = given
+    try:
+        matrix: Floats = np.asarray(found, dtype=np.float64)
+    except (TypeError, ValueError):
+        told = f"expected an array, a frame or a graph of distances, got {described(given)}"
+        raise InputError([Fault(place, f"{told}; each entry must be a number")]) from None
+    if matrix.shape != (len(names), len(names)):
+        told = f"has shape {matrix.shape}, not nodes x nodes {(len(names), len(names))}"
+        raise InputError([Fault(place, f"{told}; give a row and a column for each node, in the nodes' order")])
+    return matrix
+
+
+def _by_ids(frame: Any, names: Sequence[str], place: str) -> Any:
+    """The entries of a frame in the order of the nodes."""
+    sides = {what: [str(label) for label in getattr(frame, what)] for what in ("index", "columns")}
+    faults = [fault for what, labels in sides.items() for fault in _label_faults(labels, names, f"{place}.{what}")]
+    if faults:
+        raise InputError(faults)
+    places = ({label: place for place, label in enumerate(labels)} for labels in sides.values())
+    rows, columns = ([place[name] for name in names] for place in places)
+    return frame.to_numpy()[np.ix_(rows, columns)]
+
+
+def _label_faults(labels: Sequence[str], names: Sequence[str], place: str) -> Iterator[Fault]:
+    """What is wrong with the ids of one side of a frame."""
+    known = set(names)
+    for label, count in Counter(labels).items():
+        if label not in known:
+            yield Fault(place, f'no node "{label}"; {nearest(label, list(names))}')
+        elif count > 1:
+            yield Fault(place, f'"{label}" is there twice; keep one')
+    yield from _missing(set(labels), names, place)
+
+
+def _missing(there: set[str], names: Sequence[str], place: str) -> Iterator[Fault]:
+    """The nodes that are not there, in one line."""
+    missing = [name for name in names if name not in there]
+    if missing:
+        more = f" and {len(missing) - _NAMES_SHOWN} more" if len(missing) > _NAMES_SHOWN else ""
+        told = ", ".join(f'"{name}"' for name in missing[:_NAMES_SHOWN])
+        yield Fault(place, f"lacks {told}{more}; it must have every node")
+
+
+def _by_paths(graph: Any, names: Sequence[str], place: str) -> Floats:
+    """The lengths of shortest paths of a graph between the nodes."""
+    import networkx as nx
+
+    vertices = {str(vertex): vertex for vertex in graph}
+    if missing := list(_missing(set(vertices), names, place)):
+        raise InputError(missing)
+    for one, other, weight in graph.edges(data="weight", default=1):
+        if isinstance(weight, bool) or not isinstance(weight, int | float | np.number) or not weight >= 0:
+            told = f'the edge from "{one}" to "{other}" weighs {weight!r}; give a number, 0 or more'
+            raise InputError([Fault(place, told)])
+    matrix = np.zeros((len(names), len(names)))
+    for row, name in enumerate(names):
+        lengths = nx.single_source_dijkstra_path_length(graph, vertices[name])
+        for column, other in enumerate(names):
+            if vertices[other] not in lengths:
+                told = f'the graph has no path from "{name}" to "{other}"; add an edge'
+                raise InputError([Fault(place, told)])
+            matrix[row, column] = lengths[vertices[other]]
+    return matrix
+
+
+#: The table of a folder that is an instance.
+_TASKS = "tasks"
+
+
+def tasks_table(source: str) -> Path | None:
+    """The table of tasks that a path names: a file of a table, or a folder with `tasks.csv`; None where there is none.
+
+    A file that is another table of such a folder, as `nodes.csv`, stands for the folder.
+    """
+    path = Path(source)
+    if source.endswith(TABLE_SUFFIXES):
+        return (_beside(path, _TASKS) or path) if path.stem in TABLE_NAMES else path
+    return _beside(path / _TASKS, _TASKS) if path.is_dir() else None
+
+
+def _beside(path: Path, table: str) -> Path | None:
+    """The file of a table in the folder of a file, of the same kind if there are both; None where there is none."""
+    kinds = sorted(TABLE_SUFFIXES, key=lambda suffix: suffix != path.suffix)
+    found = (path.with_name(table + suffix) for suffix in kinds)
+    return next((file for file in found if file.is_file()), None)
+
+
+def load_tables(tasks: Path) -> Instance:
+    r"""The instance whose tasks are in a file, and whose other tables lie in the same folder.
+
+    Parameters
+    ----------
+    tasks
+        A `.csv` or `.parquet` file with a row for each task: columns as `from_frames` takes them. Its column `replicas`
+        has ids of nodes, parted by spaces or semicolons. `nodes` must lie next to it. `jobs`, `groups`, `replicas`,
+        `running_rates`, `shuffle` and `header.json` (name, time, parameters, topology, ...) may.
+
+    Returns
+    -------
+    Instance
+        Called as the header says, else as the file is, or as its folder is where the file is `tasks`.
+
+    Raises
+    ------
+    InputError
+        If a table is missing, unreadable or wrong; lists every fault with row and column.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "nodes.csv").write_text("id,slots\nn1,2\nn2,1\n")
+    ...     _ = Path(folder, "small.csv").write_text("id,replicas\nt1,n1 n2\nt2,\n")
+    ...     print(load_tables(Path(folder, "small.csv")))
+    small: 2 tasks, 2 nodes
+    """
+    frames = {_TASKS: _table(tasks, _TASKS)}
+    for name in TABLE_NAMES:
+        file = None if name == _TASKS else _beside(tasks, name)
+        if file is not None:
+            frames[name] = _table(file, name)
+    if "nodes" not in frames:
+        told = "is a table of tasks; put nodes.csv (a row for each node: id, slots, rack) next to it"
+        raise InputError([Fault("", told)], str(tasks))
+    header = tasks.with_name("header.json")
+    said = _header(header) if header.is_file() else {}
+    said.setdefault("name", tasks.resolve().parent.name if tasks.stem == _TASKS else tasks.stem)
+    try:
+        return from_frames(**frames, **said)
+    except InputError as error:
+        raise error.with_source(str(tasks)) from None
+
+
+def _header(path: Path) -> dict[str, Any]:
+    """What is no table."""
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError([Fault("", f"cannot be read: {error}")], str(path)) from None
+    if not isinstance(said, dict) or set(said) & {*TABLE_NAMES}:
+        told = "holds what is no table, as an object: name, time, parameters, pairs, topology, labels"
+        raise InputError([Fault("", told)], str(path))
+    return said
+
+
+def _table(path: Path, name: str) -> pd.DataFrame:
+    """The frame of a file, names as text."""
+    import pandas as pd
+
+    source = os.fspath(path)
+    try:
+        if path.suffix == ".parquet":
+            frame = pd.read_parquet(path)
+        else:
+            text = dict.fromkeys(names_in_table(name), str)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", pd.errors.ParserWarning)  # else entries past the header are dropped
+                frame = pd.read_csv(path, dtype=text, keep_default_na=False, na_values=[""], index_col=False)
+            for title in frame.columns.difference(list(text)):
+                if frame[title].dtype.kind not in "iufb":  # some entry is no number: the others stay what they are
+                    frame[title] = frame[title].map(_number).astype(object)
+    except ImportError:
+        told = "Parquet needs pyarrow; install it (pip install pyarrow), or write CSV"
+        raise InputError([Fault("", told)], source) from None
+    except pd.errors.ParserWarning:
+        told = "has rows with more entries than the header; quote an entry with a comma, or name each column"
+        raise InputError([Fault("", told)], source) from None
+    except (OSError, ValueError) as error:  # also what pandas calls a ParserError, or an EmptyDataError
+        raise InputError([Fault("", f"is no table: {' '.join(str(error).split())}")], source) from None
+    if "replicas" in frame.columns:
+        frame["replicas"] = frame["replicas"].map(_listed)
+    return frame
+
+
+def _number(entry: Any) -> Any:
+    """What a text says, where that is a number."""
+    for kind in (int, float):
+        try:
+            return kind(entry) if isinstance(entry, str) and "_" not in entry else entry
+        except ValueError:
+            pass
+    return entry
+
+
+def _listed(replicas: Any) -> Any:
+    """Ids that a text parts by spaces or semicolons, as a list."""
+    return replicas.replace(";", " ").split() if isinstance(replicas, str) else replicas

@@ -20,7 +20,6 @@ from msgspec import Struct
 from optsched.brief import brief
 from optsched.errors import Fault, InputError, expect
 from optsched.instances.documents.diagnosis import Diagnosis, decode
-from optsched.instances.documents.rationals import read_number
 from optsched.instances.files import content
 from optsched.resources import folder as data_folder
 from optsched.results import Number
@@ -38,10 +37,10 @@ NETWORK = "network"
 
 
 class _Optimum(Struct, forbid_unknown_fields=True):
-    value: list[Any]
+    value: list[Number]
     certificate: str
     parameters: dict[str, Any] = {}
-    frontier: list[list[Any]] = []
+    frontier: list[list[Number]] = []
     reproduce: str = ""
     proved: str = ""
 
@@ -124,12 +123,9 @@ def _read(index: Path, changed: int) -> Mapping[str, Entry]:
         raise InputError([Fault("format", f'must be "{OPTIMA}"')], str(index))
     diagnosis = Diagnosis()
     document = diagnosis.record(value, _Index)
-    entries = {}
-    if not diagnosis.faults:
-        entries = {name: _entry(name, entry, folder, diagnosis.faults) for name, entry in document.instances.items()}
     if diagnosis.faults:
         raise InputError(diagnosis.faults, str(index))
-    return MappingProxyType(entries)
+    return MappingProxyType({name: _entry(name, entry, folder) for name, entry in document.instances.items()})
 
 
 def fitting(pattern: str) -> list[Entry]:
@@ -151,17 +147,16 @@ def fitting(pattern: str) -> list[Entry]:
     ]
 
 
-def _entry(name: str, entry: _Entry, folder: Path, faults: list[Fault]) -> Entry:
-    optima = {}
-    for problem, known in entry.optima.items():
-        place = f"instances.{name}.optima.{problem}"
-        value = _numbers(known.value, f"{place}.value", faults)
-        points = (_numbers(point, f"{place}.frontier[{row}]", faults) for row, point in enumerate(known.frontier))
-        optima[problem] = ProvedOptimum(
-            known.parameters, value, tuple(points), known.certificate, known.reproduce, known.proved
+def _entry(name: str, entry: _Entry, folder: Path) -> Entry:
+    optima = {
+        problem: ProvedOptimum(
+            known.parameters,
+            tuple(known.value),
+            tuple(map(tuple, known.frontier)),
+            known.certificate,
+            known.reproduce,
+            known.proved,
         )
+        for problem, known in entry.optima.items()
+    }
     return Entry(name, folder / entry.file, tuple(entry.tags), entry.source, MappingProxyType(optima))
-
-
-def _numbers(values: list[Any], place: str, faults: list[Fault]) -> tuple[Number, ...]:
-    return tuple(read_number(value, f"{place}[{row}]", faults) for row, value in enumerate(values))

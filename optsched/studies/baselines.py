@@ -22,7 +22,7 @@ from typing import Any
 from optsched.decimals import spelled
 from optsched.errors import Fault, InputError
 from optsched.gaps import GapReport
-from optsched.instances.documents.rationals import read_number
+from optsched.instances.documents.diagnosis import read_number
 from optsched.instances.documents.writing import write_whole
 from optsched.results import Sense, Value
 from optsched.studies.limits import Breach, reason

@@ -357,7 +357,7 @@ def _expanded(sources: Iterable[Source], errors: list[InputError]) -> Iterator[s
 
 def _paths(source: str) -> list[str]:
     if os.path.isdir(source):
-        from optsched.instances.table_files import tasks_table
+        from optsched.instances.frames import tasks_table
 
         if tasks_table(source) is not None:
             return [source]

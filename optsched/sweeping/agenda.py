@@ -17,7 +17,7 @@ from typing import Any
 from optsched.errors import UsageError
 from optsched.fingerprint import code_version
 from optsched.gaps import Reference, gap_of, unanswered
-from optsched.instances.solution_files import parse_solution, solution_content
+from optsched.instances.claim_files import claim_content, parse_claim
 from optsched.printing import to_json as json_of
 from optsched.processes import Limits, Outcome, Status
 from optsched.results import Limit, Solution
@@ -174,7 +174,7 @@ class Agenda:
             instance = posed.problem.instance
             if solution is None:
                 (row,) = self._store.rows("SELECT solution FROM optima WHERE key = ?", posed.key)
-                solution = parse_solution(row["solution"].encode(), instance, f"{self._store.path}: {posed.key}")
+                solution = parse_claim(row["solution"].encode(), instance, f"{self._store.path}: {posed.key}")
             # What is to be checked of the proofs need not go along.
             bare = replace(solution, certificates=tuple(replace(entry, data={}) for entry in solution.certificates))
             reference = Reference(posed.problem, posed.profile, solution=bare)
@@ -224,7 +224,7 @@ class Agenda:
             if not list(self._store.rows("SELECT 1 FROM instances WHERE sha256 = ?", posed.problem.instance.sha256)):
                 self._store.put("instances", instance_row(posed.problem.instance))
             self._store.put(
-                "optima", {**row, **further, "solution": solution_content(solution, posed.problem.instance).decode()}
+                "optima", {**row, **further, "solution": claim_content(solution, posed.problem.instance).decode()}
             )
             self._store.execute("UPDATE runs SET stale = 1 WHERE optimum = ?", key)
         self.solved[row["status"]] += 1

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from optsched.errors import InputError, OptschedError, UsageError, nearest
 from optsched.fingerprint import code_version
 from optsched.heuristics import AnyHeuristic
-from optsched.instances.solution_files import versions
+from optsched.instances.claim_files import versions
 from optsched.processes import DaskExecutor, Executor, Limits, LocalExecutor
 from optsched.solvers.profiles import AnyProfile, load_profile
 from optsched.studies.choices import Choice, Source

@@ -17,8 +17,8 @@ from optsched.brief import brief, counted
 from optsched.errors import Fault, InputError, UsageError
 from optsched.fingerprint import code_version
 from optsched.gaps import fields_beside
+from optsched.instances.claim_files import SOLUTION, parse_claim
 from optsched.instances.files import LARGEST_FILE, parse
-from optsched.instances.solution_files import parse_solution
 from optsched.problems import AnyProblem, problem_class
 from optsched.results import Solution
 from optsched.studies.records import Record, Run, frame_of
@@ -137,7 +137,7 @@ def optimum_of(row: Mapping[str, Any], path: str) -> tuple[AnyProblem, Solution]
     except (EOFError, OSError, zlib.error) as error:
         raise InputError([Fault("", f"its content is damaged: {error}")], source) from None
     instance = parse(text, source)
-    solution = parse_solution(row["solution"].encode(), instance, source)
+    solution: Solution = parse_claim(row["solution"].encode(), instance, source, [SOLUTION])
     problem: AnyProblem = problem_class(row["problem"])(instance, **json.loads(row["parameters"]))
     return problem, solution
 

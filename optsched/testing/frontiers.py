@@ -12,7 +12,7 @@ from optsched.certificates import Enumerated, certify, proved_bound
 from optsched.fronts import Frontier
 from optsched.gaps import Reference, gap_of
 from optsched.heuristics import run
-from optsched.instances import frontier_files
+from optsched.instances.claim_files import read_frontier, write_claim
 from optsched.placement import Placement
 from optsched.problems import AnyProblem
 from optsched.registry import Record, imported
@@ -56,7 +56,7 @@ def check_no_point(record: Record, seeds: Sequence[int]) -> None:
     for route in routes_of(problem):
         found, where = frontier(problem, route=route), f"{short.name}, frontier by {route}"
         expect(found.complete and not found.points, where, f"is not complete and without points: {found}")
-        again = _there_and_back(found, frontier_files.write_frontier, frontier_files.read_frontier, problem.instance)
+        again = _there_and_back(found, write_claim, read_frontier, problem.instance)
         proofs = [None if held.infeasible is None else held.infeasible.kind for held in (found, again)]
         expect(proofs[0] == proofs[1], where, f"{proofs[1]} comes back from a file, not {proofs[0]}")
         verdict = certify(problem, again)
@@ -78,7 +78,7 @@ def check_frontier_file(record: Record, seeds: Sequence[int]) -> None:
     for case in cases(record, seeds):
         problem = placing(case)
         found = frontier(problem)
-        again = _there_and_back(found, frontier_files.write_frontier, frontier_files.read_frontier, problem.instance)
+        again = _there_and_back(found, write_claim, read_frontier, problem.instance)
         expect(again.values == found.values, case.name, f"the points are other ones: {again.values}")
         same = all(columns(a.placement) == columns(b.placement) for a, b in zip(again, found, strict=True))
         expect(same, case.name, "the placements are other ones")

@@ -12,10 +12,9 @@ from typing import Any
 
 from optsched.certificates import certify
 from optsched.decimals import MOST_DIGITS
+from optsched.instances.claim_files import read_schedule, read_solution, write_claim
 from optsched.instances.files import load, save
 from optsched.instances.library import library
-from optsched.instances.schedule_files import read_schedule, write_schedule
-from optsched.instances.solution_files import read_solution, write_solution
 from optsched.problems import problem as posed_by_name
 from optsched.registry import Record
 from optsched.results import Solution
@@ -63,14 +62,14 @@ def check_solution_file(record: Record, seeds: Sequence[int]) -> None:
             paths = Path(folder, "solution.npz"), Path(folder, "solution.json")
             if isinstance(solution.decision, Schedule):
                 path = Path(folder, "schedule.npz")
-                write_schedule(solution.decision, instance, path)
+                write_claim(solution.decision, instance, path)
                 same = columns(read_schedule(path, instance)) == columns(solution.decision)
                 expect(same, case.name, "the schedule by itself is another one")
             again, long = solution, _with_long_numbers(solution)
             for path in paths:
-                write_solution(again, instance, path)
+                write_claim(again, instance, path)
                 again = read_solution(path, instance)
-                write_solution(long, instance, path)
+                write_claim(long, instance, path)
                 told = f"numbers of {MOST_DIGITS} digits are other ones in {path.suffix}"
                 expect(_numbers(read_solution(path, instance)) == _numbers(long), case.name, told)
         for name in ("problem", "instance_sha256", "objective", "bound", "termination", "limit", "route", "raw_status"):

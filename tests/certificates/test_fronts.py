@@ -15,7 +15,7 @@ import optsched
 from optsched.certificates import Enumerated, certify
 from optsched.doubts import examine
 from optsched.fronts import Frontier
-from optsched.instances.frontier_files import write_frontier
+from optsched.instances.claim_files import write_claim
 from optsched.problems import Latency, Traffic
 from optsched.registry import records
 from optsched.results import Certificate, Limit, Proof
@@ -216,7 +216,7 @@ def test_from_files_without_solvers(tmp_path: Path) -> None:
         problem, claim = max((one for one in found if certify(*one).proved), key=lambda one: len(one[1]))
         optsched.save(problem.instance, tmp_path / f"{name}.json")
         for kind in ("json", "npz"):
-            write_frontier(claim, problem.instance, tmp_path / f"{name}.claim.{kind}")
+            write_claim(claim, problem.instance, tmp_path / f"{name}.claim.{kind}")
             lines.append(f"{tmp_path}/{name}.json\t{tmp_path}/{name}.claim.{kind}\t{name}")
     done = subprocess.run(
         [sys.executable, "-c", CHECKER], input="\n".join(lines), capture_output=True, text=True, check=False

@@ -22,8 +22,8 @@ from optsched.by_id import Chosen
 from optsched.certificates import Verdict, certify, proved_bound
 from optsched.errors import CertificateInvalid
 from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.instances.claim_files import write_claim
 from optsched.instances.generate import generate
-from optsched.instances.solution_files import write_solution
 from optsched.problems import Latency
 from optsched.results import Certificate, Proof
 from optsched.routes import solve
@@ -156,7 +156,7 @@ import sys
 for name in ("highspy", "pyomo", "pulp", "numba", "networkx"):
     sys.modules[name] = None
 import optsched
-from optsched.instances.solution_files import read_solution
+from optsched.instances.claim_files import read_solution
 instance = optsched.load(sys.argv[1])
 problem = optsched.problem("latency", instance)
 verdict = optsched.certify(problem, read_solution(sys.argv[2], instance))
@@ -171,7 +171,7 @@ def test_large_certificates_need_no_solver(nodes: int, tasks: int, tmp_path: Pat
     instance = generate("latency", nodes=nodes, tasks=tasks, replicas=4)
     problem = Latency(instance)
     save(instance, tmp_path / "large.npz")
-    write_solution(solve(problem), instance, tmp_path / "large.solution.npz")
+    write_claim(solve(problem), instance, tmp_path / "large.solution.npz")
     found = subprocess.run(
         [sys.executable, "-c", CHECK, "large.npz", "large.solution.npz"],
         cwd=tmp_path,

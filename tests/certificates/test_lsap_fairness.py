@@ -14,8 +14,8 @@ from lsap_fairness_instances import SMALL
 from optsched.certificates import certify, proved_bound
 from optsched.errors import CertificateInvalid
 from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.instances.claim_files import read_solution, write_claim
 from optsched.instances.generate import generate
-from optsched.instances.solution_files import read_solution, write_solution
 from optsched.placement import NONE
 from optsched.problems import LsapFairness
 from optsched.routes import frontier, solve
@@ -29,7 +29,7 @@ def test_solution_files_keep_the_proof(tmp_path: Path, distance: str) -> None:
     solution = solve(problem)
     assert certify(problem, solution).proved
     path = tmp_path / "solution.json"
-    write_solution(solution, problem.instance, path)
+    write_claim(solution, problem.instance, path)
     assert certify(problem, read_solution(path, problem.instance)).proved
 
 
@@ -55,7 +55,7 @@ def test_bug_prices_and_values_were_written_that_no_reader_takes(tmp_path: Path,
     solution = solve(problem)
     for suffix in (".json", ".npz"):
         path = tmp_path / f"solution{suffix}"
-        write_solution(solution, instance, path)
+        write_claim(solution, instance, path)
         again = read_solution(path, instance)
         assert again.objective == solution.objective
         assert certify(problem, again).proved

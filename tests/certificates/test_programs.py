@@ -14,7 +14,7 @@ import optsched
 from optsched.certificates import certify, proved_bound
 from optsched.errors import CertificateInvalid
 from optsched.instance import Instance
-from optsched.instances.solution_files import read_solution
+from optsched.instances.claim_files import read_solution
 from optsched.results import Certificate, Solution
 from optsched.testing.tampering import tampered
 

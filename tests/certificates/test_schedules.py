@@ -23,7 +23,7 @@ from optsched.certificates.schedules import (
 )
 from optsched.errors import CertificateInvalid
 from optsched.instance import KINDS, MAP, Cluster, Instance, Workload
-from optsched.instances.solution_files import read_solution, write_solution
+from optsched.instances.claim_files import read_solution, write_claim
 from optsched.problems.job_ends import JobEnds
 from optsched.problems.job_times import JobTimes
 from optsched.problems.jobs_alone import JobsAlone
@@ -422,7 +422,7 @@ def test_jobs_alone_in_files(tmp_path: Path, name: str) -> None:
         problem = Makespan(one_job(seed, slots=1, nodes=3, maps=8)[0])
         solution = solve(problem)
         assert solution.optimal
-        write_solution(solution, problem.instance, tmp_path / name)
+        write_claim(solution, problem.instance, tmp_path / name)
         held = read_solution(tmp_path / name, problem.instance)
         assert certify(problem, held).proved
         (certificate,) = held.certificates

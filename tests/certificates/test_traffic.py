@@ -15,7 +15,7 @@ from traffic_instances import EMPTY, front, posed, problems
 from optsched.certificates import certify, load_certificate, proved_bound, traffic_certificate
 from optsched.certificates.traffic import Cases, SlotPrices
 from optsched.errors import CertificateInvalid
-from optsched.instances.solution_files import parse_solution, solution_content
+from optsched.instances.claim_files import claim_content, parse_claim
 from optsched.problems import Traffic
 from optsched.results import Certificate, Limit, Proof, Termination
 from optsched.routes import solve
@@ -132,7 +132,7 @@ def test_bug_nested_cases_are_read_from_a_file() -> None:
         termination=Termination.FEASIBLE,
         limit=Limit.GAP,
     )
-    read = parse_solution(solution_content(weak, EMPTY.instance), EMPTY.instance)
+    read = parse_claim(claim_content(weak, EMPTY.instance), EMPTY.instance)
     assert read.certificates == weak.certificates
     assert certify(EMPTY, read).proved
 

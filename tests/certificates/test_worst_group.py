@@ -22,7 +22,7 @@ from optsched.certificates.worst_group import (
     worst_group_certificate,
 )
 from optsched.errors import CertificateInvalid
-from optsched.instances.solution_files import parse_solution, read_solution, solution_content, write_solution
+from optsched.instances.claim_files import claim_content, parse_claim, read_solution, write_claim
 from optsched.problems.worst_group_program import GroupProgram
 from optsched.results import Number, Proof, Value
 from optsched.routes import solve
@@ -50,7 +50,7 @@ def test_solution_files_keep_the_proof(tmp_path: Path) -> None:
     for problem in (ONE_SLOT, RACKS):
         solution = solve(problem)
         path = tmp_path / "solution.json"
-        write_solution(solution, problem.instance, path)
+        write_claim(solution, problem.instance, path)
         assert certify(problem, read_solution(path, problem.instance)).proved
 
 
@@ -77,8 +77,8 @@ def test_trees_of_cases() -> None:
         proved_bound(RACKS, replace(found[0], claim=found[0].claim + 1))
     assert proved_bound(RACKS, replace(found[1], claim=9), SOLVED.objective) == found[1].claim
     again = replace(SOLVED, certificates=tuple(found))
-    document = json.loads(solution_content(again, RACKS.instance))
-    assert certify(RACKS, parse_solution(json.dumps(document).encode(), RACKS.instance)).proved
+    document = json.loads(claim_content(again, RACKS.instance))
+    assert certify(RACKS, parse_claim(json.dumps(document).encode(), RACKS.instance)).proved
     nothing = posed([[0]], [0], slots=[0])
     assert proved_bound(nothing, found[0]) == 0
 

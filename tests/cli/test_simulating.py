@@ -14,8 +14,8 @@ from command_line import run
 from timed_workloads import arriving
 
 from optsched.cli.simulating import FIELDS, PLOTS
+from optsched.instances.claim_files import read_schedule
 from optsched.instances.files import load, save
-from optsched.instances.schedule_files import read_schedule
 from optsched.printing import interval
 from optsched.simulating import simulate
 

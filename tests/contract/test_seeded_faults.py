@@ -21,7 +21,7 @@ from optsched import gaps, registry
 from optsched.certificates import fronts
 from optsched.errors import InputError
 from optsched.heuristics import HEURISTICS
-from optsched.instances import frontier_files, solution_files
+from optsched.instances import claim_files
 from optsched.instances.files import from_document, to_document
 from optsched.models.export import about
 from optsched.placement import NetworkFlow, Placement
@@ -258,12 +258,12 @@ def order(problem: Any) -> str:
 
 def file_loses_fractions(record: Record, patch: Patch) -> None:
     """Solution files write numbers as decimals of six places."""
-    wrap(patch, solution_files, "spelled", lambda text, value: value if value is None else round(float(value), 6))
+    wrap(patch, claim_files, "spelled", lambda text, value: value if value is None else round(float(value), 6))
 
 
 def file_loses_parameters(record: Record, patch: Patch) -> None:
     """Solution files forget the parameters."""
-    wrap(patch, solution_files, "solution_document", lambda document, *_: {**document, "parameters": {}})
+    wrap(patch, claim_files, "_document", lambda document, *_: {**document, "parameters": {}})
 
 
 def frontier_file_loses(record: Record, patch: Patch) -> None:
@@ -272,7 +272,7 @@ def frontier_file_loses(record: Record, patch: Patch) -> None:
     def change(document: dict[str, Any], *_: Any) -> dict[str, Any]:
         return {**document, "points": document["points"][:-1]}
 
-    wrap(patch, frontier_files, "frontier_document", change)
+    wrap(patch, claim_files, "_document", change)
 
 
 def nothing_is_shown(record: Record, patch: Patch) -> None:
@@ -286,7 +286,7 @@ def frontier_file_loses_what_is_shown(record: Record, patch: Patch) -> None:
     def change(document: dict[str, Any], *_: Any) -> dict[str, Any]:
         return {key: value for key, value in document.items() if key != "infeasible"}
 
-    wrap(patch, frontier_files, "frontier_document", change)
+    wrap(patch, claim_files, "_document", change)
 
 
 def between_is_taken(record: Record, patch: Patch) -> None:

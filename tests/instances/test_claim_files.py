@@ -14,10 +14,7 @@ import optsched
 from optsched.decimals import MOST_DIGITS
 from optsched.errors import InputError, TooLarge
 from optsched.fronts import Frontier
-from optsched.instances.claim_files import read_claim, read_decision
-from optsched.instances.frontier_files import write_frontier
-from optsched.instances.schedule_files import write_schedule
-from optsched.instances.solution_files import write_solution
+from optsched.instances.claim_files import read_claim, read_decision, write_claim
 from optsched.network import FlowNetwork
 from optsched.results import Solution
 from optsched.schedule import Schedule
@@ -29,9 +26,9 @@ def test_each_format(tmp_path: Path) -> None:
     """Tests that a solution and a frontier come back as what they are; an ordered vector is no longer read."""
     file = tmp_path / "claim.json"
     problem = optsched.problem("latency", "papers/fsy-not-optimal")
-    write_solution(optsched.solve(problem), problem.instance, file)
+    write_claim(optsched.solve(problem), problem.instance, file)
     assert isinstance(read_claim(file, problem.instance), Solution)
-    write_frontier(optsched.frontier(problem), problem.instance, file)
+    write_claim(optsched.frontier(problem), problem.instance, file)
     assert isinstance(read_claim(file, problem.instance), Frontier)
     with pytest.raises(InputError, match="format: it is of an instance, and this is a flow network"):
         read_claim(file, NETWORK)
@@ -66,13 +63,13 @@ def test_decisions(tmp_path: Path) -> None:
     problem = optsched.problem("latency", "papers/fsy-not-optimal")
     held = optsched.solve(problem)
     for file in (tmp_path / "one.json", tmp_path / "one.npz"):
-        write_solution(held, problem.instance, file)
+        write_claim(held, problem.instance, file)
         assert read_decision(file, problem.instance) == held.decision
         assert read_decision(file, optsched.load("papers/guo-fig2")) is None
         schedule = Schedule.of([(0, 5)] * len(problem.instance.workload))
-        write_schedule(schedule, problem.instance, file)
+        write_claim(schedule, problem.instance, file)
         assert read_decision(file, problem.instance) == schedule
-        with pytest.raises(InputError, match="format: is no solution file"):
+        with pytest.raises(InputError, match="format: it is of an instance, and this is a flow network"):
             read_decision(file, NETWORK)
         with pytest.raises(InputError, match="format: is no solution file"):
             read_claim(file, problem.instance)
@@ -83,7 +80,7 @@ def long_solution(number: Any) -> tuple[Any, Any, Callable[..., None]]:
     problem = optsched.problem("latency", "papers/fsy-not-optimal")
     found = optsched.solve(problem)
     held = replace(found, certificates=(replace(found.certificates[0], claim=number), *found.certificates[1:]))
-    return problem.instance, held, write_solution
+    return problem.instance, held, write_claim
 
 
 def long_frontier(number: Any) -> tuple[Any, Any, Callable[..., None]]:
@@ -92,7 +89,7 @@ def long_frontier(number: Any) -> tuple[Any, Any, Callable[..., None]]:
     found = optsched.frontier(problem)
     first, second = found.points[0].certificates
     point = replace(found.points[0], certificates=(first, replace(second, claim=number)))
-    return problem.instance, replace(found, points=(point, *found.points[1:])), write_frontier
+    return problem.instance, replace(found, points=(point, *found.points[1:])), write_claim
 
 
 @pytest.mark.parametrize("long", [long_solution, long_frontier])

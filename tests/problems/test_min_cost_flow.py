@@ -11,7 +11,7 @@ from optsched.certificates import certify
 from optsched.errors import InputError, UsageError
 from optsched.gaps import gap
 from optsched.instance import Cluster, Instance, Workload
-from optsched.instances.solution_files import read_solution, write_solution
+from optsched.instances.claim_files import read_solution, write_claim
 from optsched.network import UNBOUNDED, FlowNetwork
 from optsched.placement import NetworkFlow
 from optsched.problems import MinCostFlow, problem
@@ -97,7 +97,7 @@ def test_bug_totals_past_int64_in_solution_files(tmp_path: Path) -> None:
     problem = posed([(0, 1, 0, 2**52, 2**52), (0, 1, 0, 2**52, 2**51)], [2**52 + 5, -(2**52) - 5])
     solution = solve(problem)
     assert solution.objective == (2**103 + 5 * 2**52,)
-    write_solution(solution, problem.instance, tmp_path / "solution.json")
+    write_claim(solution, problem.instance, tmp_path / "solution.json")
     again = read_solution(tmp_path / "solution.json", problem.instance)
     assert (again.objective, again.bound, again.decision) == (solution.objective, solution.bound, solution.decision)
     assert certify(problem, again).proved

@@ -7,22 +7,62 @@ to `columns`, which adds the faults of references and of the whole. Nothing here
 from __future__ import annotations
 
 import json
+import re
 import types
+from collections import Counter
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
+from enum import Enum
+from fractions import Fraction
 from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from optsched.decimals import rational
 from optsched.errors import FAULTS_SHOWN, Fault, InputError, nearest
 from optsched.instance import LARGEST
 from optsched.instance_faults import DEEPEST, half_characters, key_in_place
 from optsched.instances.documents.format import INSTANCE, NETWORK, InstanceDocument, NetworkDocument
-from optsched.instances.documents.objects import Doubled, json_object, key_places
+from optsched.results import Number
 
-__all__ = ["Diagnosis", "decode"]
+__all__ = ["Diagnosis", "Doubled", "decode", "json_object", "key_places", "read_number"]
+
+
+class Doubled(dict[str, Any]):
+    """An object in whose text some keys stood twice; whoever reads it tells of them."""
+
+    doubled: tuple[str, ...] = ()
+
+
+def json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these keys and values (`json`'s `object_pairs_hook`), `Doubled` where one is named twice.
+
+    >>> json_object([("a", 1), ("b", 2), ("a", 3)]).doubled
+    ('a',)
+    """
+    entries = dict(pairs)
+    if len(entries) == len(pairs):
+        return entries
+    doubled = Doubled(entries)
+    doubled.doubled = tuple(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+    return doubled
+
+
+def key_places(data: bytes) -> int:
+    """How many places of JSON text look like the end of a key: a quote and a colon, with nothing but space between.
+
+    Outside of strings only keys end like that; within a string it takes an escaped quote. So there are at least as many
+    such places as keys. If there are no more than different keys in all objects, then no key is doubled.
+
+    >>> key_places(b'{"a": {"b" : 1}}')
+    2
+    """
+    places = data.count(b'":')
+    if places != data.count(b":"):  # other colons, in strings or after a space: count with care
+        return sum(1 for _ in re.finditer(rb'"[ \t\r\n]*:', data))
+    return places
 
 
 class _Odd:
@@ -108,6 +148,25 @@ def _float(text: str) -> float | _Odd:
         return _Odd(text) if Decimal(text).copy_abs() > LARGEST else value
     except InvalidOperation:  # an exponent of more digits than Decimal reads
         return _Odd(text)
+
+
+def read_number(value: Any, place: str, faults: list[Fault]) -> Number:
+    """The exact number that `value` spells: an integer, or a rational as `"p/q"`.
+
+    If it spells none, it is 0, with a fault at `place` added to `faults`.
+
+    >>> faults = []
+    >>> read_number("6/4", "bound[0]", faults), read_number(0.5, "bound[1]", faults)
+    (Fraction(3, 2), 0)
+    >>> print(*faults)
+    bound[1]: expected an integer, or a rational as "p/q"
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and (exact := rational(value)) is not None:
+        return exact.numerator if exact.denominator == 1 else exact
+    faults.append(Fault(place, 'expected an integer, or a rational as "p/q"'))
+    return 0
 
 
 class Diagnosis:
@@ -198,6 +257,8 @@ class Diagnosis:
             others = [arm for arm in arms if get_origin(arm) is not dict and arm is not type(None)]
             if value is None and type(None) in arms:
                 return None
+            if Fraction in arms:
+                return read_number(value, place, self.faults)
             return self._value(value, (objects if objects and isinstance(value, Mapping) else others)[0], place)
         if origin is list:
             if not isinstance(value, list | tuple):
@@ -291,7 +352,8 @@ def _harmless(kind: Any) -> Any:
     base, _ = _base(kind)
     if isinstance(base, type) and issubclass(base, Struct):
         return base(**{name: _harmless(entry) for name, entry, required in _fields(base).values() if required})
-    return {str: "", float: 1.0, int: 1, bool: True}.get(base, [] if get_origin(base) is list else None)
+    empty: Any = {list: [], dict: {}}.get(get_origin(base) or base)
+    return {str: "", float: 1.0, int: 1, bool: True}.get(base, empty)
 
 
 def _explained(kind: Any, value: Any) -> str:
@@ -302,7 +364,7 @@ def _explained(kind: Any, value: Any) -> str:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if number and base in (float, int) and abs(value) > LARGEST:
         return f"{_shown(value)} is past 2^53"
-    choices = get_args(base) if get_origin(base) is Literal else ()
+    choices = _choices(base)
     if choices and isinstance(value, str):
         hint = nearest(value, choices)
         told = f"expected one of {', '.join(choices)}, got {_shown(value)}"
@@ -325,6 +387,13 @@ def _explained(kind: Any, value: Any) -> str:
     if base in (float, int) and isinstance(value, str) and _is_number(value):
         hint = "; write it without quotes"
     return f"expected {wanted}, got {_shown(value)}{hint}"
+
+
+def _choices(base: Any) -> tuple[str, ...]:
+    """The texts that a kind of value may be; none where it is no choice."""
+    if isinstance(base, type) and issubclass(base, Enum):
+        return tuple(member.value for member in base)
+    return get_args(base) if get_origin(base) is Literal else ()
 
 
 def _is_number(text: str) -> bool:

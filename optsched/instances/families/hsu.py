@@ -23,8 +23,15 @@ from optsched.instance import (
     Workload,
 )
 from optsched.instances.families.base import LOST, Drawn, Family, Setting, require
-from optsched.instances.families.sampling import distinct_nodes, idle_slots, numbered, on, replica_counts
-from optsched.instances.proportional import ASSUMED, proportional_shuffle
+from optsched.instances.families.sampling import (
+    ASSUMED,
+    distinct_nodes,
+    idle_slots,
+    numbered,
+    on,
+    proportional_shuffle,
+    replica_counts,
+)
 
 __all__ = ["FAMILIES", "JOB_TYPES", "MAP_RATES", "OUT_RATE", "PROCESS_RATES", "REDUCE_RATES", "SHUFFLE_RATIOS"]
 

@@ -12,8 +12,14 @@ import numpy as np
 from optsched.instance import MAP, REDUCE, Cluster, State, Topology, Workload
 from optsched.instances.families.base import Drawn, Family, Setting, require, require_distinct
 from optsched.instances.families.hsu import MAP_RATES, OUT_RATE, PROCESS_RATES
-from optsched.instances.families.sampling import distinct_nodes, in_blocks, numbered, replica_counts
-from optsched.instances.proportional import ASSUMED, proportional_shuffle
+from optsched.instances.families.sampling import (
+    ASSUMED,
+    distinct_nodes,
+    in_blocks,
+    numbered,
+    proportional_shuffle,
+    replica_counts,
+)
 
 __all__ = ["FAMILIES"]
 

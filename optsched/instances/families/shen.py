@@ -27,8 +27,16 @@ from optsched.instance import (
     Workload,
 )
 from optsched.instances.families.base import Drawn, Family, Setting, require, require_distinct, share
-from optsched.instances.families.sampling import distinct_nodes, in_blocks, numbered, on, replica_counts, some
-from optsched.instances.proportional import ASSUMED, proportional_shuffle
+from optsched.instances.families.sampling import (
+    ASSUMED,
+    distinct_nodes,
+    in_blocks,
+    numbered,
+    on,
+    proportional_shuffle,
+    replica_counts,
+    some,
+)
 
 __all__ = ["BATCHES", "FAMILIES", "MAPS", "REDUCES", "SHUFFLE_RATIOS"]
 

@@ -1,37 +1,251 @@
-"""What files of claims share: numbers, and the versions of what computes."""
+"""Archives of claims: a header and arrays under their places; every way in which one can be wrong."""
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError
+import random
+from pathlib import Path
+from typing import Any
 
+import msgspec
+import numpy as np
 import pytest
+from hostile_files import told_of
 
-from optsched.errors import Fault
-from optsched.instances.documents import claims
-from optsched.instances.documents.claims import numbers_of, versions
+import optsched
+from optsched.by_id import ById, Chosen
+from optsched.errors import InputError
+from optsched.fronts import Frontier
+from optsched.instance import Cluster, Instance, Workload
+from optsched.instances.claim_files import read_claim, read_solution, write_claim
+from optsched.instances.documents.claims import Reading, Rows, Writing, unpacked
+from optsched.network import FlowNetwork
+from optsched.placement import Placement
+from optsched.results import Certificate, Proof, Solution, Termination
+
+INSTANCE = Instance(Cluster(["a", "b", "c"]), Workload(["t1", "t2"]))
+NODES, TASKS = INSTANCE.cluster.node_ids, INSTANCE.workload.task_ids
 
 
-def test_numbers() -> None:
-    """Tests that null is read where a number may be unknown, and a fault with its place where it may not."""
-    faults: list[Fault] = []
-    assert numbers_of([None, 1], "bound", faults, unknown=True) == (None, 1)
-    assert numbers_of([None, 1], "utilities", faults) == (0, 1)
-    assert numbers_of(3, "utilities", faults, each="job") == ()
-    assert [str(fault) for fault in faults] == [
-        'utilities[0]: expected an integer, or a rational as "p/q"',
-        "utilities: expected a list, one entry a job",
-    ]
+def solution(**data: Any) -> Solution:
+    """A solution with a certificate of these data."""
+    proof = Certificate("locality-cost", Proof.DUAL, 0, data)
+    return Solution(
+        *("lsap", {}, INSTANCE.sha256, Placement.of([1, None]), (1,), (0,), Termination.FEASIBLE, None, (proof,)),
+        *("by hand", 0.0, 0.0, {}, ""),
+    )
 
 
-def test_versions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that packages that are not installed are left out."""
-    honest = claims.version
+DATA = {
+    "prices": ById(NODES, [0, 2], [7, -(2**40)]),
+    "of_tasks": ById(TASKS, [], []),
+    "cover": Chosen(NODES, [1, 2]),
+    "chosen": Chosen(TASKS, [0]),
+    "others": ById(np.array(["x", "y"]), [1], [3]),
+    "inside": {"prices": ById(NODES, [1], [4])},
+    "scale": 5,
+}
 
-    def version(package: str) -> str:
-        if package == "pulp":
-            raise PackageNotFoundError(package)
-        return honest(package)
+#: The same by ids.
+PLAIN = {
+    "prices": {"a": 7, "c": -(2**40)},
+    "of_tasks": {},
+    "cover": ["b", "c"],
+    "chosen": ["t1"],
+    "others": {"y": 3},
+    "inside": {"prices": {"b": 4}},
+    "scale": 5,
+}
 
-    monkeypatch.setattr(claims, "version", version)
-    assert {"optsched", "python", "highspy"} <= set(versions())
-    assert "pulp" not in versions()
+
+def test_data_there_and_back(tmp_path: Path) -> None:
+    """Tests that prices and lists over the instance's columns are arrays there, and all data come back."""
+    write_claim(solution(**DATA), INSTANCE, tmp_path / "a.npz")
+    with np.load(tmp_path / "a.npz", allow_pickle=False) as arrays:
+        held = {name: values.tolist() for name, values in arrays.items() if name != "header"}
+        header = msgspec.json.decode(arrays["header"].tobytes())
+    at = "certificates[0].data"
+    assert held == {
+        "placement": [1, -1],
+        f"{at}.prices.nodes": [[0, 2], [7, -(2**40)]],
+        f"{at}.of_tasks.tasks": [[], []],
+        f"{at}.cover.nodes": [1, 2],
+        f"{at}.chosen.tasks": [0],
+    }
+    assert header["placement"] is None
+    assert header["certificates"][0]["data"]["prices"] is None
+    (proof,) = read_solution(tmp_path / "a.npz", INSTANCE).certificates
+    assert proof.data == PLAIN
+    assert proof.data["prices"].ids is NODES
+    write_claim(solution(**DATA), INSTANCE, tmp_path / "a.json")
+    assert read_solution(tmp_path / "a.json", INSTANCE).certificates[0].data == PLAIN
+
+
+def test_of_another_instance(tmp_path: Path) -> None:
+    """Tests that positions in the ids of another instance are left out: certify tells that it is another one."""
+    write_claim(solution(**DATA), INSTANCE, tmp_path / "a.npz")
+    read = read_solution(tmp_path / "a.npz", Instance(Cluster(["z"]), Workload(["y"])))
+    assert read.decision is None
+    assert {key: read.certificates[0].data[key] for key in ("prices", "cover", "scale")} == {
+        "prices": (),
+        "cover": (),
+        "scale": 5,
+    }
+
+
+def test_packed_by_others(tmp_path: Path) -> None:
+    """Tests that an archive that NumPy packed, in any order of its entries, is the same claim."""
+    problem = optsched.problem("latency", "papers/fsy-not-optimal")
+    held = optsched.frontier(problem)
+    write_claim(held, problem.instance, tmp_path / "a.npz")
+    with np.load(tmp_path / "a.npz") as arrays:
+        np.savez_compressed(tmp_path / "b.npz", **{name: arrays[name] for name in reversed(arrays.files)})
+    assert read_claim(tmp_path / "b.npz", problem.instance) == held
+    with pytest.raises(InputError, match="this is a frontier, no instance; optsched certify INSTANCE"):
+        optsched.load(tmp_path / "a.npz")
+
+
+def changed(tmp_path: Path, **arrays: Any) -> list[str]:
+    """What is wrong with an archive in which some arrays are others, or gone where they are `...`."""
+    write_claim(solution(**DATA), INSTANCE, tmp_path / "a.npz")
+    with np.load(tmp_path / "a.npz") as sound:
+        held = {**sound, **arrays}
+    np.savez(tmp_path / "a.npz", **{name: values for name, values in held.items() if values is not ...})
+    with pytest.raises(InputError) as caught:
+        read_solution(tmp_path / "a.npz", INSTANCE)
+    assert caught.value.source == str(tmp_path / "a.npz")
+    return [str(fault) for fault in caught.value.faults]
+
+
+PRICES, COVER = "certificates[0].data.prices.nodes", "certificates[0].data.cover.nodes"
+KNOWN = (
+    "there is no such column; known: placement, schedule, flow, points[0].placement, points[1].moved, and in "
+    "certificates such"
+)
+NULL = "belongs where the header has null, and it has none there"
+WANTED = "expected rows of positions and of whole numbers, got"
+
+
+@pytest.mark.parametrize(
+    ("arrays", "told"),
+    [
+        ({"header": ...}, ["header: the column is missing; it holds the JSON text"]),
+        ({"header": np.zeros(3)}, ["header: the column is missing; it holds the JSON text"]),
+        ({"header": np.array(b"{")}, ["line 1, column 2: is no JSON here"]),
+        ({"header": np.array(b"[]")}, [f"placement: {NULL}"]),
+        ({"colour": np.zeros(3)}, [f"colour: {KNOWN}"]),
+        ({"solver": np.zeros(3), "problem": np.zeros(2)}, [f"solver: {KNOWN}", f"problem: {KNOWN}"]),
+        ({"certificates[0].claim": np.zeros(1)}, [f"certificates[0].claim: {KNOWN}"]),
+        ({"certificates[0].data.prices": np.zeros(1)}, [f"certificates[0].data.prices: {KNOWN}"]),
+        ({"certificates[0].data.prices.jobs": np.zeros(1)}, [f"certificates[0].data.prices.jobs: {KNOWN}"]),
+        ({"certificates[7].data.prices.nodes": np.zeros(1)}, [f"certificates[7].data.prices.nodes: {NULL}"]),
+        ({"certificates[0].data.scale.nodes": np.zeros(1)}, [f"certificates[0].data.scale.nodes: {NULL}"]),
+        ({"certificates[0].data.price.nodes": np.zeros(1)}, [f"certificates[0].data.price.nodes: {NULL}"]),
+        ({"points[0].placement": np.zeros(1)}, [f"points[0].placement: {NULL}"]),
+        ({"flow": np.zeros(1)}, [f"flow: {NULL}"]),
+        ({"placement": np.zeros(1, dtype=int)}, ["placement: expected positions of nodes, one for each of 2 tasks"]),
+        ({PRICES: np.zeros((2, 1))}, [f"{PRICES}: {WANTED} float64 of shape (2, 1)"]),
+        ({PRICES: np.zeros((3, 1), dtype=int)}, [f"{PRICES}: {WANTED} int64 of shape (3, 1)"]),
+        ({PRICES: np.array(3)}, [f"{PRICES}: {WANTED} int64 of shape ()"]),
+        ({PRICES: np.zeros((2, 2, 1), dtype=int)}, [f"{PRICES}: {WANTED} int64 of shape (2, 2, 1)"]),
+        ({PRICES: np.zeros((2, 1), dtype=np.uint64)}, [f"{PRICES}: {WANTED} uint64 of shape (2, 1)"]),
+        ({PRICES: np.array([[0, 3], [1, 1]])}, [f"{PRICES}: give increasing positions below 3, the number of ids"]),
+        ({PRICES: np.array([[1, 1], [1, 1]])}, [f"{PRICES}: give increasing positions below 3, the number of ids"]),
+        ({PRICES: np.array([[-1, 1], [1, 1]])}, [f"{PRICES}: give increasing positions below 3, the number of ids"]),
+        ({COVER: np.array([2, -(2**63)])}, [f"{COVER}: give increasing positions below 3, the number of ids"]),
+    ],
+)
+def test_faults(tmp_path: Path, arrays: dict[str, Any], told: list[str]) -> None:
+    """Tests that each fault is told with its place."""
+    faults = changed(tmp_path, **arrays)
+    assert [fault[: len(begin)] for fault, begin in zip(faults, told, strict=False)] == told
+
+
+def test_every_fault_is_told(tmp_path: Path) -> None:
+    """Tests that faults of several arrays are told together."""
+    faults = changed(tmp_path, **{PRICES: np.zeros(()), COVER: np.array([9]), "placement": np.array([0, 4])})
+    assert [fault.partition(": ")[0] for fault in faults] == ["placement[1]", PRICES, COVER]
+
+
+LATENCY = optsched.problem("latency", "papers/fsy-not-optimal")
+FRONT = optsched.frontier(LATENCY)
+LARGE = (-(2**63), -(2**53), -2, -1, 0, 1, 2, 5, 2**31, 2**53 + 1, 2**63 - 1)
+
+
+def mutant(sound: dict[str, Any], rng: random.Random) -> dict[str, Any]:
+    """The arrays of an archive, of which one or two have other numbers, another type or shape, name, or are gone."""
+    arrays = dict(sound)
+    for _ in range(rng.choice([1, 1, 2])):
+        name = rng.choice(sorted(arrays.keys() - {"header"}))
+        values, how = arrays[name].astype(np.int64), rng.randrange(8)
+        if how < 4 and values.size:
+            values.flat[rng.randrange(values.size)] = rng.choice(LARGE)
+            arrays[name] = values
+        elif how == 5:
+            strange: list[Any] = [values[..., :-1], values[..., ::-1], values.ravel(), values[None], values.astype("U")]
+            strange += [values.astype(float), values.astype(np.uint64), np.concatenate([values, values], axis=-1)]
+            arrays[name] = rng.choice(strange)
+        elif how == 6:
+            others = (
+                "placement",
+                "points[1].placement",
+                "points[0].moved",
+                "points[0].certificates[0].data.limit.nodes",
+            )
+            arrays[rng.choice(others)] = arrays.pop(name)
+        else:
+            arrays.pop(name)
+    return arrays
+
+
+def test_mutants_prove_nothing_false(tmp_path: Path) -> None:
+    """Tests that 100 seeded mutants of a frontier's archive are refused, or read and nothing false is proved."""
+    write_claim(FRONT, LATENCY.instance, tmp_path / "a.npz")
+    with np.load(tmp_path / "a.npz") as held:
+        sound = dict(held)
+    refused = proved = 0
+    for seed in range(100):
+        np.savez(tmp_path / "b.npz", **mutant(sound, random.Random(f"claim {seed}")))
+        told = told_of(lambda: read_claim(tmp_path / "b.npz", LATENCY.instance))
+        refused += bool(told)
+        if not told:
+            read = read_claim(tmp_path / "b.npz", LATENCY.instance)
+            assert isinstance(read, Frontier)
+            if optsched.certify(LATENCY, read).proved:
+                proved += 1
+                assert read.values == FRONT.values
+    assert refused > 40
+    assert 100 - refused - proved > 10
+
+
+def test_rows_of_something_else() -> None:
+    """Tests that an instance has no arcs, and a network no tasks."""
+    network = FlowNetwork(["s", "t"], [0], [1], supply=[0, 0])
+    assert Reading(network, True, []).rows(Rows("arcs", np.array([[0], [4]]))) == {"0": 4}
+    for noun, counted in ((INSTANCE, "arcs"), (network, "tasks")):
+        with pytest.raises(ValueError, match=f"there are no {counted} here"):
+            Reading(noun, True, []).rows(Rows(counted, np.array([0])))
+
+
+def test_an_instance_is_no_claim(tmp_path: Path) -> None:
+    """Tests that the file of an instance or network that stands where a claim should is called so, in either form."""
+    for number, noun in enumerate((INSTANCE, FlowNetwork(["s", "t"], [0], [1], supply=[0, 0]))):
+        for ending in ("json", "npz"):
+            path = tmp_path / f"{number}.{ending}"
+            optsched.save(noun, path)
+            with pytest.raises(InputError) as caught:
+                read_claim(path, noun)
+            told = (
+                'format: is no solution file: it must begin {"format": "optsched-solution/1", ...}, and it says "opts'
+            )
+            (fault,) = caught.value.faults
+            assert str(fault).startswith(told)
+
+
+def test_bombs_and_broken_archives() -> None:
+    """Tests that an archive that unpacks to too much, or is cut, is refused before it is unpacked."""
+    data = Writing(INSTANCE, {}).content({"format": "optsched-solution/1"})
+    assert unpacked(data, 10_000) == {"format": "optsched-solution/1"}
+    with pytest.raises(InputError, match=r"unpacks to .* bytes; at most 10 are read"):
+        unpacked(data, 10)
+    with pytest.raises(InputError, match=r"is no sound \.npz archive"):
+        unpacked(data[:-30], 10_000)

@@ -10,6 +10,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,14 @@ import pytest
 from hostile_files import changed_bytes, hostile, outcome, told_of
 from instance_documents import FULL, NETWORK
 
-from optsched.errors import InputError
+from optsched.decimals import spelled
+from optsched.errors import Fault, InputError
 from optsched.instance import Cluster, Instance, Workload
 from optsched.instance_faults import DEEPEST
+from optsched.instances.claim_files import read_solution
 from optsched.instances.documents import diagnosis
-from optsched.instances.documents.diagnosis import decode
+from optsched.instances.documents.diagnosis import decode, read_number
 from optsched.instances.files import from_document, parse
-from optsched.instances.solution_files import read_solution
 
 SEEDS = range(60)
 
@@ -428,3 +430,37 @@ def test_sound_text_is_read_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Python's json is not asked where nothing is odd."""
     monkeypatch.delattr(diagnosis.json, "loads")
     assert decode(b'{"a": [1, 0.5, {"b": null}], "c": "x:y"}') == {"a": [1, 0.5, {"b": None}], "c": "x:y"}
+
+
+@pytest.mark.parametrize("value", [0, -3, 2**80, Fraction(1, 3), Fraction(-7, 2), Fraction(10**3999, 7)])
+def test_numbers_come_back(value: int | Fraction) -> None:
+    """Tests that what is written is read as the same number, of any size, without a fault."""
+    faults: list[Fault] = []
+    again = read_number(spelled(value), "bound[0]", faults)
+    assert (again, type(again), faults) == (value, type(value), [])
+
+
+def test_unknown_stays_unknown() -> None:
+    """Tests that None is no number."""
+    assert spelled(None) is None
+
+
+def test_whole_rationals_are_integers() -> None:
+    """Tests that a rational is shortened, and one without a denominator left is an integer."""
+    read = [read_number(text, "bound", []) for text in ("6/4", "6/3", "-0/5", "3/1")]
+    assert read == [Fraction(3, 2), 2, 0, 3]
+    assert [type(value) for value in read] == [Fraction, int, int, int]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(None, True, 0.5, float("nan"), [], {"p": 1}, "", "3", "1/0", "1/-2", "+1/2", "1/02", " 1/2", "1/2\n"),
+        *("0.5/2", "\u0661/2", "1/2/3", f"{'9' * 4001}/2", f"1/{'9' * 4001}"),
+    ],
+)
+def test_what_spells_no_number(value: Any) -> None:
+    """Tests that everything else is a fault at its place, and 0."""
+    faults: list[Fault] = []
+    assert read_number(value, "bound[1]", faults) == 0
+    assert [str(fault) for fault in faults] == ['bound[1]: expected an integer, or a rational as "p/q"']

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.instances.proportional import proportional_shuffle
+from optsched.instances.families.sampling import proportional_shuffle
 
 
 def test_proportional_shuffle() -> None:

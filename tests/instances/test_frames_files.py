@@ -12,9 +12,8 @@ import pytest
 
 from optsched.errors import InputError
 from optsched.instances.files import load
-from optsched.instances.frames import header
+from optsched.instances.frames import header, load_tables, tasks_table
 from optsched.instances.library import NETWORK, library
-from optsched.instances.table_files import load_tables, tasks_table
 
 NODES = "id,slots,rack\nn1,2,01\nn2,1,1\n"
 TASKS = "id,replicas,size,duration\n007,n1 n2,64,\nNA,n2;n1,32,2.5\nt3,,,\n"

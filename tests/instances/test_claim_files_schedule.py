@@ -11,7 +11,7 @@ import pytest
 
 from optsched.errors import InputError, UsageError
 from optsched.instance import Cluster, Instance, Workload
-from optsched.instances.schedule_files import SCHEDULE, read_schedule, schedule_document, write_schedule
+from optsched.instances.claim_files import SCHEDULE, claim_document, read_schedule, write_claim
 from optsched.schedule import Schedule
 
 INSTANCE = Instance(Cluster(["a", "ü"]), Workload(["t1", "t 2", 'odd".id']))
@@ -21,15 +21,15 @@ HELD = Schedule.of([(1, 2**53), None, (0, -1_500_000)])
 @pytest.mark.parametrize("name", ["run.json", "run.npz"])
 def test_round_trip(tmp_path: Path, name: str) -> None:
     """Tests that every start comes back to the microsecond, by ids and by position, and what does not run."""
-    write_schedule(HELD, INSTANCE, tmp_path / name)
+    write_claim(HELD, INSTANCE, tmp_path / name)
     assert read_schedule(tmp_path / name, INSTANCE) == HELD
-    write_schedule(Schedule.empty(3), INSTANCE, tmp_path / name)
+    write_claim(Schedule.empty(3), INSTANCE, tmp_path / name)
     assert read_schedule(tmp_path / name, INSTANCE) == Schedule.empty(3)
 
 
 def test_document() -> None:
     """Tests the form: every task named, null for what does not run, starts as whole numbers."""
-    assert schedule_document(HELD, INSTANCE) == {
+    assert claim_document(HELD, INSTANCE) == {
         "format": SCHEDULE,
         "instance_sha256": INSTANCE.sha256,
         "schedule": {
@@ -42,16 +42,16 @@ def test_document() -> None:
 
 def test_wrong_nouns(tmp_path: Path) -> None:
     """Tests that only a schedule of as many tasks is written, and of an instance."""
-    with pytest.raises(UsageError, match="a schedule file holds a schedule"):
-        write_schedule(HELD.placement, INSTANCE, tmp_path / "a.json")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="a file of claims holds"):
+        write_claim(HELD.placement, INSTANCE, tmp_path / "a.json")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="3 tasks"):
-        write_schedule(Schedule.empty(2), INSTANCE, tmp_path / "a.json")
+        write_claim(Schedule.empty(2), INSTANCE, tmp_path / "a.json")
     assert list(tmp_path.iterdir()) == []
 
 
 def faults(tmp_path: Path, **changes: Any) -> list[str]:
     """What is wrong with a file in which some entries are others, or gone where they are `...`."""
-    document = {**schedule_document(HELD, INSTANCE), **changes}
+    document = {**claim_document(HELD, INSTANCE), **changes}
     file = tmp_path / "run.json"
     file.write_text(json.dumps({key: value for key, value in document.items() if value is not ...}))
     with pytest.raises(InputError) as caught:
@@ -121,7 +121,7 @@ def test_faults(tmp_path: Path, changes: dict[str, Any], told: list[str]) -> Non
 def test_faults_of_arrays(tmp_path: Path, values: Any, told: list[str]) -> None:
     """Tests that arrays of another shape or type, unknown positions and starts past 2^53 are told."""
     file = tmp_path / "run.npz"
-    write_schedule(HELD, INSTANCE, file)
+    write_claim(HELD, INSTANCE, file)
     with np.load(file) as arrays:
         held = {**arrays, "schedule": np.array(values)}
     np.savez(file, **held)

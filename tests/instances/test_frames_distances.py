@@ -11,7 +11,7 @@ import pytest
 
 from optsched.errors import InputError
 from optsched.instance import Instance
-from optsched.instances.distances import distance_matrix
+from optsched.instances.frames import distance_matrix
 from optsched.problems import problem
 from optsched.routes import solve
 

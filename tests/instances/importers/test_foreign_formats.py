@@ -10,8 +10,8 @@ import pytest
 from foreign_files import QUEUES
 
 from optsched.errors import InputError
-from optsched.instances.documents.other_formats import told_of
 from optsched.instances.files import load
+from optsched.instances.importers.foreign import told_of
 
 GAP = "a generalized-assignment file of OR-Library"
 NUMBERS = "numbers alone, as OR-Library's files are"

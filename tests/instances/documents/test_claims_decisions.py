@@ -10,8 +10,7 @@ import pytest
 
 from optsched.errors import Fault
 from optsched.instance import Cluster, Instance, Workload
-from optsched.instances.documents.claim_archive import Apart
-from optsched.instances.documents.decisions import decided, flow_of, moved_from, placement_of
+from optsched.instances.documents.claims import Reading, Writing
 from optsched.network import FlowNetwork
 from optsched.placement import NetworkFlow, Placement
 
@@ -23,35 +22,40 @@ BEFORE = Placement.of([0, 1, None])
 def placed(value: Any) -> tuple[Placement, list[str]]:
     """The placement of a value, and the faults."""
     faults: list[Fault] = []
-    return placement_of(value, INSTANCE, faults), [str(fault) for fault in faults]
+    return Reading(INSTANCE, True, faults).placement(value, "placement"), [str(fault) for fault in faults]
 
 
 def moved(value: Any) -> tuple[Placement, list[str]]:
     """What moves from `BEFORE`, and the faults."""
     faults: list[Fault] = []
-    return moved_from(BEFORE, value, INSTANCE, faults, "moved"), [str(fault) for fault in faults]
+    return Reading(INSTANCE, True, faults).placement(value, "moved", BEFORE), [str(fault) for fault in faults]
 
 
 def sent(value: Any) -> tuple[NetworkFlow, list[str]]:
     """The flow of a value, and the faults."""
     faults: list[Fault] = []
-    return flow_of(value, NETWORK, faults), [str(fault) for fault in faults]
+    return Reading(NETWORK, True, faults).flow(value, "flow"), [str(fault) for fault in faults]
+
+
+def array_of(writing: Writing, place: str, dtype: str) -> Any:
+    """What was set apart at a place, in another width."""
+    assert writing.arrays is not None
+    return writing.arrays[place].astype(dtype)
 
 
 @pytest.mark.parametrize("dtype", ["i1", "<i4", ">i8", "u1"])
 def test_there_and_back(dtype: str) -> None:
     """Tests that a decision is the same by ids and by position, in whatever width and byte order."""
     whole = Placement.of([0, 1, 1] if dtype == "u1" else [1, None, 0])
-    apart = Apart(INSTANCE)
-    assert decided(whole, INSTANCE, apart, "placement") is None
-    assert placed(apart.arrays["placement"].astype(dtype)) == placed(decided(whole, INSTANCE, None, "")) == (whole, [])
+    apart, by_ids = Writing(INSTANCE, {}), Writing(INSTANCE)
+    assert apart.decision(whole, "placement") is None
+    assert placed(array_of(apart, "placement", dtype)) == placed(by_ids.decision(whole, "")) == (whole, [])
     tasks = np.flatnonzero(whole.nodes != BEFORE.nodes)
-    assert decided(whole, INSTANCE, apart, "moved", tasks) is None
-    by_ids = decided(whole, INSTANCE, None, "", tasks)
-    assert moved(apart.arrays["moved"].astype(dtype)) == moved(by_ids) == (whole, [])
-    flow, to = NetworkFlow([2, 1]), Apart(NETWORK)
-    decided(flow, NETWORK, to, "flow")
-    assert sent(to.arrays["flow"].astype(dtype)) == sent(decided(flow, NETWORK, None, "")) == (flow, [])
+    assert apart.decision(whole, "moved", tasks) is None
+    assert moved(array_of(apart, "moved", dtype)) == moved(by_ids.decision(whole, "", tasks)) == (whole, [])
+    flow, to = NetworkFlow([2, 1]), Writing(NETWORK, {})
+    to.decision(flow, "flow")
+    assert sent(array_of(to, "flow", dtype)) == sent(Writing(NETWORK).decision(flow, "")) == (flow, [])
 
 
 def test_order_is_no_matter() -> None:

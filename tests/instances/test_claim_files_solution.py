@@ -11,7 +11,7 @@ import pytest
 
 from optsched.errors import InputError
 from optsched.instance import Cluster, Instance, Ragged, Workload
-from optsched.instances.solution_files import SOLUTION, read_solution, solution_document, write_solution
+from optsched.instances.claim_files import SOLUTION, claim_document, read_solution, write_claim
 from optsched.network import FlowNetwork
 from optsched.placement import NetworkFlow, Placement
 from optsched.results import Certificate, Limit, Proof, Solution, Termination
@@ -50,7 +50,7 @@ def test_round_trip(tmp_path: Path) -> None:
     on = instance()
     held = solution(on)
     for name in ("solution.json", "solution.npz"):
-        write_solution(held, on, tmp_path / name)
+        write_claim(held, on, tmp_path / name)
         assert read_solution(tmp_path / name, on) == held
 
 
@@ -59,14 +59,14 @@ def test_nothing_held(tmp_path: Path) -> None:
     on = instance()
     held = solution(on, decision=None, objective=None, bound=(None, None), certificates=(), limit=None)
     for name in ("solution.json", "solution.npz"):
-        write_solution(held, on, tmp_path / name)
+        write_claim(held, on, tmp_path / name)
         assert read_solution(tmp_path / name, on) == held
 
 
 def test_document() -> None:
     """Tests the form: every task named, null for nowhere, lists of integers and of "p/q"."""
     on = instance()
-    document = solution_document(solution(on), on)
+    document = claim_document(solution(on), on)
     assert document["format"] == SOLUTION
     assert document["placement"] == {"t1": "ü", "t 2": None, 'odd".id': "a"}
     assert document["objective"] == [f"{2**80 + 1}/{3**20}", -(2**53)]
@@ -78,7 +78,7 @@ def test_document() -> None:
 def test_another_instance_is_read_without_placement(tmp_path: Path) -> None:
     """Tests that a solution of another instance is no fault of the file: certify is to tell."""
     for name in ("solution.json", "solution.npz"):
-        write_solution(solution(instance()), instance(), tmp_path / name)
+        write_claim(solution(instance()), instance(), tmp_path / name)
         read = read_solution(tmp_path / name, instance("x"))
         assert (read.decision, read.instance_sha256) == (None, instance().sha256)
 
@@ -88,7 +88,7 @@ def test_half_written_files_are_not_left(tmp_path: Path) -> None:
     on = instance()
     (tmp_path / "folder").mkdir()
     with pytest.raises(InputError, match="cannot be written"):
-        write_solution(solution(on), on, tmp_path / "folder" / "no" / "solution.json")
+        write_claim(solution(on), on, tmp_path / "folder" / "no" / "solution.json")
     assert list((tmp_path / "folder").iterdir()) == []
 
 
@@ -96,7 +96,7 @@ def test_half_written_files_are_not_left(tmp_path: Path) -> None:
     ("change", "fault"),
     [
         (lambda d: d.pop("objective"), "objective: is missing"),
-        (lambda d: d.update(objective=3), "objective: expected a list, one entry a component"),
+        (lambda d: d.update(objective=3), "objective: expected a list, got 3"),
         (lambda d: d.update(objective=[1, 0.5]), 'objective[1]: expected an integer, or a rational as "p/q"'),
         (lambda d: d.update(objective=[None, 1]), "objective[0]: expected an integer"),
         (lambda d: d.update(objective=[True, 1]), "objective[0]: expected an integer"),
@@ -122,7 +122,7 @@ def test_half_written_files_are_not_left(tmp_path: Path) -> None:
 def test_faults(tmp_path: Path, change: Any, fault: str) -> None:
     """Tests that each fault is told with file and place."""
     on = instance()
-    document = solution_document(solution(on), on)
+    document = claim_document(solution(on), on)
     change(document)
     file = tmp_path / "solution.json"
     file.write_text(json.dumps(document))
@@ -134,14 +134,14 @@ def test_faults(tmp_path: Path, change: Any, fault: str) -> None:
 def test_every_fault_is_told(tmp_path: Path) -> None:
     """Tests that several faults are told together."""
     on = instance()
-    document = solution_document(solution(on), on)
+    document = claim_document(solution(on), on)
     document["objective"][0] = document["bound"][0] = "x"
     document["placement"]["t1"] = "c"
     file = tmp_path / "solution.json"
     file.write_text(json.dumps(document))
     with pytest.raises(InputError) as caught:
         read_solution(file, on)
-    assert [fault.place for fault in caught.value.faults] == ["bound[0]", "objective[0]", "placement.t1"]
+    assert [fault.place for fault in caught.value.faults] == ["objective[0]", "bound[0]", "placement.t1"]
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_unreadable(tmp_path: Path, text: bytes, told: str) -> None:
 def test_doubled_key_and_missing_file(tmp_path: Path) -> None:
     """Tests that a task that is placed twice is a fault, and so is a file that is not there."""
     on = instance()
-    text = json.dumps(solution_document(solution(on), on)).replace('"t1": "\\u00fc"', '"t1": "a", "t1": null')
+    text = json.dumps(claim_document(solution(on), on)).replace('"t1": "\\u00fc"', '"t1": "a", "t1": null')
     file = tmp_path / "solution.json"
     file.write_text(text)
     with pytest.raises(InputError, match=r"placement\.t1: the key is given more than once"):
@@ -181,7 +181,7 @@ NETWORK = FlowNetwork(["s", "t"], tail=[0, 0], head=[1, 1], capacity=[9, 9], sup
 def flow_file(folder: Path, **changes: Any) -> Path:
     """A solution file of `NETWORK`, with some of its entries changed, or left out where the change is `...`."""
     held = solution(instance(), decision=NetworkFlow([1, 2]), instance_sha256=NETWORK.sha256)
-    document = {**solution_document(held, NETWORK), **changes}
+    document = {**claim_document(held, NETWORK), **changes}
     path = folder / "flow.json"
     path.write_text(json.dumps({key: value for key, value in document.items() if value is not ...}))
     return path
@@ -191,7 +191,7 @@ def test_flow_there_and_back(tmp_path: Path) -> None:
     """Tests that a network's solution holds its flow by arc, and none where there is none or it is another's."""
     assert json.loads(flow_file(tmp_path).read_text())["flow"] == {"a": 1, "b.c": 2}
     assert read_solution(flow_file(tmp_path), NETWORK).decision == NetworkFlow([1, 2])
-    write_solution(read_solution(flow_file(tmp_path), NETWORK), NETWORK, tmp_path / "flow.npz")
+    write_claim(read_solution(flow_file(tmp_path), NETWORK), NETWORK, tmp_path / "flow.npz")
     assert read_solution(tmp_path / "flow.npz", NETWORK).decision == NetworkFlow([1, 2])
     assert read_solution(flow_file(tmp_path, flow=None), NETWORK).decision is None
     assert read_solution(flow_file(tmp_path, instance_sha256="other"), NETWORK).decision is None
@@ -205,11 +205,15 @@ ONE = "placement: give exactly one of placement and schedule (an instance's) and
     [
         ({"flow": ...}, [ONE]),
         ({"placement": None}, [ONE]),
-        ({"flow": [1, 2]}, ["flow: expected an object {arc: units}, or null"]),
+        ({"flow": [1, 2]}, ["flow: expected an object {arc: units}"]),
         ({"flow": ..., "placement": {}}, ["placement: the solution is of a flow network: it has a flow"]),
         (
             {"flow": {"a": 1.5, "z": 1}},
-            ["flow.a: expected a whole number of units, got 1.5", 'flow.z: the network has no arc "z"'],
+            [
+                "flow.a: expected a whole number of units, got 1.5",
+                'flow.z: the network has no arc "z"',
+                "flow.b.c: is missing; 0 is none",
+            ],
         ),
         ({"flow": {"a": 2**63}}, None),
         ({"flow": {"a": True}}, None),
@@ -243,7 +247,7 @@ def test_schedule_there_and_back(tmp_path: Path) -> None:
     """Tests that a schedule stands in the place of a placement, by ids and by position."""
     on = instance()
     held = solution(on, decision=Schedule.of([(1, 1_500_000), None, (0, -3)]))
-    document = solution_document(held, on)
+    document = claim_document(held, on)
     assert "placement" not in document
     assert document["schedule"] == {
         "t1": {"node": "ü", "start": 1500000},
@@ -251,7 +255,7 @@ def test_schedule_there_and_back(tmp_path: Path) -> None:
         'odd".id': {"node": "a", "start": -3},
     }
     for name in ("solution.json", "solution.npz"):
-        write_solution(held, on, tmp_path / name)
+        write_claim(held, on, tmp_path / name)
         assert read_solution(tmp_path / name, on) == held
         assert read_solution(tmp_path / name, instance("x")).decision is None
 
@@ -259,11 +263,11 @@ def test_schedule_there_and_back(tmp_path: Path) -> None:
 def test_schedule_faults(tmp_path: Path) -> None:
     """Tests that a schedule has its own form, is the only decision, and is no network's."""
     on = instance()
-    document = solution_document(solution(on, decision=Schedule.empty(3)), on)
+    document = claim_document(solution(on, decision=Schedule.empty(3)), on)
     file = tmp_path / "schedule.json"
     for changes, told in (
         ({"placement": {}}, ONE),
-        ({"schedule": 3}, "schedule: expected an object {task: {node, start} or null}, or null"),
+        ({"schedule": 3}, "schedule: expected an object {task: {node, start} or null}"),
         ({"schedule": {**document["schedule"], "t1": "a"}}, "schedule.t1: expected an object {node, start}"),
     ):
         file.write_text(json.dumps(document | changes))
