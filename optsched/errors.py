@@ -11,11 +11,13 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
 
 __all__ = [
     "BoundViolated",
     "CertificateInvalid",
+    "ExitCode",
     "Fault",
     "HeuristicFailed",
     "InputError",
@@ -53,6 +55,21 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
+class ExitCode(IntEnum):
+    """What the command line returns. A command that a signal ends returns 128 and the signal's number."""
+
+    DONE = 0
+    BUG = 1
+    USAGE = 2
+    INPUT = 3
+    #: A limit on a gap or a certificate does not hold, or a heuristic failed.
+    FAILED = 4
+    #: Nothing was found within the limit.
+    NO_SOLUTION = 5
+    INFEASIBLE = 6
+    INTERRUPTED = 130
+
+
 class OptschedError(Exception):
     r"""Base of every error that this package raises on purpose; `exit_code` is what the command line returns.
 
@@ -63,7 +80,7 @@ class OptschedError(Exception):
     and no other
     """
 
-    exit_code = 1
+    exit_code: int = ExitCode.BUG
 
     def __str__(self) -> str:
         return "\n".join(printable(str(line)) for line in self.args)
@@ -103,7 +120,7 @@ class InputError(OptschedError):
         Name of the file or object, put before each fault.
     """
 
-    exit_code = 3
+    exit_code = ExitCode.INPUT
 
     def __init__(self, faults: Iterable[Fault], source: str = "") -> None:
         self.faults: tuple[Fault, ...] = tuple(faults)
@@ -154,7 +171,7 @@ class MissingField(InputError):
 class UsageError(OptschedError):
     """The caller asked for something that does not exist or does not go together (exit code 2)."""
 
-    exit_code = 2
+    exit_code = ExitCode.USAGE
 
 
 class TooLarge(UsageError):
@@ -164,7 +181,7 @@ class TooLarge(UsageError):
 class HeuristicFailed(OptschedError):
     """A heuristic raised, or answered nonsense (wrong length, unknown node, None)."""
 
-    exit_code = 4
+    exit_code = ExitCode.FAILED
 
 
 class ProblemFailed(OptschedError):
@@ -174,13 +191,13 @@ class ProblemFailed(OptschedError):
 class OutOfTime(OptschedError):
     """A deadline (`optsched.deadline`) is past: caught by whoever set it, who makes a result of it."""
 
-    exit_code = 5
+    exit_code = ExitCode.NO_SOLUTION
 
 
 class CertificateInvalid(OptschedError):
     """A certificate, or the solution it belongs to, does not prove what it claims."""
 
-    exit_code = 4
+    exit_code = ExitCode.FAILED
 
 
 class SolverDisagreement(OptschedError):

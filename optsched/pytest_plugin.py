@@ -11,15 +11,15 @@ The arguments of both are those of `GapCheck.__call__`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import pytest
 
 if TYPE_CHECKING:
     from optsched.studies.baselines import Baseline
-    from optsched.studies.checks import Outcome
+    from optsched.studies.checks import CheckArguments, Outcome
     from optsched.studies.tables import GapReports
 
 __all__ = ["GapCheck", "own_name"]
@@ -84,21 +84,7 @@ class GapCheck:
         heuristic: Any,
         instances: Any,
         problem: str | Sequence[str],
-        *,
-        max_gap: Any = None,
-        max_absolute: Any = None,
-        over: Any = "worst",
-        component: str | None = None,
-        frontier: bool = False,
-        feasible: bool = True,
-        baseline: bool | str | Path = False,
-        certify: bool | Iterable[str] = False,
-        seeds: int | str | Iterable[int] | None = None,
-        parameters: Mapping[str, Any] | None = None,
-        profile: Any = "exact",
-        time_limit: float | None = None,
-        run_limit: float | None = None,
-        memory_limit: int | None = None,
+        **given: Unpack[CheckArguments],
     ) -> GapReports:
         """Run the heuristic on the instances, and fail unless all that is asked for holds.
 
@@ -113,35 +99,11 @@ class GapCheck:
             are looked for from the current folder, then from that of the test's file.
         problem
             Its name, or a list of names: every heuristic is measured in every one.
-        max_gap
-            Most that a gap may be, as a share of the optimum: `0.05` or `"5%"`. A bare number of 1 or more is refused.
-        max_absolute
-            The same as a difference, for optima that may be 0.
-        over
-            Which gap of the runs on an instance, or on all instances of a family: `worst`, `mean`, `median`, or a
-            quantile such as 0.9.
-        component
-            Of the objective; by default the first that differs.
-        frontier
-            Whether the component is compared with the best at the other component's value, instead of with the optimum.
-        feasible
-            Whether every run must have a feasible placement.
-        baseline
-            Whether no run may be worse than recorded: True for a file of the test's own (`gaps/MODULE/TEST.json` beside
-            it), or a path, from pytest's root folder, of a file that several tests may have in common. `pytest
-            --optsched-update` records it: a test's own file anew, of another file the runs that are measured.
-        certify
-            Whether the reference must be proved by certificates, all of it (True), or but for allowed kinds
-            (`["solver"]`).
-        seeds
-            Of the heuristic: how many, from 0, or which: a list, or a text (`"0-9"`). By default ten where it draws
-            random numbers, else one.
-        parameters
-            Of the problem.
-        profile, time_limit
-            As for `optsched.gap`.
-        run_limit, memory_limit
-            As for `optsched.study`: seconds and MiB after which a run or solve is killed, in a process of its own.
+        **given
+            What must hold, and how the gaps are measured: `optsched.studies.checks.CheckArguments`. Here `baseline` may
+            be True for a file of the test's own (`gaps/MODULE/TEST.json` beside it); a path is looked for from pytest's
+            root folder, and several tests may have the file in common. `pytest --optsched-update` records it: a test's
+            own file anew, of another file the runs that are measured.
 
         Returns
         -------
@@ -159,26 +121,10 @@ class GapCheck:
         from optsched.studies.baselines import Baseline
         from optsched.studies.checks import Check
 
+        baseline = given.get("baseline")
         path = self._own_baseline() if baseline is True else self._node.config.rootpath / baseline if baseline else None
-        check = Check.of(
-            heuristic,
-            self._found(instances),
-            problem,
-            max_gap=max_gap,
-            max_absolute=max_absolute,
-            over=over,
-            component=component,
-            frontier=frontier,
-            feasible=feasible,
-            baseline=path,
-            certify=certify,
-            seeds=seeds,
-            parameters=parameters,
-            profile=profile,
-            time_limit=time_limit,
-            run_limit=run_limit,
-            memory_limit=memory_limit,
-        )
+        given["baseline"] = path
+        check = Check.of(heuristic, self._found(instances), problem, **given)
         update = self._node.config.getoption("--optsched-update")
         outcome = check.planned(update, "pytest --optsched-update records it").run()
         if path is not None and update:

@@ -35,12 +35,9 @@ from optsched.cli import (
     sweeping,
 )
 from optsched.cli.ending import Ended, ended_like_interrupts
-from optsched.errors import BoundViolated, Fault, InputError, OptschedError, SolverDisagreement, printable
+from optsched.errors import BoundViolated, ExitCode, Fault, InputError, OptschedError, SolverDisagreement, printable
 
 __all__ = ["cli", "main"]
-
-#: Exit codes that no error type carries.
-BUG, INTERRUPTED = 1, 130
 
 
 class _CommandLine(arguments.Commands):
@@ -52,7 +49,7 @@ class _CommandLine(arguments.Commands):
             sys.stdout.flush()
         except BrokenPipeError:  # whoever read has read enough
             _drop_stdout()
-            ctx.exit(0)
+            ctx.exit(ExitCode.DONE)
         except OSError as error:
             if error.filename is not None:
                 raise
@@ -74,7 +71,7 @@ class _CommandLine(arguments.Commands):
     def _unless_ended(self, ended: Ended, *given: Any, **extra: Any) -> int:
         """The exit code of the command, or that of the signal that ended it."""
         code = self._exit_code(ended, *given, **extra)
-        return code if ended.by is None or code != INTERRUPTED else 128 + ended.by
+        return code if ended.by is None or code != ExitCode.INTERRUPTED else 128 + ended.by
 
     def _exit_code(self, ended: Ended, *given: Any, **extra: Any) -> int:
         """Run the command and tell what went wrong, one line a fault."""
@@ -91,17 +88,17 @@ class _CommandLine(arguments.Commands):
         except click.ClickException as error:
             return _tell(error.exit_code, f"error: {error.format_message()}")
         except (click.Abort, KeyboardInterrupt):
-            return _tell(INTERRUPTED, "interrupted" if ended.by is None else f"ended by {ended.by.name}")
+            return _tell(ExitCode.INTERRUPTED, "interrupted" if ended.by is None else f"ended by {ended.by.name}")
         except MemoryError:
-            return _tell(BUG, "error: out of memory; take a smaller instance or another route")
+            return _tell(ExitCode.BUG, "error: out of memory; take a smaller instance or another route")
         except Exception as error:
             from optsched.outside import blamed
 
             told = blamed(error)
             if told is not None:
-                return _tell(BUG, f"error: {told}")
+                return _tell(ExitCode.BUG, f"error: {told}")
             traceback.print_exc()
-            return _tell(BUG, f"bug: {type(error).__name__}: {error}; please report it with what is above")
+            return _tell(ExitCode.BUG, f"bug: {type(error).__name__}: {error}; please report it with what is above")
         return code if isinstance(code, int) else 0
 
 
@@ -154,7 +151,7 @@ def cli(ctx: click.Context) -> None:
     """  # noqa: D301 (the backspace keeps click from filling the lines that follow)
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help(), err=True)
-        ctx.exit(2)
+        ctx.exit(ExitCode.USAGE)
 
 
 for _command in (

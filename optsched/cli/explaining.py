@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments
-from optsched.errors import UsageError, printable
+from optsched.errors import ExitCode, UsageError, printable
 from optsched.fingerprint import code_version
 
 if TYPE_CHECKING:
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from optsched.problems.base import TaskProblem
 
 __all__ = ["explain", "explanation_table", "words"]
-
-#: Exit codes where no placement is known to compare with, and where none is feasible.
-NO_SOLUTION, INFEASIBLE = 5, 6
 
 
 @click.command()
@@ -125,8 +122,8 @@ def explain(
     else:
         arguments.emit(words(found, most, output is not None), output)
     if found.infeasible:
-        ctx.exit(INFEASIBLE)
-    ctx.exit(NO_SOLUTION if reference.solution.decision is None else 0)
+        ctx.exit(ExitCode.INFEASIBLE)
+    ctx.exit(ExitCode.NO_SOLUTION if reference.solution.decision is None else 0)
 
 
 def _picture(found: Explanation | ScheduleExplanation, most: int, path: str) -> bytes:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments, completing
-from optsched.errors import HeuristicFailed, UsageError
+from optsched.errors import ExitCode, HeuristicFailed, UsageError
 
 if TYPE_CHECKING:
     from optsched.cli.notes import Notes
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from optsched.studies.tables import ProblemSummary
 
 __all__ = ["gap", "look_at", "put_summaries", "sources"]
-
-#: Exit code where nothing is feasible, and so there is no gap.
-INFEASIBLE = 6
 
 #: So many chains of each gap are told one by one.
 MOST = 10
@@ -128,7 +125,7 @@ def gap(
     if failures:
         raise HeuristicFailed(*(line for failure in failures for line in failure.split("\n")))
     if reports and _note_infeasible(reports):
-        ctx.exit(INFEASIBLE)
+        ctx.exit(ExitCode.INFEASIBLE)
 
 
 def _note_infeasible(reports: Sequence[GapReport]) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from optsched.cli import arguments
-from optsched.errors import UsageError, nearest
+from optsched.errors import ExitCode, UsageError, nearest
 
 __all__ = [
     "docs",
@@ -21,9 +21,6 @@ __all__ = [
     "self_test",
     "versions",
 ]
-
-#: Exit code where the installed solver or a route is wrong.
-FAILED = 4
 
 #: What `versions` tells, where it is installed.
 PACKAGES = (
@@ -252,7 +249,7 @@ def self_test(ctx: click.Context, form: str) -> None:
     else:
         rows = [("ok" if check.holds else "FALSE", check.what, check.found) for check in done]
         arguments.emit_table(Table(("", "check", "found"), rows))
-    ctx.exit(0 if all(check.holds for check in done) else FAILED)
+    ctx.exit(0 if all(check.holds for check in done) else ExitCode.FAILED)
 
 
 @click.command()

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments, completing
+from optsched.errors import ExitCode
 from optsched.fingerprint import code_version
 
 if TYPE_CHECKING:
     from optsched.mining import Find
 
 __all__ = ["mine"]
-
-#: Exit code where every instance was solved to the optimum, or kept the claim.
-NOTHING = 5
 
 
 @click.command()
@@ -94,7 +92,7 @@ def mine(ctx: click.Context, /, problem_name: str, heuristic: str, params: tuple
         if form == "json":
             arguments.emit_json({"version": code_version(), "found": False})
         arguments.note(f"no instance on which {what} in the budget; give a larger one, or another --seed")
-        ctx.exit(NOTHING)
+        ctx.exit(ExitCode.NO_SOLUTION)
     _tell(found, form, folder, name)
     if found.interrupted:
         raise KeyboardInterrupt

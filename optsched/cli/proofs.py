@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from optsched.cli import arguments, completing
-from optsched.errors import Fault, InputError, OutOfTime, UsageError, nearest
+from optsched.errors import ExitCode, Fault, InputError, OutOfTime, UsageError, nearest
 
 if TYPE_CHECKING:
     from optsched.certificates import Finding, Verdict
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     _Job = tuple[AnyProblem, Solution | Frontier, float | None]
 
 __all__ = ["certify"]
-
-#: Exit code where a claim is false, or rests on a word that is not allowed.
-FALSE = 4
 
 #: What a claim may rest on that is not checked: words of `--allow`.
 KINDS = ("enumeration", "solver", "nothing")
@@ -108,7 +105,7 @@ def certify(
         rows += [("claim", "not proved", sentence) for sentence in verdict.unproved]
         rows.append(("", "verdict", _conclusion(verdict, accepted)))
         arguments.emit_table(Table(("", "check", "found"), rows))
-    ctx.exit(0 if accepted else FALSE)
+    ctx.exit(0 if accepted else ExitCode.FAILED)
 
 
 def _size(check: Finding) -> str:

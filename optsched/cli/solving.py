@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments, completing
-from optsched.errors import Fault, InputError, UsageError
+from optsched.errors import ExitCode, Fault, InputError, UsageError
 
 if TYPE_CHECKING:
     from optsched.instance import Instance
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from optsched.routes import Frontier
 
 __all__ = ["bounds", "export", "frontier", "solve"]
-
-#: Exit codes of results that are no errors.
-NO_SOLUTION, INFEASIBLE, INTERRUPTED = 5, 6, 130
 
 #: Characters that a limit may have.
 _LONGEST_NUMBER = 40
@@ -94,11 +91,15 @@ def solve(
             _show(posed, solution, form, notes)  # an older file stays
             if ended is not None:
                 arguments.note(f"not solved: {ended}", "warning")
-            ctx.exit(INTERRUPTED if ended is None else NO_SOLUTION)
+            ctx.exit(ExitCode.INTERRUPTED if ended is None else ExitCode.NO_SOLUTION)
         if ended is not None:
             arguments.note(f"cut short: {ended}; this is what was held by then", "warning")
     _show(posed, solution, form, notes)
-    codes = {Termination.NO_SOLUTION: NO_SOLUTION, Termination.ERROR: NO_SOLUTION, Termination.INFEASIBLE: INFEASIBLE}
+    codes = {
+        Termination.NO_SOLUTION: ExitCode.NO_SOLUTION,
+        Termination.ERROR: ExitCode.NO_SOLUTION,
+        Termination.INFEASIBLE: ExitCode.INFEASIBLE,
+    }
     ctx.exit(codes.get(solution.termination, 0))
 
 
@@ -296,12 +297,12 @@ def frontier(
     if not found.complete:
         arguments.note(f"the frontier is not complete: {found.limit or 'a point'} cut it short", "warning")
     if found.limit is Limit.INTERRUPTED:
-        ctx.exit(INTERRUPTED)
+        ctx.exit(ExitCode.INTERRUPTED)
     if found.complete and not found.points:
         why = stated(posed, "plainly_infeasible", None) or _proof(found.infeasible)
         arguments.note(f"there is no point, since nothing is feasible: {why}", "warning")
-        ctx.exit(INFEASIBLE)
-    ctx.exit(0 if found.points else NO_SOLUTION)
+        ctx.exit(ExitCode.INFEASIBLE)
+    ctx.exit(0 if found.points else ExitCode.NO_SOLUTION)
 
 
 def _emit_found(problem: AnyProblem, **found: Any) -> None:

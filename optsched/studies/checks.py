@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from optsched.brief import counted
 from optsched.certificates import certify
@@ -23,10 +23,64 @@ from optsched.studies.records import Run
 from optsched.studies.runs import Work, measure, plan
 from optsched.studies.tables import GapReports
 
-__all__ = ["Check", "Outcome", "Planned"]
+__all__ = ["Check", "CheckArguments", "Outcome", "Planned"]
 
 #: What a reference may rest on without a proof, where `certify` allows it.
 KINDS = ("enumeration", "solver", "nothing")
+
+
+#: Those that say which gap is limited, and how far.
+_LIMITING = ("max_gap", "max_absolute", "over", "component", "frontier")
+
+
+class CheckArguments(TypedDict, total=False):
+    """What a check asserts, and how its gaps are measured: for tests, files of checks and `Check.of` alike.
+
+    Attributes
+    ----------
+    max_gap
+        Most that a gap may be, as a share of the optimum: `0.05` or `"5%"`. A bare number of 1 or more is refused.
+    max_absolute
+        The same as a difference, for optima that may be 0.
+    over
+        Which gap of the runs on an instance, or on all instances of a family: `worst`, `mean`, `median`, or a
+        quantile such as 0.9.
+    component
+        Of the objective; by default the first that differs.
+    frontier
+        Whether the component is compared with the best at the other component's value, instead of with the optimum.
+    feasible
+        Whether every run must have a feasible placement.
+    baseline
+        The path of a file: no run may be worse than recorded there.
+    certify
+        Whether the reference must be proved by certificates, all of it (True), or but for allowed kinds
+        (`["solver"]`).
+    seeds
+        Of the heuristic: how many, from 0, or which: a list, or a text (`"0-9"`). By default ten where it draws
+        random numbers, else one.
+    parameters
+        Of the problem.
+    profile, time_limit
+        As for `optsched.gap`.
+    run_limit, memory_limit
+        As for `optsched.study`: seconds and MiB after which a run or solve is killed, in a process of its own.
+    """
+
+    max_gap: Any
+    max_absolute: Any
+    over: Any
+    component: str | None
+    frontier: bool
+    feasible: bool
+    baseline: bool | str | Path | None
+    certify: bool | Iterable[str]
+    seeds: int | str | Iterable[int] | None
+    parameters: Mapping[str, Any] | None
+    profile: AnyProfile
+    time_limit: float | None
+    run_limit: float | None
+    memory_limit: int | None
 
 
 @dataclass(frozen=True)
@@ -65,47 +119,42 @@ class Check:
         heuristic: AnyHeuristic | Choice | Sequence[AnyHeuristic | Choice],
         instances: Source | Iterable[Source],
         problem: str | Sequence[str],
-        *,
-        max_gap: Any = None,
-        max_absolute: Any = None,
-        over: Any = "worst",
-        component: str | None = None,
-        frontier: bool = False,
-        feasible: bool = True,
-        baseline: str | Path | None = None,
-        certify: bool | Iterable[str] = False,
-        seeds: int | str | Iterable[int] | None = None,
-        parameters: Mapping[str, Any] | None = None,
-        profile: AnyProfile = "exact",
-        time_limit: float | None = None,
-        run_limit: float | None = None,
-        memory_limit: int | None = None,
+        **given: Unpack[CheckArguments],
     ) -> Check:
-        """What is meant by the arguments, which are those of `optsched.pytest_plugin.GapCheck`.
+        """What is meant by the arguments.
 
         Parameters
         ----------
-        baseline
-            The path of a file, or None.
+        heuristic, instances, problem
+            As `optsched.pytest_plugin.GapCheck` takes them.
+        **given
+            See `CheckArguments`.
 
         Raises
         ------
         UsageError
             If nothing is asserted, or a value is none that there is.
+        TypeError
+            If there is no such argument.
         """
-        limit, allowed = GapLimit.of(max_gap, max_absolute, over, component, frontier), kinds_of(certify)
+        asked: dict[str, Any] = {**given}
+        if strangers := asked.keys() - CheckArguments.__annotations__.keys():
+            raise TypeError(f"a check has no argument {', '.join(sorted(strangers))}")
+        limit = GapLimit.of(**{name: asked[name] for name in _LIMITING if name in asked})
+        feasible, baseline = asked.get("feasible", True), asked.get("baseline")
+        allowed, parameters, seeds = kinds_of(asked.get("certify", False)), asked.get("parameters"), asked.get("seeds")
         if limit is None and not baseline and not feasible and allowed is None:
             raise UsageError("nothing is asserted: give max_gap, max_absolute, baseline, feasible or certify")
-        given: Sequence[Any] = heuristic if isinstance(heuristic, list | tuple) else [heuristic]
+        heuristics: Sequence[Any] = heuristic if isinstance(heuristic, list | tuple) else [heuristic]
         expect(problem, (str, list, tuple), "a check is in a problem, or a list of them, by name")
         expect(parameters, (Mapping, type(None)), "parameters of problems are a mapping of names to values")
         problems = [problem] if isinstance(problem, str) else list(problem)
         one = isinstance(instances, str) or not isinstance(instances, Iterable)
         sources: list[Any] = [instances] if one else list(instances)  # type: ignore[arg-type]
-        if not (given and problems and sources):
+        if not (heuristics and problems and sources):
             raise UsageError("a check is of at least one heuristic in at least one problem on at least one instance")
         return cls(
-            tuple(distinct(map(chosen, given))),
+            tuple(distinct(map(chosen, heuristics))),
             sources,
             tuple(dict.fromkeys(problem_class(name).name for name in problems)),
             limit,
@@ -114,9 +163,9 @@ class Check:
             allowed,
             None if seeds is None else tuple(seeds_of(seeds)),
             dict(parameters or {}),
-            profile,
-            time_limit,
-            Limits.of_runs(run_limit, memory_limit),
+            asked.get("profile", "exact"),
+            asked.get("time_limit"),
+            Limits.of_runs(asked.get("run_limit"), asked.get("memory_limit")),
         )
 
     @property

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from optsched.errors import UsageError
+from optsched.errors import ExitCode, UsageError
 from optsched.registry import Record, record, records
 from optsched.testing import CHECKS, SEEDS, ContractBroken
 
@@ -47,7 +47,7 @@ def report(problems: Sequence[str], seeds: int, table: bool) -> None:
             click.echo(f"| {name} | {' | '.join(word for words in row for word in words or [''])} |")
         for said in dict.fromkeys(broken):
             click.echo(said)
-    sys.exit(4 if broken else 0)
+    sys.exit(ExitCode.FAILED if broken else ExitCode.DONE)
 
 
 def _verdicts(entry: Record, seeds: Sequence[int]) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,8 @@ import pytest
 
 from optsched.errors import InputError, UsageError
 from optsched.studies.baselines import Baseline
-from optsched.studies.checks import Check, kinds_of
+from optsched.studies.check_files import _RULES
+from optsched.studies.checks import Check, CheckArguments, kinds_of
 from optsched.studies.choices import Family
 
 
@@ -129,3 +130,10 @@ def test_kinds() -> None:
     """Tests what certify stands for."""
     given: list[Any] = [False, True, [], "solver", ["solver", "nothing"]]
     assert list(map(kinds_of, given)) == [None, (), (), ("solver",), ("solver", "nothing")]
+
+
+def test_arguments_are_declared_once() -> None:
+    """Tests that a file of checks has a key for each argument and no other, and that a wrong name is refused."""
+    assert set(_RULES) - {"name", "heuristic", "instances", "family", "problem"} == set(CheckArguments.__annotations__)
+    with pytest.raises(TypeError, match="no argument max_gaps"):
+        Check.of("dl", "papers/guo-fig2", "lsap", max_gaps=0)  # type: ignore[typeddict-item]
