@@ -1,8 +1,10 @@
-"""Routes of `makespan` and `job-times`."""
+"""Routes of `makespan` and `job-times`: by search, or by a program over time, whose claims are a word."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
+from math import lcm
 
 import numpy as np
 
@@ -10,13 +12,15 @@ from optsched.errors import TooLarge
 from optsched.problems.schedules import ScheduleProblem
 from optsched.results import Bound, Certificate, Proof, Solution
 from optsched.routes.base import MODELS
-from optsched.routes.call import Call, Held
-from optsched.routes.schedule_programs import by_program, by_small_program
-from optsched.schedule import Schedule
+from optsched.routes.call import Call, Found, Held, proof_of
+from optsched.schedule import MICRO, Schedule
 from optsched.searches.job_placing import JobPlacing
 from optsched.searches.jobs_alone import AloneSearch
 from optsched.searches.schedule_enumeration import semi_active
+from optsched.searches.schedule_program import ScheduleProgram
 from optsched.searches.schedules import ScheduleSearch, cheap_proof
+from optsched.searches.timetable import best_list
+from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile
 
 __all__ = ["OVERRUNS", "ROUTES", "bounds", "by_route", "plain"]
@@ -36,7 +40,7 @@ _PROGRAM, _NODES = 60, 500
 
 def by_route(call: Call[ScheduleProblem], profile: Profile) -> Solution:
     """By the call's route."""
-    return _by_search(call, profile) if call.route == "search" else by_program(call, profile, cheap_proof(call.problem))
+    return _by_search(call, profile) if call.route == "search" else _by_program(call, profile)
 
 
 def _by_search(call: Call[ScheduleProblem], profile: Profile) -> Solution:
@@ -58,7 +62,7 @@ def _by_search(call: Call[ScheduleProblem], profile: Profile) -> Solution:
             if search.best is not None and len(problem.tasks) <= _PROGRAM:
                 most = _NODES if profile.node_limit is None else min(_NODES, profile.node_limit)
                 small = replace(profile, node_limit=most)
-                found, proof = by_small_program(call, small, search.best, search.proof)
+                found, proof = _by_small_program(call, small, search.best, search.proof)
                 return call.answered(found.decision or search.best, (proof,), found)
     if search.closed:
         told = "bound and schedule meet"
@@ -91,3 +95,41 @@ def plain(problem: ScheduleProblem) -> Held:
         return None, ()
     order = np.argsort(problem.jobs.arrival, kind="stable").tolist()
     return JobPlacing(problem).schedule(order, np.zeros(len(order), dtype=bool)), (cheap_proof(problem),)
+
+
+def _by_program(call: Call[ScheduleProblem], profile: Profile) -> Solution:
+    """By arrays or a model, from the best list schedule on, of a problem that is not plainly infeasible."""
+    problem, proved = call.problem, cheap_proof(call.problem)
+    if not len(problem.tasks):
+        return call.settled(problem.schedule([], []), proved)
+    held, found = call.start, Found()
+    with call.until_stopped():
+        held = held or best_list(problem)
+        call.hold(lambda: (held, (proved,)))
+        found = _by_arrays(call, profile, held) if call.route == "arrays" else call.by_model(profile, start=held)
+        found.checked(problem)
+    return call.answered(found.decision or held, (_proof(problem, proved, found),), found)
+
+
+def _by_small_program(
+    call: Call[ScheduleProblem], profile: Profile, held: Schedule, proved: Certificate
+) -> tuple[Found, Certificate]:
+    """What the compact program says, from a schedule on; and the better proof of the two, of which it gives a word."""
+    found = _by_arrays(call, profile, held).checked(call.problem)
+    return found, _proof(call.problem, proved, found)
+
+
+def _proof(problem: ScheduleProblem, proved: Certificate, found: Found) -> Certificate:
+    """The better of what is proved and what a program claims."""
+    weights = [Fraction(weight).denominator for weight in getattr(problem, "weights", ())]
+    return proof_of(problem, proved, found, MICRO * lcm(*weights))
+
+
+def _by_arrays(call: Call[ScheduleProblem], profile: Profile, start: Schedule) -> Found:
+    """What HiGHS says of the compact program."""
+    program = ScheduleProgram(call.problem)
+    built = call.elapsed
+    hint = program.start(start).astype(np.float64)
+    solution = solve_arrays(program.arrays(), profile.since(call.began), hint, program.decode)
+    decision = None if solution.x is None else program.decode(solution.x)
+    return Found(solution.outcome, decision, units=MICRO // program.table.step, build_seconds=built)

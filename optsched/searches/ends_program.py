@@ -7,17 +7,17 @@ how many of them start on each node in each step, and which task is on which of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from optsched.arrays import Floats, Ints
 from optsched.deadline import check
 from optsched.instance import KINDS, MAP
+from optsched.problems.programs import Builder
 from optsched.problems.schedules import ScheduleProblem
 from optsched.searches.job_placing import matched
+from optsched.searches.program_tree import as_arrays
 from optsched.solvers.highs import LinearProgram, solve_uninterrupted
 from optsched.solvers.profiles import Profile
 
@@ -37,49 +37,11 @@ class _Group(NamedTuple):
     homes: list[list[int]]
 
 
-@dataclass
-class _Posed:
-    """The columns and rows of a program, and what columns stand for.
+class _Posed(NamedTuple):
+    """A program, and of each group on each node the columns: how many start there at its release, a step later, ..."""
 
-    Attributes
-    ----------
-    upper, whole
-        Of each column.
-    rows
-        Columns with 1, columns with -1, and the least and the most that the row may come to.
-    starts
-        Columns of each group on each node: how many start there at its release, in the next step, and so on.
-    """
-
-    upper: list[float] = field(default_factory=list)
-    whole: list[bool] = field(default_factory=list)
-    rows: list[tuple[Sequence[int], Sequence[int], float, float]] = field(default_factory=list)
-    starts: dict[tuple[int, int], range] = field(default_factory=dict)
-
-    def columns(self, count: int, upper: float, whole: bool) -> range:
-        """So many new ones."""
-        first = len(self.upper)
-        self.upper += [upper] * count
-        self.whole += [whole] * count
-        return range(first, first + count)
-
-    def program(self) -> LinearProgram:
-        """The program, which has no objective."""
-        row, column, value = [], [], []
-        for number, (more, less, _, _) in enumerate(self.rows):
-            row += [number] * (len(more) + len(less))
-            column += [*more, *less]
-            value += [1.0] * len(more) + [-1.0] * len(less)
-        count = len(self.upper)
-        return LinearProgram(
-            objective=np.zeros(count),
-            col_lower=np.zeros(count),
-            col_upper=np.array(self.upper),
-            integer=np.array(self.whole, dtype=bool),
-            row_lower=np.array([each[2] for each in self.rows]),
-            row_upper=np.array([each[3] for each in self.rows]),
-            matrix=sp.csr_array((value, (row, column)), shape=(len(self.rows), count)),
-        )
+    program: LinearProgram
+    starts: dict[tuple[int, int], Ints]
 
 
 class EndsProgram:
@@ -143,36 +105,43 @@ class EndsProgram:
         posed = self._posed(by, most)
         if posed is None:
             return None
-        found = solve_uninterrupted(posed.program(), Profile("schedules by ends", node_limit=nodes))
+        found = solve_uninterrupted(posed.program, Profile("schedules by ends", node_limit=nodes))
         return None if found.x is None else self._read(posed, found.x)
 
     def _posed(self, by: Sequence[int], most: int) -> _Posed | None:
         """The program; None where it is too large, or a job has too little time."""
-        posed, covers, size = _Posed(), dict[tuple[int, int], list[int]](), 0
+        builder, size, count = Builder(), 0, 0
+        starts: dict[tuple[int, int], Ints] = {}
+        covers: dict[tuple[int, int], list[int]] = {}
         for number, group in enumerate(self._groups):
             check()
             ticks = by[group.job] - group.time - group.release + 1
-            into: dict[int, list[int]] = {}
-            for homes in group.homes:
-                own = posed.columns(len(homes), 1.0, False)
-                posed.rows.append((own, (), 1.0, 1.0))
-                for node, column in zip(homes, own, strict=True):
-                    into.setdefault(node, []).append(column)
-            size += ticks * len(into) * (1 + group.time)
-            if ticks <= 0 or len(posed.upper) + ticks * len(into) > most or size > _DENSE * most:
+            tasks = [task for task, held in enumerate(group.homes) for _ in held]
+            homes = [node for held in group.homes for node in held]
+            own = builder.variables("on", [()] * len(homes), upper=1)
+            builder.enter(builder.rows("once", [()] * len(group.homes), lower=1, upper=1)[tasks], own)
+            nodes = sorted(set(homes))
+            size += ticks * len(nodes) * (1 + group.time)
+            count += len(homes) + ticks * len(nodes)
+            if ticks <= 0 or count > most or size > _DENSE * most:
                 return None
-            for node, columns in into.items():
-                here = min(len(columns), int(self._room[node])) if group.time else len(columns)
-                own = posed.columns(ticks, float(here), True)
-                posed.starts[number, node] = own
-                posed.rows.append((own, columns, 0.0, 0.0))
-                for tick, column in enumerate(own, group.release):
+            begun = builder.rows("begun", [()] * len(nodes), lower=0, upper=0)
+            builder.enter(begun[np.searchsorted(nodes, homes)], own, -1)
+            for row, node in zip(begun, nodes, strict=True):
+                here = homes.count(node)
+                here = min(here, int(self._room[node])) if group.time else here
+                columns = starts[number, node] = builder.variables("start", [()] * ticks, upper=here)
+                builder.enter(row, columns)
+                for tick, column in enumerate(columns.tolist(), group.release):
                     for instant in range(tick, tick + group.time):
                         covers.setdefault((node, instant), []).append(column)
-        for (node, instant), columns in covers.items():
-            free = int(self._room[node]) - sum(instant < until for until in self._busy[node])
-            posed.rows.append((columns, (), -np.inf, float(free)))
-        return posed
+        free = [self._room[node] - sum(instant < until for until in self._busy[node]) for node, instant in covers]
+        for row, covered in zip(builder.rows("slots", [()] * len(free), upper=free), covers.values(), strict=True):
+            builder.enter(row, covered)
+        program = as_arrays(builder.program().whole, integer=False)
+        for columns in starts.values():
+            program.integer[columns] = True
+        return _Posed(program, starts)
 
     def _read(self, posed: _Posed, values: Floats) -> tuple[Ints, Ints]:
         """Where tasks run and when, by the values of columns."""
@@ -180,7 +149,7 @@ class EndsProgram:
         nodes, starts = (np.zeros(len(self.problem.tasks), dtype=np.int64) for _ in range(2))
         begins: list[dict[int, list[int]]] = [{} for _ in self._groups]
         for (number, node), own in posed.starts.items():
-            begins[number][node] = np.repeat(np.arange(len(own)), counts[own.start : own.stop]).tolist()
+            begins[number][node] = np.repeat(np.arange(len(own)), counts[own]).tolist()
         for group, held in zip(self._groups, begins, strict=True):
             room = [len(held.get(node, ())) for node in range(len(self._room))]
             for task, node in zip(group.tasks, matched(group.homes, room), strict=True):

@@ -34,7 +34,7 @@ from optsched.searches.job_ends import EndTree
 from optsched.searches.job_placing import JobPlacing
 from optsched.searches.jobs_alone import AloneSearch
 from optsched.searches.list_schedules import list_schedules
-from optsched.searches.schedule_windows import best_window
+from optsched.searches.schedule_windows import best_window, later_window
 from optsched.searches.time_prices import PriceSearch, latest_priced
 
 __all__ = ["ScheduleSearch"]
@@ -269,8 +269,6 @@ class ScheduleSearch:
 
     def _by_node_prices(self) -> None:
         """Windows with prices of nodes, where the data of many tasks is on few."""
-        from optsched.searches.node_prices import later_window
-
         problem = self.problem
         assert isinstance(problem, Makespan)
         claimed = problem.now + int(self.proof.claim * MICRO)

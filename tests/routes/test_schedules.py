@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 from alone_jobs import one_job
-from over_time import FORMS, batch, fetching
+from over_time import FORMS, batch, both, fetching
 from schedule_drawn import document
 
 import optsched
@@ -16,6 +16,7 @@ from optsched.problems import JobTimes
 from optsched.results import Proof, Termination
 from optsched.routes import routes_of, solve
 from optsched.searches.schedules import ScheduleSearch
+from optsched.solvers.profiles import Profile
 
 
 @pytest.mark.parametrize("name", ["makespan", "job-times"])
@@ -71,3 +72,22 @@ def test_a_single_job_of_two_speeds_is_proved() -> None:
             assert found.objective == (Fraction(int(solve(alone).objective[0]), 10),)  # type: ignore[index]
             assert found.certificates[0].kind is Proof.DUAL
             assert certify(problem, found).proved
+
+
+@pytest.mark.parametrize("route", ["arrays", "pyomo", "pulp"])
+def test_stopped_programs_hold_a_schedule_and_a_bound(route: str) -> None:
+    """Tests that without a node the list schedule is held at least, and no bound is above the optimum."""
+    for problem, best in both(range(3)):
+        found = solve(problem, Profile("exact", node_limit=0), route=route)
+        assert found.objective is not None
+        assert found.bound[0] is not None
+        assert found.bound[0] <= best <= found.objective[0]
+
+
+def test_without_time_there_is_what_is_plain() -> None:
+    """Tests that a limit of no time leaves a feasible schedule and a proved bound."""
+    for problem, best in both(range(3)):
+        found = solve(problem, route="arrays", time_limit=0)
+        assert found.bound[0] is not None
+        assert found.bound[0] <= best
+        assert all(certificate.kind is not Proof.SOLVER for certificate in found.certificates)
