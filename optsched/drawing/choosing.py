@@ -201,9 +201,10 @@ def _placement(problem: Problem, given: Any) -> Placement:
 
 def _network(of: Any, flows: Sequence[Any], profile: str | Path | Profile, time_limit: float | None) -> Figure:
     """A network as it is, or with flows; of a problem on one with the optimal flow last."""
-    from optsched.drawing.networks import network_picture
+    from optsched.drawing.networks import check_size, network_picture
 
     network = of.instance if isinstance(of, BaseProblem) else of
+    check_size(network)  # before anything is solved
     shown: list[tuple[str, NetworkFlow | None]] = []
     for given in flows:
         flow = given.decision if isinstance(given, Solution) else given

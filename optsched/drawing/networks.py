@@ -1,6 +1,4 @@
-"""Flow networks: a small one with its nodes and arcs, and the flow on them; of a large one how costs and capacities are
-spread, and which arcs are used.
-"""
+"""Flow networks with their nodes and arcs, and the flow on them."""
 
 from __future__ import annotations
 
@@ -11,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from optsched.brief import counted
-from optsched.drawing.figures import begun, plain, settings, short, whole_ticks
-from optsched.instance import Ints
+from optsched.drawing.figures import begun, plain, settings, short
+from optsched.errors import UsageError
 from optsched.network import UNBOUNDED, FlowNetwork
 from optsched.placement import NetworkFlow
 
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["layers", "network_picture"]
 
-#: Nodes and arcs of a picture with names.
+#: Nodes and arcs of a picture, at most.
 _NODES, _ARCS = 30, 60
 
 #: Inches between nodes, across and down.
@@ -30,11 +28,26 @@ _ACROSS, _DOWN = 1.9, 0.85
 
 
 def network_picture(network: FlowNetwork, flows: Sequence[tuple[str, NetworkFlow | None]]) -> Figure:
-    """A network with each of the flows (its title, and the flow or None), side by side."""
+    """A network with each of the flows (its title, and the flow or None), side by side.
+
+    Raises
+    ------
+    UsageError
+        If it is too large, or matplotlib is missing.
+    """
+    check_size(network)
     with settings():
-        if len(network) <= _NODES and network.arcs <= _ARCS:
-            return _drawn(network, flows)
-        return _summary(network, flows)
+        return _drawn(network, flows)
+
+
+def check_size(network: FlowNetwork) -> None:
+    """Raise UsageError for a network of which no picture could be read."""
+    if len(network) > _NODES or network.arcs > _ARCS:
+        sizes = f"{counted(len(network), 'node')} and {counted(network.arcs, 'arc')}"
+        raise UsageError(
+            f"{network.name or 'the network'} has {sizes}; at most {_NODES} and {_ARCS} are drawn: "
+            "`optsched export --to FILE.graphml` is for programs that draw more"
+        )
 
 
 def layers(network: FlowNetwork) -> list[list[int]]:
@@ -126,36 +139,3 @@ def _told(network: FlowNetwork, arc: int, flow: NetworkFlow | None) -> str:
 def _title(network: FlowNetwork, flows: Sequence[tuple[str, NetworkFlow | None]]) -> str:
     sizes = f"{counted(len(network), 'node')}, {counted(network.arcs, 'arc')}"
     return "; ".join(filter(None, [f"{network.name or 'network'}: {sizes}", *(title for title, _ in flows)]))
-
-
-def _summary(network: FlowNetwork, flows: Sequence[tuple[str, NetworkFlow | None]]) -> Figure:
-    """For each flow a column: arcs by cost, arcs by capacity, units by cost."""
-    rows = 3 if any(flow is not None for _, flow in flows) else 2
-    figure = begun(4.6 * len(flows), 1.9 * rows + 0.7, _title(network, flows))
-    grid = figure.subplots(rows, len(flows), squeeze=False)
-    limited = network.capacity[network.capacity != UNBOUNDED]
-    for column, (title, flow) in enumerate(flows):
-        name = short(network.name or "network", 32)
-        sizes = f"{name}: {counted(len(network), 'node')}, {counted(network.arcs, 'arc')}"
-        used = "" if flow is None else f"{np.count_nonzero(flow.units)} arcs with flow"
-        lines = [sizes, title, used]
-        plain(grid[0, column].set_title("\n".join(filter(None, lines)), fontsize=8.5, loc="left"))
-        _spread(grid[0, column], network.cost, np.ones(network.arcs), "cost of a unit", "arcs")
-        without = network.arcs - len(limited)
-        told = f"capacity ({without} without limit)" if without else "capacity"
-        _spread(grid[1, column], limited, np.ones(len(limited)), told, "arcs")
-        if rows == 3 and flow is not None:
-            _spread(grid[2, column], network.cost, flow.units.astype(float), "cost of a unit", "units of flow")
-        elif rows == 3:
-            grid[2, column].set_axis_off()
-    return figure
-
-
-def _spread(axes: Axes, values: Ints, weights: np.ndarray, what: str, of: str) -> None:
-    lowest, highest = float(values.min(initial=0)), float(values.max(initial=1))
-    edges = np.linspace(lowest, highest + (highest == lowest), 31)
-    axes.hist(values, bins=edges.tolist(), weights=weights, facecolor="#8cc0e2", edgecolor="black", linewidth=0.5)
-    axes.set(xlabel=what, ylabel=of)
-    whole_ticks(axes.yaxis, [1], 5)
-    whole_ticks(axes.xaxis, [1], 5)
-    axes.spines[["top", "right"]].set_visible(False)
