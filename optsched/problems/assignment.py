@@ -152,31 +152,24 @@ class AssignmentProblem(Problem):
         Costs are whole multiples of 1/`grid`.
     pools, pool
         The pools, and the pool of each task (int64, shape (tasks,)).
-    surcharge
-        int64, shape (nodes,): units that any task pays on a node beside its pair units. They are 0 but in `LsapWaves`.
     """
 
     left_open = ("grid", "prepare_costs")
     grid = 1
     pools: tuple[Pool, ...]
     pool: Ints
-    surcharge: Ints
 
     def prepare(self) -> None:
         self.capacity = np.minimum(self.instance.state.idle_slots, len(self.tasks))
         self.capacity.setflags(write=False)
         self.count = min(len(self.tasks), int(self.capacity.sum()))
         self.pools, self.pool = (Pool("all", ((0, len(self.tasks)),)),), np.zeros(len(self.tasks), dtype=np.int64)
-        self.surcharge = np.zeros_like(self.capacity)
         self.prepare_costs()
         for pool, tasks in zip(self.pools, np.bincount(self.pool, minlength=len(self.pools)).tolist(), strict=True):
             if sum(size for _, size in pool.tiers) < tasks:  # the others would cost nothing, and no price bound them
                 raise UsageError(f'{self.place}: the pool "{pool.name}" has {tasks} tasks, and too few in its tiers')
-        largest = (
-            self.largest_pair_units()
-            + int(self.surcharge.max(initial=0))
-            + max((abs(units) for pool in self.pools for units, _ in pool.tiers), default=0)
-        )
+        dearest = max((abs(units) for pool in self.pools for units, _ in pool.tiers), default=0)
+        largest = self.largest_pair_units() + dearest
         if largest * max(self.count, 1) > LARGEST:
             told = f"costs may total too much, past 2^53/{self.grid}; scale the costs or rates down"
             raise InputError([Fault("", told)], self.place)
@@ -191,7 +184,7 @@ class AssignmentProblem(Problem):
 
     @abstractmethod
     def pair_units(self, positions: Ints, nodes: Ints) -> Ints:
-        """Units of cost of the pairs (`tasks[positions[i]]`, `nodes[i]`), without pool costs and surcharges; int64."""
+        """Units of cost of the pairs (`tasks[positions[i]]`, `nodes[i]`), without pool costs; int64."""
 
     @abstractmethod
     def cheapest_units(self, prices: Ints) -> Ints:
@@ -214,13 +207,13 @@ class AssignmentProblem(Problem):
 
     @property
     def own_costs(self) -> OwnCosts:
-        """Pair units, surcharge and the one tier of the pool; of a pool with more tiers the tasks are counted."""
+        """Pair units and the one tier of the pool; of a pool with more tiers the tasks are counted."""
         tiers = [[units for units, size in pool.tiers if size] for pool in self.pools]
         constant = np.array([of[0] if len(of) == 1 else 0 for of in tiers], dtype=np.int64)[self.pool]
         several = np.array([1 + pool if len(of) > 1 else 0 for pool, of in enumerate(tiers)], dtype=np.int64)
 
         def units(positions: Ints, nodes: Ints) -> Ints:
-            return self.pair_units(positions, nodes) + self.surcharge[nodes] + constant[positions]
+            return self.pair_units(positions, nodes) + constant[positions]
 
         return OwnCosts(0, self.grid, units, several[self.pool], self.capacity)
 
@@ -230,7 +223,7 @@ class AssignmentProblem(Problem):
         placed = np.flatnonzero(nodes != NONE)
         counts = np.bincount(self.pool[placed], minlength=len(self.pools)).tolist()
         pools = sum(pool.cost(number) for pool, number in zip(self.pools, counts, strict=True))
-        return self.units_on(placed, nodes[placed]) + int(self.surcharge[nodes[placed]].sum()) + pools
+        return self.units_on(placed, nodes[placed]) + pools
 
     def units_on(self, positions: Ints, nodes: Ints) -> int:
         """Sum of the pair units of different tasks (positions in `tasks`), each on its node."""
@@ -267,7 +260,7 @@ class AssignmentProblem(Problem):
             for units, size in pool.tiers
         )
         slots = exact_product(node_prices, self.capacity)
-        earned = self.gains(count_price - pool_prices, node_prices + self.surcharge)
+        earned = self.gains(count_price - pool_prices, node_prices)
         return count_price * self.count - (earned + slots + rent)
 
     def gains(self, worth: Ints, prices: Ints) -> int:
@@ -288,7 +281,7 @@ class AssignmentProblem(Problem):
         if not self.count:
             best = 0
         else:
-            cheapest = np.sort(self.cheapest_units(np.zeros_like(self.surcharge)))[: self.count]
+            cheapest = np.sort(self.cheapest_units(np.zeros_like(self.capacity)))[: self.count]
             tiers = sorted(cost for pool in self.pools for units, size in pool.tiers for cost in [units] * size)
             best = int(cheapest.sum()) + sum(tiers[: self.count])
         name = self.components[0].name

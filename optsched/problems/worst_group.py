@@ -252,7 +252,7 @@ class WorstGroup(LevelledProblem):
         if not self.count:
             return (Bound("best-node", "worst-mean", 0, "worst-mean, where nothing is placed"),)
         (whole,) = super().cheap_bounds()
-        cheapest = self.cheapest_units(np.zeros_like(self.surcharge))
+        cheapest = self.cheapest_units(np.zeros_like(self.capacity))
         alone = []
         for group, size in enumerate(self.sizes):
             due = self.count - (len(self.tasks) - size)  # if every task of the others is placed

@@ -132,8 +132,7 @@ class TransportNetwork:
     joined to every node with idle slots. Where they depend on the level alone, slots are a tree. A class is then joined
     to the nodes, racks, and "anywhere" vertices on whose slots its tasks cost one level; each of these vertices flows
     on into the next wider one, and its capacity is the slots in it. A task that needs no more than a rack gets its slot
-    in that rack afterwards. Nodes on which no task is local need no vertex. Where nodes have surcharges, each surcharge
-    has a tree of its own.
+    in that rack afterwards. Nodes on which no task is local need no vertex.
 
     Parameters
     ----------
@@ -238,8 +237,7 @@ class TransportNetwork:
     def _join(self, classes: Ints, nodes: Ints, level: Ints) -> None:
         """Arcs from classes to nodes that no other arc joins: those of a level above 0."""
         row, node = classes[level > 0], nodes[level > 0]
-        units = self.problem.pair_units(self.classes.first[row], node) + self.problem.surcharge[node]
-        self._offer(row, self._node[node], units)
+        self._offer(row, self._node[node], self.problem.pair_units(self.classes.first[row], node))
 
     def _add_all_pairs(self) -> None:
         nodes = np.flatnonzero(self._node >= 0)
@@ -271,31 +269,31 @@ class TransportNetwork:
             self._offer(areas.row_of, vertex[areas.values], problem.level_units[areas.row_of, level])
 
     def _add_tree(self, problem: LevelledProblem, local: Ragged) -> None:
-        """Add racks and "anywhere" for each surcharge, and the arcs of the classes to all levels."""
+        """Add racks and "anywhere", and the arcs of the classes to all levels."""
         on_node, in_rack, off_rack = problem.levels
-        self._offer(local.row_of, self._node[local.values], on_node + problem.surcharge[local.values])
+        self._offer(local.row_of, self._node[local.values], on_node)
         classes = np.arange(len(self.classes.first))
         racks = problem.idle_racks.take(self.classes.first)
-        for surcharge in np.unique(problem.surcharge[problem.capacity > 0]).tolist():
-            section = np.flatnonzero((problem.capacity > 0) & (problem.surcharge == surcharge))
-            named = f" at {surcharge} more" if surcharge else ""
-            anywhere = self._add_vertices([f"anywhere{named}"], problem.capacity[section].sum(keepdims=True))
-            self._anywhere[section] = anywhere
-            self._offer(classes, np.repeat(anywhere, len(classes)), off_rack + surcharge)
-            if in_rack < off_rack:
-                vertex = self._add_racks(problem, section, named)[racks.values]
-                there = vertex >= 0
-                self._offer(racks.row_of[there], vertex[there], in_rack + surcharge)
+        idle = np.flatnonzero(problem.capacity > 0)
+        if not len(idle):
+            return
+        anywhere = self._add_vertices(["anywhere"], problem.capacity[idle].sum(keepdims=True))
+        self._anywhere[idle] = anywhere
+        self._offer(classes, np.repeat(anywhere, len(classes)), off_rack)
+        if in_rack < off_rack:
+            vertex = self._add_racks(problem, idle)[racks.values]
+            there = vertex >= 0
+            self._offer(racks.row_of[there], vertex[there], in_rack)
 
-    def _add_racks(self, problem: LevelledProblem, section: Ints, named: str) -> Ints:
-        """Add a vertex for each rack that has nodes in the section. By rack; -1 for racks without one."""
+    def _add_racks(self, problem: LevelledProblem, idle: Ints) -> Ints:
+        """Add a vertex for each rack that has nodes with idle slots. By rack; -1 for racks without one."""
         rack_ids = problem.instance.cluster.rack_ids.tolist()
-        members = section[problem.rack[section] >= 0]
+        members = idle[problem.rack[idle] >= 0]
         slots = np.zeros(len(rack_ids), dtype=np.int64)
         np.add.at(slots, problem.rack[members], problem.capacity[members])
         present = np.unique(problem.rack[members])
         vertex = np.full(max(len(rack_ids), 1), -1, dtype=np.int64)
-        vertex[present] = self._add_vertices([f"rack {rack_ids[rack]}{named}" for rack in present], slots[present])
+        vertex[present] = self._add_vertices([f"rack {rack_ids[rack]}" for rack in present], slots[present])
         self._rack[members] = vertex[problem.rack[members]]
         return vertex
 
@@ -462,7 +460,6 @@ def is_cardinality(problem: AssignmentProblem) -> bool:
         and problem.levels[1] == problem.levels[2]
         and len(problem.pools) == 1
         and len(problem.pools[0].tiers) == 1
-        and not problem.surcharge.any()
     )
 
 
@@ -640,7 +637,7 @@ def _full_table(problem: AssignmentProblem) -> tuple[Ints, Ints]:
     for begin in range(0, tasks, step):
         rows = np.arange(begin, min(begin + step, tasks))
         units = problem.pair_units(np.repeat(rows, len(idle)), np.tile(idle, len(rows))).reshape(len(rows), len(idle))
-        table[rows] = units + problem.surcharge[idle] + constant[problem.pool[rows], None]
+        table[rows] = units + constant[problem.pool[rows], None]
     return table, idle
 
 

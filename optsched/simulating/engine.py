@@ -96,7 +96,7 @@ class Stage:
 
 # Heartbeats ----------------------------------------------------------------------------------------------------------
 #
-# Heartbeats: when each node has its next one. Those at which nothing can be offered are passed over at no cost.
+# When each node has its next one. Those at which nothing can be offered are passed over at no cost.
 
 #: Kinds of slots: none, maps, reduces, both.
 _KINDS: tuple[tuple[int, ...], ...] = ((), (0,), (1,), (0, 1))
@@ -665,7 +665,7 @@ class Engine(Asked, Course):
 
 # Nodes that are lost for a while -------------------------------------------------------------------------------------
 #
-# Nodes that are lost for a while: what ran there runs again, and so do maps whose output was there.
+# What ran there runs again, and so do maps whose output was there.
 
 #: A node (its id, or its index), when it is lost, and when it is back, in seconds; None: never.
 Loss = tuple[str | int, float, float | None]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pictured import racked, texts
+from pictured import ODD, racked, texts
 
 import optsched
-from optsched.drawing.choosing import chart_of, chart_of_report, draw
+from optsched.drawing.choosing import chart_of, chart_of_report, draw, layers, network_picture
+from optsched.drawing.figures import picture, short
 from optsched.errors import UsageError
 from optsched.gaps import gap
 from optsched.network import FlowNetwork
@@ -145,3 +146,58 @@ def test_nothing_to_draw() -> None:
     document = {"format": "optsched/1", "nodes": [{"id": "a", "slots": 0}], "tasks": [{"id": "t", "duration": 1}]}
     with pytest.raises(UsageError, match="no schedule is known to draw: INFEASIBLE"):
         optsched.draw(optsched.problem("makespan", document))
+
+
+def test_arcs_and_their_flow() -> None:
+    """Tests what stands on arcs with and without a flow: units, capacity, lower bound, cost; nodes and supplies."""
+    network = FlowNetwork(
+        ["s", "t"],
+        tail=[0, 0, 1],
+        head=[1, 1, 1],
+        capacity=[1, 2**63 - 1, 4],
+        lower=[0, 1, 0],
+        cost=[2, -5, 0],
+        supply=[3, -3],
+    )
+    flows = [("", None), ("best", NetworkFlow([1, 2, 0]))]
+    figure = network_picture(network, flows)
+    plain, flowing = ([text.get_text() for text in axes.texts] for axes in figure.axes)
+    assert {"1, 2", "1..∞, -5", "4, 0", "s\n+3", "t\n-3"} <= set(plain)
+    assert {"1/1, 2", "2/1..∞, -5", "0/4, 0"} <= set(flowing)
+    widths = [patch.get_linewidth() for patch in figure.axes[1].patches]
+    assert widths == [2.2, 2.2, 0.8]
+    assert picture(figure) == picture(network_picture(network, flows))
+
+
+@pytest.mark.parametrize(
+    ("tail", "head", "supply", "found"),
+    [
+        ([0, 1], [1, 2], [1, 0, -1], [[0], [1], [2]]),
+        ([], [], [0, 0, 0], [[0], [1, 2]]),
+        ([1, 2], [2, 1], [0, 1, -1], [[1], [2], [0]]),
+    ],
+)
+def test_layers(tail: list[int], head: list[int], supply: list[int], found: list[list[int]]) -> None:
+    """Tests distances from the supplies, cycles, and nodes that nothing reaches."""
+    assert layers(FlowNetwork(["a", "b", "c"], tail=tail, head=head, supply=supply)) == found
+
+
+def test_large_networks_are_not_drawn() -> None:
+    """Tests that one node or arc too many is told, with the sizes and what to do, before anything is solved."""
+    names = [f"n{node}" for node in range(31)]
+    largest = FlowNetwork(names[:30], tail=[0] * 60, head=[1] * 60)
+    assert len(network_picture(largest, [("", None)]).axes) == 1
+    for network, sizes in (
+        (FlowNetwork(names, tail=[0], head=[1]), "31 nodes and 1 arc;"),
+        (FlowNetwork(names[:2], tail=[0] * 61, head=[1] * 61), "2 nodes and 61 arcs;"),
+    ):
+        with pytest.raises(UsageError, match=f"the network has {sizes} at most 30 and 60 are drawn: .*graphml"):
+            optsched.draw(optsched.problem("min-cost-flow", network))
+
+
+def test_odd_names() -> None:
+    """Tests that odd names of nodes are shown as they are."""
+    network = FlowNetwork(list(ODD), tail=[0], head=[1])
+    figure = network_picture(network, [("", None)])
+    assert {short(name, 14) for name in ODD} <= set(texts(figure))
+    assert picture(figure)
