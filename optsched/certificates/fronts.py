@@ -11,24 +11,17 @@ component is attained.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from optsched.brief import counted
 from optsched.certificates.checking import (
     NOTHING,
+    Checks,
     Claim,
     Enumerated,
-    Finding,
     Verdict,
-    at_least,
-    cheap_bounds,
-    identity,
     nothing_feasible,
-    proved_bound,
     show,
-    unchecked,
 )
-from optsched.errors import CertificateInvalid, OutOfTime
 from optsched.fronts import Frontier, Leximin, entry_name
 from optsched.placement import Placement
 from optsched.problems import AnyProblem
@@ -74,23 +67,8 @@ def certify_leximin(
     return checking.verdict()
 
 
-class _Checks:
-    """The checks of one claim, in the order in which they are told."""
-
-    def __init__(self, problem: AnyProblem, claimed: Frontier | Leximin) -> None:
-        self.problem: Any = problem
-        self.checks = list(identity(problem, claimed))
-        self.claims: list[Claim] = []
-
-    def check(self, what: str, holds: bool, found: str, proof: bool = False) -> None:
-        self.checks.append(Finding(what, holds, found, proof))
-
-    def verdict(self) -> Verdict:
-        return Verdict(tuple(self.checks), tuple(self.claims))
-
-    def identified(self) -> bool:
-        """Whether the problem, the instance and the parameters are those that are asked for."""
-        return all(entry.holds for entry in self.checks)
+class _Checks(Checks):
+    """The checks of a claim that has several values."""
 
     def bound(
         self, where: str, component: Component, certificate: Certificate, claim: Number, given: Value, as_name: str = ""
@@ -104,29 +82,11 @@ class _Checks:
             found = f"{name} {claim} is claimed, but the certificate says {certificate.component} {certificate.claim}"
             self.check(where, False, found)
         elif certificate.kind.checkable:
-            what = f"{where}: {certificate.kind} proof of {name}"
-            try:
-                value = proved_bound(self.problem, certificate, given)
-            except CertificateInvalid as error:
-                self.check(what, False, str(error))
-                return
-            except OutOfTime:
-                self.claims.append(unchecked(what))
-                return
-            self.check(what, at_least(component, value, claim), f"proves {value}, claimed {claim}", proof=True)
-        elif as_name or not self.cheap(where, component, claim):
+            self.proof(f"{where}: {certificate.kind} proof of {name}", component, certificate, given)
+        elif as_name or not self.cheap(f"{where}: ", component, claim):
             self.claims.append(
                 Claim(str(certificate.kind), f"{where}: bound {claim} of {name} rests on: {certificate.kind}")
             )
-
-    def cheap(self, where: str, component: Component, claim: Number) -> bool:
-        """Whether a cheap bound proves a claim of a component, whatever the others are."""
-        for cheap in cheap_bounds(self.problem):
-            if cheap.component == component.name and at_least(component, cheap.value, claim):
-                found = f"proves {cheap.value}, claimed {claim}"
-                self.check(f"{where}: cheap bound {cheap.name} of {component.name}", True, found, proof=True)
-                return True
-        return False
 
     def settle(self, told: str, holds: bool, found: str) -> None:
         """What trying every placement gave stands in the place of all claims."""
@@ -195,15 +155,11 @@ class _FrontierChecks(_Checks):
                 self.claims.append(Claim(NOTHING, "no point is claimed"))
         elif len(frontier):
             where, second = f"after point {len(frontier)}", self.problem.components[1]
-            if not self.cheap(where, second, frontier[-1].objective[1]):
+            if not self.cheap(f"{where}: ", second, frontier[-1].objective[1]):
                 told = f"that nothing has better {second.name} than point {len(frontier)} rests on: {NOTHING}"
                 self.claims.append(Claim(NOTHING, told))
         else:
-            found = nothing_feasible(self.problem, frontier.infeasible, "complete", "no point")
-            if isinstance(found, Finding):
-                self.checks.append(found)
-            else:
-                self.claims.append(found)
+            self.add(nothing_feasible(self.problem, frontier.infeasible, "complete", "no point"))
 
     def tried(self, enumerated: Enumerated) -> None:
         """The points are those that trying every placement gives, as far as they go."""
