@@ -29,6 +29,7 @@ from optsched.results import (
 
 __all__ = [
     "NOTHING",
+    "Checks",
     "Finding",
     "Claim",
     "Enumerated",
@@ -41,6 +42,7 @@ __all__ = [
     "proved_bound",
     "show",
     "shown",
+    "tried",
     "unchecked",
 ]
 
@@ -218,13 +220,12 @@ def certify(
 
         return certify_frontier(problem, solution, against, enumerated)
     checking = _Checking(problem, solution, enumerated)
-    checking.checks += identity(problem, solution)
-    if all(entry.holds for entry in checking.checks):
+    if checking.identified():
         checking.decision()
         checking.bounds()
         checking.rivals(against or {})
         checking.silence()
-    return Verdict(tuple(checking.checks), tuple(checking.claims))
+    return checking.verdict()
 
 
 def identity(problem: AnyProblem, claimed: Solution | Frontier) -> Iterator[Finding]:
@@ -244,19 +245,80 @@ def identity(problem: AnyProblem, claimed: Solution | Frontier) -> Iterator[Find
     yield Finding("parameters", not differing, asked)
 
 
-class _Checking:
-    """The checks of one solution, in the order in which they are told."""
+class Checks:
+    """The checks of one claim, in the order in which they are told; the first ones say what it is of."""
 
-    def __init__(self, problem: AnyProblem, solution: Solution, enumerated: Enumerated | None) -> None:
-        self.problem, self.solution, self.enumerated = problem, solution, enumerated
-        self.noun = problem.decided.noun
-        self.checks: list[Finding] = []
+    def __init__(self, problem: AnyProblem, claimed: Solution | Frontier) -> None:
+        self.problem: Any = problem
+        self.checks = list(identity(problem, claimed))
         self.claims: list[Claim] = []
-        #: Value of the decision, once it is known to be feasible.
-        self.worth: Value | None = None
 
     def check(self, what: str, holds: bool, found: str, proof: bool = False) -> None:
+        """Something was looked at."""
         self.checks.append(Finding(what, holds, found, proof))
+
+    def add(self, found: Finding | Claim) -> None:
+        """Something was looked at, or is but a claim."""
+        if isinstance(found, Finding):
+            self.checks.append(found)
+        else:
+            self.claims.append(found)
+
+    def identified(self) -> bool:
+        """Whether the problem, the instance and the parameters are those that are asked for."""
+        return all(entry.holds for entry in self.checks)
+
+    def verdict(self) -> Verdict:
+        """All of them."""
+        return Verdict(tuple(self.checks), tuple(self.claims))
+
+    def proof(self, what: str, component: Component, certificate: Certificate, given: Value | None) -> None:
+        """A certificate that can be checked proves its claim, the earlier components being as `given`."""
+
+        def prove() -> tuple[bool, str]:
+            value = proved_bound(self.problem, certificate, given)
+            beaten = self.beaten(component, value)
+            found = f"proves {value}, claimed {certificate.claim}{beaten}"
+            return at_least(component, value, certificate.claim) and not beaten, found
+
+        self.add(tried(what, certificate, prove))
+
+    def cheap(self, where: str, component: Component, claim: Number) -> bool:
+        """Whether a cheap bound proves a claim of a component, whatever the others are."""
+        for cheap in cheap_bounds(self.problem):
+            if cheap.component == component.name and at_least(component, cheap.value, claim):
+                beaten = self.beaten(component, cheap.value)
+                found = f"proves {cheap.value}, claimed {claim}{beaten}"
+                self.check(f"{where}cheap bound {cheap.name} of {component.name}", not beaten, found, proof=True)
+                return True
+        return False
+
+    def beaten(self, component: Component, value: Number) -> str:
+        """That a decision is better than what is said to be proved, as words; empty where none is."""
+        return ""
+
+
+def tried(what: str, certificate: Certificate, prove: Callable[[], tuple[bool, str]]) -> Finding | Claim:
+    """Whether a certificate proves what is claimed, by a function that says so, and what it found."""
+    began = time.perf_counter()
+    try:
+        holds, found = prove()
+    except CertificateInvalid as error:
+        return Finding(what, False, str(error))
+    except OutOfTime:
+        return unchecked(what)
+    return Finding(what, holds, found, True, certificate.cases, time.perf_counter() - began)
+
+
+class _Checking(Checks):
+    """The checks of one solution."""
+
+    def __init__(self, problem: AnyProblem, solution: Solution, enumerated: Enumerated | None) -> None:
+        super().__init__(problem, solution)
+        self.solution, self.enumerated = solution, enumerated
+        self.noun = problem.decided.noun
+        #: Value of the decision, once it is known to be feasible.
+        self.worth: Value | None = None
 
     def decision(self) -> None:
         """Whether the decision is feasible and has the value that is claimed."""
@@ -303,7 +365,8 @@ class _Checking:
             if claim is None or certificate is None:
                 continue
             if certificate.kind.checkable:
-                self.proof(component, certificate)
+                what = f"{certificate.kind} proof of {component.name}"
+                self.proof(what, component, certificate, solution.objective)
             else:
                 self.word(position, component, certificate)
             given_earlier = (
@@ -314,23 +377,6 @@ class _Checking:
                 found = f"objective {solution.objective[position]}, bound {claim}"
                 self.check(f"order of {component.name}", holds, found)
         self.termination()
-
-    def proof(self, component: Component, certificate: Certificate) -> None:
-        """A certificate that can be checked proves its claim."""
-        what, began = f"{certificate.kind} proof of {component.name}", time.perf_counter()
-        try:
-            value = proved_bound(self.problem, certificate, self.solution.objective)
-        except CertificateInvalid as error:
-            self.check(what, False, str(error))
-            return
-        except OutOfTime:
-            self.claims.append(unchecked(what))
-            return
-        beaten = self.beaten(component, value)
-        holds = at_least(component, value, certificate.claim) and not beaten
-        found = f"proves {value}, claimed {certificate.claim}{beaten}"
-        took = time.perf_counter() - began
-        self.checks.append(Finding(what, holds, found, True, certificate.cases, took))
 
     def beaten(self, component: Component, value: Number) -> str:
         """That the decision is better than what is said to be proved, as words; empty where it is not.
@@ -350,12 +396,8 @@ class _Checking:
     def word(self, position: int, component: Component, certificate: Certificate) -> None:
         """A claim without a proof: a cheap bound may prove it, or trying every decision; else it is but a claim."""
         claim = certificate.claim
-        for cheap in cheap_bounds(self.problem):
-            if cheap.component == component.name and at_least(component, cheap.value, claim):
-                beaten = self.beaten(component, cheap.value)
-                found = f"proves {cheap.value}, claimed {claim}{beaten}"
-                self.check(f"cheap bound {cheap.name} of {component.name}", not beaten, found, proof=True)
-                return
+        if self.cheap("", component, claim):
+            return
         best = None if self.enumerated is None else self.enumerated.value
         if best is not None and best[:position] == self.solution.bound[:position]:
             holds = at_least(component, best[position], claim)
@@ -391,14 +433,12 @@ class _Checking:
             return
         given = next((entry for entry in solution.certificates if entry.component == FEASIBLE), None)
         found = nothing_feasible(self.problem, given, "termination", "INFEASIBLE")
-        if isinstance(found, Finding):
-            self.checks.append(found)
-        elif self.enumerated is not None:
+        if isinstance(found, Claim) and self.enumerated is not None:
             holds = self.enumerated.value is None
             told = f"every {noun} was tried: {'none is' if holds else 'one is'} feasible"
             self.check("termination", holds, f"INFEASIBLE: {told}", proof=True)
         else:
-            self.claims.append(found)
+            self.add(found)
 
     def unbounded(self) -> None:
         """An objective without limit: a cycle of a flow network shows it, beside the flow; others only claim it."""
@@ -470,19 +510,13 @@ def nothing_feasible(problem: AnyProblem, certificate: Certificate | None, what:
 
 def _shown_infeasible(problem: AnyProblem, certificate: Certificate, told: str) -> Finding | Claim:
     """Whether a certificate shows that no decision is feasible, recomputed from its data."""
-    what, began = f"{certificate.kind} proof that nothing is feasible", time.perf_counter()
+    what = f"{certificate.kind} proof that nothing is feasible"
     prover = record_of(type(problem)).infeasible
     if prover is None:
         return Finding(what, False, f"{problem.name} has no such proof")
     if (certificate.component, certificate.claim) != (FEASIBLE, 0):
         return Finding(what, False, f"claims {certificate.component} {certificate.claim}, not {FEASIBLE} 0")
-    try:
-        found = f"{told}: {imported(prover)(problem, certificate)}"
-    except CertificateInvalid as error:
-        return Finding(what, False, str(error))
-    except OutOfTime:
-        return unchecked(what)
-    return Finding(what, True, found, True, certificate.cases, time.perf_counter() - began)
+    return tried(what, certificate, lambda: (True, f"{told}: {imported(prover)(problem, certificate)}"))
 
 
 def at_least(component: Component, value: Number, claim: Number) -> bool:

@@ -11,24 +11,17 @@ component is attained.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from optsched.brief import counted
 from optsched.certificates.checking import (
     NOTHING,
+    Checks,
     Claim,
     Enumerated,
-    Finding,
     Verdict,
-    at_least,
-    cheap_bounds,
-    identity,
     nothing_feasible,
-    proved_bound,
     show,
-    unchecked,
 )
-from optsched.errors import CertificateInvalid, OutOfTime
 from optsched.fronts import Frontier
 from optsched.placement import Placement
 from optsched.problems import AnyProblem
@@ -56,60 +49,25 @@ def certify_frontier(
     return checking.verdict()
 
 
-class _FrontierChecks:
-    """The checks of a frontier, in the order in which they are told."""
+class _FrontierChecks(Checks):
+    """The checks of a frontier."""
 
     def __init__(self, problem: AnyProblem, frontier: Frontier) -> None:
-        self.problem: Any = problem
-        self.checks = list(identity(problem, frontier))
-        self.claims: list[Claim] = []
+        super().__init__(problem, frontier)
         self.frontier, self.values = frontier, [problem.minimised(value) for value in _pairs(frontier, problem)]
 
-    def check(self, what: str, holds: bool, found: str, proof: bool = False) -> None:
-        self.checks.append(Finding(what, holds, found, proof))
-
-    def verdict(self) -> Verdict:
-        return Verdict(tuple(self.checks), tuple(self.claims))
-
-    def identified(self) -> bool:
-        """Whether the problem, the instance and the parameters are those that are asked for."""
-        return all(entry.holds for entry in self.checks)
-
     def bound(self, where: str, component: Component, certificate: Certificate, claim: Number, given: Value) -> None:
-        """A certificate proves a claim of a component, the earlier components given; else a cheap bound, or nothing."""
+        """A certificate proves a claim of a component, the earlier ones given; else a cheap bound, or nothing."""
         name = component.name
         if certificate.component != name or certificate.claim != claim:
             found = f"{name} {claim} is claimed, but the certificate says {certificate.component} {certificate.claim}"
             self.check(where, False, found)
         elif certificate.kind.checkable:
-            what = f"{where}: {certificate.kind} proof of {name}"
-            try:
-                value = proved_bound(self.problem, certificate, given)
-            except CertificateInvalid as error:
-                self.check(what, False, str(error))
-                return
-            except OutOfTime:
-                self.claims.append(unchecked(what))
-                return
-            self.check(what, at_least(component, value, claim), f"proves {value}, claimed {claim}", proof=True)
-        elif not self.cheap(where, component, claim):
+            self.proof(f"{where}: {certificate.kind} proof of {name}", component, certificate, given)
+        elif not self.cheap(f"{where}: ", component, claim):
             self.claims.append(
                 Claim(str(certificate.kind), f"{where}: bound {claim} of {name} rests on: {certificate.kind}")
             )
-
-    def cheap(self, where: str, component: Component, claim: Number) -> bool:
-        """Whether a cheap bound proves a claim of a component, whatever the others are."""
-        for cheap in cheap_bounds(self.problem):
-            if cheap.component == component.name and at_least(component, cheap.value, claim):
-                found = f"proves {cheap.value}, claimed {claim}"
-                self.check(f"{where}: cheap bound {cheap.name} of {component.name}", True, found, proof=True)
-                return True
-        return False
-
-    def settle(self, told: str, holds: bool, found: str) -> None:
-        """What trying every placement gave stands in the place of all claims."""
-        self.claims.clear()
-        self.check(told, holds, f"every placement was tried: {found}", proof=True)
 
     def known(self) -> bool:
         """Whether it is of this problem and of its components."""
@@ -165,21 +123,19 @@ class _FrontierChecks:
                 self.claims.append(Claim(NOTHING, "no point is claimed"))
         elif len(frontier):
             where, second = f"after point {len(frontier)}", self.problem.components[1]
-            if not self.cheap(where, second, frontier[-1].objective[1]):
+            if not self.cheap(f"{where}: ", second, frontier[-1].objective[1]):
                 told = f"that nothing has better {second.name} than point {len(frontier)} rests on: {NOTHING}"
                 self.claims.append(Claim(NOTHING, told))
         else:
-            found = nothing_feasible(self.problem, frontier.infeasible, "complete", "no point")
-            if isinstance(found, Finding):
-                self.checks.append(found)
-            else:
-                self.claims.append(found)
+            self.add(nothing_feasible(self.problem, frontier.infeasible, "complete", "no point"))
 
     def tried(self, enumerated: Enumerated) -> None:
         """The points are those that trying every placement gives, as far as they go."""
         front, held = list(enumerated.front), self.frontier.values
         holds = held == (front if self.frontier.complete else front[: len(held)])
-        self.settle("enumeration", holds, "; ".join(map(show, front)) or "none is feasible")
+        self.claims.clear()
+        found = "; ".join(map(show, front)) or "none is feasible"
+        self.check("enumeration", holds, f"every placement was tried: {found}", proof=True)
 
     def rivals(self, against: Mapping[str, Decision]) -> None:
         """Whether a decision that somebody found is not beaten or met by a point, as far as these go."""

@@ -73,7 +73,7 @@ def test_time_limit(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) 
     else:
         assert run(kind, source, "--problem", "latency", "--output", str(file)).exit_code == 0
     assert run("certify", source, str(file), "--time-limit", "60").exit_code == 0
-    late = {"solve": "checking.proved_bound", "frontier": "fronts.proved_bound", "INFEASIBLE": "checking.imported"}[
+    late = {"solve": "checking.proved_bound", "frontier": "checking.proved_bound", "INFEASIBLE": "checking.imported"}[
         kind
     ]
 
