@@ -76,7 +76,7 @@ def hard_shapes(family: str, usual: Mapping[str, Any], nodes: int) -> list[tuple
 
 
 class Starts:
-    """Small random instances of a family; half of them hard ones, if there are any.
+    """Small random instances of a family, and hard ones, if there are any.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Starts:
     most
         How many records a table may have.
     hard
-        Whether some are hard: of `hard_shapes`.
+        Whether there are hard ones as well: of `hard_shapes`.
     """
 
     def __init__(
@@ -105,15 +105,20 @@ class Starts:
         usual = FAMILIES[family].parameters
         reduces = sizes.get("reduces", usual["reduces"].default if "reduces" in usual else 0)
         widest = min(most["nodes"], most["tasks"] - reduces) if hard else 0
-        self._hard = [hard_shapes(family, sizes, nodes) for nodes in range(3, widest + 1)]
+        shapes = [hard_shapes(family, sizes, nodes) for nodes in range(3, widest + 1)]
+        self._hard = [found for found in shapes if found]
 
-    def draw(self, rng: np.random.Generator) -> Document:
+    def kinds(self, seed: int) -> list[tuple[str, int | list[int]]]:
+        """The kinds of instances that there are, each with the seed of its own draws: `usual`, and `hard` ones."""
+        return [("usual", seed), ("hard", [seed, 1])][: 2 if self._hard else 1]
+
+    def draw(self, rng: np.random.Generator, kind: str = "usual") -> Document:
         """The document of one."""
-        shapes = self._hard[rng.integers(len(self._hard))] if self._hard and rng.random() < 0.5 else []
-        if shapes:
-            name, values = shapes[rng.integers(len(shapes))]
-            return _document(generate(name, int(rng.integers(2**31)), **values))
-        return self._usual(rng)
+        if kind == "usual":
+            return self._usual(rng)
+        shapes = self._hard[rng.integers(len(self._hard))]
+        name, values = shapes[rng.integers(len(shapes))]
+        return _document(generate(name, int(rng.integers(2**31)), **values))
 
     def _usual(self, rng: np.random.Generator) -> Document:
         values = dict(self._sizes)

@@ -118,8 +118,8 @@ class Search:
         step: Callable[[str], None],
     ) -> None:
         self._judge, self._starts, self._budget, self._step = judge, starts, budget, step
-        self._changes = Changes(most)
-        self._rng = np.random.default_rng(seed)
+        #: Of each kind of starts what draws, and what changes: neither kind takes the other's luck.
+        self._kinds = [(kind, np.random.default_rng(drawn), Changes(most)) for kind, drawn in starts.kinds(seed)]
         #: The worst that counts; whether any instance could be judged; how many the search tried, and how many in all.
         self.best: Judged | None = None
         self.posed = False
@@ -128,20 +128,24 @@ class Search:
         self.minimal = False
 
     def run(self) -> None:
-        """Spend the budget, or less where there is nothing worse to be found."""
+        """Spend the budget, or less where there is nothing worse to be found: a round from each kind of starts in turn.
+
+        A round mixes no kinds, since what is worst at the start would crowd out what is worse in the end.
+        """
         for length in luby():
-            pool = _Pool()
-            for turn in range(ROUND * length):
-                if self.searched == self._budget or (self.best is not None and self.best.score >= BROKEN):
-                    return
-                if turn < STARTS or not pool.entries:
-                    document = self._starts.draw(self._rng)
-                    self._changes.learn(document)
-                else:
-                    document = self._changes(pool.drawn(self._rng), self._rng)
-                found = self._try(document)
-                if found is not None:
-                    pool.add(found, self.tried)
+            for kind, rng, changes in self._kinds:
+                pool = _Pool()
+                for turn in range(ROUND * length):
+                    if self.searched == self._budget or (self.best is not None and self.best.score >= BROKEN):
+                        return
+                    if turn < STARTS or not pool.entries:
+                        document = self._starts.draw(rng, kind)
+                        changes.learn(document)
+                    else:
+                        document = changes(pool.drawn(rng), rng)
+                    found = self._try(document)
+                    if found is not None:
+                        pool.add(found, self.tried)
 
     def _try(self, document: Document) -> Judged | None:
         self._judge.left()

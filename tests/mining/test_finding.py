@@ -114,7 +114,7 @@ def test_files(folder: Path) -> None:
 
 def test_a_whole_gap_is_a_limit_in_per_cent(folder: Path) -> None:
     """Tests that a gap of a whole number is written as a limit that is taken: `max_gap="2"` would be refused."""
-    found = found_by("round-robin", "latency", seed=2)
+    found = found_by("round-robin", "latency", seed=0)
     assert found.score[1] >= 1
     assert found.score[1].denominator == 1
     assert f'max_gap="{100 * found.score[1]}%"' in found.save(folder)[1].read_text()

@@ -289,8 +289,16 @@ def test_a_claim_gets_the_report() -> None:
     assert all(report.feasible and report.reference.kind == "optimum" for report in seen)
 
 
-def test_bug_a_greedy_rule_was_not_refuted() -> None:
+@pytest.mark.parametrize("sizes", [{}, {"most_tasks": 3, "most_nodes": 3}], ids=["any", "3x3"])
+def test_bug_a_greedy_rule_was_not_refuted(sizes: dict[str, int]) -> None:
     """Tests that three tasks and nodes are found on which the rule "scarcest task first" is not optimal."""
-    found = mine(scarcest_first, "lsap", seed=0, budget=3000)
+    found = mine(scarcest_first, "lsap", seed=0, budget=600, **sizes)
     assert found is not None
     assert (found.report.absolute_gap, len(found.instance().workload), len(found.instance().cluster)) == ((1,), 3, 3)
+
+
+def test_bug_a_larger_budget_finds_no_less() -> None:
+    """Tests that the same search, going on, finds an instance that is worse still."""
+    found = mine(scarcest_first, "lsap", seed=0, budget=1000)
+    assert found is not None
+    assert found.report.absolute_gap == (2,)
