@@ -20,12 +20,22 @@ from optsched.instance import Ints
 from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, refuse_too_large, whole
 from optsched.models.own_rows import remember
 from optsched.models.starts import Entries, starter
-from optsched.problems.programs import Family, Program
+from optsched.problems.programs import Family, Label, Program
 from optsched.problems.relaxations import UNBOUNDED
 from optsched.results import Number
 from optsched.solvers.algebraic import injective_names
 
-__all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "objective_units", "start_values"]
+__all__ = [
+    "build_pulp",
+    "build_pyomo",
+    "compact_size",
+    "decode",
+    "literal_size",
+    "objective_units",
+    "pyomo_of",
+    "start_values",
+    "variables_of",
+]
 
 #: How far a row may be from its limit: the tolerance of the solver.
 _TOLERANCE = 1e-5
@@ -48,11 +58,17 @@ def objective_units(problem: Any) -> tuple[int, int]:
 
 def build_pyomo(problem: Any, limit: Number | None = None) -> Any:
     """Build the program in Pyomo; the model has its `program` as an attribute."""
-    program = _program(problem, limit)
-    model = pyo.ConcreteModel(problem.name)
+    model = pyomo_of(problem.name, _program(problem, limit))
+    remember(model, per_pair=False, pruned=False)
+    return model
+
+
+def pyomo_of(name: str, program: Program) -> Any:
+    """A program in Pyomo, which the model has as its attribute `program`."""
+    model = pyo.ConcreteModel(name)
     variables: list[Any] = []
     for family in program.variables:
-        model.add_component(family.name, pyo.Var(_labels(model, family), within=pyo.Integers, doc=family.doc))
+        model.add_component(family.name, pyo.Var(*_labels(model, family), within=pyo.Integers, doc=family.doc))
         variables += [model.component(family.name)[_index(label)] for label in family.labels]
     for variable, lower, upper in zip(variables, program.whole.lower, program.whole.upper, strict=True):
         variable.setlb(int(lower))
@@ -62,7 +78,7 @@ def build_pyomo(problem: Any, limit: Number | None = None) -> Any:
         variables.append(model.component(_ZERO))
     rows = dict(_rows(program, variables))
     for family in program.rows:
-        constraints = pyo.Constraint(_labels(model, family), doc=family.doc)
+        constraints = pyo.Constraint(*_labels(model, family), doc=family.doc)
         model.add_component(family.name, constraints)
         for row, label in enumerate(family.labels, family.first):
             if row in rows:
@@ -70,7 +86,6 @@ def build_pyomo(problem: Any, limit: Number | None = None) -> Any:
                 constraints[_index(label)] = (lower, pyo.quicksum(terms), upper)
     model.objective = pyo.Objective(expr=pyo.quicksum(_costs(program, variables)))
     model.program = program
-    remember(model, per_pair=False, pruned=False)
     return model
 
 
@@ -112,15 +127,18 @@ def compact_size(problem: Any, limit: Number | None = None) -> ModelSize:
 literal_size = compact_size
 
 
-def _labels(model: Any, family: Family) -> Any:
-    """The set of a family's labels, which families of the same labels share."""
+def _labels(model: Any, family: Family) -> tuple[Any, ...]:
+    """The set of a family's labels, which families of the same labels share; a single variable or row has none."""
+    if list(family.labels) == [()]:
+        return ()
     if model.component(family.over) is None:
-        model.add_component(family.over, pyo.Set(initialize=list(map(_index, family.labels))))
-    return model.component(family.over)
+        dimension = len(family.labels[0]) if family.labels else None
+        model.add_component(family.over, pyo.Set(initialize=list(map(_index, family.labels)), dimen=dimension))
+    return (model.component(family.over),)
 
 
-def _index(label: tuple[str, ...]) -> Any:
-    return label[0] if len(label) == 1 else label
+def _index(label: Label) -> Any:
+    return label[0] if len(label) == 1 else label or None
 
 
 def _short(program: Program) -> Ints:
@@ -155,7 +173,7 @@ def _rows(program: Program, variables: list[Any]) -> Iterator[tuple[int, tuple[l
         yield row, (own, None if lower <= -UNBOUNDED else lower, None if upper >= UNBOUNDED else upper)
 
 
-def _of_compact(model: Any) -> list[Any]:
+def variables_of(model: Any) -> list[Any]:
     """The variables of a Pyomo model, as the program numbers them."""
     return [
         model.component(family.name)[_index(label)] for family in model.program.variables for label in family.labels
@@ -191,9 +209,9 @@ def decode(model: Any, problem: Any) -> Any:
     """What a solved model stands for, of either kind (see `optsched.models.base.decoder`)."""
     read = decoder(
         type(problem),
-        compact=lambda model, problem: _decoded(problem, model.program, _of_compact(model)),
+        compact=lambda model, problem: _decoded(problem, model.program, variables_of(model)),
         literal=_decoded_literal,
-        started=lambda model, problem, decision: _started(problem, model.program, _of_compact(model), decision),
+        started=lambda model, problem, decision: _started(problem, model.program, variables_of(model), decision),
     )
     return read(model, problem)
 
@@ -202,7 +220,7 @@ def start_values(model: Any, problem: Any, decision: Any) -> Mapping[Any, float]
     """A decision as a start for a model of either kind (see `optsched.models.starts.starter`)."""
     begin = starter(
         type(problem),
-        compact=lambda model, problem, decision: _started(problem, model.program, _of_compact(model), decision),
+        compact=lambda model, problem, decision: _started(problem, model.program, variables_of(model), decision),
         literal=lambda model, problem, decision: _started(problem, model.program, model.variables_of, decision),
     )
     return begin(model, problem, decision)

@@ -24,6 +24,9 @@ from optsched.problems.relaxations import UNBOUNDED, IntegerProgram
 
 __all__ = ["Builder", "Family", "Program", "Programmed", "fault_of", "samples"]
 
+#: What tells a variable or row from the others of its family.
+Label = tuple[str | int, ...]
+
 #: So many placements of a problem are all tried; of more, so many are drawn.
 _ALL, _DRAWN = 4_000, 1_000
 
@@ -37,7 +40,7 @@ class Family:
     name
         As models and messages call it.
     labels
-        Of each: texts, of the same number for all.
+        Of each: texts or whole numbers, of the same number for all.
     over
         What the set of the labels is called.
     first
@@ -47,7 +50,7 @@ class Family:
     """
 
     name: str
-    labels: Sequence[tuple[str, ...]]
+    labels: Sequence[Label]
     over: str
     first: int
     doc: str
@@ -78,7 +81,7 @@ class Program:
     @property
     def names(self) -> list[list[str]]:
         """The name and the label of each variable, as certificates write them."""
-        return [[family.name, *label] for family in self.variables for label in family.labels]
+        return [[family.name, *map(str, label)] for family in self.variables for label in family.labels]
 
     def family(self, name: str) -> slice:
         """Where the variables of a family are.
@@ -111,7 +114,7 @@ class Program:
             if len(wrong):
                 at = int(wrong[0])
                 family = next(one for one in families if one.first <= at < one.first + len(one.labels))
-                label = ",".join(family.labels[at - family.first])
+                label = ",".join(map(str, family.labels[at - family.first]))
                 return f"{family.name}[{label}] is {found[at]}, and must be {lower[at]} to {upper[at]}"
         return None
 
@@ -142,7 +145,7 @@ class Builder:
     def variables(
         self,
         name: str,
-        labels: Sequence[tuple[str, ...]],
+        labels: Sequence[Label],
         *,
         upper: npt.ArrayLike,
         lower: npt.ArrayLike = 0,
@@ -157,7 +160,7 @@ class Builder:
     def rows(
         self,
         name: str,
-        labels: Sequence[tuple[str, ...]],
+        labels: Sequence[Label],
         *,
         lower: npt.ArrayLike = -UNBOUNDED,
         upper: npt.ArrayLike = UNBOUNDED,
@@ -185,7 +188,7 @@ class Builder:
         return np.arange(family.first, family.first + len(family.labels))
 
 
-def _family(families: list[Family], name: str, labels: Sequence[tuple[str, ...]], over: str, doc: str) -> Family:
+def _family(families: list[Family], name: str, labels: Sequence[Label], over: str, doc: str) -> Family:
     """Add a family after the others; its set is called after it if it has no name."""
     first = families[-1].first + len(families[-1].labels) if families else 0
     families.append(Family(name, labels, over or f"{name}_labels", first, doc))
