@@ -406,7 +406,7 @@ SHIPPED = (
         rivals=("ras", "fair-sharing"),
         known=KnownOptimum("papers/ras-endless-swap", ("thresholds", "pulp")),
         family="utility",
-        sizes={"nodes": 2, "types": 2, "jobs": 2, "maps": 3, "reduces": 1, "room": 0.4, "running": 0.25},
+        sizes={"nodes": 2, "types": 2, "jobs": 3, "maps": 3, "reduces": 1, "room": 0.6, "running": 0.25},
         variants=({"reduces": "fixed", "tables": "smoothed"}, {"phase": "reduce"}),
         scaling=Scaling((0, 0), {"nodes": ("capacity",), "tasks": ("demand", "demand_shuffle")}),
     ),

@@ -27,7 +27,7 @@ from optsched.registry import records
 from optsched.results import Limit, Proof, Sense, Termination
 from optsched.routes import frontier, has_frontier, routes_of, solve
 from optsched.routes.call import Call
-from optsched.searches import latency_packing, utility_patterns, utility_program
+from optsched.searches import latency_packing, utility_program
 from optsched.searches.assignment import optimal_placement, solve_assignment
 from optsched.searches.tabled_assignment import table_prices
 from optsched.solvers import highs as engine
@@ -266,10 +266,9 @@ def test_what_is_handed_over_only_gets_better(name: str, monkeypatch: pytest.Mon
 
 
 def _most_use(posed: Any) -> None:
-    packing = utility_patterns.Packing.of(posed, posed.lowest_units)
-    patterns = utility_program.exact_patterns(packing)
-    assert patterns is not None
-    utility_program.solve_integer_program(posed, packing, patterns, EXACT, True)
+    hosts = utility_program.exact_hosts(posed)
+    assert hosts is not None
+    utility_program.solve_packing(posed, hosts, posed.lowest_units, EXACT, True)
 
 
 EXACT = Profile("exact")

@@ -36,6 +36,7 @@ __all__ = [
     "size_of",
     "start_values",
     "variables_of",
+    "whole_pyomo",
 ]
 
 #: How far a row may be from its limit: the tolerance of the solver.
@@ -62,7 +63,7 @@ def pyomo_of(program: Program, name: str) -> tuple[Any, list[Any]]:
     model = pyo.ConcreteModel(name)
     variables: list[Any] = []
     for family in program.variables:
-        model.add_component(family.name, pyo.Var(_labels(model, family), within=pyo.Integers, doc=family.doc))
+        model.add_component(family.name, pyo.Var(*_labels(model, family), within=pyo.Integers, doc=family.doc))
         variables += [model.component(family.name)[_index(label)] for label in family.labels]
     for variable, lower, upper in zip(variables, program.whole.lower, program.whole.upper, strict=True):
         variable.setlb(int(lower))
@@ -72,7 +73,7 @@ def pyomo_of(program: Program, name: str) -> tuple[Any, list[Any]]:
         variables.append(model.component(_ZERO))
     rows = dict(_rows(program, variables))
     for family in program.rows:
-        constraints = pyo.Constraint(_labels(model, family), doc=family.doc)
+        constraints = pyo.Constraint(*_labels(model, family), doc=family.doc)
         model.add_component(family.name, constraints)
         for row, label in enumerate(family.labels, family.first):
             if row in rows:
@@ -83,11 +84,16 @@ def pyomo_of(program: Program, name: str) -> tuple[Any, list[Any]]:
 
 def build_pyomo(problem: Any, limit: Number | None = None) -> Any:
     """Build the program in Pyomo; the model has its `program` as an attribute."""
-    program = _program(problem, limit)
-    model, variables = pyomo_of(program, problem.name)
+    model = whole_pyomo(_program(problem, limit), problem.name)
+    remember(model, per_pair=False, pruned=False)
+    return model
+
+
+def whole_pyomo(program: Program, name: str) -> Any:
+    """A program with its objective in Pyomo; the model has the `program` as an attribute."""
+    model, variables = pyomo_of(program, name)
     model.objective = pyo.Objective(expr=pyo.quicksum(_costs(program, variables)))
     model.program = program
-    remember(model, per_pair=False, pruned=False)
     return model
 
 
@@ -134,15 +140,18 @@ def size_of(program: Program) -> ModelSize:
 literal_size = compact_size
 
 
-def _labels(model: Any, family: Family) -> Any:
-    """The set of a family's labels, which families of the same labels share."""
+def _labels(model: Any, family: Family) -> tuple[Any, ...]:
+    """The set of a family's labels, which families of the same labels share; a single variable or row has none."""
+    if list(family.labels) == [()]:
+        return ()
     if model.component(family.over) is None:
-        model.add_component(family.over, pyo.Set(initialize=list(map(_index, family.labels))))
-    return model.component(family.over)
+        dimension = len(family.labels[0]) if family.labels else None
+        model.add_component(family.over, pyo.Set(initialize=list(map(_index, family.labels)), dimen=dimension))
+    return (model.component(family.over),)
 
 
 def _index(label: Label) -> Any:
-    return label[0] if len(label) == 1 else label
+    return label[0] if len(label) == 1 else label or None
 
 
 def _short(program: Program) -> Ints:

@@ -32,6 +32,7 @@ if the task runs on the node. The schedule may then end as late as if one task r
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -71,8 +72,12 @@ def compact(problem: ScheduleProblem, per_pair: bool) -> tuple[Any, ScheduleProg
 
 
 def program_size(problem: ScheduleProblem) -> ModelSize:
-    """What the compact model takes, but for its objective; TooLarge as `ScheduleProgram` says."""
-    return ModelSize(0, 0, 0) if problem.plainly_infeasible is not None else size_of(ScheduleProgram(problem).program)
+    """What the compact model takes; TooLarge as `ScheduleProgram` says."""
+    if problem.plainly_infeasible is not None:
+        return ModelSize(0, 0, 0)
+    posed = ScheduleProgram(problem)
+    size = size_of(posed.program)
+    return replace(size, terms=size.terms + sum(len(goal.columns) for goal in posed.goals))
 
 
 def objective_units(problem: ScheduleProblem) -> tuple[int, int]:

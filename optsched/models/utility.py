@@ -10,35 +10,26 @@ tasks of each job and kind one node holds), as far as these can be listed; a hos
 =================== ========================================================================================
 component           what it is
 =================== ========================================================================================
-JOBS, ITEMS         jobs; (job, "map" or "reduce") with pending tasks that are to be placed
-HOSTS, RESOURCES    nodes that nothing tells apart, each by the id of its first; resources that are demanded
-PATTERNS            (host, number) of a host with several nodes: its maximal patterns
+members[h]          ids of the nodes that the host is, by the id of its first
 FITTING             (job, kind, host) where a task fits
-members[h]          ids of the nodes that the host is
-demand[j,k,r]       Gamma, in the largest unit of which all demands of the resource are multiples
-room[h,r]           what a node of the host has free of the resource, in the same unit, rounded down
-holds[h,p,j,k]      tasks of the item in the pattern
-pending[j,k]        how many tasks of the item there are
-share[j,k,h]        utilisation that one task adds there, in units of 2^-20
-fixed_use           with a limit: the utilisation of reduces that are fixed, in the same units
+ITEMS, JOBS         (job, "map" or "reduce") with pending tasks that are to be placed; jobs
+PATTERNS            (host, number) of a host with several nodes: its maximal patterns
 place[j,k,h]        whole: tasks of the item on nodes of the host
 take[h,p]           whole: nodes of the host with the pattern
-capacity[h,r]       (10), on a host of one node
+capacity[h,r]       (10), on a host of one node, in the largest unit of which all demands are multiples
 nodes[h]            no more patterns than nodes
 within[j,k,h]       no more tasks of the item than its patterns hold
 objective           most utilisation, or the highest lowest utility
 ------------------- ----------------------------------------------------------------------------------------
 NEEDS               with a limit: (job, number), the counts that are enough for the job, neither of which can be less
-need[j,i,k]         with a limit: tasks of the kind in these counts
 choose[j,i]         with a limit, binary: the job gets at least these
 one_need[j]         with a limit: it gets one of them
 needed[j,k]         with a limit: tasks placed are no fewer
 supply[j,k]         with a limit: tasks placed are no more than are pending
+fixed_use           with a limit: 1, for the utilisation of reduces that are fixed
 ------------------- ----------------------------------------------------------------------------------------
 STEPS               without: (job, kind, n) for each n up to what is pending
-gain[j,k,n]         without: what the n-th task is worth
-base[j]             without: worth of no task; -1 where that is minus infinity
-lowest              without: the lowest utility
+lowest              without: the lowest utility, in units of 2^-20
 step[j,k,n]         without, binary: at least n tasks of the item are placed
 served              without, binary: no job is at minus infinity
 ordered[j,k,n]      without: step by step
@@ -48,14 +39,10 @@ starved[j,k]        without: with no task of an item for which that is minus inf
 penalised           without: then the lowest utility is -penalty
 =================== ========================================================================================
 
-With `per_pair` each node is a host of its own, `place[t,n]` is 1 if the task runs on the node, and the counts of tasks
-are sums of these:
-
-=================== ========================================================================================
-count[j,k,n]        expression: tasks of the item on the node
-once[t]             a task runs on one node at most
-held[j,k,n]         fixed reduces are as many as they are to be
-=================== ========================================================================================
+These are the variables and rows of the problem's program (`optsched.problems.utility_program`); ROOMS, SHARED, SEVERAL,
+LATER and STARVING are the labels of rows. With `per_pair` each node is a host of its own and `place[t,n]` is 1 if the
+task runs on the node (PAIRS); `once[t]` (TASKS) puts a task on one node at most, and `held[j,k,n]` (FIXED) keeps fixed
+reduces as many as they are to be.
 
 The literal model of `build_pulp` is the tabulated program of Sharmilarani et al.'s (6) to (10): whole `maps.j.t` and
 `reduces.j.t` for each job and tracker (P^M, P^R), a binary `worth_maps.j.n` and `worth_reduces.j.n` for each count (one
@@ -66,7 +53,6 @@ bounds.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -76,15 +62,13 @@ import pyomo.environ as pyo
 
 from optsched.decimals import decimal
 from optsched.errors import UsageError
-from optsched.instance import KINDS, MAP, REDUCE, Ints
+from optsched.instance import KINDS, MAP, REDUCE
 from optsched.models.base import (
     MAX_VARIABLES,
     ModelSize,
-    at_most,
     by_ids,
     decode_binaries,
     decoder,
-    grouped,
     model_of,
     of_problem,
     priced,
@@ -92,12 +76,13 @@ from optsched.models.base import (
     whole,
 )
 from optsched.models.own_rows import is_per_pair
+from optsched.models.programs import variables_of, whole_pyomo
 from optsched.models.starts import Entries, started_binaries, starter
 from optsched.placement import Placement
 from optsched.problems.base import GRID
 from optsched.problems.utility import LEAST_FINITE, Allocation, Utility
+from optsched.problems.utility_program import Hosts, Items, counts_of, least_pairs, packing_program
 from optsched.results import Number
-from optsched.searches.utility_patterns import Items, Needs, all_patterns, deal
 from optsched.solvers.algebraic import injective_names
 
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
@@ -112,7 +97,8 @@ MOST_PATTERNS = 1_000
 def _shared(model: Any, word: str, index: tuple[Any, ...]) -> Sequence[str]:
     """The nodes of the host that a variable is indexed by."""
     at = {"place": 2, "take": 0}.get(word)
-    return () if at is None else tuple(model.members[index[at]])
+    members: Mapping[str, Sequence[str]] = model.members
+    return () if at is None else members[index[at]]
 
 
 @model_of(Utility, shared=_shared)
@@ -135,135 +121,22 @@ def build_pyomo(problem: Utility, limit: Number | float | None = None, *, per_pa
     >>> solve_pyomo(model, load_profile("exact")).objective, decode(model, problem).nodes.tolist()
     (1.0, [0, 1, 0])
     """
-    model = pyo.ConcreteModel(problem.name)
-    _add_data(model, problem, per_pair)
-    _add_places(model, problem, per_pair)
+    hosts = _hosts(problem, not per_pair)
+    program = packing_program(problem, hosts, None if limit is None else _units(problem, limit), per_pair)
+    model = whole_pyomo(program, problem.name)
+    ids = problem.instance.cluster.node_ids
+    model.members = {ids[nodes[0]]: tuple(ids[nodes].tolist()) for nodes in hosts.members}
     if limit is None:
-        _maximise_lowest(model, problem)
-    else:
-        _maximise_utilisation(model, problem, _units(problem, limit))
+        model.lowest.domain = pyo.Reals  # whole where steps are; HiGHS 1.15 loses whole numbers near 10^9
+    best = -model.objective.expr
+    model.objective.set_value(best / GRID if limit is None else best)
+    model.objective.sense = pyo.maximize
     return model
 
 
-def _add_data(model: Any, problem: Utility, per_pair: bool) -> None:
-    """Add the sets, what tasks demand, what nodes have free, and what patterns hold."""
-    items, resources = Items.of(problem), problem.resources
-    demand, room = (items.demand // problem.unit).tolist(), (problem.type_room // problem.unit).tolist()
-    jobs = problem.instance.workload.job_ids[problem.jobs].tolist()
-    every = [(job, KINDS[kind], kind * len(jobs) + row) for kind in problem.kinds for row, job in enumerate(jobs)]
-    row_of = {(job, kind): row for job, kind, row in every if items.limit[row]}
-    hosts, node_ids = _hosts(problem, items, not per_pair), problem.instance.cluster.node_ids.tolist()
-    type_of = {host: int(problem.node_type[members[0]]) for host, (members, _) in hosts.items()}
-    patterns = {(host, number): row for host, (_, rows) in hosts.items() for number, row in enumerate(rows.tolist())}
-    fits = np.all(items.demand[:, None, :] <= problem.type_room, axis=2).tolist()
-
-    model.JOBS = pyo.Set(initialize=jobs)
-    model.ITEMS = pyo.Set(initialize=list(row_of), dimen=2)
-    model.RESOURCES = pyo.Set(initialize=resources)
-    model.HOSTS = pyo.Set(initialize=list(hosts))
-    model.PATTERNS = pyo.Set(initialize=list(patterns), dimen=2)
-    fitting = [(*key, host) for key, row in row_of.items() for host in hosts if fits[row][type_of[host]]]
-    model.FITTING = pyo.Set(initialize=fitting, dimen=3)
-    members = {host: tuple(node_ids[node] for node in nodes) for host, (nodes, _) in hosts.items()}
-    model.members = pyo.Param(model.HOSTS, initialize=members, within=pyo.Any)
-    demands = {(*key, r): demand[row][position] for key, row in row_of.items() for position, r in enumerate(resources)}
-    model.demand = pyo.Param(model.ITEMS, model.RESOURCES, initialize=demands)
-    rooms = by_ids(list(hosts), resources, [room[kind] for kind in type_of.values()])
-    model.room = pyo.Param(model.HOSTS, model.RESOURCES, initialize=rooms)
-    holds = {(*pattern, *key): held[row] for pattern, held in patterns.items() for key, row in row_of.items()}
-    model.holds = pyo.Param(model.PATTERNS, model.ITEMS, initialize=holds)
-    model.pending = pyo.Param(model.ITEMS, initialize={key: int(items.limit[row]) for key, row in row_of.items()})
-    shares = {(*key, host): int(items.share[row_of[*key], type_of[host]]) for *key, host in fitting}
-    model.share = pyo.Param(model.FITTING, initialize=shares)
-
-
-def _add_pairs(model: Any, problem: Utility) -> None:
-    """Add each task on each node where it fits, and how many of an item that makes there."""
-    tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
-    of_item = {
-        (job, kind): [tasks[position] for position in positions.tolist()]
-        for kind, every in zip(KINDS, (problem.map_positions, problem.reduce_positions), strict=True)
-        for job, positions in zip(model.JOBS, every, strict=True)
-    }
-    fixed = {
-        (job, KINDS[REDUCE], node): count
-        for job, row in zip(model.JOBS, [] if problem.fixed is None else problem.fixed.tolist(), strict=False)
-        for node, count in zip(problem.instance.cluster.node_ids.tolist(), row, strict=True)
-    }
-    allowed = {**dict.fromkeys(model.FITTING), **{key: count for key, count in fixed.items() if count}}
-    model.place = pyo.Var([(task, h) for j, k, h in allowed for task in of_item[j, k]], within=pyo.Binary)
-    of_task = grouped(model.place, 0)
-
-    def count(model: Any, j: str, k: str, h: str) -> Any:
-        return pyo.quicksum(model.place[task, h] for task in of_item[j, k])
-
-    model.count = pyo.Expression(list(allowed), rule=count)
-    model.once = pyo.Constraint(
-        list(of_task), rule=lambda model, t: pyo.quicksum(model.place[pair] for pair in of_task[t]) <= 1
-    )
-    held = [key for key, number in allowed.items() if number]
-    model.held = pyo.Constraint(held, rule=lambda model, *key: model.count[key] == fixed[key])
-
-
-def _counts(model: Any) -> Any:
-    """Tasks of each item on each host: variables, or sums of those of its tasks."""
-    return model.place if model.component("count") is None else model.count
-
-
-def _add_places(model: Any, problem: Utility, per_pair: bool) -> None:
-    """Add tasks on hosts, and patterns on their nodes, within what these have room for."""
-    if per_pair:
-        _add_pairs(model, problem)
-    else:
-        model.place = pyo.Var(
-            model.FITTING, within=pyo.NonNegativeIntegers, bounds=lambda model, j, k, h: (0, model.pending[j, k])
-        )
-    counts = _counts(model)
-    model.take = pyo.Var(
-        model.PATTERNS, within=pyo.NonNegativeIntegers, bounds=lambda model, h, p: (0, len(model.members[h]))
-    )
-    patterns, items_on = grouped(model.PATTERNS, 0), grouped(model.FITTING, 2)
-
-    def capacity(model: Any, h: str, r: str) -> Any:
-        if h in patterns:
-            return pyo.Constraint.Skip
-        taken = [model.demand[j, k, r] * counts[j, k, h] for j, k, _ in items_on.get(h, ()) if model.demand[j, k, r]]
-        return at_most(taken, model.room[h, r])
-
-    def nodes(model: Any, h: str) -> Any:
-        return at_most([model.take[pattern] for pattern in patterns.get(h, ())], len(model.members[h]))
-
-    def within(model: Any, j: str, k: str, h: str) -> Any:
-        if h not in patterns:
-            return pyo.Constraint.Skip
-        held = pyo.quicksum(model.holds[pattern, j, k] * model.take[pattern] for pattern in patterns[h])
-        return counts[j, k, h] <= held
-
-    model.capacity = pyo.Constraint(model.HOSTS, model.RESOURCES, rule=capacity)
-    model.nodes = pyo.Constraint(model.HOSTS, rule=nodes)
-    model.within = pyo.Constraint(model.FITTING, rule=within)
-
-
-def _placed(model: Any, j: str, k: str) -> Any:
-    """The placed tasks of an item."""
-    counts = _counts(model)
-    return pyo.quicksum(counts[j, k, h] for h in model.HOSTS if (j, k, h) in model.FITTING)
-
-
-def _hosts(problem: Utility, items: Items, together: bool = True) -> dict[str, tuple[list[int], Ints]]:
-    """Nodes that are one host, if any may be `together`, and their patterns; a host of one node needs none."""
-    nodes = problem.instance.cluster.node_ids.tolist()
-    none = np.zeros((0, len(items.limit)), dtype=np.int64)
-    hosts: dict[str, tuple[list[int], Ints]] = {}
-    for kind, size in enumerate(problem.type_size.tolist()):
-        members = np.flatnonzero(problem.node_type == kind).tolist()
-        alike = together and size > 1
-        patterns = all_patterns(problem.type_room[kind], items, MOST_PATTERNS) if alike else None
-        if patterns is None:
-            hosts.update({nodes[node]: ([node], none) for node in members})
-        else:
-            hosts[nodes[members[0]]] = members, patterns
-    return hosts
+def _hosts(problem: Utility, together: bool = True) -> Hosts:
+    """Nodes that are one host, if any may be `together`, and their patterns."""
+    return Hosts.exact(problem, MOST_PATTERNS) if together else Hosts.of(problem, {})
 
 
 def _units(problem: Utility, limit: Number | float) -> int:
@@ -275,105 +148,14 @@ def _units(problem: Utility, limit: Number | float) -> int:
     return units
 
 
-def _maximise_utilisation(model: Any, problem: Utility, units: int) -> None:
-    """Add what each job needs, and the second objective (9)."""
-    jobs, needs, seen = list(model.JOBS), Needs.of(problem, units), Counter[str]()
-    pairs: list[tuple[str, int]] = []
-    for job in (jobs[owner] for owner in needs.owner.tolist()):
-        pairs.append((job, seen[job]))
-        seen[job] += 1
-    counts = needs.counts[np.stack([needs.owner, len(jobs) + needs.owner]), np.arange(len(pairs))].T.tolist()
-    of_job = grouped(pairs, 0)
-    model.NEEDS = pyo.Set(initialize=pairs, dimen=2)
-    need = {
-        (*pair, kind): count
-        for pair, row in zip(pairs, counts, strict=True)
-        for kind, count in zip(KINDS, row, strict=True)
-    }
-    model.need = pyo.Param(model.NEEDS, list(KINDS), initialize=need)
-    model.choose = pyo.Var(model.NEEDS, within=pyo.Binary)
-
-    def one_need(model: Any, j: str) -> Any:
-        return pyo.quicksum(model.choose[pair] for pair in of_job[j]) == 1
-
-    def needed(model: Any, j: str, k: str) -> Any:
-        asked = [model.need[pair, k] * model.choose[pair] for pair in of_job[j] if model.need[pair, k]]
-        return _placed(model, j, k) >= pyo.quicksum(asked) if asked else pyo.Constraint.Skip
-
-    counts = _counts(model)
-
-    def supply(model: Any, j: str, k: str) -> Any:
-        held = [counts[j, k, h] for h in model.HOSTS if (j, k, h) in model.FITTING]
-        return at_most(held, model.pending[j, k])
-
-    model.one_need = pyo.Constraint(model.JOBS, rule=one_need)
-    model.needed = pyo.Constraint(model.ITEMS, rule=needed)
-    model.supply = pyo.Constraint(model.ITEMS, rule=supply)
-    model.fixed_use = pyo.Param(initialize=problem.fixed_use)
-    used = pyo.quicksum(model.share[key] * counts[key] for key in model.FITTING)
-    model.objective = pyo.Objective(expr=used + model.fixed_use, sense=pyo.maximize)
-
-
-def _maximise_lowest(model: Any, problem: Utility) -> None:
-    """Add the utilities (6), (7), step by step, and the first objective (8)."""
-    penalty = problem.parameters["penalty"]
-    tables = {
-        (job, kind): table
-        for kind, every in zip(KINDS, (problem.map_utility, problem.reduce_utility), strict=True)
-        for job, table in zip(model.JOBS, every, strict=True)
-    }
-    lost = _add_worths(model, problem, tables)
-    of_item, of_job = grouped(model.STEPS, 0, 1), grouped(model.STEPS, 0)
-    model.lowest = pyo.Var(bounds=(-penalty, 1.0))
-    model.step = pyo.Var(model.STEPS, within=pyo.Binary)
-    model.served = pyo.Var(within=pyo.Binary, bounds=(0, int(not lost)))
-
-    def ordered(model: Any, j: str, k: str, n: int) -> Any:
-        return model.step[j, k, n] <= model.step[j, k, n - 1] if n > 1 else pyo.Constraint.Skip
-
-    def allocated(model: Any, j: str, k: str) -> Any:
-        return _placed(model, j, k) == pyo.quicksum(model.step[step] for step in of_item[j, k])
-
-    def least(model: Any, j: str) -> Any:
-        gained = pyo.quicksum(model.gain[step] * model.step[step] for step in of_job.get(j, ()))
-        return model.lowest <= model.base[j] + gained
-
-    def starved(model: Any, j: str, k: str) -> Any:
-        return model.served <= model.step[j, k, 1] if tables[j, k][0] <= LEAST_FINITE else pyo.Constraint.Skip
-
-    model.ordered = pyo.Constraint(model.STEPS, rule=ordered)
-    model.allocated = pyo.Constraint(model.ITEMS, rule=allocated)
-    model.least = pyo.Constraint(model.JOBS, rule=least)
-    model.starved = pyo.Constraint(model.ITEMS, rule=starved)
-    model.penalised = pyo.Constraint(expr=model.lowest <= -penalty + (penalty + 1) * model.served)
-    model.objective = pyo.Objective(expr=model.lowest, sense=pyo.maximize)
-
-
-def _add_worths(model: Any, problem: Utility, tables: Mapping[tuple[str, str], Ints]) -> bool:
-    """Add the steps and their worth; whether a job is at minus infinity for good, since it lacks fixed reduces."""
-    worth = {key: np.where(table <= LEAST_FINITE, -GRID, table) / GRID for key, table in tables.items()}
-    given = dict.fromkeys(tables, 0)
-    if problem.fixed is not None:
-        placed = problem.fixed.sum(axis=1).tolist()
-        given |= {(job, KINDS[REDUCE]): count for job, count in zip(model.JOBS, placed, strict=True)}
-    steps = [(j, k, n) for j, k in model.ITEMS for n in range(1, model.pending[j, k] + 1)]
-    base = {job: float(sum(worth[job, kind][given[job, kind]] for kind in KINDS)) for job in model.JOBS}
-    model.STEPS = pyo.Set(initialize=steps, dimen=3)
-    gains = {(j, k, n): float(worth[j, k][n] - worth[j, k][n - 1]) for j, k, n in steps}
-    model.gain = pyo.Param(model.STEPS, initialize=gains)
-    model.base = pyo.Param(model.JOBS, within=pyo.Reals, initialize=base)
-    return any(tables[key][count] <= LEAST_FINITE and key not in model.ITEMS for key, count in given.items())
-
-
 @of_problem(Utility)
 def compact_size(problem: Utility, limit: Number | float | None = None) -> ModelSize:
     """What `build_pyomo` would take, or less: variables for jobs' kinds and hosts, patterns, and steps of utility."""
-    found = Items.of(problem)
-    hosts = _hosts(problem, found)
-    nodes, patterns = len(hosts), sum(len(rows) for _, rows in hosts.values())
+    found, hosts = Items.of(problem), _hosts(problem)
+    nodes, patterns = len(hosts.members), sum(len(rows) for rows in hosts.patterns if rows is not None)
     jobs, limits, items = len(problem.jobs), len(problem.resources), int(np.count_nonzero(found.limit))
     fitting = items * nodes
-    steps = int(found.limit.sum()) if limit is None else len(Needs.of(problem, _units(problem, limit)).owner)
+    steps = int(found.limit.sum()) if limit is None else len(least_pairs(problem, _units(problem, limit))[0])
     return ModelSize(
         fitting + patterns + steps + 2,
         nodes * (limits + 1) + fitting + 3 * jobs + steps + 2 * items + 1,
@@ -502,41 +284,19 @@ def _decode_literal(model: Any, problem: Utility) -> Placement:
 def _decode_compact(model: Any, problem: Utility) -> Placement:
     if is_per_pair(model):
         return decode_binaries(model, problem)
-    jobs = problem.instance.workload.job_ids[problem.jobs].tolist()
-    column = problem.instance.node_index
-    counts: Ints = np.zeros((2, len(jobs), len(column)), dtype=np.int64)
-    row = {job: position for position, job in enumerate(jobs)}
-    kinds = {kind: position for position, kind in enumerate(KINDS)}
-    patterns: dict[str, list[int]] = {}
-    for host, number in model.PATTERNS:
-        patterns.setdefault(host, []).append(number)
-    for host in model.HOSTS:
-        members = [column[node] for node in model.members[host]]
-        found = {(j, k): whole(model.place[j, k, host]) for j, k in model.ITEMS if (j, k, host) in model.FITTING}
-        if host not in patterns:
-            for (job, kind), count in found.items():
-                counts[kinds[kind], row[job], members[0]] = count
-            continue
-        listed = list(found)
-        if not listed:
-            continue
-        held = [[model.holds[host, number, j, k] for j, k in listed] for number in patterns[host]]
-        times = [whole(model.take[host, number]) for number in patterns[host]]
-        dealt = deal(np.array(held).reshape(-1, len(listed)), np.array(times), np.array([found[key] for key in listed]))
-        for position, (job, kind) in enumerate(listed):
-            counts[kinds[kind], row[job], members[: len(dealt)]] = dealt[:, position]
-    if problem.fixed is not None:
-        counts[REDUCE] = problem.fixed
-    return problem.placement_of(Allocation(*counts))
+    values = np.array([whole(variable) for variable in variables_of(model, model.program)], dtype=np.int64)
+    maps, reduces = np.split(counts_of(problem, _hosts(problem), model.program, values), 2)
+    return problem.placement_of(Allocation(maps, reduces if problem.fixed is None else problem.fixed))
 
 
 def _started_compact(model: Any, problem: Utility, placement: Placement) -> Entries:
     """Tasks of each job and kind on each host; what nodes of a host hold is for the solver to find."""
     if is_per_pair(model):
         return started_binaries(model, problem, placement)
-    row_of, column = {job: row for row, job in enumerate(model.JOBS)}, problem.instance.node_index
+    jobs = problem.instance.workload.job_ids[problem.jobs].tolist()
+    row_of, column = {job: row for row, job in enumerate(jobs)}, problem.instance.node_index
     counts = dict(zip(KINDS, problem.allocated(placement), strict=True))
-    members = {host: [column[node] for node in model.members[host]] for host in model.HOSTS}
+    members = {host: [column[node] for node in nodes] for host, nodes in model.members.items()}
     return (
         (variable, int(counts[kind][row_of[job], members[host]].sum()))
         for (job, kind, host), variable in model.place.items()

@@ -19,10 +19,13 @@ from optsched.deadline import check
 from optsched.instance import Floats, Ints
 from optsched.problems.base import exact_product
 
-__all__ = ["MOST_STATES", "best_listed", "copies_in_powers", "knapsack_bounds", "knapsacks"]
+__all__ = ["MOST_STATES", "Packer", "best_listed", "copies_in_powers", "knapsack_bounds", "knapsacks"]
 
 #: States of one dynamic program beyond which capacities are divided.
 MOST_STATES = 2**18
+
+#: States of the dynamic program of a `Packer` beyond which amounts are divided, which lets more patterns in.
+_PACKER_STATES = 2**16
 
 #: States of the dynamic programs of all rooms together where each has its own, and the fewest that one of them gets.
 _ALL_STATES, _FEWEST_STATES = 2**23, 2**8
@@ -210,3 +213,71 @@ def copies_in_powers(most: int) -> Iterator[int]:
         yield min(part, most)
         most -= min(part, most)
         part *= 2
+
+
+class Packer:
+    """What one node of a type holds: the most that it is worth, and all patterns that are worth nearly as much."""
+
+    def __init__(self, room: Ints, demand: Ints, limit: Ints, worth: Any) -> None:
+        most = (demand * limit[:, None]).sum(axis=0)
+        self.room, self.demand = np.minimum(room, most), demand
+        self.limit = np.where((demand <= room).all(axis=1), limit, 0)
+        total = sum(abs(int(gain)) * int(count) for gain, count in zip(worth, limit, strict=True))
+        self._kind: Any = np.int64 if total < 2**61 else object
+        self.worth = worth.astype(self._kind)
+        chosen = demand[self.limit > 0]
+        self._divisor: Ints = np.maximum(np.gcd.reduce(chosen, axis=0, initial=0), 1)
+        while math.prod((self.room // self._divisor + 1).tolist()) > _PACKER_STATES:
+            self._divisor[np.argmax(self.room // self._divisor)] *= 2
+        # The tables of all types together may be large: each is made anew where its patterns are listed.
+        self.best = int(self._tabulated()[0][tuple(self.room // self._divisor)])
+
+    def _tabulated(self) -> list[Any]:
+        """For each item what it and those after it are worth at most in whatever room is left."""
+        table = np.zeros((self.room // self._divisor + 1).tolist(), dtype=self._kind)
+        tables = [table]
+        for item in range(len(self.limit) - 1, -1, -1):
+            if self.worth[item] > 0 and self.limit[item]:
+                table = table.copy()
+                step = (self.demand[item] // self._divisor).tolist()
+                for part in copies_in_powers(self._copies(item)):
+                    shift = [part * size for size in step]
+                    ends = tuple(slice(size, None) for size in shift)
+                    starts = tuple(slice(extent - size) for size, extent in zip(shift, table.shape, strict=True))
+                    table[ends] = np.maximum(table[ends], table[starts] + part * self.worth[item])
+            tables.append(table)
+        return tables[::-1]
+
+    def _copies(self, item: int) -> int:
+        """How many tasks of an item the room holds."""
+        takes = self.demand[item] > 0
+        held = (self.room[takes] // self.demand[item][takes]).min(initial=int(self.limit[item]))
+        return int(held)
+
+    def within(self, short: int, most: int, maximal: bool) -> Ints | None:
+        """Every pattern that is worth at most `short` less than the best, or every maximal one of these.
+
+        int64, shape (patterns, items), in lexicographic order; None where there are more than `most`.
+        """
+        items = len(self.limit)
+        left, value = self.room[None].copy(), np.zeros(1, dtype=self._kind)
+        counts = np.zeros((1, items), dtype=np.int64)
+        least, tables = self.best - short, self._tabulated()
+        for item in range(items):
+            if self.limit[item]:
+                takes = self.demand[item] > 0
+                fits = (left[:, takes] // self.demand[item][takes]).min(axis=1, initial=int(self.limit[item]))
+                if int(fits.sum()) + len(fits) > 20 * max(most, 1):
+                    return None
+                row = np.repeat(np.arange(len(fits)), fits + 1)
+                number = np.arange(len(row)) - np.repeat(np.cumsum(fits + 1) - fits - 1, fits + 1)
+                left, value, counts = left[row] - number[:, None] * self.demand[item], value[row], counts[row]
+                value = value + number.astype(self._kind) * self.worth[item]
+                counts[:, item] = number
+            bound = value + tables[item + 1][tuple((left // self._divisor).T)]
+            near = np.flatnonzero(bound >= least)
+            left, value, counts = left[near], value[near], counts[near]
+        if maximal:
+            room = (counts < self.limit) & (left[:, None, :] >= self.demand).all(axis=2)
+            counts = counts[~room.any(axis=1)]
+        return counts if len(counts) <= most else None

@@ -24,12 +24,11 @@ from optsched.problems.relaxations import UNBOUNDED, IntegerProgram
 
 __all__ = ["Builder", "Family", "Program", "Programmed", "fault_of", "samples"]
 
+#: What tells a variable or row from the others of its family.
+Label = tuple[str | int, ...]
+
 #: So many placements of a problem are all tried; of more, so many are drawn.
 _ALL, _DRAWN = 4_000, 1_000
-
-
-#: What a variable or row is called within its family.
-Label = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +79,9 @@ class Program:
     unit: int
 
     @property
-    def names(self) -> list[list[str | int]]:
+    def names(self) -> list[list[str]]:
         """The name and the label of each variable, as certificates write them."""
-        return [[family.name, *label] for family in self.variables for label in family.labels]
+        return [[family.name, *map(str, label)] for family in self.variables for label in family.labels]
 
     def family(self, name: str) -> slice:
         """Where the variables of a family are.

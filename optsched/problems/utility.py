@@ -20,13 +20,11 @@ from optsched.placement import NONE, Placement
 from optsched.problems.base import GRID, Parameter, Problem, choice, exact, exact_product, number, on_grid
 from optsched.problems.knapsack import knapsacks
 from optsched.problems.resource_units import capacity_units, demand_fault
+from optsched.problems.utility_program import LEAST_FINITE
 from optsched.problems.utility_tables import map_table, reduce_table, required_maps
 from optsched.results import Bound, Component, Number, Proof, Sense, Value, Violation
 
 __all__ = ["LEAST_FINITE", "Allocation", "Utility", "spread_reduces"]
-
-#: No utility is less, in units, but minus infinity: each table is at least -1 where it is finite.
-LEAST_FINITE = -2 * GRID
 
 
 class Allocation(NamedTuple):

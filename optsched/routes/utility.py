@@ -1,23 +1,20 @@
-"""Routes of `utility`: thresholds on the lowest utility, the compact model at each of them, the literal model."""
+"""Routes of `utility`: thresholds on the lowest utility, and models of both components, one after the other."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from optsched.certificates.utility import utilisation_certificate, utility_certificate
-from optsched.instance import LARGEST, Ints
+from optsched.instance import LARGEST
 from optsched.problems.base import GRID, exact
 from optsched.problems.utility import Utility
 from optsched.results import Certificate, Number, Sense, Solution
 from optsched.routes.base import MODELS
-from optsched.routes.call import Call, Found, Held, modelled, proof_of
+from optsched.routes.call import Call, Found, Held, proof_of
 from optsched.searches.utility import UtilitySearch
-from optsched.searches.utility_program import counts_of
 from optsched.solvers.answers import stronger
-from optsched.solvers.outcome import SolverOutcome, negated
 from optsched.solvers.profiles import Profile
 
 __all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
@@ -37,12 +34,9 @@ def by_route(call: Call[Utility], profile: Profile) -> Solution:
     leave, or the solver's word.
     """
     problem = call.problem
-    if call.route == "pulp" and len(problem.jobs):
-        return _by_literal(call, profile)
-    if call.route == "thresholds":
-        search = UtilitySearch(problem, profile, call.start)
-    else:
-        search = UtilitySearch(problem, profile, call.start, decide=_compact_pyomo, shortcuts=False)
+    if call.route != "thresholds" and len(problem.jobs):
+        return _by_models(call, profile)
+    search = UtilitySearch(problem, profile, call.start)
     call.hold(lambda: (search.placement, search.certificates))
     search.run()
     return call.solution(search.placement, search.certificates, search.limit, search.raw_status, search.solver)
@@ -58,24 +52,8 @@ def plain(problem: Utility) -> Held:
     return UtilitySearch(problem, Profile("exact")).placement, (best,)
 
 
-def _compact_pyomo(
-    problem: Utility, units: int, use: bool, profile: Profile, start: Ints | None
-) -> tuple[SolverOutcome, Ints | None]:
-    """Settle a threshold by the compact Pyomo model.
-
-    Its figures are negated, since arrays minimise and it maximises, and count no fixed reduces, as those of arrays.
-    """
-
-    def as_arrays(model: Any) -> None:
-        held = model.objective.expr
-        model.objective.expr = held - problem.fixed_use if use else 0 * held
-
-    found = modelled(problem, "pyomo", profile, exact(units, GRID), prepare=as_arrays)
-    return negated(found.outcome), None if found.decision is None else counts_of(problem, found.decision)
-
-
-def _by_literal(call: Call[Utility], profile: Profile) -> Solution:
-    """The tabulated program twice: the highest lowest utility, then the most utilisation beside it."""
+def _by_models(call: Call[Utility], profile: Profile) -> Solution:
+    """A model twice: the highest lowest utility, then the most utilisation beside it."""
     problem = call.problem
     none = np.zeros(len(problem.jobs), dtype=np.int64)
     plain = utility_certificate(problem, none, none)

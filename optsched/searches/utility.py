@@ -9,7 +9,6 @@ leave, or, where these are too many, the solver's word. The utilisation is treat
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,17 +16,16 @@ from typing import Any
 import numpy as np
 
 from optsched.certificates.utility import utilisation_certificate, utility_certificate
-from optsched.errors import SolverDisagreement
 from optsched.instance import Ints
 from optsched.placement import Placement
 from optsched.problems.base import GRID, exact
 from optsched.problems.utility import LEAST_FINITE, Utility
 from optsched.problems.utility_columns import TaskPrices
+from optsched.problems.utility_program import Hosts, Items
 from optsched.results import Certificate, Limit, Proof, Termination
 from optsched.searches.utility_columns import most_utilisation, no_higher
 from optsched.searches.utility_patterns import (
     USE_SCALE,
-    Items,
     Packing,
     Patterns,
     Relaxation,
@@ -35,24 +33,19 @@ from optsched.searches.utility_patterns import (
     least_shortage,
     most_use,
 )
-from optsched.searches.utility_program import allocation_of, counts_of, exact_patterns, solve_integer_program
+from optsched.searches.utility_program import allocation_of, counts_of, exact_hosts, solve_packing
 from optsched.searches.utility_variety import vary
 from optsched.solvers.answers import whole_bound
 from optsched.solvers.outcome import STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile
 
-__all__ = ["Decider", "UtilitySearch"]
+__all__ = ["UtilitySearch"]
 
 #: Branch-and-bound nodes for the programs over known patterns, which may well have no solution.
 _NODES_OF_A_TRY = 500
 
 #: Of patterns that are worth the same at the prices, those of large tasks go first, since small ones fill what is left.
 _TIE = 1e-3
-
-#: Finds counts that give each job at least a utility (in units), and the most utilisation if asked. Returns the
-#: solver's outcome for the negated utilisation, and the counts of items (maps of each job, then reduces) by node. None
-#: where this route has no exact program for the instance.
-Decider = Callable[[Utility, int, bool, Profile, Ints | None], tuple[SolverOutcome, Ints | None] | None]
 
 
 @dataclass
@@ -67,17 +60,11 @@ class UtilitySearch:
         Limits; a time limit holds for the search as a whole.
     start
         A feasible placement to begin from.
-    decide
-        What settles thresholds that prices and packing leave open; by default the integer program by arrays.
-    shortcuts
-        Whether packing is tried at all; without it every threshold goes to `decide`.
     """
 
     problem: Utility
     profile: Profile
     start: Placement | None = None
-    decide: Decider | None = None
-    shortcuts: bool = True
 
     def __post_init__(self) -> None:
         problem = self.problem
@@ -87,7 +74,6 @@ class UtilitySearch:
         self.raw_status = "prices and packing meet"
         self.limit: Limit | None = None
         self.certificates: tuple[Certificate, ...] = ()
-        self._decide = self.decide or self._exact_program
         self._began = time.perf_counter()
         self.counts: Ints = np.zeros((len(self.items.limit), len(problem.node_type)), dtype=np.int64)
         if self.start is not None:
@@ -130,15 +116,14 @@ class UtilitySearch:
         best, relaxation = self._ruled_out(best)
         self.certificates = (best,)
         ceiling = int(best.claim * GRID)
-        if self.shortcuts:
-            self._pack_downwards(ceiling, relaxation)
+        self._pack_downwards(ceiling, relaxation)
         ceiling, proved = self._close(ceiling)
         if not proved:
             tree = no_higher(self.problem, ceiling, self._within())
             self.certificates = (tree or Certificate("lowest-utility", Proof.SOLVER, exact(ceiling, GRID)),)
         if self.lowest(self.counts) == ceiling:
             self._use(ceiling)
-        elif self.shortcuts:
+        else:
             self._fill()
 
     def _ruled_out(self, best: Certificate) -> tuple[Certificate, Relaxation | None]:
@@ -206,40 +191,22 @@ class UtilitySearch:
         """Run exact programs at what is open. Returns the proved bound, and whether prices alone proved it."""
         by_prices, threshold = True, ceiling
         while self.lowest(self.counts) < ceiling and self.limit is None:
-            answer = self._decided(threshold, False, None)
+            answer = self._exactly(threshold, use=False)
             if answer is None:
-                self.raw_status = "prices and packing leave a gap, and the exact program would be too large"
                 break
             outcome, counts = answer
-            self._heard(outcome)
-            if counts is not None:
-                self._keep(counts)
-            elif outcome.status is Termination.INFEASIBLE:
+            if counts is None and outcome.status is Termination.INFEASIBLE:
                 ceiling, by_prices = self.problem.utility_below(threshold), False
-            else:
+            elif counts is None:
                 self.limit = outcome.limit
                 break
             threshold = max((self.lowest(self.counts) + ceiling + 1) // 2, LEAST_FINITE)
         return ceiling, by_prices
 
-    def _decided(self, units: int, use: bool, start: Ints | None) -> tuple[SolverOutcome, Ints | None] | None:
-        """What decides a threshold, with counts that were checked: feasible, and as good as was asked for."""
-        answer = self._decide(self.problem, units, use, self._within(), start)
-        counts = None if answer is None else answer[1]
-        if counts is not None:
-            placement = self.problem.placement_of(allocation_of(self.problem, counts))
-            wrong = [str(violation) for violation in self.problem.violations(placement)]
-            if self.lowest(counts) < units:
-                wrong.append(f"a lowest utility of {units / GRID}")
-            if wrong:
-                raise SolverDisagreement(f"{self.problem.name}: a solver holds a placement that violates {wrong[0]}")
-        return answer
-
     def _use(self, units: int) -> None:
         """The most utilisation at the highest lowest utility."""
         problem = self.problem
-        if self.shortcuts:
-            self._fill()
+        self._fill()
         fractions, proof = self._used_most(units)
         self.certificates = (*self.certificates, proof)
         if fractions.feasible is None:
@@ -247,26 +214,22 @@ class UtilitySearch:
             return
         constant = problem.objective(self.placement)[1] * GRID - self.used(self.counts)
         target = int(proof.claim * GRID - constant)
-        if self.shortcuts and self.used(self.counts) < target:
+        if self.used(self.counts) < target:
             self._keep(self._rounded(fractions))
             self._fill()
         given = TaskPrices(fractions.prices, USE_SCALE)
-        if self.shortcuts and self._packed(units, fractions, given, target):
+        if self._packed(units, fractions, given, target):
             return
         if self.used(self.counts) == target or self.limit is not None:
             return
-        answer = self._decided(units, True, self.counts)
+        answer = self._exactly(units, use=True)
         if answer is None:
-            self.raw_status = "prices and packing leave a gap, and the exact program would be too large"
             return
-        outcome, counts = answer
-        self._heard(outcome)
-        if counts is not None:
-            self._keep(counts)
+        outcome = answer[0]
         self.limit = outcome.limit
         claimed = None
         if outcome.bound is not None:
-            claimed = -whole_bound(outcome.bound)
+            claimed = -whole_bound(outcome.bound) - problem.fixed_use
         if outcome.status is Termination.OPTIMAL:
             claimed = self.used(self.counts)
         if claimed is not None and claimed < target:
@@ -315,10 +278,10 @@ class UtilitySearch:
 
     def _rounded(self, relaxation: Relaxation) -> Ints:
         """Whole patterns of the fractions; then each node left gets the pattern worth most of what is missing."""
-        packing, items = relaxation.packing, relaxation.packing.items
-        counts = np.zeros((len(items.limit), len(packing.room)), dtype=np.int64)
+        problem, items = self.problem, self.items
+        counts = np.zeros((len(items.limit), len(problem.room)), dtype=np.int64)
         left = items.limit.copy()
-        idle = [np.flatnonzero(packing.node_type == kind).tolist() for kind in range(len(packing.type_size))]
+        idle = [np.flatnonzero(problem.node_type == kind).tolist() for kind in range(len(problem.type_size))]
         whole = np.floor(relaxation.weight + 1e-6).astype(np.int64)
         for position in np.flatnonzero(whole).tolist():
             nodes, pattern = idle[relaxation.patterns.kind[position]], relaxation.patterns.counts[position]
@@ -328,15 +291,15 @@ class UtilitySearch:
                 taken = np.minimum(pattern, left)
                 counts[:, nodes.pop()] = taken
                 left -= taken
-        largest = np.maximum(packing.room.max(axis=0, initial=0), 1)
+        largest = np.maximum(problem.room.max(axis=0, initial=0), 1)
         prices = np.maximum(relaxation.prices, 0) / max(1, int(relaxation.prices.max(initial=0)))
         worth = prices + _TIE * (items.demand / largest).sum(axis=1)
         for node in [node for nodes in idle for node in nodes]:
             missing = np.minimum(left, np.maximum(relaxation.needed - counts.sum(axis=1), 0))
             if not missing.any():
                 break
-            pattern = best_patterns(packing.room[[node]], items, missing, worth)[1][0]
-            relaxation.patterns.add(int(packing.node_type[node]), pattern)
+            pattern = best_patterns(problem.room[[node]], items, missing, worth)[1][0]
+            relaxation.patterns.add(int(problem.node_type[node]), pattern)
             counts[:, node] = pattern
             left -= pattern
         return counts
@@ -363,34 +326,34 @@ class UtilitySearch:
 
     def _known_patterns(self, relaxation: Relaxation, use: bool) -> tuple[SolverOutcome, Ints | None]:
         """The integer program over the patterns that are known, for a few nodes."""
-        packing = relaxation.packing
-        count = len(packing.items.limit)
-        known = {kind: relaxation.patterns.of_kind(kind, count) for kind in range(len(packing.type_size))}
+        problem, count = self.problem, len(self.items.limit)
+        known = {kind: relaxation.patterns.of_kind(kind, count) for kind in range(len(problem.type_size))}
         nodes = min(_NODES_OF_A_TRY, self.profile.node_limit or _NODES_OF_A_TRY)
         profile = replace(self._within(), node_limit=nodes)
-        return solve_integer_program(self.problem, packing, known, profile, use)
+        return solve_packing(problem, Hosts.of(problem, known), relaxation.packing.units, profile, use)
 
     @cached_property
-    def exact_patterns(self) -> dict[int, Ints] | None:
-        """Patterns of the exact program by arrays; None where it would be too large."""
-        return exact_patterns(Packing.of(self.problem, self.problem.lowest_units))
+    def _exact_hosts(self) -> Hosts | None:
+        """The hosts of the exact program; None where it would be too large."""
+        return exact_hosts(self.problem)
 
-    def _exact_program(
-        self, problem: Utility, units: int, use: bool, profile: Profile, start: Ints | None
-    ) -> tuple[SolverOutcome, Ints | None] | None:
-        """The exact integer program by arrays: equal nodes by patterns where these are few, else node by node."""
-        if self.exact_patterns is None:
+    def _exactly(self, units: int, use: bool) -> tuple[SolverOutcome, Ints | None] | None:
+        """What the exact program says of a threshold, or of the most utilisation there; None where it is too large."""
+        if self._exact_hosts is None:
+            self.raw_status = "prices and packing leave a gap, and the exact program would be too large"
             return None
-        return solve_integer_program(problem, Packing.of(problem, units), self.exact_patterns, profile, use, start)
+        start = self.counts if use else None
+        outcome, counts = solve_packing(self.problem, self._exact_hosts, units, self._within(), use, start)
+        self.solver, self.raw_status = dict(outcome.solver), outcome.raw_status
+        if counts is not None:
+            self._keep(counts)
+        return outcome, counts
 
     # Limits -----------------------------------------------------------------------------------------------------------
 
     def _within(self) -> Profile:
         """The profile with what is left of the time."""
         return self.profile.since(self._began)
-
-    def _heard(self, outcome: SolverOutcome) -> None:
-        self.solver, self.raw_status = dict(outcome.solver), outcome.raw_status
 
     def _interrupted(self, outcome: SolverOutcome) -> None:
         """An interrupt ends the search, and so does the time limit; the few nodes of a try do not."""

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from optsched.instance import Bools, Floats, Ints
 from optsched.problems.knapsack import MOST_STATES, best_listed, copies_in_powers
 from optsched.problems.utility import Utility
-from optsched.problems.utility_columns import least_pairs
+from optsched.problems.utility_program import Items, least_pairs
 from optsched.results import Limit
 from optsched.solvers.answers import whole_prices
 from optsched.solvers.blocks import Block, ones_at, stacked
@@ -30,12 +30,9 @@ from optsched.solvers.profiles import Profile
 __all__ = [
     "SHORT_SCALE",
     "USE_SCALE",
-    "Items",
-    "Needs",
     "Packing",
     "Patterns",
     "Relaxation",
-    "all_patterns",
     "best_patterns",
     "least_shortage",
     "most_use",
@@ -49,35 +46,6 @@ USE_SCALE = 2**10
 
 #: How far a pattern must be better than what the linear program pays for its node, relative to it.
 _BETTER = 1e-9
-
-
-@dataclass(frozen=True)
-class Items:
-    """What is packed: the maps of each job, then the reduces of each job.
-
-    Attributes
-    ----------
-    demand
-        int64, shape (items, resources).
-    limit
-        int64, shape (items,): how many may be placed; none of fixed reduces.
-    share
-        int64, shape (items, types): what one adds to the utilisation.
-    """
-
-    demand: Ints
-    limit: Ints
-    share: Ints
-
-    @classmethod
-    def of(cls, problem: Utility) -> Items:
-        """The items of a problem."""
-        open_reduces = problem.pending_reduces if problem.fixed is None else np.zeros_like(problem.pending_reduces)
-        return cls(
-            np.concatenate([problem.demand_map, problem.demand_reduce]),
-            np.concatenate([problem.pending_maps, open_reduces]),
-            np.concatenate([problem.map_share, problem.reduce_share]),
-        )
 
 
 def best_patterns(rooms: Ints, items: Items, limit: Ints, worth: Floats) -> tuple[Floats, Ints]:
@@ -135,56 +103,6 @@ def best_patterns(rooms: Ints, items: Items, limit: Ints, worth: Floats) -> tupl
         patterns[has, item] += part
         left[has] -= shift
     return patterns @ worth, patterns
-
-
-def all_patterns(room: Ints, items: Items, most: int) -> Ints | None:
-    """Every maximal pattern of a room: no task can be added. int64, shape (patterns, items); None beyond `most`."""
-    fits = np.flatnonzero((items.limit > 0) & (items.demand <= room).all(axis=1))
-    demand, limit = items.demand[fits].tolist(), items.limit[fits].tolist()
-    found: list[list[int]] = []
-    counts = [0] * len(fits)
-    visits = 0
-
-    def add(position: int, left: list[int]) -> bool:
-        """Go through the counts of the items from `position` on; False once there are too many."""
-        nonlocal visits
-        visits += 1
-        if visits > 20 * most or len(found) > most:
-            return False
-        if position == len(fits):
-            if not any(
-                count < limit[item] and all(need <= have for need, have in zip(demand[item], left, strict=True))
-                for item, count in enumerate(counts)
-            ):
-                found.append(list(counts))
-            return True
-        bounds = [have // need for need, have in zip(demand[position], left, strict=True) if need]
-        for count in range(min([limit[position], *bounds]), -1, -1):
-            counts[position] = count
-            rest = [have - count * need for need, have in zip(demand[position], left, strict=True)]
-            if not add(position + 1, rest):
-                return False
-        counts[position] = 0
-        return True
-
-    if not add(0, room.tolist()) or len(found) > most:
-        return None
-    patterns = np.zeros((len(found), len(items.limit)), dtype=np.int64)
-    patterns[:, fits] = np.array(found, dtype=np.int64).reshape(len(found), len(fits))
-    return patterns
-
-
-def deal(patterns: Ints, times: Ints, placed: Ints) -> Ints:
-    """Tasks on each of the nodes that take patterns: `times` (patterns,) of each, `placed` (items,) tasks in all.
-
-    What patterns hold beyond the tasks that are placed is left out, on the last nodes. Shape (nodes, items).
-
-    >>> deal(np.array([[2, 1], [0, 3]]), np.array([2, 1]), np.array([3, 4])).tolist()
-    [[2, 1], [1, 1], [0, 2]]
-    """
-    upto = np.minimum(np.cumsum(np.repeat(patterns, times, axis=0), axis=0), placed)
-    dealt: Ints = np.diff(upto, axis=0, prepend=0)
-    return dealt
 
 
 @dataclass
@@ -247,52 +165,34 @@ class Relaxation:
 
 
 @dataclass(frozen=True)
-class Needs:
-    """Pairs of counts that give a job a utility.
-
-    Attributes
-    ----------
-    owner
-        int64, shape (pairs,): the job.
-    counts
-        int64, shape (items, pairs): the fewest tasks of each item.
-    """
-
-    owner: Ints
-    counts: Ints
-
-    @classmethod
-    def of(cls, problem: Utility, units: int) -> Needs:
-        """Every pair of which neither count can be less: a job takes one of its pairs, or more."""
-        return cls(*least_pairs(problem, units))
-
-
-@dataclass(frozen=True)
 class Packing:
-    """What is to be packed on the nodes so that each job has at least a utility.
+    """What is to be packed on the nodes so that each job has at least a utility of so many units.
 
     Attributes
     ----------
-    items, needs
-        Of what there is to be how much; each job has a pair of counts.
-    room
-        int64, shape (nodes, resources).
-    node_type, type_size, type_room
-        Nodes of equal capacity and room are of one type: int64, shapes (nodes,), (types,), (types, resources).
+    problem, units
+        Whose nodes, and the utility.
+    items
+        Of what there is to be how much.
+    owner, pair
+        Pairs of counts that are enough, and the job of each (`least_pairs`): int64, shapes (pairs,), (items, pairs).
     """
 
+    problem: Utility
+    units: int
     items: Items
-    needs: Needs
-    room: Ints
-    node_type: Ints
-    type_size: Ints
-    type_room: Ints
+    owner: Ints
+    pair: Ints
 
     @classmethod
     def of(cls, problem: Utility, units: int) -> Packing:
         """For a utility of at least `units`."""
-        types = problem.node_type, problem.type_size, problem.type_room
-        return cls(Items.of(problem), Needs.of(problem, units), problem.room, *types)
+        return cls(problem, units, Items.of(problem), *least_pairs(problem, units))
+
+    @property
+    def jobs(self) -> int:
+        """How many jobs there are."""
+        return len(self.problem.jobs)
 
 
 def least_shortage(packing: Packing, patterns: Patterns, profile: Profile) -> Relaxation:
@@ -308,8 +208,8 @@ def least_shortage(packing: Packing, patterns: Patterns, profile: Profile) -> Re
     patterns
         Grows by the patterns that the linear program needs.
     """
-    items, needs = packing.items, packing.needs
-    count, types, jobs = len(items.limit), len(packing.type_size), int(needs.owner.max()) + 1
+    problem, items, owner = packing.problem, packing.items, packing.owner
+    count, types = len(items.limit), len(problem.type_size)
     tolerance = _BETTER * max(1.0, float(items.limit.sum()))
     while True:
         known = len(patterns.kind)
@@ -320,10 +220,10 @@ def least_shortage(packing: Packing, patterns: Patterns, profile: Profile) -> Re
         short = float(found.x[known : known + count].sum())
         if short <= tolerance:
             break
-        values, best = best_patterns(packing.type_room, items, items.limit, price)
-        cost = price @ needs.counts
-        least = sum(float(cost[needs.owner == job].min()) for job in range(jobs))
-        if least - float(packing.type_size @ values) > short / 2:
+        values, best = best_patterns(problem.type_room, items, items.limit, price)
+        cost = price @ packing.pair
+        least = sum(float(cost[owner == job].min()) for job in range(packing.jobs))
+        if least - float(problem.type_size @ values) > short / 2:
             break  # these prices prove it already
         if not _added(patterns, values, best, paid):
             break
@@ -340,8 +240,8 @@ def most_use(packing: Packing, patterns: Patterns, profile: Profile) -> Relaxati
     patterns
         Must hold patterns that reach what is needed; grows by those that use more.
     """
-    items = packing.items
-    count, types = len(items.limit), len(packing.type_size)
+    problem, items = packing.problem, packing.items
+    count, types = len(items.limit), len(problem.type_size)
     while True:
         known = len(patterns.kind)
         found = solve_arrays(_use_program(packing, patterns), profile)
@@ -351,7 +251,7 @@ def most_use(packing: Packing, patterns: Patterns, profile: Profile) -> Relaxati
         price = duals[:count] + duals[count : 2 * count]  # of what jobs need, and of how many tasks there are
         paid = -duals[2 * count : 2 * count + types]
         by_type = [
-            best_patterns(packing.type_room[[kind]], items, items.limit, items.share[:, kind] + price)
+            best_patterns(problem.type_room[[kind]], items, items.limit, items.share[:, kind] + price)
             for kind in range(types)
         ]
         values = np.concatenate([np.zeros(0), *(value for value, _ in by_type)])
@@ -381,10 +281,8 @@ def _relaxation(
     packing: Packing, patterns: Patterns, known: int, x: Floats, price: Floats, scale: int, feasible: bool
 ) -> Relaxation:
     """What the last linear program says; it had the first `known` patterns, and later ones have the weight 0."""
-    needs = packing.needs
-    share = x[len(x) - len(needs.owner) :]
-    jobs = int(needs.owner.max()) + 1
-    chosen = [int(np.argmax(np.where(needs.owner == job, share, -1.0))) for job in range(jobs)]
+    share = x[len(x) - len(packing.owner) :]
+    chosen = [int(np.argmax(np.where(packing.owner == job, share, -1.0))) for job in range(packing.jobs)]
     with np.errstate(over="ignore"):  # which is past every number, and no price
         prices = whole_prices(price * scale)
     return Relaxation(
@@ -393,7 +291,7 @@ def _relaxation(
         feasible,
         np.zeros(len(price), dtype=np.int64) if prices is None else prices,
         np.append(x[:known], np.zeros(len(patterns.kind) - known)),
-        needs.counts[:, chosen].sum(axis=1),
+        packing.pair[:, chosen].sum(axis=1),
     )
 
 
@@ -403,20 +301,19 @@ def _shortage_program(packing: Packing, patterns: Patterns) -> LinearProgram:
     Columns: nodes that take each pattern; tasks short of the need; share of each pair of counts. Rows: what each job
     needs of each item; nodes of each type; the pairs of each job.
     """
-    needs = packing.needs
-    count, known, pairs, jobs = len(needs.counts), len(patterns.kind), len(needs.owner), int(needs.owner.max()) + 1
-    types = len(packing.type_size)
+    count, known, pairs, jobs = len(packing.pair), len(patterns.kind), len(packing.owner), packing.jobs
+    types = len(packing.problem.type_size)
     blocks: dict[tuple[int, int], Block] = {
         (0, 0): patterns.held(count),
         (0, 1): np.eye(count),
-        (0, 2): -needs.counts.astype(np.float64),
+        (0, 2): -packing.pair.astype(np.float64),
         (1, 0): ones_at(np.array(patterns.kind, dtype=np.int64), types),
-        (2, 2): ones_at(needs.owner, jobs),
+        (2, 2): ones_at(packing.owner, jobs),
     }
     return _program(
         np.concatenate([np.zeros(known), np.ones(count), np.zeros(pairs)]),
         np.concatenate([np.zeros(count), np.full(types, -np.inf), np.ones(jobs)]),
-        np.concatenate([np.full(count, np.inf), packing.type_size, np.ones(jobs)]),
+        np.concatenate([np.full(count, np.inf), packing.problem.type_size, np.ones(jobs)]),
         stacked([count, types, jobs], [known, count, pairs], blocks),
     )
 
@@ -427,21 +324,21 @@ def _use_program(packing: Packing, patterns: Patterns) -> LinearProgram:
     Columns: nodes that take each pattern; share of each pair of counts. Rows: what each job needs of each item; how
     many tasks there are of it; nodes of each type; the pairs of each job.
     """
-    items, needs = packing.items, packing.needs
-    count, known, pairs, jobs = len(items.limit), len(patterns.kind), len(needs.owner), int(needs.owner.max()) + 1
-    types = len(packing.type_size)
+    items = packing.items
+    count, known, pairs, jobs = len(items.limit), len(patterns.kind), len(packing.owner), packing.jobs
+    types = len(packing.problem.type_size)
     kind, held = np.array(patterns.kind, dtype=np.int64), patterns.held(count)
     blocks: dict[tuple[int, int], Block] = {
         (0, 0): held,
-        (0, 1): -needs.counts.astype(np.float64),
+        (0, 1): -packing.pair.astype(np.float64),
         (1, 0): held,
         (2, 0): ones_at(kind, types),
-        (3, 1): ones_at(needs.owner, jobs),
+        (3, 1): ones_at(packing.owner, jobs),
     }
     return _program(
         np.concatenate([-(items.share[:, kind] * held).sum(axis=0), np.zeros(pairs)]),
         np.concatenate([np.zeros(count), np.full(count + types, -np.inf), np.ones(jobs)]),
-        np.concatenate([np.full(count, np.inf), items.limit, packing.type_size, np.ones(jobs)]),
+        np.concatenate([np.full(count, np.inf), items.limit, packing.problem.type_size, np.ones(jobs)]),
         stacked([count, count, types, jobs], [known, pairs], blocks),
     )
 

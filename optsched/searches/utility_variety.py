@@ -38,8 +38,9 @@ def vary(packing: Packing, patterns: Patterns, worth: Floats, short: float) -> N
     short
         By how much a pattern may fall short of the best.
     """
-    items, types = packing.items, len(packing.type_size)
-    count, most = len(items.limit), np.minimum(packing.room.max(axis=0, initial=0), items.demand.T @ items.limit)
+    problem, items = packing.problem, packing.items
+    types = len(problem.type_size)
+    count, most = len(items.limit), np.minimum(problem.room.max(axis=0, initial=0), items.demand.T @ items.limit)
     states = min(float(np.prod(most + 1.0)), MOST_STATES)
     draws = int(min(_DRAWS, _MOST_ENTRIES / (states * max(count, 1))))
     rng = np.random.default_rng(0)
@@ -47,7 +48,7 @@ def vary(packing: Packing, patterns: Patterns, worth: Floats, short: float) -> N
     for draw in range(draws):
         check()
         kind = draw % types
-        room, own = packing.type_room[[kind]], worth[:, kind]
+        room, own = problem.type_room[[kind]], worth[:, kind]
         if kind not in best:
             best[kind] = float(best_patterns(room, items, items.limit, own)[0][0])
         chance, change = rng.random(count), rng.random(count)

@@ -62,7 +62,7 @@ def test_equal_trackers_are_one_host() -> None:
     job = {"maps": 9, "map": {"cpu": 2}}
     problem = posed({"cpu": [5] * 6}, [job, {"maps": 4, "map": {"cpu": 1}}])
     model = module.build_pyomo(problem, limit=Fraction(1, 2))
-    assert list(model.HOSTS) == ["n0"]
+    assert list(model.members) == ["n0"]
     assert len(model.PATTERNS) == 3
     assert solve_pyomo(model, load_profile("exact")).status is Termination.OPTIMAL
     placement = module.decode(model, problem)

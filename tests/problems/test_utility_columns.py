@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from utility_instances import SWAPS, posed, problems
 
 from optsched.instance import Ints
-from optsched.problems import Utility, utility_columns
+from optsched.problems import Utility, knapsack, utility_columns
 from optsched.problems.utility_columns import Columns, TaskPrices, columns_at
-from optsched.searches.utility_patterns import Items, all_patterns
+from optsched.problems.utility_program import Items, maximal_patterns
 
 
 def is_among(problem: Utility, columns: Columns, counts: Ints, maximal: bool) -> bool:
@@ -70,7 +70,7 @@ def test_maximal_patterns() -> None:
     assert columns is not None
     for kind, room in enumerate(SWAPS.type_room):
         listed = columns.counts[columns.kind == kind]
-        every = all_patterns(room, Items.of(SWAPS), 1000)
+        every = maximal_patterns(room, Items.of(SWAPS), 1000)
         assert every is not None
         assert sorted(map(tuple, listed.tolist())) == sorted(map(tuple, every.tolist()))
     assert not columns.program.objective.any()
@@ -104,7 +104,7 @@ def test_divided_amounts(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = columns_at(SWAPS, -(2**20), TaskPrices.none(SWAPS), 0)
     large = TaskPrices(np.full(4, 2**52), 2**50)
     whole = columns_at(SWAPS, -(2**20), large, None)
-    monkeypatch.setattr(utility_columns, "_MOST_STATES", 4)
+    monkeypatch.setattr(knapsack, "_PACKER_STATES", 4)
     coarse = columns_at(SWAPS, -(2**20), TaskPrices.none(SWAPS), 0)
     assert exact is not None
     assert coarse is not None

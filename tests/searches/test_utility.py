@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from stopping import interrupted
 from utility_instances import posed
 
 from optsched.certificates import certify
-from optsched.errors import SolverDisagreement
 from optsched.instances.generate import generate
 from optsched.problems import Utility
 from optsched.results import Limit, Proof, Termination
 from optsched.routes import solve
 from optsched.searches import utility as engine
-from optsched.searches.utility import UtilitySearch
-from optsched.solvers.outcome import SolverOutcome
-from optsched.solvers.profiles import Profile
 
 
 def test_identical_trackers_at_size() -> None:
@@ -36,14 +31,3 @@ def test_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
     solution = solve(problem)
     assert (solution.limit, solution.termination) == (Limit.INTERRUPTED, Termination.FEASIBLE)
     assert certify(problem, solution).valid
-
-
-def test_solver_that_misses_the_threshold() -> None:
-    """Tests that counts below the threshold that was asked for are a disagreement, and not asked for for ever."""
-    problem = posed({"cpu": [3, 4]}, [{"maps": 2, "map": {"cpu": 2}}])
-    nothing = SolverOutcome(Termination.OPTIMAL, None, 0.0, 0.0, "", 0.0, None)
-    search = UtilitySearch(
-        problem, Profile("exact"), decide=lambda *_: (nothing, np.zeros((2, 2), dtype=np.int64)), shortcuts=False
-    )
-    with pytest.raises(SolverDisagreement, match=r"violates a lowest utility of 1\.0"):
-        search.run()

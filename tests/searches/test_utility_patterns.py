@@ -11,9 +11,10 @@ from utility_instances import posed, problems
 
 from optsched.problems import Utility
 from optsched.problems.knapsack import knapsack_bounds
+from optsched.problems.utility_program import Items, maximal_patterns
 from optsched.routes import solve
 from optsched.searches import utility_patterns
-from optsched.searches.utility_patterns import Items, all_patterns, best_patterns
+from optsched.searches.utility_patterns import best_patterns
 
 
 @given(problems())
@@ -27,7 +28,7 @@ def test_patterns(problem: Utility) -> None:
     assert (patterns @ items.demand <= problem.type_room).all()
     assert (patterns <= items.limit).all()
     for room in problem.type_room:
-        listed = all_patterns(room, items, 5_000)
+        listed = maximal_patterns(room, items, 5_000)
         assert listed is not None
         ranges = (range(most + 1) for most in items.limit.tolist())
         fitting = [counts for counts in itertools.product(*ranges) if (np.array(counts) @ items.demand <= room).all()]
@@ -55,4 +56,4 @@ def test_divided_rooms_give_patterns_that_fit(monkeypatch: pytest.MonkeyPatch) -
 def test_too_many_patterns() -> None:
     """Tests that a list of patterns past its limit is none, and the nodes are counted one by one."""
     problem = posed({"cpu": [9, 9]}, [{"maps": 9, "map": {"cpu": 1}}, {"maps": 9, "map": {"cpu": 2}}])
-    assert all_patterns(problem.type_room[0], Items.of(problem), 1) is None
+    assert maximal_patterns(problem.type_room[0], Items.of(problem), 1) is None

@@ -11,8 +11,9 @@ from optsched.errors import SolverDisagreement
 from optsched.placement import Placement
 from optsched.problems import Utility
 from optsched.problems.base import GRID
+from optsched.problems.utility_program import Hosts
 from optsched.routes import solve
-from optsched.searches import utility_patterns, utility_program
+from optsched.searches import utility_program
 from optsched.searches.enumeration import judged
 from optsched.searches.utility import UtilitySearch
 from optsched.solvers.profiles import Profile, load_profile
@@ -29,35 +30,24 @@ def test_no_exact_program(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not problem.violations(search.placement)
 
 
-def test_wrong_solver_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that counts which violate a capacity are a disagreement, not a result."""
+@pytest.mark.parametrize(("x", "told"), [([2.0, 0.0, 1.0], "violates capacity"), ([1.0, 0.0, 1.0], "what a job needs")])
+def test_wrong_solver_is_caught(monkeypatch: pytest.MonkeyPatch, x: list[float], told: str) -> None:
+    """Tests that counts which violate a capacity, or are too few, are a disagreement, not a result."""
     problem = posed({"cpu": [3, 4]}, [{"maps": 2, "map": {"cpu": 2}}])
-    packing = utility_patterns.Packing.of(problem, 0)
-    answer = type("Answer", (), {"x": np.array([2.0, 0.0, 1.0]), "outcome": None})
+    answer = type("Answer", (), {"x": np.array(x), "outcome": None})
     monkeypatch.setattr(utility_program, "solve_arrays", lambda *_: answer)
-    with pytest.raises(SolverDisagreement, match="violates"):
-        utility_program.solve_integer_program(problem, packing, {}, load_profile("exact"), False)
-
-
-def test_types_that_take_patterns() -> None:
-    """Tests that only several equal trackers are packed by patterns, and as few columns as single trackers need."""
-    jobs = [{"maps": 9, "map": {"cpu": 1}}, {"maps": 9, "map": {"cpu": 2}}]
-    packing = utility_patterns.Packing.of(posed({"cpu": [3, 5, 3, 3]}, jobs), 0)
-    found = utility_program.exact_patterns(packing)
-    assert found is not None
-    ((kind, patterns),) = found.items()
-    assert packing.type_size[kind] == 3
-    assert sorted(patterns[:, :2].tolist()) == [[1, 1], [3, 0]]
+    with pytest.raises(SolverDisagreement, match=told):
+        utility_program.solve_packing(problem, Hosts.of(problem, {}), GRID, load_profile("exact"), False)
 
 
 def test_too_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that the columns of the single trackers alone are counted, and just as many as are allowed are taken."""
-    packing = utility_patterns.Packing.of(posed({"cpu": [3, 5, 3]}, [{"maps": 9, "map": {"cpu": 1}}]), 0)
-    columns = len(packing.items.limit)  # of the one tracker that is like no other
+    problem = posed({"cpu": [3, 5, 3]}, [{"maps": 9, "map": {"cpu": 1}}])
+    columns = 2 * len(problem.jobs)  # of the one tracker that is like no other
     monkeypatch.setattr(utility_program, "MOST_COLUMNS", columns)
-    assert utility_program.exact_patterns(packing) is not None
+    assert utility_program.exact_hosts(problem) is not None
     monkeypatch.setattr(utility_program, "MOST_COLUMNS", columns - 1)
-    assert utility_program.exact_patterns(packing) is None
+    assert utility_program.exact_hosts(problem) is None
 
 
 @pytest.mark.parametrize("reduces", ["free", "fixed"])
@@ -78,10 +68,9 @@ def test_counts_are_those_of_the_placement(reduces: str) -> None:
 @settings(max_examples=25)
 def test_utilisation_against_enumeration(problem: Utility) -> None:
     """Tests the most utilisation of counts with which no job is worth less than the lowest that any placement has."""
-    packing = utility_patterns.Packing.of(problem, problem.lowest_units)
-    patterns = utility_program.exact_patterns(packing)
-    assert patterns is not None
-    outcome, counts = utility_program.solve_integer_program(problem, packing, patterns, Profile("exact"), True)
+    hosts = utility_program.exact_hosts(problem)
+    assert hosts is not None
+    outcome, counts = utility_program.solve_packing(problem, hosts, problem.lowest_units, Profile("exact"), True)
     values = [value for value, _ in judged(problem)]
     assert counts is not None
     assert outcome.objective == pytest.approx(min(float(use) for _, use in values) * GRID, abs=1e-3)

@@ -29,7 +29,7 @@ def test_drawn_patterns(problem: Utility) -> None:
     assert drawn[0].kind == drawn[1].kind
     assert [own.tolist() for own in drawn[0].counts] == [own.tolist() for own in drawn[1].counts]
     for kind, counts in zip(drawn[0].kind, drawn[0].counts, strict=True):
-        room = packing.type_room[kind]
+        room = problem.type_room[kind]
         best = best_patterns(room[None], items, items.limit, worth[:, kind])[0][0]
         assert (counts @ items.demand <= room).all()
         assert (counts <= items.limit).all()
