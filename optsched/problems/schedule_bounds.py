@@ -13,7 +13,7 @@ from optsched.problems.schedules import ScheduleProblem
 __all__ = ["area_makespan", "fluid_completions", "fluid_ends", "work_by_job"]
 
 
-def area_makespan(problem: ScheduleProblem, kind: int, least: Ints | None = None) -> int:
+def area_makespan(problem: ScheduleProblem, kind: int) -> int:
     """When all tasks of a kind have ended at the earliest, by the room of all slots together; microseconds.
 
     From each release on, the slots have to do what is released then or later, and what still runs then.
@@ -24,12 +24,10 @@ def area_makespan(problem: ScheduleProblem, kind: int, least: Ints | None = None
         A problem with slots of the kind.
     kind
         `MAP` or `REDUCE`.
-    least
-        int64, shape (len(problem.tasks),): microseconds that each task takes at least; by default what it takes alone.
     """
     slots = int(problem.room[KINDS[kind]].sum())
     own = problem.kind == kind
-    work = (problem.least_times if least is None else least)[own]
+    work = problem.least_times[own]
     release = problem.release[own]
     busy = problem.busy_until[problem.instance.workload.kind[problem.running] == kind]
     latest = problem.now

@@ -15,7 +15,7 @@ from optsched.problems.base import exact_product, exact_sum
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.service_times import NEVER
 
-__all__ = ["Window", "all_waited_for", "counted", "demand", "lengths", "ruled_out", "tails", "too_short"]
+__all__ = ["Window", "all_waited_for", "counted", "demand", "first_maps", "lengths", "ruled_out", "tails", "too_short"]
 
 
 class Window(NamedTuple):
@@ -44,7 +44,7 @@ class Window(NamedTuple):
     prices: Ints | None = None
 
 
-def lengths(times: Ints, window: int, function: int) -> Ints:
+def lengths(times: Ints, window: int | Ints, function: int) -> Ints:
     """What tasks of these lengths count on a slot that has `window` microseconds: `lengths(window)` or less together.
 
     With function 0 it is their time. With k it is u^(k) of Fekete and Schepers (2001), a dual feasible function, times
@@ -55,6 +55,10 @@ def lengths(times: Ints, window: int, function: int) -> Ints:
     ----------
     times
         int64, 0 or more; what is longer than the window counts as 2^60.
+    window
+        Microseconds, 1 or more; or many such, which are broadcast against the times.
+    function
+        k.
 
     Examples
     --------
@@ -63,15 +67,12 @@ def lengths(times: Ints, window: int, function: int) -> Ints:
     >>> lengths(np.array([4, 5]), 10, 2).tolist()
     [10, 10]
     """
-    found = np.full(times.shape, NEVER, dtype=np.int64)
-    fits = times <= window
-    within = times[fits]
+    within = np.minimum(times, window)
     if function:
-        times_more = (function + 1) * within
-        whole = times_more // window
-        within = np.where(times_more == whole * window, function * within, window * whole)
-    found[fits] = within
-    return found
+        more = (function + 1) * within
+        whole = more // window
+        within = np.where(more == whole * window, function * within, window * whole)
+    return np.where(times <= window, within, NEVER)
 
 
 def too_short(problem: ScheduleProblem, window: Window) -> str | None:
@@ -124,12 +125,13 @@ def demand(problem: ScheduleProblem, window: Window) -> tuple[int | None, int]:
     tasks = np.flatnonzero(counted(problem, window))
     taken = problem.times.cheapest(prices, room > 0, lambda times: lengths(times, long, window.function))[tasks]
     if window.tail:
-        taken = taken[_first_maps(problem, problem.jobs.of_task[problem.tasks[tasks]], taken)]
+        taken = taken[first_maps(problem, tasks, taken)]
     return None if (taken >= NEVER).any() else exact_sum(taken), there
 
 
-def _first_maps(problem: ScheduleProblem, job: Ints, taken: Ints) -> Ints:
-    """Of pending maps those that their job's reduces wait for, were they the ones that take least."""
+def first_maps(problem: ScheduleProblem, tasks: Ints, taken: Ints) -> Ints:
+    """Of pending maps (`tasks`) those that their job's reduces wait for, were they the ones that take least."""
+    job = problem.jobs.of_task[problem.tasks[tasks]]
     runs = problem.running[problem.instance.workload.kind[problem.running] != REDUCE]
     started = np.bincount(problem.jobs.of_task[runs], minlength=len(problem.jobs))
     order = np.lexsort((taken, job))

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from optsched.deadline import check
 from optsched.instance import KINDS, MAP, Floats, Ints
 from optsched.problems.makespan import Makespan
-from optsched.problems.schedule_windows import Window, counted, lengths, ruled_out, tails, too_short
+from optsched.problems.schedule_windows import Window, counted, first_maps, lengths, ruled_out, tails, too_short
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.service_times import NEVER
 from optsched.solvers.highs import LinearProgram, solve_uninterrupted
@@ -59,31 +59,20 @@ class _Load:
     slots: int
 
     def measured(self, ends: Ints, function: int) -> tuple[Ints, Ints]:
-        """What each group needs, shape (ends, groups), and what there is, shape (ends,), by ends of the window."""
+        """What each group needs, shape (ends, groups), and what there is, shape (ends,), by ends of the window.
+
+        What does not fit counts a little more than a slot.
+        """
         long = (ends - self.begin)[:, None]
-        need = _lengths(self.time[None, :], long, function) * self.count
-        held = _lengths(np.minimum(self.held[None, :], long), long, function).sum(axis=1)
-        whole = long[:, 0] * max(1, function)
-        return need, whole * self.slots - held
+        whole = long * max(1, function)
+        need = np.minimum(lengths(self.time[None, :], long, function), whole + 1) * self.count
+        held = lengths(np.minimum(self.held[None, :], long), long, function).sum(axis=1)
+        return need, whole[:, 0] * self.slots - held
 
     def possible(self, ends: Ints, function: int) -> bool:
         """Whether no number of `measured` is too large for 64 bits."""
         tasks = int(self.count.sum()) + self.slots + len(self.held)
         return (int(ends.max()) - self.begin) * (function + 1) * tasks < NEVER
-
-    def window(self, end: int, function: int) -> Window:
-        """The window that ends then."""
-        return Window(self.kind, self.begin, int(end), self.tail, function)
-
-
-def _lengths(times: Ints, long: Ints, function: int) -> Ints:
-    """As `lengths`, for many windows; what does not fit counts a little more than a slot."""
-    if not function:
-        return np.where(times > long, long + 1, times)
-    more = (function + 1) * np.minimum(times, long)
-    whole = more // long
-    found = np.where(more == whole * long, function * times, long * whole)
-    return np.where(times > long, function * long + 1, found)
 
 
 def _loads(problem: ScheduleProblem) -> Iterator[_Load]:
@@ -100,20 +89,10 @@ def _loads(problem: ScheduleProblem) -> Iterator[_Load]:
             for tail in after.tolist():
                 tasks = np.flatnonzero(counted(problem, Window(kind, begin, begin + 1, tail)))
                 if tail:
-                    tasks = tasks[_waited_for(problem, tasks)]
+                    tasks = tasks[first_maps(problem, tasks, problem.least_times[tasks])]
                 time, count = np.unique(problem.least_times[tasks], return_counts=True)
                 held = np.maximum(problem.busy_until[runs] - begin, 0)
                 yield _Load(kind, begin, tail, time, count, held[held > 0], slots)
-
-
-def _waited_for(problem: ScheduleProblem, tasks: Ints) -> Ints:
-    """Of maps those that their jobs' reduces wait for, were they the shortest; positions among `tasks`."""
-    runs = problem.running[problem.instance.workload.kind[problem.running] == MAP]
-    started = np.bincount(problem.jobs.of_task[runs], minlength=len(problem.jobs))
-    job, time = problem.jobs.of_task[problem.tasks[tasks]], problem.least_times[tasks]
-    order = np.lexsort((time, job))
-    place = np.arange(len(order)) - np.searchsorted(job[order], job[order])
-    return np.asarray(order[place < (problem.maps_before_reduces - started)[job[order]]])
 
 
 def _some(values: Ints, most: int) -> Ints:
@@ -169,7 +148,7 @@ def _latest(problem: Makespan, load: _Load, below: int) -> Window | None:
         out = np.flatnonzero(need.sum(axis=1) > room)
         if len(out) and (best is None or ends[out[-1]] > best[0]):
             best = int(ends[out[-1]]), function
-    return None if best is None else load.window(*best)
+    return None if best is None else Window(load.kind, load.begin, best[0], load.tail, best[1])
 
 
 #: Prices are up to this, so that they can be multiplied by lengths.

@@ -52,7 +52,6 @@ def test_area_by_release() -> None:
     workload = Workload(["t1", "t2"], job=[0, 1], job_ids=["j1", "j2"], arrival=[0, 8], duration=[4, 3])
     problem = Makespan(Instance(Cluster(["a"], slots=[2]), workload))
     assert area_makespan(problem, 0) == 9_500_000
-    assert area_makespan(problem, 0, np.array([1, 3])) == 8_000_002
     assert area_makespan(problem, 1) == 0
     work, release = work_by_job(problem, 0)
     assert (work.tolist(), release.tolist()) == ([4_000_000, 3_000_000], [0, 8_000_000])
