@@ -276,7 +276,6 @@ def _document(claim: Claim, writing: Writing) -> dict[str, Any]:
         "problem": claim.problem,
         "parameters": dict(claim.parameters),
         "instance_sha256": claim.instance_sha256,
-        "limit": None if claim.limit is None else str(claim.limit),
         **variety.write(claim, writing),
         "versions": versions(),
     }
@@ -314,6 +313,7 @@ def _write_solution(solution: Solution, writing: Writing) -> dict[str, Any]:
         "objective": None if solution.objective is None else [spelled(value) for value in solution.objective],
         "bound": [spelled(value) for value in solution.bound],
         "termination": str(solution.termination),
+        "limit": None if solution.limit is None else str(solution.limit),
         "certificates": writing.certificates(solution.certificates),
         "solver": {
             "route": solution.route,
@@ -398,6 +398,7 @@ def _write_frontier(frontier: Frontier, writing: Writing) -> dict[str, Any]:
         "components": list(frontier.components),
         "points": [_write_point(frontier, row, writing) for row in range(len(frontier))],
         "complete": frontier.complete,
+        "limit": None if frontier.limit is None else str(frontier.limit),
         **({} if shown is None else {"infeasible": writing.certificate(shown, "infeasible")}),
     }
 
@@ -481,6 +482,7 @@ def _write_leximin(leximin: Leximin, writing: Writing) -> dict[str, Any]:
     return {
         "utilities": [spelled(utility) for utility in leximin.utilities],
         "certificates": writing.certificates(leximin.certificates),
+        "limit": None if leximin.limit is None else str(leximin.limit),
         "placement": writing.decision(leximin.placement, "placement"),
     }
 
