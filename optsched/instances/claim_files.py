@@ -271,7 +271,6 @@ def _document(claim: Claim, writing: Writing) -> dict[str, Any]:
         "problem": claim.problem,
         "parameters": dict(claim.parameters),
         "instance_sha256": claim.instance_sha256,
-        "limit": None if claim.limit is None else str(claim.limit),
         **variety.write(claim, writing),
         "versions": versions(),
     }
@@ -309,6 +308,7 @@ def _write_solution(solution: Solution, writing: Writing) -> dict[str, Any]:
         "objective": None if solution.objective is None else [spelled(value) for value in solution.objective],
         "bound": [spelled(value) for value in solution.bound],
         "termination": str(solution.termination),
+        "limit": None if solution.limit is None else str(solution.limit),
         "certificates": writing.certificates(solution.certificates),
         "solver": {
             "route": solution.route,
@@ -393,6 +393,7 @@ def _write_frontier(frontier: Frontier, writing: Writing) -> dict[str, Any]:
         "components": list(frontier.components),
         "points": [_write_point(frontier, row, writing) for row in range(len(frontier))],
         "complete": frontier.complete,
+        "limit": None if frontier.limit is None else str(frontier.limit),
         **({} if shown is None else {"infeasible": writing.certificate(shown, "infeasible")}),
     }
 

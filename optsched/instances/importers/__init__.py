@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from optsched.errors import OptschedError, UsageError, described
+from optsched.errors import OptschedError, UsageError, described, nearest
 from optsched.instances.importers.foreign import Imported
 from optsched.outside import Listed, raised
 
@@ -65,6 +65,21 @@ class Option:
         """As the command line knows it."""
         return self.flag or f"--{self.name.replace('_', '-')}"
 
+    def check(self, value: Any) -> None:
+        """Raise UsageError for a value that it may not have; None stands for not given.
+
+        >>> Option("nodes", "Nodes.", 20, lowest=1).check(20)
+        """
+        if self.several or value is None:
+            return
+        if self.choices and value not in self.choices:
+            raise UsageError(f"{self.name}={value!r}: {nearest(str(value), self.choices)}")
+        if self.lowest is not None:
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise UsageError(f"{self.name} is {value!r}; it must be a whole number")
+            if value < self.lowest:
+                raise UsageError(f"{self.name} is {value}; it must be {self.lowest} or more")
+
 
 @dataclass(frozen=True, slots=True)
 class Importer:
@@ -112,7 +127,7 @@ class Importer:
         InputError
             For whatever is wrong with the file.
         UsageError
-            For options that do not go together.
+            For values that an option may not have, or options that do not go together.
         OptschedError
             If the reader of a package outside raised something else, or answered no documents; says where.
 
@@ -125,6 +140,8 @@ class Importer:
         ...     IMPORTERS["dimacs"].read(file, name=None).documents[0]["arcs"]
         [{'tail': '1', 'head': '2', 'lower': 0, 'capacity': 5, 'cost': 7}]
         """
+        for option in self.options:
+            option.check(options.get(option.name))
         if isinstance(self.reader, str):
             module, _, function = self.reader.partition(":")
             found: Imported = getattr(import_module(module), function)(file, **options)
@@ -169,19 +186,19 @@ _SHIPPED = {
                     "What maps send to reduces: nothing, or assumed in proportion to what they gave out; with hops by "
                     "rack.",
                     "none",
-                    metavar="none|proportional",
+                    choices=("none", "proportional"),
                 ),
                 Option(
                     "maps",
                     "Whether the maps wait, or have run where the trace says, so that only reduces wait.",
                     "waiting",
-                    metavar="waiting|finished",
+                    choices=("waiting", "finished"),
                 ),
                 Option(
                     "unsuccessful",
                     "Whether tasks that never succeeded wait, or are left out; with observed slots they are left out.",
                     "keep",
-                    metavar="keep|leave-out",
+                    choices=("keep", "leave-out"),
                 ),
             ),
             splits=True,

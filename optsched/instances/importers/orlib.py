@@ -47,7 +47,7 @@ def import_orlib_gap(
     InputError
         The file is missing, unreadable or wrong; lists every fault with its line.
     UsageError
-        If the sense is neither, or there are several sets and no number, or no set of that number.
+        If there are several sets and no number, or no set of that number.
 
     Examples
     --------
@@ -60,8 +60,6 @@ def import_orlib_gap(
     ([{'id': 'agent1', 'capacity': {'weight': 8}}, {'id': 'agent2', 'capacity': {'weight': 9}}],
      {'cost': [[5, 6]], 'demand': {'weight': [[3, 4]]}})
     """
-    if sense not in ("min", "max"):
-        raise UsageError(f'sense must be "min" or "max", not {sense!r}')
     numbers = _Numbers(path)
     sets = numbers.gap_sets()
     if number is None and len(sets) > 1:
@@ -105,8 +103,6 @@ def import_orlib_assign(path: str | os.PathLike[str], sense: str = "min", name: 
     ------
     InputError
         The file is missing, unreadable or wrong; lists every fault with its line.
-    UsageError
-        If the sense is neither.
 
     Examples
     --------
@@ -117,8 +113,6 @@ def import_orlib_assign(path: str | os.PathLike[str], sense: str = "min", name: 
     ...     import_orlib_assign(file).documents[0]["pairs"]
     {'cost': [[5, 6], [3, 4]], 'demand': {'place': [[1, 1], [1, 1]]}}
     """
-    if sense not in ("min", "max"):
-        raise UsageError(f'sense must be "min" or "max", not {sense!r}')
     numbers = _Numbers(path)
     items = numbers.count(0)
     numbers.raise_faults()

@@ -34,15 +34,6 @@ LEVELS = (0, 1, 2)
 #: Hops on a node, in a rack and beyond it, where distances are asked for: through no, one and two levels of switches.
 HOPS = {"node": 0, "rack": 2, "off_rack": 4}
 
-#: How the shuffle may be made.
-SHUFFLES = ("none", "proportional")
-
-#: What the maps may do at the instant of the snapshot.
-MAPS = ("waiting", "finished")
-
-#: What becomes of tasks that never succeeded.
-UNSUCCESSFUL = ("keep", "leave-out")
-
 
 def import_rumen(
     trace: str | os.PathLike[str],
@@ -97,7 +88,7 @@ def import_rumen(
     InputError
         A file is missing, unreadable or wrong, a host is in two racks, or the chosen jobs have nothing to place.
     UsageError
-        A job id that is not in the trace, or an option that is none of the above.
+        A job id that is not in the trace, or slots that are none of the above.
 
     Notes
     -----
@@ -120,10 +111,6 @@ def import_rumen(
       'start': 0.5, 'duration': 2.5}]
     """
     per_node = slots_given(slots, "observed", "inferred")
-    asked = ("shuffle", shuffle, SHUFFLES), ("maps", maps, MAPS), ("unsuccessful", unsuccessful, UNSUCCESSFUL)
-    for option, given, known in asked:
-        if given not in known:
-            raise UsageError(f"{option}={given!r}: {nearest(str(given), known)}")
     log = read_trace(trace)
     racks = None if topology is None else read_topology(topology)
     failed = "observed" if per_node == "observed" else unsuccessful

@@ -87,7 +87,7 @@ def import_swim(
     InputError
         The file is missing, unreadable or wrong; lists every fault with its line.
     UsageError
-        If a number is out of range, or the blocks are so small that there were more than `MOST_TASKS` maps.
+        If there are fewer nodes than replicas, or the blocks are so small that there were more than `MOST_TASKS` maps.
 
     Examples
     --------
@@ -99,7 +99,8 @@ def import_swim(
     >>> document["jobs"], [(task["id"], task["size"]) for task in document["tasks"]]
     ([{'id': 'job0', 'arrival': 5, 'filter_ratio': 0.005}], [('job0_m1', 128), ('job0_m2', 72.0), ('job0_r1', 1.0)])
     """
-    _check(nodes, slots, replicas, block, seed, rate, remote, first)
+    if replicas > nodes:
+        raise UsageError(f"{replicas} replicas need as many nodes, and there are {nodes}")
     jobs = _read(path)[:first]
     if sum(maps := [_maps_of(job, block) for job in jobs]) > MOST_TASKS:
         raise UsageError(
@@ -109,20 +110,6 @@ def import_swim(
     source = f"SWIM trace {Path(path).name}" + ("" if first is None else f", the first {len(jobs)} jobs")
     title = stem(path, "tsv|txt|gz", "swim") if name is None else name
     return Imported((drawn.document(jobs, title, source, np.random.default_rng(seed)),))
-
-
-def _check(
-    nodes: int, slots: int, replicas: int, block: int, seed: int, rate: int | None, remote: int, first: int | None
-) -> None:
-    """Raise UsageError for a number that is out of range."""
-    least = {"nodes": 1, "slots": 0, "replicas": 0, "block": 1, "first": 1, "seed": 0, "rate": 1, "remote": 0}
-    given = {"nodes": nodes, "slots": slots, "replicas": replicas, "block": block, "first": first, "seed": seed}
-    given |= {"rate": rate, "remote": remote}
-    for key, value in given.items():
-        if value is not None and value < least[key]:
-            raise UsageError(f"{key} is {value}; it must be {least[key]} or more")
-    if replicas > nodes:
-        raise UsageError(f"{replicas} replicas need as many nodes, and there are {nodes}")
 
 
 def _maps_of(job: _Job, block: int) -> int:

@@ -16,6 +16,7 @@ from scipy.optimize import linear_sum_assignment
 
 from optsched.errors import InputError, UsageError
 from optsched.instances.documents.format import InstanceDocument
+from optsched.instances.importers import IMPORTERS
 from optsched.instances.importers.foreign import Location
 from optsched.instances.importers.rumen import import_rumen
 from optsched.instances.importers.rumen_trace import read_trace
@@ -254,7 +255,7 @@ def test_bug_unsuccessful_tasks_could_not_be_left_out(slots: str | int) -> None:
     jobs = one("killed.trace.json", slots=slots, unsuccessful="leave-out")[0]["jobs"]
     assert [job["id"] for job in jobs] == ["killed_late"]
     with pytest.raises(UsageError, match="unsuccessful='leave'"):
-        import_rumen(DATA / "killed.trace.json", slots=slots, unsuccessful="leave")
+        IMPORTERS["rumen"].read(DATA / "killed.trace.json", slots=slots, unsuccessful="leave")
 
 
 def test_killed_jobs() -> None:
@@ -427,7 +428,7 @@ def test_proportional_shuffle() -> None:
     assert document["labels"]["topology"].startswith("assumed")
     assert "shuffle" not in import_rumen(DATA / "plain.trace.json").documents[0]
     with pytest.raises(UsageError, match="shuffle='hash': known: none, proportional"):
-        import_rumen(DATA / "plain.trace.json", shuffle="hash")
+        IMPORTERS["rumen"].read(DATA / "plain.trace.json", shuffle="hash")
 
 
 def test_maps_that_have_run() -> None:
@@ -441,4 +442,4 @@ def test_maps_that_have_run() -> None:
     assert document["labels"]["state"].startswith("inferred: all maps have run where the trace says")
     assert document["description"].endswith("as if only reduces waited.")
     with pytest.raises(UsageError, match="maps='done': known: waiting, finished"):
-        import_rumen(DATA / "plain.trace.json", maps="done")
+        IMPORTERS["rumen"].read(DATA / "plain.trace.json", maps="done")

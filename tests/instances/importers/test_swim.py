@@ -11,6 +11,7 @@ from foreign_files import SWIM, faults, noun
 
 from optsched.errors import UsageError
 from optsched.instance import Instance
+from optsched.instances.importers import IMPORTERS
 from optsched.instances.importers.swim import import_swim
 from optsched.simulating import simulate
 
@@ -41,6 +42,7 @@ def test_swim(file: Callable[..., Path]) -> None:
     [
         ({"nodes": 2}, "3 replicas need as many nodes, and there are 2"),
         ({"block": 0}, "block is 0; it must be 1 or more"),
+        ({"block": True}, "block is True; it must be a whole number"),
         ({"first": 0}, "first is 0; it must be 1 or more"),
         ({"seed": -1}, "seed is -1; it must be 0 or more"),
         ({"rate": 0}, "rate is 0; it must be 1 or more"),
@@ -50,7 +52,7 @@ def test_swim(file: Callable[..., Path]) -> None:
 def test_swim_options(file: Callable[..., Path], options: dict[str, int], told: str) -> None:
     """Tests that numbers out of range are wrong usage."""
     with pytest.raises(UsageError, match=told):
-        import_swim(file(SWIM), **options)
+        IMPORTERS["swim"].read(file(SWIM), **options)
 
 
 def test_swim_with_times(file: Callable[..., Path]) -> None:
