@@ -13,6 +13,9 @@ import pytest
     [
         ("optsched.solvers.utility_leximin", "optsched.searches.utility_leximin"),
         ("optsched.heuristics.p_min", "optsched.tuning"),
+        ("optsched.simulating.following", "optsched.simulating.every_round"),
+        ("optsched.running.service", "optsched.running.course"),
+        ("optsched.explaining.waiting", "optsched.explaining.schedules"),
     ],
 )
 def test_former_paths_still_work(former: str, present: str) -> None:
