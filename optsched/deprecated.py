@@ -15,7 +15,10 @@ _CLAIMS, _FRAMES = "optsched.instances.claim_files", "optsched.instances.frames"
 
 #: Modules that there are no more: where their names are now, and which of these names are others.
 FORMER: dict[str, tuple[str, dict[str, str]]] = {
+    "optsched.explaining.waiting": ("optsched.explaining.schedules", {}),
     "optsched.heuristics.p_min": ("optsched.tuning", {}),
+    "optsched.running.service": ("optsched.running.course", {}),
+    "optsched.simulating.following": ("optsched.simulating.every_round", {}),
     "optsched.instances.distances": (_FRAMES, {}),
     "optsched.instances.table_files": (_FRAMES, {}),
     **{

@@ -36,6 +36,7 @@ __all__ = [
     "cause_lines",
     "causes_of",
     "data_distance",
+    "explained_gap",
     "gained",
     "sentences",
 ]
@@ -167,24 +168,11 @@ class Explanation:
         most
             So many chains are written out; what the others gain together is in `rest`. None: all of them.
         """
-        report = self.report
         shown = self.chains if most is None else self.chains[:most]
         left = self.chains[len(shown) :]
         return {
-            "instance": self.problem.instance.name,
-            "problem": self.problem.name,
-            "parameters": dict(self.problem.parameters),
-            "heuristic": self.who,
-            "heuristic_parameters": dict(report.run.parameters),
-            "seed": report.seed,
-            "components": [
-                {"name": part.name, "sense": str(part.sense), "unit": part.unit} for part in self.problem.components
-            ],
-            "objective": _spelled(report.objective),
-            "reference": _spelled(report.reference.solution.objective),
+            **explained_gap(self.report, self.who, self.gap),
             "reference_kind": self._reference_kind,
-            "certificate": None if report.reference.certificate is None else str(report.reference.certificate),
-            "gap": _spelled(self.gap),
             "moved": self.moved,
             "cost_of": self.cost_of,
             "fewest": self.difference is not None and self.difference.needed,
@@ -249,6 +237,24 @@ class Explanation:
 
     def __str__(self) -> str:
         return "\n".join(sentences(self))
+
+
+def explained_gap(report: GapReport, who: str, gap: Value | None) -> dict[str, Any]:
+    """What is explained, for JSON: whose gap in which problem, and of what size."""
+    problem, reference = report.problem, report.reference
+    return {
+        "instance": problem.instance.name,
+        "problem": problem.name,
+        "parameters": dict(problem.parameters),
+        "heuristic": who,
+        "heuristic_parameters": dict(report.run.parameters),
+        "seed": report.seed,
+        "components": [{"name": part.name, "sense": str(part.sense), "unit": part.unit} for part in problem.components],
+        "objective": _spelled(report.objective),
+        "reference": _spelled(reference.solution.objective),
+        "certificate": None if reference.certificate is None else str(reference.certificate),
+        "gap": _spelled(gap),
+    }
 
 
 def _spelled(value: Value | None) -> list[int | str | None] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from optsched.brief import brief, counted
-from optsched.decimals import spelled
 from optsched.explaining.chains import better_by
+from optsched.explaining.explanation import explained_gap
 from optsched.instance import KINDS, MAP, REDUCE, Floats, Ints
 from optsched.placement import NONE
 from optsched.printing import number
@@ -485,23 +485,10 @@ class ScheduleExplanation:
 
         `most` counts for sentences alone: all jobs, tasks and links are here.
         """
-        report, solution = self.report, self.report.reference.solution
         told: dict[str, Any] = {
-            "instance": self.problem.instance.name,
-            "problem": self.problem.name,
-            "parameters": dict(self.problem.parameters),
-            "heuristic": self.who,
-            "heuristic_parameters": dict(report.run.parameters),
-            "assumed": report.run.assumed,
-            "seed": report.seed,
-            "components": [
-                {"name": part.name, "sense": str(part.sense), "unit": part.unit} for part in self.problem.components
-            ],
-            "objective": _spelled(report.objective),
-            "reference": _spelled(solution.objective),
-            "certificate": None if report.reference.certificate is None else str(report.reference.certificate),
-            "gap": _spelled(self.gap),
-            "infeasible": report.reference.infeasible,
+            **explained_gap(self.report, self.who, self.gap),
+            "assumed": self.report.run.assumed,
+            "infeasible": self.report.reference.infeasible,
         }
         if self.schedule is None:
             return {**told, "jobs": [], "tasks": [], "chain": []}
@@ -530,7 +517,3 @@ class ScheduleExplanation:
 
     def __str__(self) -> str:
         return "\n".join(schedule_sentences(self))
-
-
-def _spelled(value: Sequence[Any] | None) -> list[Any] | None:
-    return None if value is None else [spelled(entry) for entry in value]

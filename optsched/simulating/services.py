@@ -24,10 +24,8 @@ __all__ = [
     "Levels",
     "Recorded",
     "SERVICES",
-    "Shuffling",
     "place_of",
     "service_named",
-    "unplaced",
 ]
 
 

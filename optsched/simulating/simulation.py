@@ -25,12 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "Reports",
     "Simulation",
 ]
-
-#: Makes frames of a run: a module of this room, which is loaded when a frame is asked for.
-_TABLES = "optsched.simulating.simulation"
 
 #: Measures the decisions of a run, by the exact routes.
 _REGRETS = "optsched.regrets"
