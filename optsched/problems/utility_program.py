@@ -118,7 +118,7 @@ class Hosts:
             nodes = np.flatnonzero(problem.node_type == kind)
             together = kind in known
             held += [(nodes, known[kind])] if together else [(nodes[[row]], None) for row in range(len(nodes))]
-        held.sort(key=lambda host: int(host[0][0]))
+        held.sort(key=lambda host: int(host[0][0]) if host[1] is None else -1)  # those with patterns by their types
         return cls([nodes for nodes, _ in held], [patterns for _, patterns in held])
 
     @classmethod
@@ -175,14 +175,15 @@ def packing_program(problem: Utility, hosts: Hosts, units: int | None, per_pair:
 
 
 def _fitting(problem: Utility, hosts: Hosts, items: Items) -> tuple[Ints, Ints]:
-    """Items and hosts of which a task fits on a node."""
+    """Items and hosts of which a task fits on a node: by items of single nodes, then by hosts."""
     room = problem.room[hosts.first]
     fits = (items.demand[:, None, :] <= room).all(axis=2) & (items.limit > 0)[:, None]
     for at, patterns in enumerate(hosts.patterns):
         if patterns is not None:
             fits[:, at] &= patterns.any(axis=0)
-    item, host = np.nonzero(fits)
-    return item, host
+    item, host = np.nonzero(fits & hosts.single)
+    shared_host, shared_item = np.nonzero((fits & ~hosts.single).T)
+    return np.concatenate([item, shared_item]), np.concatenate([host, shared_host])
 
 
 class _Making:
@@ -256,14 +257,14 @@ class _Making:
         """Add what single nodes hold, (10)."""
         problem, single, unit = self.problem, self.hosts.single, self.problem.unit
         room = problem.room[self.hosts.first[single]] // unit
-        labels = [(self.names[host], resource) for host in np.flatnonzero(single) for resource in problem.resources]
+        labels = [(self.names[host], resource) for resource in problem.resources for host in np.flatnonzero(single)]
         doc = "(10): what tasks on the node take of the resource"
-        rows = self.builder.rows("capacity", labels, upper=room.ravel(), over="ROOMS", doc=doc).reshape(room.shape)
+        rows = self.builder.rows("capacity", labels, upper=room.T.ravel(), over="ROOMS", doc=doc).reshape(room.T.shape)
         alone = np.flatnonzero(single[places.host])
         demand = (self.items.demand // unit)[places.item[alone]]
         entry, resource = np.nonzero(demand)
         at = (np.cumsum(single) - 1)[places.host[alone]][entry]
-        self.builder.enter(rows[at, resource], places.column[alone][entry], demand[entry, resource])
+        self.builder.enter(rows[resource, at], places.column[alone][entry], demand[entry, resource])
 
     def patterns(self) -> Ints:
         """Add how many nodes take each pattern; none where all hosts are single nodes."""
