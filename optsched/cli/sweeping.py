@@ -362,8 +362,7 @@ def _check(path: str) -> None:
     """Check a store."""
     from optsched.brief import counted
     from optsched.printing import progress
-    from optsched.sweeping.checking import check_store
-    from optsched.sweeping.results import of_other_code
+    from optsched.sweeping.results import check_store, of_other_code
 
     with progress(sys.stderr) as step:
         found = check_store(path, step)

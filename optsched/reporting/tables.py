@@ -11,9 +11,8 @@ from fractions import Fraction
 from optsched.brief import counted
 from optsched.drawing.gaps import ratios, runs_of
 from optsched.printing import Cell, Table, counts, figures, seconds, share
-from optsched.reporting.commands import again
 from optsched.reporting.comparing import compared
-from optsched.reporting.entries import values
+from optsched.reporting.entries import again, values
 from optsched.reporting.reading import FrontierRecord
 from optsched.results import Value
 from optsched.studies.records import Record, Run, frame_of

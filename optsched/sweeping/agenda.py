@@ -1,11 +1,12 @@
 """What is left of a sweep, in which order it is drawn, and how each outcome goes into the store.
 
 Runs wait for the optimum that they share. A run that can begin goes before the next optimum, so that results come from
-the beginning on. Only the process that sweeps writes.
+the beginning on. Only the process that sweeps writes. A row holds what its columns tell beside the whole.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import pickle
 from collections import Counter, deque
@@ -17,19 +18,20 @@ from typing import Any
 from optsched.errors import UsageError
 from optsched.fingerprint import code_version
 from optsched.gaps import Reference, gap_of, unanswered
+from optsched.instance import Instance
 from optsched.instances.claim_files import claim_content, parse_claim
+from optsched.instances.files import to_json
 from optsched.printing import to_json as json_of
 from optsched.processes import Limits, Outcome, Status
 from optsched.results import Limit, Solution
-from optsched.running.run import ended_run
+from optsched.running.run import ENDED, ended_run
+from optsched.studies.records import Record
 from optsched.sweeping.jobs import OptimumJob, Packed, Refused, RunJob
-from optsched.sweeping.keys import canonical, heuristic_parameters
+from optsched.sweeping.keys import canonical, heuristic_parameters, named, problem_source, solver_options, source_digest
 from optsched.sweeping.plans import Plan, Planned, Posed
-from optsched.sweeping.rows import instance_row, optimum_row, run_row
-from optsched.sweeping.sources import named, source_digest
 from optsched.sweeping.store import Store
 
-__all__ = ["RETRIED", "Agenda", "Settings"]
+__all__ = ["Agenda", "RETRIED", "Settings", "instance_row", "optimum_row", "planned_row", "run_row"]
 
 #: How runs and optima ended that are computed again, by what is asked for.
 RETRIED = {
@@ -264,3 +266,77 @@ def _broken_off(run: Planned, outcome: Outcome, reference: Reference) -> dict[st
     """The record of a run whose process did not end by itself, or raised what is no fault of the heuristic alone."""
     ran = ended_run(named(run.choice.entry), heuristic_parameters(run.choice), outcome)
     return gap_of(run.posed.problem, ran, run.seed, reference).record()
+
+
+# Rows of the store ----------------------------------------------------------------------------------------------------
+
+
+def instance_row(instance: Instance) -> dict[str, Any]:
+    """The row of an instance, with its file: what `optsched.load` reads."""
+    return {
+        "sha256": instance.sha256,
+        "name": instance.name,
+        "tasks": len(instance.workload),
+        "nodes": len(instance.cluster),
+        "content": gzip.compress(to_json(instance), mtime=0),
+    }
+
+
+def planned_row(plan: str, position: int, run: Planned) -> dict[str, Any]:
+    """The row of a run that is asked for."""
+    names = dict(zip(("group", "instance", "label", "variant"), run.called, strict=True))
+    return {"plan": plan, "position": position, "run": run.key, **names}
+
+
+def optimum_row(posed: Posed, solution: Solution, outcome: Outcome) -> dict[str, Any]:
+    """The row of an optimum: of its solution, and of how the process ended that looked for it."""
+    status = ENDED.get(outcome.status, str(outcome.status))
+    if outcome.done and solution.limit is Limit.TIME:
+        status = ENDED[Status.TIMED_OUT]
+    objective, bound = solution.objective, solution.bound
+    return {
+        "key": posed.key,
+        "instance_sha256": posed.problem.instance.sha256,
+        "problem": posed.problem.name,
+        "parameters": canonical(dict(posed.problem.parameters)),
+        "source_sha256": problem_source(posed.problem),
+        "profile": posed.profile.name,
+        "solver": canonical(solver_options(posed.profile)),
+        "version": code_version(),
+        "status": status,
+        "message": outcome.message,
+        "termination": str(solution.termination),
+        "objective": None if objective is None else float(objective[0]),
+        "bound": None if bound[0] is None else float(bound[0]),
+        "certificate": None if solution.certificate is None else str(solution.certificate),
+    }
+
+
+def run_row(run: Planned, record: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of a run: what its record tells, a column each."""
+    name = named(run.choice.entry)
+    kept = Record.of(record)
+    absolute, relative = kept.deciding
+    return {
+        "key": run.key,
+        "optimum": run.posed.key,
+        "status": record["status"],
+        "message": record["error"],
+        "instance": record["instance"],
+        "instance_sha256": record["instance_sha256"],
+        "problem": record["problem"],
+        "parameters": canonical(record["parameters"]),
+        "heuristic": record["heuristic"],
+        "heuristic_parameters": canonical(record["heuristic_parameters"]),
+        "source_sha256": source_digest(name),
+        "seed": record["seed"],
+        "profile": run.posed.profile.name,
+        "version": record["version"],
+        "objective": kept.of_each("objective")[0],
+        "reference": kept.of_each("reference")[0],
+        "reference_kind": record["reference_kind"],
+        "certificate": record["certificate"],
+        "gap": relative,
+        "absolute_gap": absolute,
+        "heuristic_seconds": record["heuristic_seconds"],
+    }

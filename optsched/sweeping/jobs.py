@@ -23,8 +23,7 @@ from optsched.problems.base import TaskProblem
 from optsched.processes.worker import refused
 from optsched.results import Solution
 from optsched.solvers.profiles import Profile
-from optsched.sweeping.keys import optimum_key
-from optsched.sweeping.sources import source_digest
+from optsched.sweeping.keys import optimum_key, source_digest
 
 __all__ = ["OptimumJob", "Packed", "Refused", "RunJob", "execute"]
 

@@ -15,8 +15,7 @@ from optsched.results import Solution
 from optsched.solvers.profiles import load_profile
 from optsched.sweeping import jobs
 from optsched.sweeping.jobs import OptimumJob, Packed, Refused, RunJob, execute
-from optsched.sweeping.keys import optimum_key
-from optsched.sweeping.sources import source_digest
+from optsched.sweeping.keys import optimum_key, source_digest
 
 
 def packed(name: str = "latency", instance: str = "papers/guo-table2") -> Packed:

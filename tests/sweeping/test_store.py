@@ -14,14 +14,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from command_line import ENVIRONMENT
+from sweeps import InProcess, small_plan
 
 from optsched.errors import InputError
 from optsched.sweeping import store as module
-from optsched.sweeping.checking import check_store
-from optsched.sweeping.schema import APPLICATION, VERSION
-from optsched.sweeping.store import Store, locked
+from optsched.sweeping.executing import carry_out
+from optsched.sweeping.results import check_store
+from optsched.sweeping.store import APPLICATION, SCHEMA, VERSION, Store, locked
 
 INSTANCE = {"sha256": "a", "name": "small", "tasks": 1, "nodes": 2, "content": b""}
 
@@ -324,3 +326,27 @@ def test_one_at_a_time_by_any_name(path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_application() -> None:
     """Tests that the file says what it is: the number that stands in its header is text."""
     assert APPLICATION.to_bytes(4, "big") == b"opsw"
+
+
+def test_tables() -> None:
+    """Tests that the commands make the tables that the design names."""
+    connection = sqlite3.connect(":memory:")
+    for command in SCHEMA:
+        connection.execute(command)
+    names = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
+    assert names == {"instances", "sweeps", "optima", "runs", "planned", "gaps"}
+    connection.close()
+
+
+def test_pandas_reads_it(tmp_path: Path) -> None:
+    """Tests that pandas reads runs and gaps with columns of one type, and nothing of this package."""
+    carry_out(small_plan(), tmp_path / "a.sqlite", InProcess())
+    connection = sqlite3.connect(tmp_path / "a.sqlite")
+    runs = pd.read_sql("SELECT * FROM runs", connection)
+    gaps = pd.read_sql("SELECT * FROM gaps", connection)
+    connection.close()
+    assert len(runs) == len(gaps) == 8
+    assert runs["gap"].dtype == runs["objective"].dtype == float
+    assert runs["seed"].dtype == int
+    assert set(gaps["status"]) == {"done"}
+    assert gaps.loc[gaps["heuristic"] == "lsap-sched", "gap"].eq(0).all()
