@@ -16,8 +16,8 @@ from optsched.instances.families.base import LOST, Drawn, Family, Setting, Value
 from optsched.instances.families.sampling import (
     distinct_nodes,
     idle_slots,
-    in_blocks,
     numbered,
+    racked,
     replica_counts,
     zipf_weights,
 )
@@ -48,14 +48,7 @@ def locality_cluster(
     rng: np.random.Generator, nodes: int, slots: int, idle_ratio: float, racks: int = 1
 ) -> tuple[Cluster, Ints]:
     """A cluster of equal nodes, and how many of each node's slots are idle: round(N S I) of all slots, at random."""
-    require(racks <= nodes, f"racks is {racks}; it must be at most nodes ({nodes})")
-    cluster = Cluster(
-        numbered("n", nodes),
-        rack=in_blocks(nodes, racks),
-        rack_ids=numbered("r", racks),
-        slots=np.full(nodes, slots),
-    )
-    return cluster, idle_slots(rng, nodes, slots, round(nodes * slots * idle_ratio))
+    return racked(nodes, racks, slots), idle_slots(rng, nodes, slots, round(nodes * slots * idle_ratio))
 
 
 def _located(

@@ -36,6 +36,7 @@ from optsched.instances.families.sampling import (
     distinct_nodes,
     in_blocks,
     numbered,
+    racked,
     replica_counts,
     some,
     zipf_weights,
@@ -67,15 +68,8 @@ def _over_time(
 ) -> Drawn:
     """What runs and what is busy holds slots at random; the times of all that runs go on from before the snapshot."""
     require_distinct(replicas, nodes)
-    require(racks <= nodes, f"racks is {racks}; it must be at most nodes")
     require(groups <= jobs, f"groups is {groups}; it must be at most {jobs}: each group has a job")
-    cluster = Cluster(
-        numbered("n", nodes),
-        rack=in_blocks(nodes, racks),
-        rack_ids=numbered("r", racks),
-        slots=np.full(nodes, slots),
-        reduce_slots=np.full(nodes, reduce_slots),
-    )
+    cluster = racked(nodes, racks, slots, reduce_slots=reduce_slots)
     job = np.concatenate((dealt(rng, tasks, jobs), dealt(rng, reduces, jobs)))
     kind = np.repeat([MAP, REDUCE], [tasks, reduces])
     rows = distinct_nodes(rng, replica_counts(rng, tasks, replicas, lost), nodes)
@@ -224,15 +218,8 @@ def _day(
 ) -> Drawn:
     """Block k of a job is block k of its file; times by locality are those on the data times the factors."""
     require_distinct(replicas, nodes)
-    require(racks <= nodes, f"racks is {racks}; it must be at most nodes")
     require(len(factors) == 3, f"factors has {len(factors)} numbers; it takes three: node, rack, off-rack")
-    cluster = Cluster(
-        numbered("n", nodes),
-        rack=in_blocks(nodes, racks),
-        rack_ids=numbered("r", racks),
-        slots=np.full(nodes, slots),
-        reduce_slots=np.full(nodes, reduce_slots),
-    )
+    cluster = racked(nodes, racks, slots, reduce_slots=reduce_slots)
     job = np.concatenate((dealt(rng, tasks, jobs), dealt(rng, reduces, jobs)))
     reduce = np.arange(len(job)) >= tasks
     counts = np.bincount(job[:tasks], minlength=jobs)

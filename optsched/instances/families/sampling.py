@@ -6,9 +6,12 @@ here makes one.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from optsched.instance import PENDING, Bools, Floats, Ints, Ragged, Shuffle, Strings
+from optsched.instance import PENDING, Bools, Cluster, Floats, Ints, Ragged, Shuffle, Strings
+from optsched.instances.families.base import require
 
 __all__ = [
     "ASSUMED",
@@ -19,6 +22,7 @@ __all__ = [
     "in_blocks",
     "numbered",
     "on",
+    "racked",
     "proportional_shuffle",
     "replica_counts",
     "some",
@@ -45,6 +49,33 @@ def in_blocks(count: int, parts: int) -> Ints:
     [0, 0, 0, 1, 1]
     """
     return np.arange(count, dtype=np.int64) * parts // max(count, 1)
+
+
+def racked(nodes: int, racks: int, slots: int, **more: Any) -> Cluster:
+    """So many equal nodes in racks of nearly equal size, with so many map slots each.
+
+    Parameters
+    ----------
+    more
+        Other columns of the cluster; `reduce_slots` may be one number.
+
+    Raises
+    ------
+    UsageError
+        If there are more racks than nodes.
+
+    Examples
+    --------
+    >>> cluster = racked(3, 2, 4, reduce_slots=1)
+    >>> cluster.rack.tolist(), cluster.slots.tolist()
+    ([0, 0, 1], [4, 4, 4])
+    """
+    require(racks <= nodes, f"racks is {racks}; it must be at most nodes ({nodes}): each rack has a node")
+    columns: dict[str, Any] = {"slots": slots, **more}
+    filled: dict[str, Any] = {
+        name: np.full(nodes, value) if isinstance(value, int) else value for name, value in columns.items()
+    }
+    return Cluster(numbered("n", nodes), rack=in_blocks(nodes, racks), rack_ids=numbered("r", racks), **filled)
 
 
 def some(rng: np.random.Generator, count: int, share: float) -> Bools:

@@ -16,7 +16,6 @@ from optsched.instance import (
     PENDING,
     REDUCE,
     RUNNING,
-    Cluster,
     Floats,
     Ints,
     Ragged,
@@ -34,6 +33,7 @@ from optsched.instances.families.sampling import (
     numbered,
     on,
     proportional_shuffle,
+    racked,
     replica_counts,
     some,
 )
@@ -67,17 +67,6 @@ MOST_DRAWN = 2**13
 _HOPS = {"node": 0, "rack": 2, "off_rack": 4}
 
 
-def _cluster(nodes: int, racks: int, slots: int, reduce_slots: int, topology: Topology) -> Cluster:
-    return Cluster(
-        numbered("n", nodes),
-        rack=in_blocks(nodes, racks),
-        rack_ids=numbered("r", racks),
-        slots=np.full(nodes, slots),
-        reduce_slots=np.full(nodes, reduce_slots),
-        topology=topology,
-    )
-
-
 def _transmission(
     rng: np.random.Generator,
     *,
@@ -95,7 +84,6 @@ def _transmission(
 ) -> Drawn:
     """Whole sizes, so that costs are whole; what ran or runs is on nodes drawn with equal chance."""
     require_distinct(replicas, nodes)
-    require(racks <= nodes, f"racks is {racks}; it must be at most {nodes}: each rack has a node")
     require(not spread or nodes <= MOST_DRAWN, f"nodes is {nodes}; with a spread it must be at most {MOST_DRAWN}")
     if spread:
         matrix = np.triu(rng.integers(1, spread, size=(nodes, nodes), endpoint=True), 1).astype(np.float64)
@@ -110,7 +98,7 @@ def _transmission(
     ran = rng.choice(tasks, round(tasks * finished), replace=False)
     done = np.zeros(tasks + reduces, dtype=bool)
     done[ran] = True
-    cluster = _cluster(nodes, racks, slots, reduce_slots, topology)
+    cluster = racked(nodes, racks, slots, reduce_slots=reduce_slots, topology=topology)
     workload = _workload(map_job, reduce_job, size, rows, shuffle, numbered("j", jobs))
     node = np.where(done, rng.integers(0, nodes, size=len(done)), -1)
     status = np.where(done, FINISHED, PENDING)
@@ -141,7 +129,6 @@ def _table_2(
 ) -> Drawn:
     """One batch of ten jobs, nothing started; blocks twice on nodes drawn with equal chance."""
     require_distinct(2, nodes)
-    require(racks <= nodes, f"racks is {racks}; it must be at most {nodes}: each rack has a node")
     maps, reduces = (-(-np.array(counts[batch - 1]) // divide) for counts in (MAPS, REDUCES))
     read = 1000 * np.arange(10, 101, 10) / divide
     map_job, reduce_job = np.repeat(np.arange(10), maps), np.repeat(np.arange(10), reduces)
@@ -149,7 +136,7 @@ def _table_2(
     received = (SHUFFLE_RATIOS[batch - 1] * np.bincount(map_job, size) / reduces)[reduce_job]
     shuffle = proportional_shuffle(map_job, size, reduce_job, received)
     rows = distinct_nodes(rng, np.full(len(map_job), 2), nodes)
-    cluster = _cluster(nodes, racks, slots, reduce_slots, Topology("hops", hops=_HOPS))
+    cluster = racked(nodes, racks, slots, reduce_slots=reduce_slots, topology=Topology("hops", hops=_HOPS))
     names = np.array([f"{BATCHES[batch - 1]}-{10 * number}gb" for number in range(1, 11)])
     workload = _workload(map_job, reduce_job, size, rows, shuffle, names)
     labels = {
