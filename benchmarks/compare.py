@@ -34,10 +34,10 @@ from comparing.rows import SETTINGS, Row, rows
 from comparing.running import Comparison, Tools, compared, disagreements
 from comparing.tables import growth_table, standing_table, ways_table
 
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
+from optsched.core.registry import SHIPPED
 from optsched.instances.claim_files import versions
 from optsched.processes import Limits
-from optsched.registry import SHIPPED
 
 __all__ = ["main"]
 

@@ -17,11 +17,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from study_tables import table
 
+from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.core.placement import Placement
 from optsched.heuristics import run
-from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.families.hsu import MAP_RATES, OUT_RATE
 from optsched.instances.generate import generate
-from optsched.placement import Placement
 from optsched.problems import FlowCongestion
 from optsched.routes import solve
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.mining.documents import Document, without
-from optsched.registry import Record
+from optsched.core.registry import Record
+from optsched.measuring.mining.documents import Document, without
 
 __all__ = ["KINDS", "OVERLOOKED", "Given", "changed"]
 

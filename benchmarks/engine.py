@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from optsched.core.instance import MAP, Cluster, Instance, Ragged, Topology, Workload
 from optsched.heuristics import heuristic
-from optsched.instance import MAP, Cluster, Instance, Ragged, Topology, Workload
 from optsched.running.base import Event, Offer, View
 from optsched.simulating.engine import ENDED, STARTED, Engine, Rules, Stage
 from optsched.simulating.services import Levels

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 from study_tables import mean, table
 
-from optsched.instance import (
+from optsched.core.instance import (
     MAP,
     PENDING,
     REDUCE,
@@ -28,7 +28,7 @@ from optsched.instance import (
     Topology,
     Workload,
 )
-from optsched.placement import Placement
+from optsched.core.placement import Placement
 from optsched.problems import TransmissionReduces
 from optsched.problems.shuffle_sizes import estimated_sizes
 from optsched.routes import solve

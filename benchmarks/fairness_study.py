@@ -19,9 +19,9 @@ from typing import Any
 
 from study_tables import count, mean, table
 
+from optsched.core.placement import Placement
 from optsched.heuristics import run
 from optsched.instances.generate import generate
-from optsched.placement import Placement
 from optsched.problems import LsapFairness
 from optsched.problems.fair_lsap import RationRuleWarning
 from optsched.routes import Frontier, frontier

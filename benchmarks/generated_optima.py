@@ -52,14 +52,14 @@ from degenerate import KINDS, Given, changed
 from in_blocks import add_options, blocks, done_in_blocks, given_options, made_block
 
 from optsched.certificates import Verdict, certify
-from optsched.errors import InputError, SolverDisagreement, TooLarge, UsageError
+from optsched.core.errors import InputError, SolverDisagreement, TooLarge, UsageError
+from optsched.core.registry import SHIPPED, Record, imported
+from optsched.core.results import Limit, Proof, Solution, Termination
 from optsched.instances.claim_files import read_solution, write_claim
 from optsched.instances.files import from_document, to_document
 from optsched.instances.generate import FAMILIES, generate
 from optsched.problems import AnyProblem
 from optsched.problems.fair_lsap import RationRuleWarning
-from optsched.registry import SHIPPED, Record, imported
-from optsched.results import Limit, Proof, Solution, Termination
 from optsched.routes import routes_of, solve
 from optsched.routes.base import MODELS
 from optsched.solvers.compiled import compiles

@@ -34,15 +34,15 @@ from typing import Any
 import numpy as np
 from in_blocks import add_options, blocks, done_in_blocks, given_options, made_block
 
-from optsched.deadline import deadline
-from optsched.errors import HeuristicFailed, InputError, OutOfTime, UsageError
+from optsched.core.deadline import deadline
+from optsched.core.errors import HeuristicFailed, InputError, OutOfTime, UsageError
+from optsched.core.instance import PENDING, RUNNING, Instance, State
+from optsched.core.placement import NONE
+from optsched.core.schedule import MICRO, microseconds
 from optsched.heuristics import HEURISTICS
-from optsched.instance import PENDING, RUNNING, Instance, State
 from optsched.instances.generate import generate
-from optsched.placement import NONE
 from optsched.problems import PROBLEMS, JobTimes, Makespan, Problem
 from optsched.problems.schedules import ScheduleProblem
-from optsched.schedule import MICRO, microseconds
 from optsched.searches.enumeration import best_decision
 from optsched.simulating import EveryRound, Simulation, simulate
 from optsched.simulating.engine import ARRIVED, ENDED, NEVER, STARTED

@@ -41,11 +41,11 @@ import numpy as np
 from in_blocks import add_options, blocks, done_in_blocks, given_options, made_block
 
 from optsched.certificates import certify
-from optsched.instance import Instance
+from optsched.core.instance import Instance
+from optsched.core.results import Proof
 from optsched.instances.claim_files import read_frontier, write_claim
 from optsched.instances.generate import generate
 from optsched.problems import Latency
-from optsched.results import Proof
 from optsched.routes import Frontier, frontier
 from optsched.searches.latency import FixedLimit, LatencySearch
 from optsched.solvers.profiles import Profile

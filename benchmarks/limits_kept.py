@@ -36,9 +36,9 @@ from typing import Any
 import psutil
 
 import optsched
+from optsched.core.registry import record
 from optsched.instances.generate import generate
 from optsched.problems import PROBLEMS
-from optsched.registry import record
 from optsched.routes import routes_of
 
 __all__ = ["main"]
@@ -119,7 +119,7 @@ with contained(None if unit == "s" else Limits(memory_mb=int(limit))):
     began = time.monotonic()
     try:
         answer = told()
-    except optsched.errors.TooLarge as error:
+    except optsched.core.errors.TooLarge as error:
         answer = {"ended": "refused", "held": str(error).rpartition("; ")[2]}
     print(json.dumps(answer | {"taken": time.monotonic() - began}))
 """

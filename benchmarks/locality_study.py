@@ -22,15 +22,15 @@ from typing import Any
 import numpy as np
 from study_tables import mean, spread, table
 
+from optsched.core.instance import Cluster, Instance, Ints, Ragged, Workload
+from optsched.core.placement import Placement
+from optsched.core.resources import folder
 from optsched.heuristics import run
-from optsched.instance import Cluster, Instance, Ints, Ragged, Workload
 from optsched.instances.files import load
 from optsched.instances.generate import generate
-from optsched.placement import Placement
 from optsched.problems import FairLsap, Lsap
 from optsched.problems.fair_lsap import RationRuleWarning
 from optsched.problems.locality_theory import goodness_of_locality
-from optsched.resources import folder
 from optsched.routes import solve
 from optsched.simulating import EveryRound, Levels, simulate
 

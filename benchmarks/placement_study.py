@@ -24,17 +24,17 @@ from typing import Any
 import numpy as np
 from study_tables import mean, table
 
+from optsched.core.instance import FINISHED, MAP, PENDING, REDUCE, Instance
+from optsched.core.placement import NONE, Placement
 from optsched.heuristics import HEURISTICS, HeuristicRun, run
-from optsched.instance import FINISHED, MAP, PENDING, REDUCE, Instance
+from optsched.heuristics.tuning import Tuning, tune_p_min
 from optsched.instances.families.shen import BATCHES, MAPS, REDUCES
 from optsched.instances.generate import generate
-from optsched.placement import NONE, Placement
 from optsched.problems import Lsap, Problem, Transmission, TransmissionMaps, TransmissionReduces
 from optsched.problems import problem as problem_of
 from optsched.problems.locality_counts import CLASSES, locality_counts
 from optsched.routes import solve
 from optsched.solvers.profiles import load_profile
-from optsched.tuning import Tuning, tune_p_min
 
 Form = tuple[str, dict[str, Any]]
 

@@ -32,8 +32,8 @@ from typing import Any
 import numpy as np
 
 import optsched
+from optsched.core.instance import REDUCE, Instance
 from optsched.heuristics import HEURISTICS, run
-from optsched.instance import REDUCE, Instance
 from optsched.instances.generate import generate
 from optsched.problems import PROBLEMS, Problem
 from optsched.problems.locality_counts import locality_counts
@@ -108,7 +108,7 @@ def apart(target: Any, arguments: tuple[Any, ...], limits: tuple[int, int]) -> l
             send.send({"megabytes": peak()})
         except MemoryError:
             send.send({"error": f"over {megabytes} MB"})
-        except optsched.errors.OptschedError as error:
+        except optsched.core.errors.OptschedError as error:
             send.send({"error": str(error).splitlines()[0]})
 
     process = fork.Process(target=body)

@@ -29,12 +29,12 @@ from typing import Any
 
 import numpy as np
 
-from optsched.instance import MAP, REDUCE, Instance
+from optsched.core.instance import MAP, REDUCE, Instance
+from optsched.core.schedule import MICRO, microseconds
 from optsched.instances.files import from_document
 from optsched.instances.importers.rumen import import_rumen
 from optsched.problems.locality_counts import locality
 from optsched.problems.schedules import Jobs
-from optsched.schedule import MICRO, microseconds
 from optsched.simulating import Levels, observed_schedule, simulate
 
 __all__ = ["Recorded", "drawn", "main", "recorded"]

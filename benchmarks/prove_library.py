@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from optsched.certificates import certify
-from optsched.fingerprint import code_version
+from optsched.core.fingerprint import code_version
+from optsched.core.network import FlowNetwork
+from optsched.core.resources import folder
+from optsched.core.results import Value
 from optsched.instances.files import SUFFIXES, load
 from optsched.instances.library import NETWORK
-from optsched.network import FlowNetwork
 from optsched.problems import PROBLEMS, AnyProblem
-from optsched.resources import folder
-from optsched.results import Value
 from optsched.routes import frontier, has_frontier, solve
 
 FORMAT = "optsched-optima/1"

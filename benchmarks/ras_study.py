@@ -20,12 +20,12 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from study_tables import count, mean, table
 
+from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.placement import Placement
+from optsched.core.results import Value
 from optsched.heuristics.ras import fair_sharing, map_rounds, ras
-from optsched.instance import Cluster, Instance, Workload
 from optsched.instances.generate import generate
-from optsched.placement import Placement
 from optsched.problems.utility import Utility, spread_reduces
-from optsched.results import Value
 from optsched.routes import solve
 
 #: Tiny instances: title, resources, trackers.

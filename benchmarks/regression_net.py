@@ -18,15 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from optsched.certificates import certify
-from optsched.errors import OptschedError
-from optsched.gaps import gap
+from optsched.core.errors import OptschedError
+from optsched.core.registry import imported, record_of
+from optsched.core.results import Proof, Solution
 from optsched.heuristics import applicable
 from optsched.instances.files import load
 from optsched.instances.library import library
+from optsched.measuring.gaps import gap
 from optsched.problems import PROBLEMS, AnyProblem
 from optsched.problems.base import TaskProblem
-from optsched.registry import imported, record_of
-from optsched.results import Proof, Solution
 from optsched.routes import bounds, frontier, has_frontier, routes_of, solve
 from optsched.routes.base import MODELS
 

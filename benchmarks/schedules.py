@@ -14,9 +14,9 @@ import random
 import time
 from collections.abc import Iterator, Sequence
 
-from optsched.deadline import deadline
-from optsched.errors import OutOfTime
-from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.deadline import deadline
+from optsched.core.errors import OutOfTime
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.problems import JobTimes, Makespan
 from optsched.problems.schedules import ScheduleProblem
 from optsched.searches.schedules import ScheduleSearch

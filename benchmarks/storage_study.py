@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from study_tables import mean, table
 
-from optsched.instance import Cluster, Instance, Ints, Ragged, Workload
+from optsched.core.instance import Cluster, Instance, Ints, Ragged, Workload
+from optsched.core.placement import Placement
 from optsched.instances.families.hsu import MAP_RATES, OUT_RATE
-from optsched.placement import Placement
 from optsched.problems import FlowCongestion
 from optsched.routes import solve
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from optsched.printing import interval
+from optsched.measuring.printing import interval
 
 __all__ = ["count", "mean", "spread", "table"]
 

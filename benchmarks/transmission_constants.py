@@ -17,7 +17,7 @@ from unittest import mock
 
 from study_tables import table
 
-from optsched.instance import Ints
+from optsched.core.instance import Ints
 from optsched.instances.generate import generate
 from optsched.problems import Transmission
 from optsched.problems import transmission_bounds as bounds

@@ -15,30 +15,30 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from optsched.deprecated import find_former_modules
+from optsched.core.deprecated import find_former_modules
 
 if TYPE_CHECKING:
     from optsched.certificates import certify
-    from optsched.decomposing import Decomposition, decompose
+    from optsched.core.errors import InputError, OptschedError, UsageError
+    from optsched.core.instance import Instance, State
+    from optsched.core.network import FlowNetwork
+    from optsched.core.placement import Placement
+    from optsched.core.results import Certificate, Limit, Proof, Solution, Termination
+    from optsched.core.schedule import Schedule
     from optsched.drawing import draw
-    from optsched.errors import InputError, OptschedError, UsageError
-    from optsched.explaining import Explanation, explain
-    from optsched.gaps import GapReport, gap
-    from optsched.instance import Instance, State
     from optsched.instances.files import load, save
     from optsched.instances.generate import generate
-    from optsched.mining import Find, mine
-    from optsched.network import FlowNetwork
-    from optsched.placement import Placement
+    from optsched.measuring.decomposing import Decomposition, decompose
+    from optsched.measuring.explaining import Explanation, explain
+    from optsched.measuring.gaps import GapReport, gap
+    from optsched.measuring.mining import Find, mine
+    from optsched.measuring.studies.choices import Family
+    from optsched.measuring.studies.tables import GapReports, study
+    from optsched.measuring.sweeping import Sweep, load_sweep, sweep
     from optsched.problems import problem
     from optsched.reporting import write_report
-    from optsched.results import Certificate, Limit, Proof, Solution, Termination
     from optsched.routes import bounds, frontier, solve
-    from optsched.schedule import Schedule
     from optsched.simulating import Simulation, simulate
-    from optsched.studies.choices import Family
-    from optsched.studies.tables import GapReports, study
-    from optsched.sweeping import Sweep, load_sweep, sweep
 
 __all__ = [
     "Certificate",
@@ -92,26 +92,26 @@ _MODULES = {
     name: f"optsched.{module}"
     for module, names in {
         "certificates": ["certify"],
-        "decomposing": ["Decomposition", "decompose"],
+        "measuring.decomposing": ["Decomposition", "decompose"],
         "drawing": ["draw"],
-        "errors": ["InputError", "OptschedError", "UsageError"],
-        "explaining": ["Explanation", "explain"],
-        "gaps": ["GapReport", "gap"],
-        "instance": ["Instance", "State"],
+        "core.errors": ["InputError", "OptschedError", "UsageError"],
+        "measuring.explaining": ["Explanation", "explain"],
+        "measuring.gaps": ["GapReport", "gap"],
+        "core.instance": ["Instance", "State"],
         "instances.files": ["load", "save"],
         "instances.generate": ["generate"],
-        "mining": ["Find", "mine"],
-        "network": ["FlowNetwork"],
-        "placement": ["Placement"],
+        "measuring.mining": ["Find", "mine"],
+        "core.network": ["FlowNetwork"],
+        "core.placement": ["Placement"],
         "problems": ["problem"],
         "reporting": ["write_report"],
-        "results": ["Certificate", "Limit", "Proof", "Solution", "Termination"],
+        "core.results": ["Certificate", "Limit", "Proof", "Solution", "Termination"],
         "routes": ["bounds", "frontier", "solve"],
-        "schedule": ["Schedule"],
+        "core.schedule": ["Schedule"],
         "simulating": ["Simulation", "simulate"],
-        "studies.choices": ["Family"],
-        "studies.tables": ["GapReports", "study"],
-        "sweeping": ["Sweep", "load_sweep", "sweep"],
+        "measuring.studies.choices": ["Family"],
+        "measuring.studies.tables": ["GapReports", "study"],
+        "measuring.sweeping": ["Sweep", "load_sweep", "sweep"],
     }.items()
     for name in names
 }

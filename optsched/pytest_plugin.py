@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 import pytest
 
 if TYPE_CHECKING:
-    from optsched.studies.baselines import Baseline
-    from optsched.studies.checks import CheckArguments, Outcome
-    from optsched.studies.tables import GapReports
+    from optsched.measuring.studies.baselines import Baseline
+    from optsched.measuring.studies.checks import CheckArguments, Outcome
+    from optsched.measuring.studies.tables import GapReports
 
 __all__ = ["GapCheck", "own_name"]
 
@@ -100,7 +100,7 @@ class GapCheck:
         problem
             Its name, or a list of names: every heuristic is measured in every one.
         **given
-            What must hold, and how the gaps are measured: `optsched.studies.checks.CheckArguments`. Here `baseline` may
+            What must hold, and how the gaps are measured: `optsched.measuring.studies.checks.CheckArguments`. Here `baseline` may
             be True for a file of the test's own (`gaps/MODULE/TEST.json` beside it); a path is looked for from pytest's
             root folder, and several tests may have the file in common. `pytest --optsched-update` records it: a test's
             own file anew, of another file the runs that are measured.
@@ -118,8 +118,8 @@ class GapCheck:
             If what is asked for does not exist or is wrong.
         """
         __tracebackhide__ = True
-        from optsched.studies.baselines import Baseline
-        from optsched.studies.checks import Check
+        from optsched.measuring.studies.baselines import Baseline
+        from optsched.measuring.studies.checks import Check
 
         baseline = given.get("baseline")
         path = self._own_baseline() if baseline is True else self._node.config.rootpath / baseline if baseline else None

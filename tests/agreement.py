@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from optsched.certificates import certify
+from optsched.core.results import Proof, Sense, Termination
 from optsched.problems import Problem
-from optsched.results import Proof, Sense, Termination
 from optsched.routes import bounds, routes_of, solve
 from optsched.searches.enumeration import best_placement
 

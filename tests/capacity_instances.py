@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from optsched.instance import MAP, REDUCE, Cluster, Instance, Pairs, Ragged, Workload
+from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Pairs, Ragged, Workload
 from optsched.problems import GeneralizedAssignment, Traffic
 
 __all__ = ["generalized_assignment_problems", "traffic_problems"]

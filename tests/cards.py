@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from optsched.resources import folder
+from optsched.core.resources import folder
 
 #: A block of code, and the block of output after it where it prints something.
 _BLOCKS = re.compile(r"```python\n(?P<code>.*?)```\n(?:\n```text\n(?P<output>.*?)```\n)?", re.DOTALL)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from optsched.gaps import GapReport
-from optsched.instance import MAP
+from optsched.core.instance import MAP
+from optsched.measuring.gaps import GapReport
 from optsched.problems import Latency
 
 __all__ = ["corollary_1", "one_replica", "theorem_1", "theorem_2", "theorem_3", "worst_case_of_b"]

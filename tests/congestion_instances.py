@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from optsched.instance import (
+from optsched.core.instance import (
     FINISHED,
     MAP,
     PENDING,
@@ -24,9 +24,9 @@ from optsched.instance import (
     State,
     Workload,
 )
+from optsched.core.resources import folder
 from optsched.instances.files import load
 from optsched.problems import FlowCongestion
-from optsched.resources import folder
 
 __all__ = ["PARAMETERS", "instances", "of_one_type", "paper", "problems"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 
-from optsched.instance import Instance
+from optsched.core.instance import Instance
 from optsched.running.course import WAKE, Service
 
 __all__ = ["driven"]

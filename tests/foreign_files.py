@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from optsched.errors import InputError
+from optsched.core.errors import InputError
 from optsched.instances.files import from_document
 from optsched.instances.importers.foreign import Imported
 

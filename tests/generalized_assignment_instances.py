@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from optsched.instance import Cluster, Instance, Pairs, Workload
+from optsched.core.instance import Cluster, Instance, Pairs, Workload
+from optsched.core.results import Value
 from optsched.problems import GeneralizedAssignment
-from optsched.results import Value
 
 
 def posed(

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from optsched.errors import InputError, UsageError, printable
+from optsched.core.errors import InputError, UsageError, printable
 from optsched.instances.files import load
 
 __all__ = ["HOSTILE_WORDS", "changed_bytes", "hostile", "outcome", "told_of"]

@@ -7,7 +7,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from optsched.instance import Instance
+from optsched.core.instance import Instance
 
 
 def slot_nodes(instance: Instance) -> np.ndarray:

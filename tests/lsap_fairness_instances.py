@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from optsched.certificates import proved_bound
-from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.results import FrontierPoint, Proof
 from optsched.problems import LsapFairness
-from optsched.results import FrontierPoint, Proof
 
 
 def posed(weights: list[float] | None = None, idle: list[int] | None = None, **parameters: Any) -> LsapFairness:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optsched.network import FlowNetwork
+from optsched.core.network import FlowNetwork
 from optsched.problems import MinCostFlow
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from optsched.errors import InputError
+from optsched.core.errors import InputError
 from optsched.instances.files import from_document
 
 __all__ = ["LINKED", "WHOLE", "legal"]

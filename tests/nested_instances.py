@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from optsched.instance import Cluster, Instance, Ragged, State, Topology, Workload
+from optsched.core.instance import Cluster, Instance, Ragged, State, Topology, Workload
 
 __all__ = ["nested", "posed"]
 

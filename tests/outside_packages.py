@@ -14,10 +14,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from optsched.cli import cli
+from optsched.core.registry import records
 from optsched.heuristics import HEURISTICS
 from optsched.instances.generate import FAMILIES
 from optsched.instances.importers import IMPORTERS
-from optsched.registry import records
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "tests" / "data" / "outside_package"

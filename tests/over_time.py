@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from schedule_drawn import document
 
-from optsched.errors import MissingField
-from optsched.instance import Cluster, Instance, Ragged, Topology, Workload
+from optsched.core.errors import MissingField
+from optsched.core.instance import Cluster, Instance, Ragged, Topology, Workload
+from optsched.core.results import Number
 from optsched.instances.files import from_document
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
-from optsched.results import Number
 from optsched.searches.enumeration import best_decision
 
 SLOWSTARTS = (0.05, 1, 0.5, 0)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from optsched.core.registry import imported, record_of
+from optsched.core.results import Value
 from optsched.problems import Problem
-from optsched.registry import imported, record_of
-from optsched.results import Value
 
 __all__ = ["pareto_front"]
 

@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import optsched
-from optsched.instance import Instance
+from optsched.core.instance import Instance
 
 #: Names with signs that matplotlib would obey, long ones, and such as are written from right to left.
 ODD = ("$x_1$", "_hidden", "узел", "a" * 200, "100 %", "שרת")

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from optsched.decimals import decimal
-from optsched.instance import PENDING, RUNNING, Instance, Ragged
+from optsched.core.decimals import decimal
+from optsched.core.instance import PENDING, RUNNING, Instance, Ragged
 from optsched.instances.generate import generate
 from optsched.running.base import Event, Offer, Policy, View
 

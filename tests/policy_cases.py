@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.instance import (
+from optsched.core.instance import (
     MAP,
     REDUCE,
     RUNNING,

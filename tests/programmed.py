@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from optsched.errors import Fault
-from optsched.instance import Instance, Ints
-from optsched.placement import NONE, Placement
+from optsched.core.errors import Fault
+from optsched.core.instance import Instance, Ints
+from optsched.core.placement import NONE, Placement
+from optsched.core.results import Bound, Component, Proof, Sense, Value, Violation
 from optsched.problems.base import Problem
 from optsched.problems.programs import Builder, Program, Programmed
-from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
 __all__ = ["Gathering"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.core.results import Solution
 from optsched.problems import Latency, Lsap
-from optsched.results import Solution
 from optsched.routes import solve
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from optsched.instance import MAP, REDUCE, Cluster, Instance, Workload
+from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Workload
 from optsched.problems.utility import Utility
 
 __all__ = ["DRAWN", "snapshot", "swapping", "utilities"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from transmission_instances import DISTANCES, example
 
-from optsched.instance import (
+from optsched.core.instance import (
     FINISHED,
     MAP,
     PENDING,

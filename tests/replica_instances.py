@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.problems import Lsap
 
 

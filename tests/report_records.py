@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from optsched.printing import Table
+from optsched.measuring.printing import Table
+from optsched.measuring.studies.records import Run
 from optsched.reporting.entries import entries_of
 from optsched.reporting.reading import read
-from optsched.studies.records import Run
 
 
 def record(

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
-from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
 
 Text = dict[str, Any]
 Starts = dict[str, tuple[str, Fraction] | None]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from optsched.core.registry import record, records
 from optsched.instances.generate import generate
 from optsched.problems import AnyProblem, problem
-from optsched.registry import record, records
 
 __all__ = ["NAMES", "small_problem"]
 

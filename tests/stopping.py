@@ -23,5 +23,5 @@ def clock_of_looks() -> Iterator[None]:
     """The clock of deadlines shows how often it was looked at: a limit of 3 ends the fourth look."""
     clock = itertools.count()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("optsched.deadline.time", SimpleNamespace(monotonic=lambda: next(clock)))
+        patched.setattr("optsched.core.deadline.time", SimpleNamespace(monotonic=lambda: next(clock)))
         yield

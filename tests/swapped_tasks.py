@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.problems import Lsap, Problem
 
 __all__ = ["SWAPPED", "wrong_way"]

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
+from optsched.measuring.studies.choices import Family
+from optsched.measuring.sweeping.plans import Plan, planned
 from optsched.processes import Outcome, Status
-from optsched.studies.choices import Family
-from optsched.sweeping.plans import Plan, planned
 
 __all__ = ["TIMES", "InProcess", "contents", "count", "memory_folder", "small_plan"]
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from optsched.certificates import certify
-from optsched.errors import InputError, SolverDisagreement, TooLarge, UsageError
-from optsched.gaps import Reference, gap
-from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.core.errors import InputError, SolverDisagreement, TooLarge, UsageError
+from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.core.results import Certificate, Proof, Solution, Termination
+from optsched.measuring.gaps import Reference, gap
 from optsched.problems import FairLsap, Flow, Latency, Lsap, problem
-from optsched.results import Certificate, Proof, Solution, Termination
 from optsched.routes import frontier, solve
 from optsched.searches.latency import FixedLimit, LatencySearch
 from optsched.solvers.profiles import Profile, load_profile

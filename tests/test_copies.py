@@ -21,15 +21,15 @@ from small_problems import NAMES, small_problem
 
 import optsched
 from optsched.certificates import Verdict
-from optsched.decomposing import Decompositions, decompose_all
-from optsched.errors import Fault
-from optsched.explaining import ScheduleExplanation
+from optsched.core.errors import Fault
+from optsched.core.results import Bound
+from optsched.heuristics.tuning import Tuning, tune_p_min
 from optsched.instances.library import Entry, library
-from optsched.matrix import GapMatrix, gap_matrix
+from optsched.measuring.decomposing import Decompositions, decompose_all
+from optsched.measuring.explaining import ScheduleExplanation
+from optsched.measuring.matrix import GapMatrix, gap_matrix
 from optsched.problems.base import BaseProblem, TaskProblem
-from optsched.results import Bound
 from optsched.routes import Frontier
-from optsched.tuning import Tuning, tune_p_min
 
 
 def lsap() -> Any:

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from command_line import ENVIRONMENT
 
-from optsched.registry import records
+from optsched.core.registry import records
 
 #: Prints what the engines of each problem hold and prove, as files have it: all routes, and the frontier, of a small
 #: instance, and the default of some that are large enough for loops that are compiled.
 TELL = """
 import json, warnings
-from optsched.by_id import plain
+from optsched.core.by_id import plain
 from optsched.instances.generate import generate
-from optsched.registry import record, records
+from optsched.core.registry import record, records
 from optsched.routes import frontier, has_frontier, routes_of, solve
 from optsched.routes.base import MODELS
 

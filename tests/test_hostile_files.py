@@ -13,8 +13,10 @@ from foreign_files import ASSIGN, DIMACS, GAP, NODES, QUEUES, SLS, SWIM, noun
 from hostile_files import HOSTILE_WORDS, changed_bytes, hostile, told_of
 from instance_documents import FULL, NETWORK
 
-from optsched.errors import printable
-from optsched.instance import Cluster, Instance, Workload
+from optsched.core.errors import printable
+from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.results import Limit, Solution, Termination
+from optsched.core.schedule import Schedule
 from optsched.instances.claim_files import claim_document, read_schedule, read_solution
 from optsched.instances.files import from_document, load, parse
 from optsched.instances.importers.dimacs import import_dimacs
@@ -22,10 +24,8 @@ from optsched.instances.importers.orlib import import_orlib_assign, import_orlib
 from optsched.instances.importers.rumen import import_rumen
 from optsched.instances.importers.sls import import_sls
 from optsched.instances.importers.swim import import_swim
-from optsched.printing import Table, render
+from optsched.measuring.printing import Table, render
 from optsched.problems import PROBLEMS, problem
-from optsched.results import Limit, Solution, Termination
-from optsched.schedule import Schedule
 from optsched.solvers.profiles import load_profile
 
 DATA = Path(__file__).parent / "data" / "rumen"

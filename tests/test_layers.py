@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from optsched.registry import _BY_CLASS, SHIPPED
-from optsched.shipped import FAMILIES
+from optsched.core.registry import _BY_CLASS, SHIPPED
+from optsched.core.shipped import FAMILIES
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -11,20 +11,20 @@ import pytest
 from stopping import clock_of_looks
 
 from optsched.certificates import certify
-from optsched.deadline import deadline
-from optsched.errors import OutOfTime
-from optsched.explaining import explain
-from optsched.gaps import gap
+from optsched.core.deadline import deadline
+from optsched.core.errors import OutOfTime
+from optsched.core.placement import NONE
+from optsched.core.registry import records
+from optsched.core.results import Limit, Proof, Sense, Termination
 from optsched.heuristics import applicable
 from optsched.instances.generate import generate
-from optsched.matrix import gap_matrix
-from optsched.placement import NONE
+from optsched.measuring.explaining import explain
+from optsched.measuring.gaps import gap
+from optsched.measuring.matrix import gap_matrix
 from optsched.problems import AnyProblem, Latency, Problem, problem
 from optsched.problems.assignment import AssignmentProblem, TabledProblem
 from optsched.processes import handing
 from optsched.processes.handing import unpack
-from optsched.registry import records
-from optsched.results import Limit, Proof, Sense, Termination
 from optsched.routes import frontier, has_frontier, routes_of, solve
 from optsched.routes.call import Call
 from optsched.searches import latency_packing, utility_program

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from optsched.registry import SHIPPED, imported
+from optsched.core.registry import SHIPPED, imported
 from optsched.routes import solve
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -10,9 +10,9 @@ import pytest
 from lying_solver import LIES, lying
 from small_problems import NAMES, small_problem
 
-from optsched.errors import SolverDisagreement
+from optsched.core.errors import SolverDisagreement
+from optsched.core.results import Solution, Termination
 from optsched.problems import AnyProblem
-from optsched.results import Solution, Termination
 from optsched.routes import routes_of, solve
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")

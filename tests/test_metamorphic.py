@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from over_time import FORMS, fetching
 from strategies import instances, problems
 
-from optsched.instance import Instance, Ragged, Topology
+from optsched.core.instance import Instance, Ragged, Topology
+from optsched.core.results import Number, Value
 from optsched.instances.files import from_document, to_document
 from optsched.problems import (
     PROBLEMS,
@@ -25,7 +26,6 @@ from optsched.problems import (
     Problem,
 )
 from optsched.problems.base import AnyProblem
-from optsched.results import Number, Value
 from optsched.routes import frontier, solve
 from optsched.testing.changes import permuted
 

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from optsched import models, routes
-from optsched.registry import records
+from optsched.core.registry import records
 
 
 def listed(package: ModuleType) -> dict[str, list[str]]:

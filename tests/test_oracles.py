@@ -26,17 +26,17 @@ from oracles.schedules import Makespan
 
 from optsched.certificates import proved_bound
 from optsched.certificates.schedules import cases_certificate
-from optsched.decimals import decimal
-from optsched.errors import CertificateInvalid, MissingField
+from optsched.core.decimals import decimal
+from optsched.core.errors import CertificateInvalid, MissingField
+from optsched.core.placement import NetworkFlow
+from optsched.core.results import Solution, Termination
+from optsched.core.schedule import Schedule
 from optsched.instances.files import parse
-from optsched.placement import NetworkFlow
 from optsched.problems import PROBLEMS
 from optsched.problems.base import AnyProblem
 from optsched.problems.job_ends import JobEnds
 from optsched.problems.time_prices import TimePrices
-from optsched.results import Solution, Termination
 from optsched.routes import frontier, has_frontier, routes_of, solve
-from optsched.schedule import Schedule
 from optsched.searches.job_ends import EndTree
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 import optsched
-from optsched.errors import InputError, UsageError
+from optsched.core.errors import InputError, UsageError
 from optsched.instances.generate import generate
+from optsched.measuring.studies.baselines import Baseline
 from optsched.pytest_plugin import GapCheck, own_name
-from optsched.studies.baselines import Baseline
 
 #: The name of the instance in its folder.
 TRACE = "lsap-n6-slots2-idle-ratio1-t9-replicas2-seed5"

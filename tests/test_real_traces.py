@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from optsched.certificates import certify
-from optsched.gaps import Reference, gap
-from optsched.instance import Instance
+from optsched.core.instance import Instance
 from optsched.instances.files import from_document
 from optsched.instances.importers.rumen import import_rumen
+from optsched.measuring.gaps import Reference, gap
 from optsched.problems import Lsap, problem
 from optsched.routes import solve
 

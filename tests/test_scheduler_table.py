@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from optsched.core.placement import Placement
 from optsched.heuristics import HEURISTICS
 from optsched.instances.generate import generate
-from optsched.placement import Placement
 from optsched.problems import PROBLEMS, problem
 from optsched.routes import routes_of
 from optsched.running.base import over_time

@@ -14,18 +14,18 @@ import scipy.sparse as sp
 
 import optsched
 from optsched import models
-from optsched.doubts import enumerated
-from optsched.errors import InputError, UsageError
-from optsched.gaps import Reference
+from optsched.core.errors import InputError, UsageError
+from optsched.core.placement import Placement
 from optsched.heuristics import applicable, run
 from optsched.instances import claim_files
 from optsched.instances.generate import generate
 from optsched.instances.library import library
-from optsched.matrix import gap_matrix
+from optsched.measuring.gaps import Reference
+from optsched.measuring.matrix import gap_matrix
 from optsched.models.export import about
-from optsched.placement import Placement
 from optsched.problems import PROBLEMS, Latency, Lsap, MinCostFlow
 from optsched.routes import has_frontier, routes_of
+from optsched.routes.doubts import enumerated
 from optsched.searches.assignment import solve_assignment
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.highs import LinearProgram, solve_arrays

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from optsched.instance import Instance, State
+from optsched.core.instance import Instance, State
 from optsched.instances.generate import generate
 
 __all__ = ["arriving"]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from optsched.instance import (
+from optsched.core.instance import (
     FINISHED,
     MAP,
     PENDING,
@@ -23,8 +23,8 @@ from optsched.instance import (
     State,
     Workload,
 )
+from optsched.core.results import Value
 from optsched.problems import Traffic
-from optsched.results import Value
 
 NAN = float("nan")
 

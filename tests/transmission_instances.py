@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from optsched.instance import (
+from optsched.core.instance import (
     FINISHED,
     MAP,
     PENDING,

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from optsched.instance import Instance
-from optsched.placement import NONE
+from optsched.core.instance import Instance
+from optsched.core.placement import NONE
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import Branching, ReduceBounds, ReduceCharges
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from optsched.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, State, Workload
+from optsched.core.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, State, Workload
 from optsched.problems.utility import Utility
 
 __all__ = ["SWAPS", "posed", "problems"]

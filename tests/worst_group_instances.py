@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.files import load
 from optsched.problems import WorstGroup
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from optsched.errors import Fault
-from optsched.instance import Instance
-from optsched.placement import NONE, Placement
+from optsched.core.errors import Fault
+from optsched.core.instance import Instance
+from optsched.core.placement import NONE, Placement
+from optsched.core.registry import Record, Scaling, record
+from optsched.core.results import Bound, Component, Proof, Sense, Value
 from optsched.problems.assignment import LevelledProblem
 from optsched.problems.base import Parameter
-from optsched.registry import Record, Scaling, record
-from optsched.results import Bound, Component, Proof, Sense, Value
 
 #: The record as CONTRIBUTING's first step once had it: the class alone.
 BARE = Record(name="worst-group-wrong", problem=f"{__name__}:WorstGroupWrong")

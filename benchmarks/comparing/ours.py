@@ -18,10 +18,10 @@ import numpy as np
 
 from comparing.clock import MOST, Clock, again
 from comparing.rows import HEURISTICS, Row, made
+from optsched.core.network import FlowNetwork
+from optsched.core.registry import imported, record_of
 from optsched.instances.generate import generate
-from optsched.network import FlowNetwork
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem, TabledProblem
-from optsched.registry import imported, record_of
 from optsched.solvers.compiled import compiles
 
 __all__ = ["certified", "measured", "prepared"]

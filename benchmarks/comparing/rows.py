@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.network import FlowNetwork
+from optsched.core.registry import SHIPPED
 from optsched.instances.files import from_document
 from optsched.instances.generate import generate
-from optsched.network import FlowNetwork
-from optsched.registry import SHIPPED
 
 __all__ = ["HEURISTICS", "ROWS", "SETTINGS", "Row", "made", "rows"]
 

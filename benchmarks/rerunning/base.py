@@ -7,8 +7,8 @@ from typing import Any
 
 from study_tables import table
 
-from optsched.instance import Floats, Instance
-from optsched.schedule import MICRO
+from optsched.core.instance import Floats, Instance
+from optsched.core.schedule import MICRO
 from optsched.simulating import EveryRound, Service, Simulation, simulate
 
 __all__ = ["Form", "Table", "called", "ran", "share", "taken"]

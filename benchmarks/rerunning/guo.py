@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from study_tables import spread
 
-from optsched.instance import Cluster, Instance, Topology, Workload
+from optsched.core.instance import Cluster, Instance, Topology, Workload
 from optsched.instances.families.sampling import distinct_nodes, in_blocks, numbered
 from optsched.problems.locality_counts import CLASSES, locality
 from optsched.simulating import Levels

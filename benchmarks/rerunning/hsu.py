@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from optsched.instance import MAP, Cluster, Instance, Ragged, Workload
+from optsched.core.instance import MAP, Cluster, Instance, Ragged, Workload
+from optsched.core.schedule import MICRO
 from optsched.instances.families.hsu import JOB_TYPES, MAP_RATES, OUT_RATE, PROCESS_RATES
 from optsched.instances.generate import generate
-from optsched.schedule import MICRO
 from optsched.simulating import Simulation, simulate
 from optsched.simulating.rates import Rates
 from rerunning.base import Form, Table, called, ran, taken

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from study_tables import spread
 
+from optsched.core.schedule import MICRO
 from optsched.instances.generate import generate
-from optsched.schedule import MICRO
 from optsched.simulating import Levels, Simulation
 from rerunning.base import Form, Table, called, ran, taken
 

@@ -9,10 +9,10 @@ import numpy as np
 from paper_ceilings import FIGURE_5, FIGURE_6, PNA
 from placement_study import TABLE_3
 
-from optsched.instance import MAP, REDUCE, Floats, Ints
+from optsched.core.instance import MAP, REDUCE, Floats, Ints
+from optsched.core.schedule import MICRO
 from optsched.instances.generate import generate
 from optsched.problems.locality_counts import CLASSES, locality
-from optsched.schedule import MICRO
 from optsched.simulating import Simulation
 from optsched.simulating.transfer import Transfer
 from rerunning.base import Form, Table, called, ran, share, taken

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from optsched.by_id import ById
 from optsched.certificates.reading import column_of, integer, priced, prices_of
-from optsched.instance import Ints
+from optsched.core.by_id import ById
+from optsched.core.instance import Ints
+from optsched.core.results import Certificate, Number, Proof, Value
 from optsched.problems.assignment import AssignmentProblem
 from optsched.problems.base import exact
-from optsched.results import Certificate, Number, Proof, Value
 
 __all__ = ["assignment_certificate", "assignment_proof"]
 

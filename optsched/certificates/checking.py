@@ -8,12 +8,10 @@ from dataclasses import dataclass, field
 from types import NoneType
 from typing import Any
 
-from optsched.errors import CertificateInvalid, OutOfTime, expect
-from optsched.fronts import Frontier
-from optsched.problems import AnyProblem
-from optsched.problems.base import expect_problem, stated
-from optsched.registry import imported, record_of
-from optsched.results import (
+from optsched.core.errors import CertificateInvalid, OutOfTime, expect
+from optsched.core.fronts import Frontier
+from optsched.core.registry import imported, record_of
+from optsched.core.results import (
     FEASIBLE,
     Bound,
     Certificate,
@@ -26,6 +24,8 @@ from optsched.results import (
     Termination,
     Value,
 )
+from optsched.problems import AnyProblem
+from optsched.problems.base import expect_problem, stated
 
 __all__ = [
     "NOTHING",
@@ -182,7 +182,7 @@ def certify(
         What somebody claims: of `solve` or a solution file, or a frontier or its file.
     against
         Decisions by the name of what found them: a feasible one contradicts INFEASIBLE, a better one a bound. They
-        prove nothing. `optsched.doubts.examine` looks for some.
+        prove nothing. `optsched.routes.doubts.examine` looks for some.
     enumerated
         What trying every decision gave, where somebody did so; it settles each claim of a bound.
 
@@ -193,14 +193,14 @@ def certify(
 
     Notes
     -----
-    A bound needs no certificate where a cheap bound of the problem is as good. Within a deadline (`optsched.deadline`)
+    A bound needs no certificate where a cheap bound of the problem is as good. Within a deadline (`optsched.core.deadline`)
     what is not checked by then is a claim that rests on nothing. Of a frontier every point is checked,
     that nothing is between two of them or before the first, and, where it is called complete, that nothing is behind
     the last.
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.problems import Lsap
     >>> problem = Lsap(Instance(Cluster(["a"]), Workload(["t"])))
     >>> nothing = Certificate("locality-cost", Proof.DUAL, 1, {"task_price": 1, "node_prices": {}, "pool_prices": {}})

@@ -10,11 +10,11 @@ import numpy as np
 from optsched.certificates.programs import program_proof
 from optsched.certificates.reading import denominator, integer, mapping, prices_of
 from optsched.certificates.trees import rows_bound
-from optsched.errors import CertificateInvalid, TooLarge
-from optsched.instance import KINDS, Ints
+from optsched.core.errors import CertificateInvalid, TooLarge
+from optsched.core.instance import KINDS, Ints
+from optsched.core.results import Certificate, Number, Proof, Value
 from optsched.problems.base import exact
 from optsched.problems.flow_congestion import FlowCongestion
-from optsched.results import Certificate, Number, Proof, Value
 
 __all__ = ["flow_congestion_certificate", "flow_congestion_proof", "plain_prices"]
 

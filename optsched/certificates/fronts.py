@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from optsched.brief import counted
 from optsched.certificates.checking import (
     NOTHING,
     Checks,
@@ -22,11 +21,12 @@ from optsched.certificates.checking import (
     nothing_feasible,
     show,
 )
-from optsched.fronts import Frontier
-from optsched.placement import Placement
+from optsched.core.brief import counted
+from optsched.core.fronts import Frontier
+from optsched.core.placement import Placement
+from optsched.core.results import Certificate, Component, Decision, FrontierPoint, Number, Sense, Value
 from optsched.problems import AnyProblem
 from optsched.problems.base import stated
-from optsched.results import Certificate, Component, Decision, FrontierPoint, Number, Sense, Value
 
 __all__ = ["certify_frontier"]
 

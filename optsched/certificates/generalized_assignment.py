@@ -11,12 +11,12 @@ from typing import Any
 
 from optsched.certificates.reading import denominator, integer, price_table, priced, prices_of, shown
 from optsched.certificates.trees import Tree
-from optsched.errors import CertificateInvalid
-from optsched.instance import Ints
+from optsched.core.errors import CertificateInvalid
+from optsched.core.instance import Ints
+from optsched.core.results import FEASIBLE, Certificate, Number, Proof, Value
 from optsched.problems import GeneralizedAssignment
 from optsched.problems.base import exact
 from optsched.problems.capacity_knapsacks import CapacityKnapsacks, NodePrices
-from optsched.results import FEASIBLE, Certificate, Number, Proof, Value
 
 __all__ = [
     "capacity_tree_certificate",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.by_id import ById, Chosen
 from optsched.certificates.reading import column_of, integer, shown
-from optsched.errors import CertificateInvalid
-from optsched.instance import Bools, Ints
+from optsched.core.by_id import ById, Chosen
+from optsched.core.errors import CertificateInvalid
+from optsched.core.instance import Bools, Ints
+from optsched.core.results import Certificate, Number, Proof, Value
 from optsched.problems import Latency
 from optsched.problems.latency import LatencyPrices
-from optsched.results import Certificate, Number, Proof, Value
 
 __all__ = ["latency_certificate", "latency_prices", "latency_proof"]
 

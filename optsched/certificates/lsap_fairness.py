@@ -10,9 +10,9 @@ from fractions import Fraction
 
 from optsched.certificates.assignment import assignment_proof
 from optsched.certificates.reading import entries, integer, number, written
-from optsched.errors import CertificateInvalid
+from optsched.core.errors import CertificateInvalid
+from optsched.core.results import Certificate, Number, Proof, Value
 from optsched.problems.lsap_fairness import LsapFairness
-from optsched.results import Certificate, Number, Proof, Value
 
 __all__ = ["lsap_fairness_proof", "lsap_fairness_certificate"]
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from optsched.by_id import ById
 from optsched.certificates.reading import column_of
-from optsched.errors import CertificateInvalid
-from optsched.instance import LARGEST, Ints
-from optsched.network import UNBOUNDED
+from optsched.core.by_id import ById
+from optsched.core.errors import CertificateInvalid
+from optsched.core.instance import LARGEST, Ints
+from optsched.core.network import UNBOUNDED
+from optsched.core.results import FEASIBLE, Certificate, Number, Proof, Value
 from optsched.problems import MinCostFlow
-from optsched.results import FEASIBLE, Certificate, Number, Proof, Value
 
 __all__ = [
     "limitless_cycle",

@@ -11,10 +11,10 @@ from typing import Any
 
 from optsched.certificates.reading import integer, items
 from optsched.certificates.trees import Tree, over_rows, rows_bound
-from optsched.errors import CertificateInvalid
+from optsched.core.errors import CertificateInvalid
+from optsched.core.results import Certificate, Number, Proof, Value
 from optsched.problems.base import exact
 from optsched.problems.programs import Program, fault_of, samples
-from optsched.results import Certificate, Number, Proof, Value
 
 __all__ = ["checked_program", "program_certificate", "program_proof"]
 

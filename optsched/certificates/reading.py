@@ -7,13 +7,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from optsched.by_id import ById
-from optsched.decimals import rational, spelled
-from optsched.errors import CertificateInvalid
-from optsched.instance import LARGEST, Ints, Strings
-from optsched.placement import NONE
+from optsched.core.by_id import ById
+from optsched.core.decimals import rational, spelled
+from optsched.core.errors import CertificateInvalid
+from optsched.core.instance import LARGEST, Ints, Strings
+from optsched.core.placement import NONE
+from optsched.core.results import Number
 from optsched.problems.base import exact
-from optsched.results import Number
 
 __all__ = [
     "as_mapping",

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from optsched.by_id import Chosen, plain
 from optsched.certificates.latency import latency_proof
 from optsched.certificates.reading import as_mapping, denominator, integer, items, mapping, prices_of, shown
 from optsched.certificates.trees import Tree
-from optsched.deadline import check
-from optsched.errors import CertificateInvalid
-from optsched.instance import KINDS, MAP, Ints
+from optsched.core.by_id import Chosen, plain
+from optsched.core.deadline import check
+from optsched.core.errors import CertificateInvalid
+from optsched.core.instance import KINDS, MAP, Ints
+from optsched.core.results import Certificate, Number, Proof, Value
+from optsched.core.schedule import seconds
 from optsched.problems.job_ends import MOST_WORK, JobEnds, packed, unpacked
 from optsched.problems.job_times import JobTimes
 from optsched.problems.jobs_alone import JobAlone, JobsAlone
@@ -21,8 +23,6 @@ from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_windows import Window, ruled_out, too_short
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.time_prices import PricedTime, TimePrices
-from optsched.results import Certificate, Number, Proof, Value
-from optsched.schedule import seconds
 
 __all__ = [
     "alone_entry",

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from optsched.certificates.reading import denominator, entries, integer, mapping, priced, prices_of, shown
-from optsched.deadline import check
-from optsched.errors import CertificateInvalid
-from optsched.instance import Bools, Ints
+from optsched.core.deadline import check
+from optsched.core.errors import CertificateInvalid
+from optsched.core.instance import Bools, Ints
+from optsched.core.results import FEASIBLE, Certificate, Number, Proof, Value
 from optsched.problems.base import exact
 from optsched.problems.traffic import Traffic
-from optsched.results import FEASIBLE, Certificate, Number, Proof, Value
 
 __all__ = [
     "MOST_NESTED",

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from optsched.certificates.reading import as_mapping, integer, items, mapping, price_table, priced, prices_of, shown
-from optsched.deadline import check
-from optsched.errors import CertificateInvalid
-from optsched.instance import LARGEST, Ints
+from optsched.core.deadline import check
+from optsched.core.errors import CertificateInvalid
+from optsched.core.instance import LARGEST, Ints
+from optsched.core.results import Certificate, Number, Proof, Value
 from optsched.problems.base import exact
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import Branching, ReduceBounds, ReduceCharges
-from optsched.results import Certificate, Number, Proof, Value
 
 __all__ = ["transmission_certificate", "transmission_proof"]
 

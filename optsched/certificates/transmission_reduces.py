@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.certificates.reading import integer, price_table, priced, prices_of
-from optsched.instance import Ints
+from optsched.core.instance import Ints
+from optsched.core.results import Certificate, Number, Proof, Value
 from optsched.problems.base import exact
 from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.results import Certificate, Number, Proof, Value
 
 __all__ = ["transmission_reduces_certificate", "transmission_reduces_proof"]
 

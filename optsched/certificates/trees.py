@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from optsched.certificates.reading import as_mapping, integer, items, shown, spelt
-from optsched.deadline import check
-from optsched.errors import CertificateInvalid
-from optsched.instance import Ints
+from optsched.core.deadline import check
+from optsched.core.errors import CertificateInvalid
+from optsched.core.instance import Ints
 from optsched.problems.relaxations import Box, IntegerProgram, Relaxation
 
 __all__ = ["Branch", "Step", "Tree", "over_rows", "rows_bound"]

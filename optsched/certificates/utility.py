@@ -18,12 +18,12 @@ from optsched.certificates.reading import (
     prices_of,
 )
 from optsched.certificates.trees import Tree, over_rows, rows_bound
-from optsched.errors import CertificateInvalid
-from optsched.instance import Ints
+from optsched.core.errors import CertificateInvalid
+from optsched.core.instance import Ints
+from optsched.core.results import Certificate, Number, Proof, Value
 from optsched.problems.base import GRID, exact
 from optsched.problems.utility import Utility
 from optsched.problems.utility_columns import Columns, TaskPrices, columns_at
-from optsched.results import Certificate, Number, Proof, Value
 
 __all__ = [
     "utilisation_certificate",

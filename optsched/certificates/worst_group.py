@@ -13,11 +13,11 @@ import numpy as np
 
 from optsched.certificates.reading import denominator, integer, number, priced, prices_of, written
 from optsched.certificates.trees import Tree, over_rows, rows_bound
-from optsched.errors import CertificateInvalid
-from optsched.instance import Ints
+from optsched.core.errors import CertificateInvalid
+from optsched.core.instance import Ints
+from optsched.core.results import Certificate, Number, Proof, Value
 from optsched.problems.worst_group import WorstGroup
 from optsched.problems.worst_group_program import GroupProgram
-from optsched.results import Certificate, Number, Proof, Value
 
 __all__ = ["GroupPrices", "cost_certificate", "group_tree_certificate", "worst_group_certificate", "worst_group_proof"]
 

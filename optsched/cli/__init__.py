@@ -38,7 +38,15 @@ from optsched.cli import (
     solving,
     sweeping,
 )
-from optsched.errors import BoundViolated, ExitCode, Fault, InputError, OptschedError, SolverDisagreement, printable
+from optsched.core.errors import (
+    BoundViolated,
+    ExitCode,
+    Fault,
+    InputError,
+    OptschedError,
+    SolverDisagreement,
+    printable,
+)
 
 __all__ = ["cli", "main"]
 
@@ -147,7 +155,7 @@ class _CommandLine(arguments.Commands):
         except MemoryError:
             return _tell(ExitCode.BUG, "error: out of memory; take a smaller instance or another route")
         except Exception as error:
-            from optsched.outside import blamed
+            from optsched.core.outside import blamed
 
             told = blamed(error)
             if told is not None:

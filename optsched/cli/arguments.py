@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from optsched.cli import completing
-from optsched.errors import UsageError, nearest, printable
+from optsched.core.errors import UsageError, nearest, printable
 
 if TYPE_CHECKING:
-    from optsched.gaps import GapReport
-    from optsched.instance import Instance
-    from optsched.network import FlowNetwork
-    from optsched.printing import Table
+    from optsched.core.instance import Instance
+    from optsched.core.network import FlowNetwork
+    from optsched.measuring.gaps import GapReport
+    from optsched.measuring.printing import Table
     from optsched.problems import AnyProblem
     from optsched.solvers.profiles import Profile
 
@@ -297,7 +297,7 @@ def load_any(argument: str) -> Instance | FlowNetwork:
     InputError
         If there is none, or it is wrong.
     """
-    from optsched.instance import Instance
+    from optsched.core.instance import Instance
     from optsched.instances.files import load
 
     loaded = load(argument)
@@ -329,14 +329,14 @@ def emit(text: str, output: str | None = None) -> None:
 
 def emit_table(table: Table, output: str | None = None, form: str = "table") -> None:
     """Put a table on stdout, drawn with rich where that is a terminal, or into a file; `form` is one of `TABLES`."""
-    from optsched.printing import render
+    from optsched.measuring.printing import render
 
     emit(render(table, output is None and sys.stdout.isatty(), form), output)
 
 
 def emit_json(content: Any, output: str | None = None) -> None:
     """Put content on stdout, or into a file, as JSON."""
-    from optsched.printing import to_json
+    from optsched.measuring.printing import to_json
 
     emit(to_json(content), output)
 
@@ -348,7 +348,7 @@ def note(message: str, kind: str = "note") -> None:
 
 def note_limits(reports: Sequence[GapReport], seconds: float | None) -> None:
     """What was cut short, and what was too large to be tried, on stderr."""
-    from optsched.results import Limit
+    from optsched.core.results import Limit
     from optsched.routes.contained import told_end
 
     solutions = {id(report.reference): report.reference.solution for report in reports}.values()

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import click
 
 from optsched.cli import arguments, completing
-from optsched.errors import Fault, HeuristicFailed, InputError, UsageError, printable
+from optsched.core.errors import Fault, HeuristicFailed, InputError, UsageError, printable
 
 if TYPE_CHECKING:
     from optsched.cli.streams import Write
-    from optsched.studies.check_files import NamedCheck
-    from optsched.studies.check_reports import Result
-    from optsched.studies.records import Run
+    from optsched.measuring.studies.check_files import NamedCheck
+    from optsched.measuring.studies.check_reports import Result
+    from optsched.measuring.studies.records import Run
 
 __all__ = ["check"]
 
@@ -52,8 +52,8 @@ def check(
     check fails.
     """
     from optsched.cli.streams import destination, replacing
-    from optsched.studies import check_reports
-    from optsched.studies.check_files import CheckFile
+    from optsched.measuring.studies import check_reports
+    from optsched.measuring.studies.check_files import CheckFile
 
     path = file or FILE
     if file is None and not Path(FILE).exists():
@@ -102,9 +102,9 @@ def check(
 
 def _run(planned: Sequence[NamedCheck], folder: Path, put: Callable[[Result], None]) -> None:
     """Run the checks one after another; where one is broken off, it and those after it are put out as not finished."""
-    from optsched.printing import progress
+    from optsched.measuring.printing import progress
+    from optsched.measuring.studies.check_reports import Result
     from optsched.processes.containing import contained
-    from optsched.studies.check_reports import Result
 
     left, began = list(planned), 0.0
     measured: list[Run] = []
@@ -132,8 +132,8 @@ class _Rows:
 
     def __init__(self, write: Write, planned: Sequence[NamedCheck]) -> None:
         from optsched.cli.streams import drawn
-        from optsched.printing import Fitted, Lines, page_width
-        from optsched.studies.check_reports import COLUMNS, NUMBERS
+        from optsched.measuring.printing import Fitted, Lines, page_width
+        from optsched.measuring.studies.check_reports import COLUMNS, NUMBERS
 
         longest = max(len(printable(entry.name)) for entry in planned)
         widths = [max(longest, len("check")), 4, 5, len("infeasible"), 13, len("not finished"), len("limit")]
@@ -149,7 +149,7 @@ def _tell(write: Write, results: Sequence[Result], folder: str, github: bool) ->
     """What does not hold, check by check."""
     import secrets
 
-    from optsched.studies.check_reports import told
+    from optsched.measuring.studies.check_reports import told
 
     texts = {result.check.name: list(told(result, folder)) for result in results}
     lines = [line for name, text in texts.items() if text for line in ("", f"{name}:", *text)]
@@ -171,7 +171,7 @@ def _append(path: str, text: bytes) -> None:
 
 def _record(results: Sequence[Result]) -> None:
     """Write the baselines; what else is recorded in their files, by other checks and tests, stays."""
-    from optsched.studies.baselines import Baseline
+    from optsched.measuring.studies.baselines import Baseline
 
     by_path: dict[str, list[Run]] = {}
     for result in results:

@@ -34,7 +34,7 @@ def _listed(group: str, shipped: Iterable[str], place: str) -> list[str]:
     """
     from importlib.metadata import entry_points
 
-    from optsched.errors import UsageError
+    from optsched.core.errors import UsageError
 
     if not entry_points(group=group):
         return list(shipped)
@@ -47,8 +47,8 @@ def _listed(group: str, shipped: Iterable[str], place: str) -> list[str]:
 
 def problems(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of problems."""
-    from optsched.errors import UsageError
-    from optsched.registry import SHIPPED, records
+    from optsched.core.errors import UsageError
+    from optsched.core.registry import SHIPPED, records
 
     try:
         return _begun(records(), incomplete)
@@ -58,7 +58,7 @@ def problems(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
 
 def heuristics(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of heuristics."""
-    from optsched.shipped import HEURISTICS
+    from optsched.core.shipped import HEURISTICS
 
     names = [name for names in HEURISTICS.values() for name in names]
     return _begun(_listed("optsched.heuristics", names, "optsched.heuristics:HEURISTICS"), incomplete)
@@ -66,7 +66,7 @@ def heuristics(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
 
 def families(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of families of generated instances."""
-    from optsched.shipped import FAMILIES
+    from optsched.core.shipped import FAMILIES
 
     names = [name for names in FAMILIES.values() for name in names]
     return _begun(_listed("optsched.families", names, "optsched.instances.generate:FAMILIES"), incomplete)
@@ -74,7 +74,7 @@ def families(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
 
 def profiles(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of shipped solver profiles; where none begins so, files."""
-    from optsched.resources import folder
+    from optsched.core.resources import folder
 
     names = sorted(path.stem for path in folder("solvers").glob("*.toml"))
     return _begun(names, incomplete) or files(ctx, param, incomplete)
@@ -82,7 +82,7 @@ def profiles(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
 
 def instances(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of the library, and files of instances; else the last parts of such names, else whatever file there is."""
-    from optsched.resources import folder
+    from optsched.core.resources import folder
 
     names = json.loads((folder("instances") / "optima.json").read_text(encoding="utf-8"))["instances"]
     begun = _begun([*names, *_files_of_instances(incomplete)], incomplete)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments
-from optsched.errors import UsageError
-from optsched.fingerprint import code_version
+from optsched.core.errors import UsageError
+from optsched.core.fingerprint import code_version
 
 if TYPE_CHECKING:
-    from optsched.decomposing import Decomposition, Decompositions
-    from optsched.printing import Table
+    from optsched.measuring.decomposing import Decomposition, Decompositions
+    from optsched.measuring.printing import Table
 
 __all__ = ["content", "decompose", "parts_table", "policies_table"]
 
@@ -74,8 +74,8 @@ def decompose(
     from optsched.cli.notes import pose
     from optsched.cli.simulating import policy_named
     from optsched.cli.streams import replacing
-    from optsched.decomposing import decompose_all
-    from optsched.printing import progress
+    from optsched.measuring.decomposing import decompose_all
+    from optsched.measuring.printing import progress
     from optsched.problems import problem_class
     from optsched.problems.schedules import ScheduleProblem
 
@@ -155,7 +155,7 @@ def content(found: Decompositions) -> dict[str, Any]:
 
 def _rows(found: Decompositions) -> str:
     """The CSV form: a row for each policy."""
-    from optsched.printing import to_csv
+    from optsched.measuring.printing import to_csv
 
     told = content(found)
     shared = {name: told[name] for name in ("version", "instance", "problem", "parameters", "assumed")}
@@ -184,8 +184,8 @@ def _float(value: Any) -> float | None:
 
 def parts_table(found: Decomposition) -> Table:
     """A row for each part, with its seconds and its share of the gap, between the policy and the bound."""
-    from optsched.decomposing import PARTS
-    from optsched.printing import Table
+    from optsched.measuring.decomposing import PARTS
+    from optsched.measuring.printing import Table
 
     rows = [("as it is (A)", _seconds(found.means["as_is"]), "", _mean_of(found))]
     for part, value in found.parts.items():
@@ -196,8 +196,8 @@ def parts_table(found: Decomposition) -> Table:
 
 def policies_table(found: Decompositions) -> Table:
     """A row for each policy: what it comes to as it is, the parts of its gap, and the whole gap, in seconds."""
-    from optsched.decomposing import PARTS
-    from optsched.printing import Table
+    from optsched.measuring.decomposing import PARTS
+    from optsched.measuring.printing import Table
 
     numbers = ("as it is", *PARTS, "gap")
     rows = []
@@ -209,7 +209,7 @@ def policies_table(found: Decompositions) -> Table:
 def _several(found: Decompositions, output: str | None, form: str) -> str:
     """The table of several policies below what they share."""
     from optsched.cli.streams import drawn
-    from optsched.printing import folded, page_width, render
+    from optsched.measuring.printing import folded, page_width, render
 
     first = found[0]
     bound = "no bound is proved" if first.bound is None else f"bound (G) {_seconds(first.bound)}, {_proved(first)}"
@@ -225,7 +225,7 @@ def _several(found: Decompositions, output: str | None, form: str) -> str:
 
 
 def _mean_of(found: Decomposition) -> str:
-    from optsched.brief import counted
+    from optsched.core.brief import counted
 
     return f"{found.problem.value_in_words}, mean of {counted(len(found.runs), 'seed')}"
 

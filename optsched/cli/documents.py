@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments, completing
-from optsched.errors import Fault, InputError, UsageError, nearest
+from optsched.core.errors import Fault, InputError, UsageError, nearest
 
 if TYPE_CHECKING:
-    from optsched.instance import Instance
+    from optsched.core.instance import Instance
+    from optsched.core.network import FlowNetwork
     from optsched.instances.importers import Importer, Option
-    from optsched.network import FlowNetwork
 
 __all__ = ["describe", "generate", "import_"]
 
@@ -32,8 +32,8 @@ SHOWN_IN_TABLE, SHOWN_IN_JSON = 3, 100
 @arguments.format_option("table", "json")
 def describe(instance: str, form: str) -> None:
     """Sizes and labels of an instance, which problems apply, and which fields the others miss."""
-    from optsched.network import FlowNetwork
-    from optsched.printing import Table
+    from optsched.core.network import FlowNetwork
+    from optsched.measuring.printing import Table
 
     loaded = arguments.load_any(instance)
     known = _network(loaded) if isinstance(loaded, FlowNetwork) else _instance(loaded)
@@ -62,7 +62,7 @@ def _instance(instance: Instance) -> dict[str, Any]:
     """What there is to say of an instance."""
     import numpy as np
 
-    from optsched.instance import KINDS, MAP, PENDING, STATES
+    from optsched.core.instance import KINDS, MAP, PENDING, STATES
     from optsched.problems import PROBLEMS
 
     cluster, workload, state = instance.cluster, instance.workload, instance.state
@@ -134,8 +134,8 @@ class _Generate(click.Command):
     """A command whose help lists the families; they are loaded for that, or to draw, and not before."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from optsched.core.papers import cited
         from optsched.instances.generate import FAMILIES
-        from optsched.papers import cited
 
         named = next((FAMILIES[text] for text in ctx.meta.get("family", ()) if text in FAMILIES), None)
         for family in [named] if named else FAMILIES.values():

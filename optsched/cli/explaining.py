@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments
-from optsched.errors import ExitCode, UsageError, printable
-from optsched.fingerprint import code_version
+from optsched.core.errors import ExitCode, UsageError, printable
+from optsched.core.fingerprint import code_version
 
 if TYPE_CHECKING:
-    from optsched.explaining import Explanation, ScheduleExplanation
-    from optsched.printing import Table
+    from optsched.measuring.explaining import Explanation, ScheduleExplanation
+    from optsched.measuring.printing import Table
     from optsched.problems.base import TaskProblem
 
 __all__ = ["explain", "explanation_table", "words"]
@@ -77,13 +77,13 @@ def explain(
     """
     from optsched.cli.notes import pose
     from optsched.cli.streams import replacing
-    from optsched.explaining import explain as explanation_of
-    from optsched.gaps import Reference
-    from optsched.printing import progress
+    from optsched.core.results import Limit, Termination
+    from optsched.measuring.explaining import explain as explanation_of
+    from optsched.measuring.gaps import Reference
+    from optsched.measuring.printing import progress
+    from optsched.measuring.studies.choices import chosen as choice_of
     from optsched.problems import Problem, problem_class
     from optsched.problems.schedules import ScheduleProblem
-    from optsched.results import Limit, Termination
-    from optsched.studies.choices import chosen as choice_of
 
     arguments.check_plot(target, "--to")
     if heuristic is not None and solution is not None:
@@ -130,7 +130,7 @@ def _picture(found: Explanation | ScheduleExplanation, most: int, path: str) -> 
     from optsched.drawing.chains import chains_picture
     from optsched.drawing.choosing import explained_picture
     from optsched.drawing.figures import check_kind, picture
-    from optsched.explaining import Explanation
+    from optsched.measuring.explaining import Explanation
 
     figure = chains_picture(found, most) if isinstance(found, Explanation) else explained_picture(found)
     return picture(figure, check_kind(path))
@@ -148,10 +148,10 @@ def _decision(problem: TaskProblem[Any], path: str) -> Any:
 
 def words(found: Explanation | ScheduleExplanation, most: int, file: bool = False) -> str:
     """The explanation in sentences, folded to the width of a terminal."""
-    from optsched.explaining import Explanation
-    from optsched.explaining.explanation import sentences
-    from optsched.explaining.schedules import schedule_sentences
-    from optsched.printing import folded, page_width
+    from optsched.measuring.explaining import Explanation
+    from optsched.measuring.explaining.explanation import sentences
+    from optsched.measuring.explaining.schedules import schedule_sentences
+    from optsched.measuring.printing import folded, page_width
 
     told = sentences(found, most) if isinstance(found, Explanation) else schedule_sentences(found, most)
     return "".join(folded(printable(line), page_width(file), _indent(line)) for line in told)
@@ -165,7 +165,7 @@ def _indent(line: str) -> str:
 
 def _jobs_table(found: ScheduleExplanation) -> Table:
     """A row for each job, with the task that ended last, and what that waited for."""
-    from optsched.printing import Table, number
+    from optsched.measuring.printing import Table, number
 
     seconds = ("time", "best", "alone", "waited", "for maps", "for slots", "passed", "took")
     rows = []
@@ -186,9 +186,9 @@ def explanation_table(found: Explanation | ScheduleExplanation, most: int) -> Ta
     """A row for each move of the chains that are shown, one for the rest, one for all, and one for each change of the
     cluster ("if"); or one for each conflicting task. Of a schedule a row for each job.
     """
-    from optsched.explaining import Explanation
-    from optsched.explaining.chains import total_gain
-    from optsched.printing import Table, number, value
+    from optsched.measuring.explaining import Explanation
+    from optsched.measuring.explaining.chains import total_gain
+    from optsched.measuring.printing import Table, number, value
 
     if not isinstance(found, Explanation):
         return _jobs_table(found)

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments, completing
-from optsched.errors import ExitCode, HeuristicFailed, UsageError
+from optsched.core.errors import ExitCode, HeuristicFailed, UsageError
 
 if TYPE_CHECKING:
     from optsched.cli.notes import Notes
     from optsched.cli.streams import Records, Sink, Write
-    from optsched.gaps import GapReport
-    from optsched.studies.choices import Choice, Source
-    from optsched.studies.records import Run
-    from optsched.studies.runs import Work
-    from optsched.studies.tables import ProblemSummary
+    from optsched.measuring.gaps import GapReport
+    from optsched.measuring.studies.choices import Choice, Source
+    from optsched.measuring.studies.records import Run
+    from optsched.measuring.studies.runs import Work
+    from optsched.measuring.studies.tables import ProblemSummary
 
 __all__ = ["gap", "look_at", "put_summaries", "sources"]
 
@@ -85,8 +85,8 @@ def gap(
     --solution takes a solution or schedule file of the one INSTANCE. Its problem and parameters are the defaults then.
     """
     from optsched.cli.streams import collected, replacing
-    from optsched.gaps import gap_limit
-    from optsched.studies.runs import measure
+    from optsched.measuring.gaps import gap_limit
+    from optsched.measuring.studies.runs import measure
 
     limit = None if max_gap is None else gap_limit(max_gap, "--max-gap")
     form = arguments.format_of(form, output)
@@ -145,7 +145,7 @@ def _picture(measured: Sequence[Run], path: str) -> bytes:
     """Box plots and distributions of the gaps."""
     from optsched.drawing.figures import check_kind, picture
     from optsched.drawing.gaps import gaps_picture
-    from optsched.studies.tables import GapReports
+    from optsched.measuring.studies.tables import GapReports
 
     return picture(gaps_picture(GapReports(measured)), check_kind(path))
 
@@ -159,10 +159,10 @@ def _planned(
 ) -> tuple[list[Work], Notes]:
     """What is to be run, and what is to be said of it; without sources the shipped library is meant."""
     from optsched.cli.notes import Notes
+    from optsched.measuring.studies.choices import chosen as choice_of
+    from optsched.measuring.studies.choices import groups_of
+    from optsched.measuring.studies.runs import check_served, posed, problems_with_heuristics, work_on
     from optsched.problems import problem_class
-    from optsched.studies.choices import chosen as choice_of
-    from optsched.studies.choices import groups_of
-    from optsched.studies.runs import check_served, posed, problems_with_heuristics, work_on
 
     given, held, told = _decided(given, solutions) if solutions else (given, [], {})
     named = list(dict.fromkeys(problem_class(name).name for name in problems)) or list(told)
@@ -186,12 +186,12 @@ def _decided(
 ) -> tuple[list[Source], list[Choice], dict[str, dict[str, Any]]]:
     """The one instance, what files decide on it, and of each problem that they name the parameters."""
     from optsched.cli.showing import held_on
+    from optsched.core.schedule import Schedule
+    from optsched.measuring.studies.choices import Choice, groups_of
     from optsched.problems import problem_class
     from optsched.problems.base import resolve
     from optsched.running.base import over_time
     from optsched.running.run import custom
-    from optsched.schedule import Schedule
-    from optsched.studies.choices import Choice, groups_of
 
     groups = groups_of(given)
     instances = [instance for group in groups for instance in group.instances]
@@ -229,7 +229,7 @@ def sources(
     instances: tuple[str, ...], family: str | None, seeds: str | None, drawn_with: tuple[str, ...]
 ) -> list[Source]:
     """The instances that were asked for, those of a family last."""
-    from optsched.studies.choices import Family, assignments
+    from optsched.measuring.studies.choices import Family, assignments
 
     if family is None:
         if seeds is not None or drawn_with:
@@ -264,7 +264,7 @@ def look_at(work: Sequence[Work], chosen: bool, notes: Notes) -> None:
 
 def _explanation(report: GapReport) -> dict[str, Any] | None:
     """What a gap is made of: moves, or of a schedule what it waited for."""
-    from optsched.explaining import explained
+    from optsched.measuring.explaining import explained
 
     return None if report.objective is None else explained(report).to_dict(MOST)
 
@@ -282,8 +282,8 @@ class _Rows:
         form: str,
     ) -> None:
         from optsched.cli.streams import drawn
-        from optsched.printing import page_width
-        from optsched.studies.pages import GapPage, gap_lines
+        from optsched.measuring.printing import page_width
+        from optsched.measuring.studies.pages import GapPage, gap_lines
 
         #: The reports that are explained below the table; None: none of them.
         self._told: list[GapReport] | None = [] if explain else None
@@ -320,15 +320,15 @@ class _Rows:
             self._write(self._head + self._lines.foot())
         for report in self._told or ():
             from optsched.cli.explaining import words
-            from optsched.explaining import Explanation, explained
+            from optsched.measuring.explaining import Explanation, explained
 
             found = explained(report)
             if found.chains if isinstance(found, Explanation) else found.jobs:
                 self._write(f"\n{words(found, MOST)}")
 
     def _put(self) -> None:
-        from optsched.studies.choices import SEEDS
-        from optsched.studies.pages import gap_table
+        from optsched.measuring.studies.choices import SEEDS
+        from optsched.measuring.studies.pages import gap_table
 
         if self._on is None or not self._reports:
             return
@@ -368,7 +368,7 @@ class _Summary:
         self._measured.append(entry)
 
     def close(self) -> None:
-        from optsched.studies.tables import summaries
+        from optsched.measuring.studies.tables import summaries
 
         more = " --each: a row for each run."
         put_summaries(self._write, summaries(self._measured), self._output, self._form, more)
@@ -377,7 +377,7 @@ class _Summary:
 def put_summaries(write: Write, found: Sequence[ProblemSummary], output: str | None, form: str, more: str = "") -> None:
     """Put out a table for each problem, and what its words mean; `more` is said after that."""
     from optsched.cli.streams import drawn
-    from optsched.printing import fitted, folded, page_width, render
+    from optsched.measuring.printing import fitted, folded, page_width, render
 
     if any(row.instances < part.instances for part in found for row in part.rows):
         more = f" Rows of fewer runs are over fewer instances: their means do not compare with the others'.{more}"

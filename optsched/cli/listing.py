@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from optsched.cli import arguments
-from optsched.errors import ExitCode, UsageError, nearest
+from optsched.core.errors import ExitCode, UsageError, nearest
 
 __all__ = [
     "docs",
@@ -55,10 +55,10 @@ def _heuristics() -> list[dict[str, Any]]:
 
 
 def _models() -> list[dict[str, Any]]:
+    from optsched.core.registry import record
+    from optsched.core.resources import folder
     from optsched.models import module, names
     from optsched.problems import PROBLEMS
-    from optsched.registry import record
-    from optsched.resources import folder
 
     cards, modelled = folder("models"), names()
     return [
@@ -163,7 +163,7 @@ def list_(what: str, name: str | None, form: str) -> None:
 
     With the NAME of one, all that is known of it: parameters with their defaults, papers, required fields.
     """
-    from optsched.papers import cited
+    from optsched.core.papers import cited
 
     find, beside = LISTS[what]
     found = find()
@@ -178,8 +178,8 @@ def list_(what: str, name: str | None, form: str) -> None:
         )
         return
     from optsched.cli.streams import drawn
-    from optsched.errors import printable
-    from optsched.printing import Table, fitted, page_width
+    from optsched.core.errors import printable
+    from optsched.measuring.printing import Table, fitted, page_width
 
     if name is not None:
         rows = [row for entry in found for row in _all_of(entry)]
@@ -202,7 +202,7 @@ def _all_of(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _read(column: str, content: Any) -> str:
     """A cell as people read it: papers by authors and year where it is prose or a list of tags."""
-    from optsched.papers import cited
+    from optsched.core.papers import cited
 
     if column == "tags":
         return ", ".join(map(cited, content))
@@ -236,7 +236,7 @@ def _plain(content: Any) -> str:
 def self_test(ctx: click.Context, form: str) -> None:
     """Check this installation: small programs that broken solvers got wrong, and known optima by two routes."""
     from optsched.cli.self_test import checks
-    from optsched.printing import Table, progress
+    from optsched.measuring.printing import Table, progress
 
     done = []
     with progress(sys.stderr) as step:
@@ -256,13 +256,13 @@ def self_test(ctx: click.Context, form: str) -> None:
 @arguments.format_option("table", "json")
 def versions(form: str) -> None:
     """Versions of this package, of Python, and of what computes."""
-    from optsched import fingerprint
+    from optsched.core import fingerprint
 
     found = {**fingerprint.versions(PACKAGES), "platform": platform.platform()}
     if form == "json":
         arguments.emit_json(found)
         return
-    from optsched.printing import Table
+    from optsched.measuring.printing import Table
 
     arguments.emit_table(Table(("name", "version"), list(found.items())))
 
@@ -283,7 +283,7 @@ def pages() -> dict[str, Path]:
     >>> pages()["how-to/explain"].name
     'explain.md'
     """
-    from optsched.resources import folder
+    from optsched.core.resources import folder
 
     root = folder("docs")
     files = {path.relative_to(root).with_suffix("").as_posix(): path for path in sorted(root.rglob("*.md"))}
@@ -300,7 +300,7 @@ def docs(page: str | None, path: bool) -> None:
     """
     found = pages()
     if page is None:
-        from optsched.printing import page_width
+        from optsched.measuring.printing import page_width
 
         titles = [file.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ") for file in found.values()]
         lines = click.HelpFormatter(width=page_width())

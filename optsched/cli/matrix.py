@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments, completing
-from optsched.errors import HeuristicFailed
+from optsched.core.errors import HeuristicFailed
 
 if TYPE_CHECKING:
     from optsched.cli.streams import Sink, Write
     from optsched.heuristics import Heuristic
-    from optsched.matrix import Cell
-    from optsched.printing import Lines
+    from optsched.measuring.matrix import Cell
+    from optsched.measuring.printing import Lines
     from optsched.problems.base import TaskProblem
 
     Listed = Mapping[str, tuple[Heuristic, Mapping[str, Any]]]
@@ -58,10 +58,10 @@ def matrix(
     arguments.check_plot(plot)
     from optsched.cli.notes import Notes
     from optsched.cli.streams import collected, gap_records, replacing
-    from optsched.matrix import each_cell, heuristics_of, posable
+    from optsched.measuring.matrix import each_cell, heuristics_of, posable
+    from optsched.measuring.studies.choices import chosen as choice_of
+    from optsched.measuring.studies.choices import load_instance
     from optsched.problems import PROBLEMS
-    from optsched.studies.choices import chosen as choice_of
-    from optsched.studies.choices import load_instance
 
     limits, seconds = arguments.limited(profile, time_limit)
     chosen = {choice.label: (choice.entry, choice.parameters) for choice in map(choice_of, heuristics)}
@@ -101,7 +101,7 @@ def _picture(name: str, listed: Listed, posed: Sequence[TaskProblem[Any]], done:
     """The whole matrix as a heat map."""
     from optsched.drawing.figures import check_kind, picture
     from optsched.drawing.matrices import matrix_picture
-    from optsched.matrix import GapMatrix
+    from optsched.measuring.matrix import GapMatrix
 
     cells = {(cell.heuristic, cell.report.problem.name): cell for cell in done}
     matrix = GapMatrix(name, tuple(listed), tuple(problem.name for problem in posed), cells)
@@ -118,8 +118,8 @@ class _Rows:
         self, write: Write, posed: Sequence[TaskProblem[Any]], listed: Listed, output: str | None, form: str
     ) -> None:
         from optsched.cli.streams import drawn
-        from optsched.errors import printable
-        from optsched.printing import page_width
+        from optsched.core.errors import printable
+        from optsched.measuring.printing import page_width
 
         self._write, self._form, self._drawn = write, form, drawn(output) and form == "table"
         self._names = [problem.name for problem in posed]
@@ -141,7 +141,7 @@ class _Rows:
         return range(begin, end)
 
     def _lines_of(self, block: range) -> Lines:
-        from optsched.printing import Lines
+        from optsched.measuring.printing import Lines
 
         names = [self._names[at] for at in block]
         widths = [self._first, *(self._widths[at] for at in block)]
@@ -170,7 +170,7 @@ class _Rows:
             self._write(f"\n{lines.head(self._drawn)}{''.join(rows)}")
 
     def _put(self) -> None:
-        from optsched.printing import elided
+        from optsched.measuring.printing import elided
 
         row = [*self._row, *[""] * (len(self._names) + 1 - len(self._row))]
         head, self._head, self._row = self._head, "", []

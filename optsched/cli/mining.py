@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments, completing
-from optsched.errors import ExitCode
-from optsched.fingerprint import code_version
+from optsched.core.errors import ExitCode
+from optsched.core.fingerprint import code_version
 
 if TYPE_CHECKING:
-    from optsched.mining import Find
+    from optsched.measuring.mining import Find
 
 __all__ = ["mine"]
 
@@ -72,10 +72,10 @@ def mine(ctx: click.Context, /, problem_name: str, heuristic: str, params: tuple
 
     Exit code 5: nothing was found. Ctrl-C keeps the best so far.
     """
-    from optsched.mining.finding import check_free, default_name
-    from optsched.mining.search import mine as mined
-    from optsched.printing import progress
-    from optsched.studies.choices import assignments, chosen
+    from optsched.measuring.mining.finding import check_free, default_name
+    from optsched.measuring.mining.search import mine as mined
+    from optsched.measuring.printing import progress
+    from optsched.measuring.studies.choices import assignments, chosen
 
     folder, name, form = (options.pop(key) for key in ("folder", "name", "form"))
     choice = chosen(heuristic)

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from optsched.cli import arguments
-from optsched.errors import InputError, MissingField
-from optsched.instance import KINDS, MAP, Instance
+from optsched.core.errors import InputError, MissingField
+from optsched.core.instance import KINDS, MAP, Instance
+from optsched.core.network import FlowNetwork
+from optsched.core.schedule import Schedule
 from optsched.instances.labels import assumed, assumed_in_words
-from optsched.network import FlowNetwork
 from optsched.problems import AnyProblem
 from optsched.problems.base import TaskProblem
-from optsched.schedule import Schedule
 
 __all__ = ["Notes", "pose", "tell_assumed"]
 

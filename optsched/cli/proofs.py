@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import click
 
 from optsched.cli import arguments, completing
-from optsched.errors import ExitCode, Fault, InputError, OutOfTime, UsageError, nearest
+from optsched.core.errors import ExitCode, Fault, InputError, OutOfTime, UsageError, nearest
 
 if TYPE_CHECKING:
     from optsched.certificates import Finding, Verdict
-    from optsched.fronts import Frontier
-    from optsched.instance import Instance
-    from optsched.network import FlowNetwork
+    from optsched.core.fronts import Frontier
+    from optsched.core.instance import Instance
+    from optsched.core.network import FlowNetwork
+    from optsched.core.results import Solution
     from optsched.problems import AnyProblem
-    from optsched.results import Solution
 
     #: What is checked: the problem, what is claimed of it, and in how many seconds.
     _Job = tuple[AnyProblem, Solution | Frontier, float | None]
@@ -71,7 +71,7 @@ def certify(
     """
     from optsched.certificates.checking import mark_of
     from optsched.instances.claim_files import read_claim
-    from optsched.printing import Table
+    from optsched.measuring.printing import Table
 
     posed_on = arguments.load_any(instance)
     claimed = read_claim(solution, posed_on)
@@ -196,8 +196,8 @@ def _examined(job: _Job) -> Verdict:
     """The verdict within a limit on time."""
     from optsched.certificates import Verdict
     from optsched.certificates.checking import unchecked
-    from optsched.deadline import deadline
-    from optsched.doubts import examine
+    from optsched.core.deadline import deadline
+    from optsched.routes.doubts import examine
 
     posed, solution, time_limit = job
     try:

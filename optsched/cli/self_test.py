@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from optsched.certificates import Finding, certify
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
+from optsched.core.registry import records
+from optsched.core.results import Value
 from optsched.instances.files import load
 from optsched.instances.library import library
 from optsched.problems import AnyProblem, problem
-from optsched.registry import records
-from optsched.results import Value
 from optsched.routes import solve
 from optsched.solvers.sanity import SMALL_MODELS, wrong_answers
 

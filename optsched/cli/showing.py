@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments, completing
-from optsched.errors import HeuristicFailed, UsageError
+from optsched.core.errors import HeuristicFailed, UsageError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from optsched.gaps import GapReport, Reference
-    from optsched.instance import Instance
-    from optsched.network import FlowNetwork
+    from optsched.core.instance import Instance
+    from optsched.core.network import FlowNetwork
+    from optsched.core.results import Solution
+    from optsched.core.schedule import Schedule
+    from optsched.measuring.gaps import GapReport, Reference
+    from optsched.measuring.studies.choices import Choice
     from optsched.problems import AnyProblem, Problem
     from optsched.problems.base import TaskProblem
     from optsched.problems.schedules import ScheduleProblem
-    from optsched.results import Solution
-    from optsched.schedule import Schedule
     from optsched.solvers.profiles import Profile
-    from optsched.studies.choices import Choice
 
 __all__ = ["held_on", "show"]
 
@@ -69,10 +69,10 @@ def show(
     from optsched.cli.streams import replacing
     from optsched.drawing.choosing import draw
     from optsched.drawing.figures import check_kind, picture, require
+    from optsched.measuring.studies.choices import chosen as choice_of
     from optsched.problems import Problem
     from optsched.problems.base import TaskProblem
     from optsched.problems.schedules import ScheduleProblem
-    from optsched.studies.choices import chosen as choice_of
 
     kind = check_kind(target, "--to ")
     require()
@@ -100,8 +100,8 @@ def show(
 
 def held_on(loaded: Instance | FlowNetwork, path: str) -> Solution | Schedule:
     """A solution file that holds a decision on this instance, or a schedule file."""
+    from optsched.core.schedule import Schedule
     from optsched.instances.claim_files import read_held
-    from optsched.schedule import Schedule
 
     held = read_held(path, loaded)
     if not isinstance(held, Schedule) and held.decision is None:
@@ -111,7 +111,7 @@ def held_on(loaded: Instance | FlowNetwork, path: str) -> Solution | Schedule:
 
 def _check_same_noun(posed: AnyProblem | None, held: Sequence[tuple[str, Solution | Schedule]]) -> None:
     """Raise UsageError where a file holds another noun than the problem decides."""
-    from optsched.schedule import Schedule
+    from optsched.core.schedule import Schedule
 
     for path, given in held:
         decision = given if isinstance(given, Schedule) else given.decision
@@ -130,11 +130,11 @@ def _posed(
     held: Sequence[tuple[str, Solution | Schedule]],
 ) -> AnyProblem | None:
     """What judges the placements; None where nothing is to be judged."""
-    from optsched.instance import Instance
-    from optsched.matrix import posable
+    from optsched.core.instance import Instance
+    from optsched.core.schedule import Schedule
+    from optsched.measuring.matrix import posable
     from optsched.problems import PROBLEMS, problem
     from optsched.problems.schedules import ScheduleProblem
-    from optsched.schedule import Schedule
 
     if not isinstance(loaded, Instance) and choices:
         raise UsageError("a flow network has no heuristics: --problem and --solution have flows to draw")
@@ -174,8 +174,8 @@ def _decisions(
     failures: list[GapReport],
 ) -> Figure:
     """What heuristics and files come to, side by side; `failures` gets the heuristics that failed."""
+    from optsched.core.placement import Placement
     from optsched.drawing.choosing import draw, side_by_side
-    from optsched.placement import Placement
 
     reference, reports = _measured(posed, choices, seed, profile, seconds, failures)
     shown = [*zip((choice.label for choice in choices), reports, strict=True), *held]
@@ -193,9 +193,9 @@ def _measured(
     failures: list[GapReport],
 ) -> tuple[Reference, list[GapReport]]:
     """The reference, and a report of each heuristic; `failures` gets those that failed."""
-    from optsched.gaps import Reference, gap
-    from optsched.printing import progress
-    from optsched.results import Limit
+    from optsched.core.results import Limit
+    from optsched.measuring.gaps import Reference, gap
+    from optsched.measuring.printing import progress
 
     reports = []
     # What a user's heuristic prints must not come between the data.

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments, completing
-from optsched.errors import HeuristicFailed, UsageError
-from optsched.fingerprint import code_version
+from optsched.core.errors import HeuristicFailed, UsageError
+from optsched.core.fingerprint import code_version
 
 if TYPE_CHECKING:
     from optsched.cli.notes import Notes
     from optsched.cli.streams import Sink, Write
-    from optsched.instance import Instance
-    from optsched.printing import Progress
+    from optsched.core.instance import Instance
+    from optsched.measuring.printing import Progress
     from optsched.simulating import Simulation
 
     #: A run, and its policy as it was asked for.
@@ -120,7 +120,7 @@ def simulate(
     from optsched.cli.notes import Notes
     from optsched.cli.streams import collected, replacing
     from optsched.instances.claim_files import claim_content
-    from optsched.studies.choices import groups_of
+    from optsched.measuring.studies.choices import groups_of
 
     _check_jobs(jobs)
     drawn = _pictures_of(plots)
@@ -153,9 +153,9 @@ def simulate(
     failed: dict[str, None] = {}
 
     def found(step: Progress) -> Iterator[Named]:
+        from optsched.measuring.studies.choices import SEEDS
+        from optsched.measuring.studies.runs import tell_unrepeatable
         from optsched.simulating import simulate as run_over_time
-        from optsched.studies.choices import SEEDS
-        from optsched.studies.runs import tell_unrepeatable
 
         for instance in given:
             for text, (policy, values) in chosen.items():
@@ -220,8 +220,8 @@ def _loss(text: str) -> tuple[str, float, float | None]:
 
 def policy_named(text: str, option: str = "--policy") -> tuple[Any, dict[str, Any]]:
     """A policy over time and its parameters: also a batch heuristic or `solve`, with what rounds take."""
+    from optsched.measuring.studies.choices import chosen, literal, parted
     from optsched.simulating import SOLVE
-    from optsched.studies.choices import chosen, literal, parted
 
     name, texts = parted(text, option)
     values = {key: literal(value) for key, value in texts.items()}
@@ -238,11 +238,11 @@ def _service(text: str | None) -> Any:
     """A service with its parameters; None: the policy's usual one."""
     from inspect import isabstract
 
-    from optsched.errors import nearest
+    from optsched.core.errors import nearest
+    from optsched.measuring.studies.choices import literal, parted
     from optsched.running.run import users_own
     from optsched.simulating import service_of
     from optsched.simulating.services import SERVICES, service_named
-    from optsched.studies.choices import literal, parted
 
     if text is None:
         return None
@@ -276,7 +276,7 @@ def _check_jobs(path: str | None) -> None:
 
 def _pictures_of(texts: Sequence[str]) -> list[tuple[str, str]]:
     """What is to be drawn where; UsageError for what cannot be, before anything is run."""
-    from optsched.errors import nearest
+    from optsched.core.errors import nearest
 
     found: list[tuple[str, str]] = []
     for text in texts:
@@ -308,7 +308,7 @@ def _picture(what: str, path: str, done: Sequence[Named]) -> bytes:
     """A picture of the runs, which are called as their policies were."""
     from optsched.drawing.figures import check_kind, picture
     from optsched.drawing.runs import PICTURES
-    from optsched.timelines import timeline
+    from optsched.measuring.timelines import timeline
 
     several = what == "gantt" and len({run.seed for _, run in done}) > 1
     held = [timeline(run, name=f"{name}, seed {run.seed}" if several else name) for name, run in done]
@@ -408,7 +408,7 @@ class _RunRows:
         if not self._runs:
             return
         from optsched.cli.streams import drawn
-        from optsched.printing import Table, render
+        from optsched.measuring.printing import Table, render
 
         several = any(len(runs) > 1 for runs in self._runs.values())
         times = [name for name in _TIMES if several or name != "worst seed"]
@@ -438,7 +438,7 @@ def _seconds(name: str, times: Sequence[float | None]) -> str:
         return "-"
     if name == "worst seed":
         return f"{max(known):,.1f} s"
-    from optsched.printing import interval
+    from optsched.measuring.printing import interval
 
     limits = interval(known) if name in ("makespan", "mean job") else None
     half = (limits[1] - limits[0]) / 2 if limits else 0

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments, completing
-from optsched.errors import ExitCode, Fault, InputError, UsageError
+from optsched.core.errors import ExitCode, Fault, InputError, UsageError
 
 if TYPE_CHECKING:
-    from optsched.instance import Instance
-    from optsched.network import FlowNetwork
+    from optsched.core.instance import Instance
+    from optsched.core.network import FlowNetwork
+    from optsched.core.results import Certificate, Solution, Value
     from optsched.problems import AnyProblem
-    from optsched.results import Certificate, Solution, Value
     from optsched.routes import Frontier
 
 __all__ = ["bounds", "export", "frontier", "solve"]
@@ -62,9 +62,9 @@ def solve(
     """
     from optsched.cli.notes import pose
     from optsched.cli.streams import replacing
+    from optsched.core.results import Limit, Termination
     from optsched.instances.claim_files import claim_content, read_decision
-    from optsched.printing import progress
-    from optsched.results import Limit, Termination
+    from optsched.measuring.printing import progress
     from optsched.routes import solve
     from optsched.routes.contained import told_end
 
@@ -112,7 +112,7 @@ def _show(problem: AnyProblem, solution: Solution, form: str, notes: list[str]) 
 
 def _show_routes(problem: AnyProblem, route: str | None, form: str) -> None:
     """The routes of a problem, the default first, and what each would build."""
-    from optsched.printing import Table
+    from optsched.measuring.printing import Table
     from optsched.processes.memory import available_mb
     from optsched.routes import chosen_route, routes_of
     from optsched.routes.sizes import route_sizes
@@ -145,12 +145,12 @@ def _record(problem: AnyProblem, solution: Solution) -> dict[str, Any]:
 
 
 def _solution_table(problem: AnyProblem, solution: Solution) -> Any:
-    from optsched.placement import Placement
-    from optsched.printing import Table, number, value
+    from optsched.core.placement import Placement
+    from optsched.core.results import FEASIBLE, Termination
+    from optsched.core.schedule import Schedule
+    from optsched.measuring.printing import Table, number, value
     from optsched.problems import Problem
     from optsched.problems.base import TaskProblem, stated
-    from optsched.results import FEASIBLE, Termination
-    from optsched.schedule import Schedule
 
     proofs = {certificate.component: certificate for certificate in solution.certificates}
     rows = [
@@ -203,7 +203,7 @@ def _shown(given: Any) -> str:
 def bounds(instance: str, problem_name: str, params: tuple[str, ...], form: str) -> None:
     """Every bound that is cheap to prove, with what it bounds."""
     from optsched.cli.notes import pose
-    from optsched.printing import Table, number
+    from optsched.measuring.printing import Table, number
     from optsched.problems.base import stated
     from optsched.routes import bounds
 
@@ -261,10 +261,10 @@ def frontier(
     arguments.check_plot(plot)
     from optsched.cli.notes import pose
     from optsched.cli.streams import replacing
+    from optsched.core.results import Limit
     from optsched.instances.claim_files import claim_content
-    from optsched.printing import Table, number, progress
+    from optsched.measuring.printing import Table, number, progress
     from optsched.problems.base import stated
-    from optsched.results import Limit
     from optsched.routes import frontier
 
     posed, notes = pose(instance, problem_name, params)
@@ -307,7 +307,7 @@ def frontier(
 
 def _emit_found(problem: AnyProblem, **found: Any) -> None:
     """Put out as JSON what was found of a problem, after what it was found of."""
-    from optsched.fingerprint import code_version
+    from optsched.core.fingerprint import code_version
 
     asked = {"instance": problem.instance.name, "problem": problem.name, "parameters": problem.parameters}
     arguments.emit_json({"version": code_version(), **asked, **found})
@@ -318,8 +318,8 @@ def _reached(
 ) -> dict[str, Value | str]:
     """What heuristics come to on a problem, by what they are called: a value, or why there is none."""
     from optsched.heuristics import applicable, run
+    from optsched.measuring.studies.choices import Choice, chosen
     from optsched.problems import Problem
-    from optsched.studies.choices import Choice, chosen
 
     if not isinstance(problem, Problem) or heuristics == ("none",):
         return {}
@@ -378,8 +378,8 @@ def export(
     A flow network (DIMACS, GraphML) needs no --problem if INSTANCE is one. Names are the instance's own ids. An MPS
     file is always a minimum: the objective of a maximum is negated. Comments in a program say so, and its units.
     """
+    from optsched.core.network import FlowNetwork
     from optsched.instances.documents.writing import write_whole
-    from optsched.network import FlowNetwork
     from optsched.problems import network_problem
 
     suffix = Path(target).suffix
@@ -408,8 +408,8 @@ def _problem(noun: Instance | FlowNetwork, name: str | None, params: tuple[str, 
 
 def _network(problem: AnyProblem) -> FlowNetwork:
     """What a problem is posed on, or the compact network of one that has one, with costs in units of its grid."""
-    from optsched.network import FlowNetwork
-    from optsched.registry import imported, record_of
+    from optsched.core.network import FlowNetwork
+    from optsched.core.registry import imported, record_of
 
     if isinstance(problem.instance, FlowNetwork):
         return problem.instance
@@ -426,9 +426,9 @@ def _network(problem: AnyProblem) -> FlowNetwork:
 def _write_program(problem: AnyProblem, target: str, kind: str, limit: str | None) -> None:
     """The LP or MPS file of a model; what one must know to read its optimum is in the file and on stderr."""
     from optsched import models
+    from optsched.core.results import Sense
     from optsched.instances.documents.writing import write_whole
     from optsched.models.export import about, write_lp, write_mps
-    from optsched.results import Sense
     from optsched.routes.sizes import refuse_beyond_memory
 
     module = models.module(problem.name)
@@ -466,8 +466,8 @@ def _limit(problem: str, text: str) -> int | Fraction:
     UsageError
         If the problem has none, or it is none.
     """
-    from optsched.instance import LARGEST
-    from optsched.registry import record, records
+    from optsched.core.instance import LARGEST
+    from optsched.core.registry import record, records
 
     limited = record(problem).limit
     if limited is None:

@@ -10,8 +10,8 @@ from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from optsched.cli import arguments
-from optsched.fingerprint import code_version
-from optsched.printing import Progress, progress, to_csv, to_json
+from optsched.core.fingerprint import code_version
+from optsched.measuring.printing import Progress, progress, to_csv, to_json
 
 if TYPE_CHECKING:
     from optsched.heuristics import Heuristic
@@ -191,7 +191,7 @@ def gap_records(
     placements: bool = False,
 ) -> Records:
     """Records of gaps in some problems, with the version before each and `further` fields after them."""
-    from optsched.studies.records import record_fields
+    from optsched.measuring.studies.records import record_fields
 
     policies = any(entry.online for entry in heuristics)
     fields = record_fields(problems, policies=policies, placements=placements)

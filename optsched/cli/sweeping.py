@@ -17,15 +17,15 @@ import click
 from click.core import ParameterSource
 
 from optsched.cli import arguments, completing
-from optsched.errors import Fault, HeuristicFailed, InputError, UsageError
+from optsched.core.errors import Fault, HeuristicFailed, InputError, UsageError
 
 if TYPE_CHECKING:
     from optsched.cli.notes import Notes
+    from optsched.measuring.studies.choices import Source
+    from optsched.measuring.sweeping.agenda import Agenda
+    from optsched.measuring.sweeping.files import SweepFile
+    from optsched.measuring.sweeping.plans import Plan
     from optsched.solvers.profiles import Profile
-    from optsched.studies.choices import Source
-    from optsched.sweeping.agenda import Agenda
-    from optsched.sweeping.files import SweepFile
-    from optsched.sweeping.plans import Plan
 
 __all__ = ["sweep"]
 
@@ -158,7 +158,7 @@ def _file(ctx: click.Context, given: Sequence[str]) -> SweepFile | None:
     if len(given) > 1 or others:
         more = ", ".join([*(name for name in given if not name.endswith(".toml")), *others]) or "a second file"
         raise UsageError(f"the file says what is measured: leave {more} out, or the file")
-    from optsched.sweeping.files import SweepFile
+    from optsched.measuring.sweeping.files import SweepFile
 
     return SweepFile(given[0])
 
@@ -173,9 +173,9 @@ def _planned(
     notes: Notes,
 ) -> Plan:
     """The runs that the options ask for."""
+    from optsched.measuring.studies.runs import problems_with_heuristics
+    from optsched.measuring.sweeping.plans import planned
     from optsched.problems import problem_class
-    from optsched.studies.runs import problems_with_heuristics
-    from optsched.sweeping.plans import planned
 
     names = [problem_class(name).name for name in problems]
     by_name: dict[str, list[str]] = {}
@@ -198,7 +198,7 @@ def _planned(
 def _tell(plan: Plan, notes: Notes, chosen: bool) -> None:
     """What is to be said of the problems before anything runs."""
     from optsched.cli.gaps import look_at
-    from optsched.studies.runs import Work
+    from optsched.measuring.studies.runs import Work
 
     work = {run.posed.key: Work(run.group, run.posed.problem, (run.choice,)) for run in plan.runs}
     look_at(list(work.values()), chosen, notes)
@@ -207,7 +207,7 @@ def _tell(plan: Plan, notes: Notes, chosen: bool) -> None:
 
 def _dry(plan: Plan, path: str, retry: str | None) -> None:
     """What there would be to do."""
-    from optsched.sweeping.executing import to_do
+    from optsched.measuring.sweeping.executing import to_do
 
     agenda = to_do(plan, path, retry)
     arguments.emit(f"{_counts(agenda)}\n")
@@ -215,7 +215,7 @@ def _dry(plan: Plan, path: str, retry: str | None) -> None:
 
 
 def _counts(agenda: Agenda) -> str:
-    from optsched.brief import counted
+    from optsched.core.brief import counted
 
     optima = f", with {agenda.optima} {'optimum' if agenda.optima == 1 else 'optima'} to solve" if agenda.optima else ""
     return f"{counted(agenda.there + agenda.runs, 'run')}: {agenda.there} there, {agenda.runs} to be computed{optima}"
@@ -223,8 +223,8 @@ def _counts(agenda: Agenda) -> str:
 
 def _note_kept(agenda: Agenda, path: str, retry: str | None) -> None:
     """What is there of other code, and what had too little time, since more may be given now."""
-    from optsched.brief import counted
-    from optsched.sweeping.results import of_other_code
+    from optsched.core.brief import counted
+    from optsched.measuring.sweeping.results import of_other_code
 
     if agenda.stale:
         told = f"{path} has {counted(agenda.stale.total(), 'run')} measured {of_other_code(agenda.stale)}"
@@ -244,9 +244,9 @@ def _carried_out(
     said: dict[str, Any],
 ) -> Agenda:
     """The sweep itself."""
+    from optsched.measuring.sweeping.agenda import Settings
+    from optsched.measuring.sweeping.executing import carry_out, executor_of
     from optsched.processes import Limits
-    from optsched.sweeping.agenda import Settings
-    from optsched.sweeping.executing import carry_out, executor_of
 
     settings = Settings(Limits(*limits), notes.told)
     with ExitStack() as stack:
@@ -264,7 +264,7 @@ class _Told:
     """Tells on stderr how the sweep goes: on a bar, or a line now and then where there is no terminal."""
 
     def __init__(self, stack: ExitStack, path: str, retry: str | None) -> None:
-        from optsched.printing import Progress
+        from optsched.measuring.printing import Progress
 
         self._stack, self._path, self._retry = stack, path, retry
         self._agenda: Agenda | None = None
@@ -275,7 +275,7 @@ class _Told:
         arguments.note(f"{self._path}: {told}; waiting for its end (Ctrl-C gives up)")
 
     def begins(self, agenda: Agenda) -> None:
-        from optsched.printing import progress
+        from optsched.measuring.printing import progress
 
         self._agenda = agenda
         arguments.note(_counts(agenda))
@@ -314,8 +314,8 @@ def _put(agenda: Agenda, path: str, form: str, output: str | None) -> None:
     """The results of all runs that were asked for, those that were there before, too."""
     from optsched.cli.gaps import put_summaries
     from optsched.cli.streams import destination
-    from optsched.printing import to_csv, to_json
-    from optsched.sweeping.results import load_sweep
+    from optsched.measuring.printing import to_csv, to_json
+    from optsched.measuring.sweeping.results import load_sweep
 
     found = load_sweep(path, agenda.sweep)
     with destination(output) as write:
@@ -328,7 +328,7 @@ def _put(agenda: Agenda, path: str, form: str, output: str | None) -> None:
 
 def _raise_failures(records: Sequence[Mapping[str, Any]]) -> None:
     """Note what had too little time, and raise HeuristicFailed where heuristics or solvers failed or crashed."""
-    from optsched.brief import counted
+    from optsched.core.brief import counted
 
     late = sum(record["status"] == "out-of-time" for record in records)
     unsolved = sum(record["limit"] == "TIME" for record in records)
@@ -346,7 +346,7 @@ def _raise_failures(records: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _failure(what: str, status: str, runs: Sequence[Mapping[str, Any]]) -> str:
-    from optsched.brief import counted
+    from optsched.core.brief import counted
 
     first = runs[0]
     where = f"{first['instance']}, {first['problem']}, seed {first['seed']}"
@@ -360,9 +360,9 @@ _WORDS = {"solver": "a solver's word", "enumeration": "enumeration", "nothing": 
 
 def _check(path: str) -> None:
     """Check a store."""
-    from optsched.brief import counted
-    from optsched.printing import progress
-    from optsched.sweeping.results import check_store, of_other_code
+    from optsched.core.brief import counted
+    from optsched.measuring.printing import progress
+    from optsched.measuring.sweeping.results import check_store, of_other_code
 
     with progress(sys.stderr) as step:
         found = check_store(path, step)

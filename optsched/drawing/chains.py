@@ -6,14 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from optsched.brief import counted
+from optsched.core.brief import counted
+from optsched.core.placement import NONE
 from optsched.drawing.clusters import wide
 from optsched.drawing.figures import begun, plain, settings, trimmed
-from optsched.explaining import Explanation
-from optsched.explaining.chains import Chain, total_gain
-from optsched.explaining.explanation import MOST, Move, gained, sentences
-from optsched.placement import NONE
-from optsched.printing import number
+from optsched.measuring.explaining import Explanation
+from optsched.measuring.explaining.chains import Chain, total_gain
+from optsched.measuring.explaining.explanation import MOST, Move, gained, sentences
+from optsched.measuring.printing import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

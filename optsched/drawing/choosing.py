@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from optsched.brief import counted
+from optsched.core.brief import counted
+from optsched.core.errors import HeuristicFailed, UsageError, described
+from optsched.core.instance import Instance
+from optsched.core.network import UNBOUNDED, FlowNetwork
+from optsched.core.placement import NetworkFlow, Placement
+from optsched.core.results import Solution
+from optsched.core.schedule import Schedule
 from optsched.drawing.clusters import drawn
 from optsched.drawing.figures import begun, plain, settings, short
 from optsched.drawing.gantt import gantt_picture
@@ -24,22 +30,16 @@ from optsched.drawing.scenes import (
     placing,
     value_told,
 )
-from optsched.errors import HeuristicFailed, UsageError, described
-from optsched.explaining import ScheduleExplanation
-from optsched.gaps import GapReport, Reference, gap
-from optsched.instance import Instance
-from optsched.network import UNBOUNDED, FlowNetwork
-from optsched.placement import NetworkFlow, Placement
-from optsched.printing import value
+from optsched.measuring.explaining import ScheduleExplanation
+from optsched.measuring.gaps import GapReport, Reference, gap
+from optsched.measuring.printing import value
+from optsched.measuring.timelines import Timeline, timeline
 from optsched.problems import Problem
 from optsched.problems.base import BaseProblem
 from optsched.problems.schedules import ScheduleProblem
-from optsched.results import Solution
 from optsched.running.answers import placement_from
-from optsched.schedule import Schedule
 from optsched.simulating import Simulation
 from optsched.solvers.profiles import Profile
-from optsched.timelines import Timeline, timeline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -229,16 +229,16 @@ def _network(of: Any, flows: Sequence[Any], profile: str | Path | Profile, time_
 
 def _result(of: Any) -> Figure:
     """The picture of a frontier, a matrix, an explanation, a study, or of what gaps are made of."""
-    from optsched.decomposing import Decomposition, Decompositions
     from optsched.drawing.chains import chains_picture
     from optsched.drawing.decompositions import decomposition_picture, decompositions_picture
     from optsched.drawing.frontiers import frontier_picture
     from optsched.drawing.gaps import box_plot
     from optsched.drawing.matrices import matrix_picture
-    from optsched.explaining import Explanation, ScheduleExplanation
-    from optsched.matrix import GapMatrix
+    from optsched.measuring.decomposing import Decomposition, Decompositions
+    from optsched.measuring.explaining import Explanation, ScheduleExplanation
+    from optsched.measuring.matrix import GapMatrix
+    from optsched.measuring.studies.tables import GapReports
     from optsched.routes import Frontier
-    from optsched.studies.tables import GapReports
 
     if isinstance(of, Frontier):
         return frontier_picture(of)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from optsched.core.instance import MAP, REDUCE, RUNNING, Floats, Instance, Ints
+from optsched.core.placement import NONE
 from optsched.drawing.figures import (
     CHARACTER,
     LEGEND_SIZE,
@@ -35,9 +37,7 @@ from optsched.drawing.scenes import (
     check_same,
     grouped,
 )
-from optsched.instance import MAP, REDUCE, RUNNING, Floats, Instance, Ints
-from optsched.placement import NONE
-from optsched.printing import number
+from optsched.measuring.printing import number
 from optsched.problems.locality_counts import CLASSES
 
 if TYPE_CHECKING:

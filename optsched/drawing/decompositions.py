@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from optsched.decomposing import PARTS, Decomposition
+from optsched.core.errors import UsageError
 from optsched.drawing.figures import begun, headed, keyed, named, plain, settings, short
-from optsched.errors import UsageError
 from optsched.instances.labels import assumed_in_words
+from optsched.measuring.decomposing import PARTS, Decomposition
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,7 +77,7 @@ def decompositions_picture(found: Sequence[Decomposition]) -> Figure:
     Parameters
     ----------
     found
-        Of `optsched.decomposing.decompose_all`, or several of `optsched.decompose` in one problem with one reference.
+        Of `optsched.measuring.decomposing.decompose_all`, or several of `optsched.decompose` in one problem with one reference.
 
     Raises
     ------

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from optsched.errors import Fault, InputError, UsageError, printable
+from optsched.core.errors import Fault, InputError, UsageError, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

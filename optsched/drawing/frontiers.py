@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from optsched.core.results import Component, Proof, Sense, Value
 from optsched.drawing.figures import begun, headed, keyed, look, settings, short, whole_ticks
-from optsched.printing import value
+from optsched.measuring.printing import value
 from optsched.problems import PROBLEMS
-from optsched.results import Component, Proof, Sense, Value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from optsched.gaps import GapReport
+    from optsched.measuring.gaps import GapReport
 
 __all__ = ["Drawable", "frontier_picture", "staircase", "values_of"]
 

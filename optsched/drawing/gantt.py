@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from optsched.brief import counted
+from optsched.core.brief import counted
+from optsched.core.errors import UsageError
+from optsched.core.instance import KINDS, Ints
+from optsched.core.schedule import MICRO
 from optsched.drawing.figures import LEGEND_SIZE, begun, keyed, named, plain, settings, short
-from optsched.errors import UsageError
-from optsched.instance import KINDS, Ints
 from optsched.instances.labels import assumed_in_words
-from optsched.schedule import MICRO
-from optsched.timelines import Timeline, timelines_of
+from optsched.measuring.timelines import Timeline, timelines_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +68,7 @@ def gantt_picture(runs: Any, title: str = "", framed: Sequence[int] = ()) -> Fig
     Parameters
     ----------
     runs
-        One or several of what `optsched.timelines.timeline` takes, on clusters with the same nodes.
+        One or several of what `optsched.measuring.timelines.timeline` takes, on clusters with the same nodes.
     title
         Above the picture. Each run has its name and what was assumed of it above its panels.
     framed

@@ -19,16 +19,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from optsched.brief import counted
+from optsched.core.brief import counted
+from optsched.core.errors import UsageError, described
 from optsched.drawing.figures import begun, keyed, look, named, plain, settings, short, whole_ticks
-from optsched.errors import UsageError, described
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from optsched.studies.tables import GapReports
+    from optsched.measuring.studies.tables import GapReports
 
 __all__ = ["Runs", "box_plot", "distribution", "gaps_picture", "performance_profile", "ratios", "runs_of"]
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from optsched.core.errors import UsageError
 from optsched.drawing.clusters import wide
 from optsched.drawing.figures import begun, headed, named, plain, settings, short
-from optsched.errors import UsageError
-from optsched.matrix import Cell, GapMatrix
+from optsched.measuring.matrix import Cell, GapMatrix
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,7 +39,7 @@ def matrix_picture(matrix: GapMatrix) -> Figure:
     Examples
     --------
     >>> import optsched
-    >>> from optsched.matrix import gap_matrix, posable
+    >>> from optsched.measuring.matrix import gap_matrix, posable
     >>> figure = matrix_picture(gap_matrix(posable(optsched.load("papers/guo-fig2"), ["lsap", "latency"])))
     >>> [label.get_text() for label in figure.axes[0].get_xticklabels()]
     ['lsap', 'latency']

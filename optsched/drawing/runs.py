@@ -1,7 +1,7 @@
 """Runs over time as pictures: how long jobs and tasks took, what ran when, and how near to its data.
 
 Lines are told apart by marker and dashes as well as by colour. The numbers behind each picture are frames of
-`optsched.timelines`.
+`optsched.measuring.timelines`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from optsched.brief import counted
+from optsched.core.brief import counted
+from optsched.core.instance import KINDS
 from optsched.drawing.figures import begun, keyed, look, named, plain, settings, short, whole_ticks
 from optsched.drawing.gantt import gantt_picture
-from optsched.instance import KINDS
 from optsched.instances.labels import assumed_in_words
-from optsched.problems.locality_counts import CLASSES
-from optsched.timelines import (
+from optsched.measuring.timelines import (
     Timeline,
     job_reductions,
     locality_by_size,
@@ -26,6 +25,7 @@ from optsched.timelines import (
     time_distribution,
     timelines_of,
 )
+from optsched.problems.locality_counts import CLASSES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +50,7 @@ def times_picture(runs: Any) -> Figure:
     Parameters
     ----------
     runs
-        One or several of what `optsched.timelines.timeline` takes.
+        One or several of what `optsched.measuring.timelines.timeline` takes.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def reductions_picture(runs: Any, name: str | None = None) -> Figure:
     Parameters
     ----------
     runs, name
-        As of `optsched.timelines.job_reductions`.
+        As of `optsched.measuring.timelines.job_reductions`.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def running_picture(runs: Any) -> Figure:
     Parameters
     ----------
     runs
-        One or several of what `optsched.timelines.timeline` takes.
+        One or several of what `optsched.measuring.timelines.timeline` takes.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def locality_picture(runs: Any) -> Figure:
     Parameters
     ----------
     runs
-        One or several of what `optsched.timelines.timeline` takes.
+        One or several of what `optsched.measuring.timelines.timeline` takes.
 
     Raises
     ------

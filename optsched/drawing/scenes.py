@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from optsched.brief import counted
-from optsched.errors import UsageError
-from optsched.instance import KINDS, MAP, PENDING, REDUCE, RUNNING, Instance, Ints, Strings
-from optsched.placement import NONE, Placement
-from optsched.printing import number, percent
+from optsched.core.brief import counted
+from optsched.core.errors import UsageError
+from optsched.core.instance import KINDS, MAP, PENDING, REDUCE, RUNNING, Instance, Ints, Strings
+from optsched.core.placement import NONE, Placement
+from optsched.core.results import Sense, Value
+from optsched.measuring.printing import number, percent
 from optsched.problems import Problem
 from optsched.problems.base import TaskProblem
 from optsched.problems.locality_counts import CLASSES, locality
-from optsched.results import Sense, Value
 
 if TYPE_CHECKING:
-    from optsched.gaps import GapReport
-    from optsched.results import Solution
+    from optsched.core.results import Solution
+    from optsched.measuring.gaps import GapReport
 
 __all__ = [
     "IDLE",

@@ -14,14 +14,14 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from optsched.errors import UsageError, nearest
-from optsched.outside import Listed
+from optsched.core.errors import UsageError, nearest
+from optsched.core.outside import Listed
+from optsched.core.shipped import HEURISTICS as SHIPPED
 from optsched.problems.base import TaskProblem, expect_problem
 from optsched.processes.containing import in_force
 from optsched.running.base import BatchHeuristic, Event, Heuristic, Offer, Policy, View
 from optsched.running.driver import Answer, Observer
 from optsched.running.run import AnyHeuristic, HeuristicRun, custom, imported, run_heuristic
-from optsched.shipped import HEURISTICS as SHIPPED
 
 __all__ = [
     "GROUP",
@@ -80,7 +80,7 @@ def heuristic(given: AnyHeuristic) -> Heuristic:
     True
     >>> heuristic("dll")
     Traceback (most recent call last):
-    optsched.errors.UsageError: there is no heuristic "dll"; did you mean "dl"? (your own: package.module:function)
+    optsched.core.errors.UsageError: there is no heuristic "dll"; did you mean "dl"? (your own: package.module:function)
     """
     if isinstance(given, Heuristic):
         return given
@@ -133,7 +133,7 @@ def run(
     time_limit
         Seconds. Past them the run ends with an error and no placement. The shipped heuristics look at the clock in
         their loops. Code from outside is broken off where it stands, in the main thread of Unix and between steps of
-        Python code; elsewhere it may call `optsched.deadline.check` itself.
+        Python code; elsewhere it may call `optsched.core.deadline.check` itself.
     **parameters
         The heuristic's own. Of a policy in a problem that decides when tasks run also `heartbeat` (seconds, default 3)
         and `assign` (`all` or `one`), as in `optsched.simulate`, unless it has its own of that name. There a batch
@@ -155,7 +155,7 @@ def run(
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.problems import Lsap
     >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]))
     >>> problem = Lsap(Instance(Cluster(["a", "b"]), workload))

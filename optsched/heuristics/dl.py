@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from optsched.core.instance import KINDS, MAP, PENDING, REDUCE
 from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, Draws, WaitingMaps
-from optsched.instance import KINDS, MAP, PENDING, REDUCE
 from optsched.problems.base import Parameter, choice, number
 from optsched.running.base import Event, Heuristic, Offer, Policy, View
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from optsched.core.instance import KINDS, MAP, Bools, Ints
 from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, Queue, Turn, WaitingMaps
 from optsched.heuristics.seen_costs import SeenCosts
-from optsched.instance import KINDS, MAP, Bools, Ints
 from optsched.problems.base import Parameter, choice, either, number
 from optsched.running.base import Event, Heuristic, Offer, View
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.deadline import check
+from optsched.core.deadline import check
+from optsched.core.instance import KINDS, MAP, REDUCE, Floats, Ints, Ragged
+from optsched.core.placement import NONE, Placement
 from optsched.heuristics.fair import SLOT_PROBLEMS
 from optsched.heuristics.flow_based import row_lists
 from optsched.heuristics.seen_costs import instance_held, missing_sizes, sizes_parameter
-from optsched.instance import KINDS, MAP, REDUCE, Floats, Ints, Ragged
-from optsched.placement import NONE, Placement
 from optsched.problems.base import Problem
 from optsched.problems.distances import cluster_places
 from optsched.problems.reduce_slots import ReduceSlots
@@ -45,7 +45,7 @@ def fifo(problem: Problem, rng: np.random.Generator) -> Placement:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.problems import Lsap
     >>> workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[1], [1], [1]]))
     >>> cluster = Cluster(["n1", "n2", "n3", "n4"], rack=[0, 1, 1, 0], rack_ids=["r1", "r2"])

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.deadline import check
-from optsched.instance import Ints, Ragged
-from optsched.placement import NONE, Placement
+from optsched.core.deadline import check
+from optsched.core.instance import Ints, Ragged
+from optsched.core.placement import NONE, Placement
+from optsched.core.results import Value
 from optsched.problems.base import Parameter, choice, number
 from optsched.problems.latency import Latency
-from optsched.results import Value
 from optsched.running.base import Heuristic
 from optsched.solvers.compiled import compiled, compiles
 from optsched.solvers.compiling import ready
@@ -308,7 +308,7 @@ def round_robin(problem: Latency, rng: np.random.Generator, *, start: int = 0) -
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[1], [1]]))
     >>> problem = Latency(Instance(Cluster(["s1", "s2"]), workload))
     >>> round_robin(problem, np.random.default_rng()).nodes.tolist()
@@ -369,7 +369,7 @@ def flow_based(problem: Latency, rng: np.random.Generator, *, ties: str = "first
     --------
     The makespan is not always the least: here (3, 9) is possible.
 
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> replicas = Ragged.from_rows([[1], [1], [0, 1], [0, 2], [1], [0, 1], [1]])
     >>> workload = Workload([f"t{number}" for number in range(1, 8)], replicas=replicas)
     >>> problem = Latency(Instance(Cluster(["s1", "s2", "s3"]), workload))

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from optsched.deadline import check
-from optsched.instance import KINDS, Floats, Ints
-from optsched.placement import NONE, Placement
+from optsched.core.deadline import check
+from optsched.core.instance import KINDS, Floats, Ints
+from optsched.core.placement import NONE, Placement
 from optsched.problems.base import Parameter, choice
 from optsched.problems.flow import Flow
 from optsched.problems.flow_congestion import FlowCongestion
@@ -36,7 +36,7 @@ def flow_sched(problem: Flow | FlowCongestion, rng: np.random.Generator) -> Plac
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> cluster = Cluster(["n1", "n2"], rate_in=[85, 85])
     >>> problem = Flow(Instance(cluster, Workload(["t1"], rate_in=[3])), scale=1)
     >>> flow_sched(problem, np.random.default_rng()).placed
@@ -95,7 +95,7 @@ def flow_greedy(problem: FlowCongestion, rng: np.random.Generator, *, order: str
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> cluster = Cluster(["n1", "n2"], slots=[2, 2], rate_in=[85, 85])
     >>> problem = FlowCongestion(Instance(cluster, Workload(["t1", "t2", "t3"], rate_in=[9, 9, 1])))
     >>> flow_greedy(problem, np.random.default_rng()).nodes.tolist()
@@ -174,7 +174,7 @@ def balancing(problem: Flow | FlowCongestion, rng: np.random.Generator, *, order
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> cluster = Cluster(["n1", "n2"], slots=[2, 2], rate_in=[85, 85])
     >>> problem = Flow(Instance(cluster, Workload(["t1", "t2", "t3"], rate_in=[1, 2, 4])))
     >>> balancing(problem, np.random.default_rng()).nodes.tolist()

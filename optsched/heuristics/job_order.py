@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from optsched.arrays import grouped
-from optsched.decimals import decimal
-from optsched.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Ints
+from optsched.core.arrays import grouped
+from optsched.core.decimals import decimal
+from optsched.core.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Ints
 from optsched.running.base import Event, Offer, Policy, View
 
 __all__ = [

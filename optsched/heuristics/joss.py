@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optsched.arrays import Bools, grouped
-from optsched.decimals import decimal, total
-from optsched.errors import UsageError
-from optsched.instance import KINDS, MAP, PENDING, Ints, Ragged
+from optsched.core.arrays import Bools, grouped
+from optsched.core.decimals import decimal, total
+from optsched.core.errors import UsageError
+from optsched.core.instance import KINDS, MAP, PENDING, Ints, Ragged
 from optsched.problems.base import Parameter, choice, either, number
 from optsched.running.base import Event, Heuristic, Offer, Policy, View
 

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from optsched.deadline import check
+from optsched.core.deadline import check
+from optsched.core.instance import Ragged
+from optsched.core.placement import NONE, Placement
 from optsched.heuristics.flow_based import row_lists
-from optsched.instance import Ragged
-from optsched.placement import NONE, Placement
 from optsched.problems.base import Parameter, choice, number
 from optsched.problems.latency import Latency
 from optsched.running.base import Heuristic
@@ -111,7 +111,7 @@ def labl(
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> workload = Workload([f"t{number}" for number in range(5)], replicas=Ragged.from_rows([[0]] * 5))
     >>> problem = Latency(Instance(Cluster(["s1", "s2", "s3"]), workload))
     >>> for variant in VARIANTS:

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from optsched.deadline import check
-from optsched.errors import Fault
-from optsched.instance import Ints, Ragged
-from optsched.placement import NONE, Placement
+from optsched.core.deadline import check
+from optsched.core.errors import Fault
+from optsched.core.instance import Ints, Ragged
+from optsched.core.placement import NONE, Placement
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem
 from optsched.problems.base import Parameter, number
 from optsched.problems.fair_lsap import FairLsap
@@ -58,7 +58,7 @@ def lsap_sched(problem: AssignmentProblem, rng: np.random.Generator, *, window: 
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.problems import Lsap
     >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]))
     >>> problem = Lsap(Instance(Cluster(["a", "b"]), workload))
@@ -131,7 +131,7 @@ def lsap_fair_sched(problem: LevelledProblem, rng: np.random.Generator, **parame
     --------
     One slot of two is idle; group g1 has used up its ration with the other one:
 
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> workload = Workload(
     ...     ["t1", "t2"], job=[0, 1], job_ids=["j1", "j2"], job_group=[0, 1], group_ids=["g1", "g2"],
     ...     group_weight=[1, 1])

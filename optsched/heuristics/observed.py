@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from optsched.errors import Fault, MissingField
-from optsched.instance import PENDING, Instance, Ints
-from optsched.placement import NONE
+from optsched.core.errors import Fault, MissingField
+from optsched.core.instance import PENDING, Instance, Ints
+from optsched.core.placement import NONE
+from optsched.core.schedule import Schedule, microseconds
 from optsched.problems.base import TaskProblem
 from optsched.running.base import Heuristic, over_time
-from optsched.schedule import Schedule, microseconds
 
 __all__ = ["HEURISTICS", "observed", "observed_schedule"]
 
@@ -43,7 +43,7 @@ def observed(problem: TaskProblem[Any], rng: np.random.Generator) -> Ints | Sche
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.problems import Lsap
     >>> problem = Lsap(Instance(Cluster(["a", "b"]), Workload(["t1", "t2"], observed=[1, -1])))
     >>> observed(problem, np.random.default_rng(0)).tolist()

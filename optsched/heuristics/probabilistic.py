@@ -2,7 +2,7 @@
 
 `coupling`, with which they compare, is here, too.
 
-How P_min is tuned, and up to which value nothing can starve, is in `optsched.tuning`.
+How P_min is tuned, and up to which value nothing can starve, is in `optsched.heuristics.tuning`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from optsched.core.instance import KINDS, MAP, REDUCE, Bools, Floats, Ints
 from optsched.heuristics.job_order import JobPolicy
 from optsched.heuristics.seen_costs import SeenCosts, missing_distances, missing_sizes, sizes_parameter
-from optsched.instance import KINDS, MAP, REDUCE, Bools, Floats, Ints
 from optsched.problems.base import Parameter, choice, either, number
 from optsched.running.base import Heuristic, Offer, View
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from optsched.core.instance import KINDS, MAP, Ints
+from optsched.core.placement import NONE, Placement
 from optsched.heuristics.fifo import positions_of, with_reduces
-from optsched.instance import KINDS, MAP, Ints
-from optsched.placement import NONE, Placement
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import Parameter, number, on_grid
 from optsched.problems.transmission import Transmission

@@ -12,14 +12,14 @@ from typing import Literal
 
 import numpy as np
 
-from optsched.deadline import check
+from optsched.core.deadline import check
+from optsched.core.instance import MAP, REDUCE, RUNNING, Ints
+from optsched.core.placement import Placement
+from optsched.core.results import Number
 from optsched.heuristics.ras_enforcement import availability
-from optsched.instance import MAP, REDUCE, RUNNING, Ints
-from optsched.placement import Placement
 from optsched.problems.base import GRID, Parameter, choice, exact, number
 from optsched.problems.utility import Allocation, Utility, spread_reduces
 from optsched.problems.utility_rooms import Rooms
-from optsched.results import Number
 from optsched.running.base import Heuristic
 
 __all__ = [
@@ -77,7 +77,7 @@ def ras(problem: Utility, rng: np.random.Generator, *, rounds: int = ROUNDS, imp
     --------
     Two trackers, two jobs (Sharmilarani et al., note 7): the lowest utility -1/2 is the most possible.
 
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> cluster = Cluster(["t1", "t2"], capacity={"cpu": [5.0, 5.0], "memory": [3.0, 7.0]})
     >>> workload = Workload(
     ...     [f"m{map}" for map in range(8)], job=[0] * 3 + [1] * 5, job_ids=["a", "b"], goal=[3.0, 5.0],
@@ -120,7 +120,7 @@ def map_rounds(problem: Utility, reduces: Ints, *, rounds: int = ROUNDS, improve
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> cluster = Cluster(["t1", "t2"], capacity={"cpu": [5.0, 5.0], "memory": [3.0, 7.0]})
     >>> workload = Workload(
     ...     [f"m{map}" for map in range(8)], job=[0] * 3 + [1] * 5, job_ids=["a", "b"], goal=[3.0, 5.0],
@@ -304,7 +304,7 @@ def fair_sharing(
     --------
     With two slots the tracker runs a map of each job, whatever they take; 2 of its 5 units of cpu stay idle.
 
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> workload = Workload(
     ...     ["a1", "a2", "b1", "b2", "b3"], job=[0, 0, 1, 1, 1], job_ids=["a", "b"],
     ...     demand={"cpu": [2.0, 2.0, 1.0, 1.0, 1.0]})

@@ -13,14 +13,14 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from optsched.deadline import check
-from optsched.errors import UsageError
-from optsched.instance import MAP, REDUCE, Floats, Ints
-from optsched.placement import NONE, Placement
+from optsched.core.deadline import check
+from optsched.core.errors import UsageError
+from optsched.core.instance import MAP, REDUCE, Floats, Ints
+from optsched.core.placement import NONE, Placement
+from optsched.core.schedule import MICRO, microseconds
 from optsched.problems.utility import Utility
 from optsched.problems.utility_rooms import Rooms
 from optsched.running.course import WOKEN, Course, Ends, Service
-from optsched.schedule import MICRO, microseconds
 
 __all__ = ["BUFFER", "Move", "Step", "availability", "enforce"]
 
@@ -129,7 +129,7 @@ def enforce(
     --------
     A tracker that runs two maps of job a is to run two of job b, each twice as large:
 
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> workload = Workload(
     ...     ["a1", "a2", "b1", "b2"], job=[0, 0, 1, 1], job_ids=["a", "b"], demand={"cpu": [1.0, 1.0, 2.0, 2.0]})
     >>> problem = Utility(Instance(Cluster(["t1"], capacity={"cpu": [4.0]}), workload))

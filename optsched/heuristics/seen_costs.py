@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from optsched.errors import Fault, MissingField
-from optsched.instance import (
+from optsched.core.errors import Fault, MissingField
+from optsched.core.instance import (
     FINISHED,
     KINDS,
     LARGEST,
@@ -25,7 +25,7 @@ from optsched.instance import (
     Shuffle,
     Workload,
 )
-from optsched.placement import NONE
+from optsched.core.placement import NONE
 from optsched.problems.base import Parameter, TaskProblem, choice
 from optsched.problems.distances import NestedAreas, cluster_areas, cluster_places, missing_topology
 from optsched.problems.shuffle_sizes import SIZES, estimated_sizes, seen_sizes

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from optsched.deadline import check
-from optsched.errors import OptschedError, OutOfTime
+from optsched.core.deadline import check
+from optsched.core.errors import OptschedError, OutOfTime
+from optsched.core.instance import LARGEST, MAP, REDUCE, RUNNING, Floats, Instance, Ints
+from optsched.core.placement import NONE, Placement
+from optsched.core.results import Limit, Number
 from optsched.heuristics.fifo import positions_of
 from optsched.heuristics.seen_costs import missing_sizes, sizes_parameter
-from optsched.instance import LARGEST, MAP, REDUCE, RUNNING, Floats, Instance, Ints
-from optsched.placement import NONE, Placement
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import Parameter, Problem, choice, number
 from optsched.problems.distances import distances
@@ -23,7 +24,6 @@ from optsched.problems.shuffle_sizes import estimated_sizes
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.results import Limit, Number
 from optsched.running.base import Heuristic
 from optsched.searches.assignment import optimal_placement
 from optsched.searches.transmission_reduces import by_arrays

@@ -18,19 +18,19 @@ from typing import Any, TypeAlias
 import numpy as np
 from msgspec import UNSET, Struct
 
-from optsched.decimals import spelled
-from optsched.errors import Fault, InputError, UsageError, expect
-from optsched.fingerprint import versions
-from optsched.fronts import Frontier
-from optsched.instance import Instance
+from optsched.core.decimals import spelled
+from optsched.core.errors import Fault, InputError, UsageError, expect
+from optsched.core.fingerprint import versions
+from optsched.core.fronts import Frontier
+from optsched.core.instance import Instance
+from optsched.core.network import FlowNetwork
+from optsched.core.placement import NetworkFlow, Placement
+from optsched.core.results import Decision, FrontierPoint, Limit, Number, Solution, Termination
+from optsched.core.schedule import Schedule
 from optsched.instances.documents.claims import CertificateDocument, Reading, Text, Writing, opened
 from optsched.instances.documents.diagnosis import Diagnosis
 from optsched.instances.documents.writing import write_whole
 from optsched.instances.files import LARGEST_FILE, content
-from optsched.network import FlowNetwork
-from optsched.placement import NetworkFlow, Placement
-from optsched.results import Decision, FrontierPoint, Limit, Number, Solution, Termination
-from optsched.schedule import Schedule
 
 __all__ = [
     "FRONTIER",
@@ -87,7 +87,7 @@ def claim_document(claim: Claim, instance: Instance | FlowNetwork) -> dict[str, 
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Workload
+    >>> from optsched.core.instance import Cluster, Workload
     >>> from fractions import Fraction
     >>> instance = Instance(Cluster(["a"]), Workload(["t1", "t2"]))
     >>> solution = Solution("lsap", {}, instance.sha256, Placement.of([None, 0]), (Fraction(1, 2),), (None,),

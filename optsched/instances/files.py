@@ -20,14 +20,14 @@ from typing import Any
 
 import msgspec
 
-from optsched.errors import Fault, InputError, expect, nearest
-from optsched.instance import Instance
+from optsched.core.errors import Fault, InputError, expect, nearest
+from optsched.core.instance import Instance
+from optsched.core.network import FlowNetwork
 from optsched.instances.documents import archive
 from optsched.instances.documents.columns import Reading, header_of, to_document
 from optsched.instances.documents.diagnosis import Diagnosis, decode, key_places
 from optsched.instances.documents.format import HEADER, INSTANCE, NETWORK, InstanceDocument, NetworkDocument
 from optsched.instances.documents.writing import write_whole
-from optsched.network import FlowNetwork
 
 __all__ = [
     "LARGEST_FILE",
@@ -87,7 +87,7 @@ def load(path: str | os.PathLike[str] | Mapping[str, Any]) -> Instance | FlowNet
     Examples
     --------
     >>> import tempfile
-    >>> from optsched.instance import Cluster, Workload
+    >>> from optsched.core.instance import Cluster, Workload
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save(Instance(Cluster(["n1", "n2"]), Workload(["t1"]), name="tiny"), f"{folder}/tiny.json")
     ...     print(load(f"{folder}/tiny.json"))

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from optsched.errors import Fault, InputError, described, expect, nearest
-from optsched.instance import Floats, Instance
+from optsched.core.errors import Fault, InputError, described, expect, nearest
+from optsched.core.instance import Floats, Instance
+from optsched.core.parts import HOPS, Column, Shuffle
 from optsched.instances.documents.columns import ids_of, names_in, plain_numbers, to_document
 from optsched.instances.documents.format import INSTANCE, TABLES
 from optsched.instances.files import TABLE_SUFFIXES, from_document
-from optsched.parts import HOPS, Column, Shuffle
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +72,7 @@ def to_frames(instance: Instance) -> dict[str, pd.DataFrame]:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> instance = Instance(Cluster(["n1", "n2"]), Workload(["t1"], replicas=Ragged.from_rows([[1, 0]])))
     >>> to_frames(instance)["replicas"]
       task node

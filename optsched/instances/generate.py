@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from importlib import import_module
 
-from optsched.errors import UsageError, expect, nearest
-from optsched.instance import Instance
+from optsched.core.errors import UsageError, expect, nearest
+from optsched.core.instance import Instance
+from optsched.core.network import FlowNetwork
+from optsched.core.outside import Listed
+from optsched.core.shipped import FAMILIES as SHIPPED
 from optsched.instances.families.base import Family, Setting
-from optsched.network import FlowNetwork
-from optsched.outside import Listed
-from optsched.shipped import FAMILIES as SHIPPED
 
 __all__ = ["FAMILIES", "GROUP", "Family", "Setting", "generate", "known_optimum"]
 

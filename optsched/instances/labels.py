@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from optsched.instance import Instance
-from optsched.network import FlowNetwork
+from optsched.core.instance import Instance
+from optsched.core.network import FlowNetwork
 
 __all__ = ["assumed", "assumed_in_words"]
 
@@ -21,7 +21,7 @@ def assumed(noun: Instance | FlowNetwork) -> list[str]:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Workload
+    >>> from optsched.core.instance import Cluster, Workload
     >>> labels = {"slots": "inferred from the tasks that ran", "times": "recorded"}
     >>> assumed(Instance(Cluster(["a"]), Workload(["t"]), labels=labels))
     ['slots']
@@ -36,7 +36,7 @@ def assumed_in_words(nouns: Iterable[Instance | FlowNetwork]) -> str:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Workload
+    >>> from optsched.core.instance import Cluster, Workload
     >>> one = Instance(Cluster(["a"]), Workload(["t"]), labels={"slots": "inferred"})
     >>> assumed_in_words([one, one])
     'assumed or inferred: slots'

@@ -17,12 +17,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from optsched.brief import brief
-from optsched.errors import Fault, InputError, expect
+from optsched.core.brief import brief
+from optsched.core.errors import Fault, InputError, expect
+from optsched.core.resources import folder as data_folder
+from optsched.core.results import Number
 from optsched.instances.documents.diagnosis import Diagnosis, decode
 from optsched.instances.files import content
-from optsched.resources import folder as data_folder
-from optsched.results import Number
 
 __all__ = ["INDEX", "NETWORK", "OPTIMA", "SCALE", "Entry", "ProvedOptimum", "fitting", "library"]
 

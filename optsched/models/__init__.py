@@ -12,8 +12,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from optsched.errors import UsageError, expect, nearest
-from optsched.registry import record, records
+from optsched.core.errors import UsageError, expect, nearest
+from optsched.core.registry import record, records
 
 if TYPE_CHECKING:  # lists, so that mypy shows which module lacks what
     from optsched.models import (

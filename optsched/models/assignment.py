@@ -21,9 +21,10 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 
-from optsched.deadline import check
-from optsched.errors import TooLarge
-from optsched.instance import Ints
+from optsched.core.deadline import check
+from optsched.core.errors import TooLarge
+from optsched.core.instance import Ints
+from optsched.core.placement import Placement
 from optsched.models.base import (
     MAX_VARIABLES,
     ModelSize,
@@ -39,7 +40,6 @@ from optsched.models.base import (
 )
 from optsched.models.own_rows import is_per_pair
 from optsched.models.starts import Entries, counted, host_of, started_counts
-from optsched.placement import Placement
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem, TabledProblem, TaskClasses
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces

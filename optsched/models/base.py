@@ -13,13 +13,13 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 
-from optsched.errors import TooLarge, UsageError, described
-from optsched.instance import Ints
+from optsched.core.errors import TooLarge, UsageError, described
+from optsched.core.instance import Ints
+from optsched.core.placement import NetworkFlow, Placement
+from optsched.core.schedule import Schedule
 from optsched.models.own_rows import Shared, members_of, refuse_unkept, remember
-from optsched.placement import NetworkFlow, Placement
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import AnyProblem, Problem, expect_problem, expect_recorded, stated
-from optsched.schedule import Schedule
 
 __all__ = [
     "MAX_VARIABLES",

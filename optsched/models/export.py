@@ -20,12 +20,12 @@ import pulp
 import pyomo.environ as pyo
 from pyomo.repn.plugins.lp_writer import LPWriter
 
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
+from optsched.core.registry import imported, record_of
+from optsched.core.results import Component
 from optsched.models.program_files import expect_names, mps_text, pulp_lp_text
 from optsched.problems import AnyProblem
 from optsched.problems.base import expect_problem
-from optsched.registry import imported, record_of
-from optsched.results import Component
 from optsched.solvers.algebraic import injective_names
 from optsched.solvers.quiet_highs import QuietHighs
 
@@ -70,7 +70,7 @@ class Meaning:
 
         Examples
         --------
-        >>> from optsched.results import Sense
+        >>> from optsched.core.results import Sense
         >>> Meaning(Component("penalty", Sense.MIN, "MB/s"), 1024).of(1536)
         Fraction(3, 2)
         """
@@ -81,7 +81,7 @@ class Meaning:
 
         Examples
         --------
-        >>> from optsched.results import Sense
+        >>> from optsched.core.results import Sense
         >>> for note in Meaning(Component("use", Sense.MAX, "MB/s"), 1024).notes(negated=True):
         ...     print(note)
         objective: minus the use, which is to be most: the most is minus the least of this
@@ -109,7 +109,7 @@ def about(problem: AnyProblem, limited: bool = False) -> Meaning:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.problems import Latency
     >>> about(Latency(Instance(Cluster(["s"]), Workload(["t"]))), limited=True).component.name
     'work'

@@ -32,7 +32,7 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 
-from optsched.decimals import decimal
+from optsched.core.decimals import decimal
 from optsched.models.assignment import (
     add_steps,
     by_group,
@@ -62,7 +62,7 @@ def build_pyomo(problem: FairLsap, *, per_pair: bool = False) -> Any:
     --------
     Group h runs nothing and may take one slot more; g overuses its share, and its task stays out:
 
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.solvers.algebraic import solve_pyomo
     >>> from optsched.solvers.profiles import load_profile
     >>> cluster = Cluster(["a"], slots=[2])
@@ -125,7 +125,7 @@ def build_pulp(problem: FairLsap, *, max_variables: int = MAX_VARIABLES) -> Any:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> workload = Workload(["t"], job=[0], job_ids=["j"], job_group=[0], group_ids=["g"], group_weight=[1.0])
     >>> build_pulp(FairLsap(Instance(Cluster(["a"]), workload))).objective
     50.0*place.t.a.1 + 0.0

@@ -63,7 +63,7 @@ def build_pyomo(problem: Flow, *, per_pair: bool = False) -> Any:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.solvers.algebraic import solve_pyomo
     >>> from optsched.solvers.profiles import load_profile
     >>> cluster = Cluster(["a", "b"], rate_in=[85.0, 85.0], rate_out=[85.0, 85.0])
@@ -107,7 +107,7 @@ def build_pulp(problem: Flow, *, max_variables: int = MAX_VARIABLES) -> Any:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> problem = Flow(Instance(Cluster(["a"], rate_in=[85.0]), Workload(["t"], rate_in=[2.0])))
     >>> model = build_pulp(problem)
     >>> [variable.name for variable in model.variables()], model.objective

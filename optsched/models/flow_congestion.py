@@ -47,7 +47,8 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 
-from optsched.instance import KINDS, Ints
+from optsched.core.instance import KINDS, Ints
+from optsched.core.placement import Placement
 from optsched.models.base import (
     MAX_VARIABLES,
     ModelSize,
@@ -66,7 +67,6 @@ from optsched.models.base import (
 )
 from optsched.models.own_rows import is_per_pair, members_of
 from optsched.models.starts import Entries, counted, host_of, started_binaries, starter
-from optsched.placement import Placement
 from optsched.problems.base import GRID
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.solvers.algebraic import injective_names
@@ -96,7 +96,7 @@ def build_pyomo(problem: FlowCongestion, *, per_pair: bool = False) -> Any:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.solvers.algebraic import solve_pyomo
     >>> from optsched.solvers.profiles import load_profile
     >>> cluster = Cluster(["n1", "n2"], slots=[2, 2], rate_in=[85, 85])
@@ -241,7 +241,7 @@ def build_pulp(problem: FlowCongestion, *, max_variables: int = MAX_VARIABLES) -
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> problem = FlowCongestion(Instance(Cluster(["a"], rate_in=[85]), Workload(["t"], rate_in=[2])))
     >>> [variable.name for variable in build_pulp(problem).variables()]
     ['pattern.a.1', 'place.t.a', 'skip.t']

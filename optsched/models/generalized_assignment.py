@@ -61,7 +61,7 @@ def build_pyomo(problem: GeneralizedAssignment, *, per_pair: bool = False) -> An
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Pairs, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Pairs, Workload
     >>> from optsched.solvers.algebraic import solve_pyomo
     >>> from optsched.solvers.profiles import load_profile
     >>> pairs = Pairs(cost=[[1.0, 4.0], [2.0, 9.0]], demand={"weight": [[2.0, 2.0], [2.0, 2.0]]})
@@ -137,7 +137,7 @@ def build_pulp(problem: GeneralizedAssignment, *, max_variables: int = MAX_VARIA
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Pairs, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Pairs, Workload
     >>> pairs = Pairs(cost=[[1.0, 4.0]], demand={"weight": [[2.0, 2.0]]})
     >>> instance = Instance(Cluster(["a", "b"], capacity={"weight": [3.0, 3.0]}), Workload(["t"], pairs=pairs))
     >>> [str(variable) for variable in build_pulp(GeneralizedAssignment(instance)).variables()]

@@ -49,7 +49,8 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 
-from optsched.instance import Ints
+from optsched.core.instance import Ints
+from optsched.core.placement import NONE, Placement
 from optsched.models.base import (
     MAX_VARIABLES,
     ModelSize,
@@ -67,7 +68,6 @@ from optsched.models.base import (
 )
 from optsched.models.own_rows import is_per_pair
 from optsched.models.starts import Entries, binaries, host_of, started_binaries, starter
-from optsched.placement import NONE, Placement
 from optsched.problems.latency import Latency
 from optsched.solvers.algebraic import injective_names
 from optsched.solvers.networks import maximum_b_matching
@@ -88,7 +88,7 @@ def build_pyomo(problem: Latency, limit: int | None = None, *, per_pair: bool = 
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.solvers.algebraic import solve_pyomo
     >>> from optsched.solvers.profiles import load_profile
     >>> workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[0], [0], [0, 1]]))
@@ -286,7 +286,7 @@ def build_pulp(problem: Latency, limit: int | None = None, *, max_variables: int
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> workload = Workload(["t"], replicas=Ragged.from_rows([[0]]))
     >>> build_pulp(Latency(Instance(Cluster(["s1", "s2"]), workload)), limit=3).objective
     1*place.t.s1 + 3*place.t.s2 + 0.0

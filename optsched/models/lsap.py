@@ -64,7 +64,7 @@ def build_pyomo(problem: Lsap, *, per_pair: bool = False) -> Any:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.solvers.algebraic import solve_pyomo
     >>> from optsched.solvers.profiles import load_profile
     >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]))
@@ -101,7 +101,7 @@ def build_pulp(problem: Lsap, *, max_variables: int = MAX_VARIABLES) -> Any:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> problem = Lsap(Instance(Cluster(["a"]), Workload(["t1", "t2"], replicas=Ragged.from_rows([[], [0]]))))
     >>> model = build_pulp(problem)
     >>> sorted(variable.name for variable in model.variables())

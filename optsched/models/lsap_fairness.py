@@ -72,7 +72,7 @@ def build_pyomo(problem: LsapFairness, limit: int | None = None, *, per_pair: bo
     --------
     Group h has nothing running; its task is off its data on the slot that is idle:
 
-    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.solvers.algebraic import solve_pyomo
     >>> from optsched.solvers.profiles import load_profile
     >>> workload = Workload(
@@ -138,7 +138,7 @@ def build_pulp(problem: LsapFairness, limit: int | None = None, *, max_variables
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> workload = Workload(
     ...     ["t"], job=[0], job_ids=["j"], job_group=[0], group_ids=["g", "h"], group_weight=[1.0, 3.0])
     >>> model = build_pulp(LsapFairness(Instance(Cluster(["a"]), workload)), limit=1)

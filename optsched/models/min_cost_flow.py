@@ -28,11 +28,11 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 
-from optsched.instance import Ints
+from optsched.core.instance import Ints
+from optsched.core.network import UNBOUNDED
+from optsched.core.placement import NetworkFlow
 from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, model_of, of_problem, refuse_too_large, whole
 from optsched.models.starts import Entries, starter
-from optsched.network import UNBOUNDED
-from optsched.placement import NetworkFlow
 from optsched.problems.min_cost_flow import MinCostFlow
 from optsched.searches.min_cost_flow import whole_flow
 from optsched.solvers.algebraic import injective_names
@@ -48,7 +48,7 @@ def build_pyomo(problem: MinCostFlow, *, per_pair: bool = False) -> Any:
 
     Examples
     --------
-    >>> from optsched.network import FlowNetwork
+    >>> from optsched.core.network import FlowNetwork
     >>> from optsched.solvers.algebraic import solve_pyomo
     >>> from optsched.solvers.profiles import load_profile
     >>> problem = MinCostFlow(
@@ -131,7 +131,7 @@ def build_pulp(problem: MinCostFlow, *, max_variables: int = MAX_VARIABLES) -> A
 
     Examples
     --------
-    >>> from optsched.network import FlowNetwork
+    >>> from optsched.core.network import FlowNetwork
     >>> problem = MinCostFlow(FlowNetwork(["s", "t"], tail=[0], head=[1], capacity=[4], cost=[2], supply=[3, -3]))
     >>> build_pulp(problem).objective
     2*flow._30_ + 0.0

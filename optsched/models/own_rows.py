@@ -18,8 +18,8 @@ import pulp
 import pyomo.environ as pyo
 from pyomo.core.expr.visitor import identify_variables
 
-from optsched.errors import UsageError
-from optsched.results import Termination
+from optsched.core.errors import UsageError
+from optsched.core.results import Termination
 from optsched.solvers.algebraic import solve_pyomo
 
 __all__ = ["Shared", "is_per_pair", "members_of", "refuse_unkept", "refuse_untold", "remember"]

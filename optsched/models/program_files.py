@@ -23,7 +23,7 @@ import highspy
 import pulp
 import scipy.sparse as sp
 
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
 
 __all__ = ["expect_names", "mps_text", "pulp_lp_text"]
 
@@ -67,7 +67,7 @@ def expect_names(names: Iterable[str]) -> None:
 
     >>> expect_names(["place.t1.n1", "influence.t1"])
     Traceback (most recent call last):
-    optsched.errors.UsageError: the name "influence.t1" begins as a number does, or is a word of LP files; call \
+    optsched.core.errors.UsageError: the name "influence.t1" begins as a number does, or is a word of LP files; call \
 that part of the model otherwise
     """
     for name in names:

@@ -15,14 +15,14 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 
-from optsched.errors import UsageError
-from optsched.instance import Ints
+from optsched.core.errors import UsageError
+from optsched.core.instance import Ints
+from optsched.core.results import Number
 from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, refuse_too_large, whole
 from optsched.models.own_rows import remember
 from optsched.models.starts import Entries, starter
 from optsched.problems.programs import Family, Label, Program
 from optsched.problems.relaxations import UNBOUNDED
-from optsched.results import Number
 from optsched.solvers.algebraic import injective_names
 
 __all__ = [

@@ -32,13 +32,13 @@ from typing import Any
 import numpy as np
 import pulp
 
-from optsched.arrays import Ints
-from optsched.instance import KINDS, MAP, REDUCE
+from optsched.core.arrays import Ints
+from optsched.core.instance import KINDS, MAP, REDUCE
+from optsched.core.placement import NONE
+from optsched.core.schedule import Schedule
 from optsched.models.base import MAX_VARIABLES, ModelSize, refuse_too_large, whole
 from optsched.models.starts import Entries
-from optsched.placement import NONE
 from optsched.problems.schedules import NEVER, ScheduleProblem
-from optsched.schedule import Schedule
 from optsched.searches.left_shift import as_early
 from optsched.searches.schedule_program import job_labels
 from optsched.searches.timetable import Timetable

@@ -38,12 +38,12 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 
+from optsched.core.schedule import MICRO, Schedule
 from optsched.models.base import ModelSize, whole
 from optsched.models.own_rows import is_per_pair
 from optsched.models.programs import pyomo_of, size_of, variables_of
 from optsched.models.starts import Entries
 from optsched.problems.schedules import ScheduleProblem
-from optsched.schedule import MICRO, Schedule
 from optsched.searches.schedule_program import ScheduleProgram
 from optsched.searches.timetable import tick_of
 

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import pulp
 import pyomo.environ as pyo
 
-from optsched.errors import UsageError, described, expect
-from optsched.placement import NONE, Placement
+from optsched.core.errors import UsageError, described, expect
+from optsched.core.placement import NONE, Placement
 from optsched.problems.base import AnyProblem, Problem, expect_problem
 
 __all__ = ["Entries", "binaries", "counted", "host_of", "started_binaries", "started_counts", "starter"]

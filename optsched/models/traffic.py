@@ -49,7 +49,8 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 
-from optsched.instance import Ints
+from optsched.core.instance import Ints
+from optsched.core.placement import NONE, Placement
 from optsched.models.base import (
     MAX_VARIABLES,
     ModelSize,
@@ -70,7 +71,6 @@ from optsched.models.base import (
 )
 from optsched.models.own_rows import is_per_pair
 from optsched.models.starts import Entries, binaries, counted, started_binaries, starter
-from optsched.placement import NONE, Placement
 from optsched.problems.traffic import Bundle, Traffic
 from optsched.solvers.algebraic import injective_names
 
@@ -86,7 +86,7 @@ def build_pyomo(problem: Traffic, limit: int | None = None, *, per_pair: bool = 
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.solvers.algebraic import solve_pyomo
     >>> from optsched.solvers.profiles import load_profile
     >>> cluster = Cluster(["a", "b"], datacenter=[0, 1], datacenter_ids=["east", "west"])
@@ -258,7 +258,7 @@ def build_pulp(problem: Traffic, limit: int | None = None, *, max_variables: int
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> cluster = Cluster(["a"], datacenter=[0], datacenter_ids=["east"])
     >>> workload = Workload(["m", "r"], kind=[0, 1], size=[10, 0], job=[0, 0], job_ids=["j"], filter_ratio=[1])
     >>> [str(variable) for variable in build_pulp(Traffic(Instance(cluster, workload))).variables()]

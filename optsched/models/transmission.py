@@ -47,8 +47,9 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 
-from optsched.errors import UsageError
-from optsched.instance import Ints
+from optsched.core.errors import UsageError
+from optsched.core.instance import Ints
+from optsched.core.placement import Placement
 from optsched.models.base import (
     MAX_VARIABLES,
     ModelSize,
@@ -64,7 +65,6 @@ from optsched.models.base import (
     refuse_too_large,
 )
 from optsched.models.starts import Entries, binaries, counted, host_of, starter
-from optsched.placement import Placement
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.transmission import Transmission
 from optsched.solvers.algebraic import injective_names
@@ -92,7 +92,7 @@ def build_pyomo(problem: Transmission, *, form: str | None = None, per_pair: boo
 
     Examples
     --------
-    >>> from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, Topology, Workload
+    >>> from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, Topology, Workload
     >>> from optsched.solvers.algebraic import solve_pyomo
     >>> from optsched.solvers.profiles import load_profile
     >>> cluster = Cluster(["D1", "D2"], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
@@ -349,7 +349,7 @@ def build_pulp(problem: Transmission, *, max_variables: int = MAX_VARIABLES) -> 
 
     Examples
     --------
-    >>> from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, Topology, Workload
+    >>> from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, Topology, Workload
     >>> cluster = Cluster(["D1", "D2"], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
     >>> shuffle = Shuffle(map=[0], reduce=[1], size=[10.0])
     >>> workload = Workload(

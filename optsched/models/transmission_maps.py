@@ -40,7 +40,7 @@ def build_pyomo(problem: TransmissionMaps, *, per_pair: bool = False) -> Any:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Ragged, Topology, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Topology, Workload
     >>> from optsched.solvers.algebraic import solve_pyomo
     >>> from optsched.solvers.profiles import load_profile
     >>> cluster = Cluster(["D1", "D2"], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
@@ -74,7 +74,7 @@ def build_pulp(problem: TransmissionMaps, *, max_variables: int = MAX_VARIABLES)
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Ragged, Topology, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Topology, Workload
     >>> cluster = Cluster(["D1", "D2"], slots=[0, 1], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
     >>> workload = Workload(["M1"], size=[128.0], replicas=Ragged.from_rows([[0]]))
     >>> build_pulp(TransmissionMaps(Instance(cluster, workload))).objective

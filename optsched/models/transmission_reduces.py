@@ -60,7 +60,7 @@ def build_pyomo(problem: TransmissionReduces, *, per_pair: bool = False) -> Any:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Shuffle, State, Topology, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Shuffle, State, Topology, Workload
     >>> from optsched.solvers.algebraic import solve_pyomo
     >>> from optsched.solvers.profiles import load_profile
     >>> cluster = Cluster(["D1", "D2"], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
@@ -132,7 +132,7 @@ def build_pulp(problem: TransmissionReduces, *, max_variables: int = MAX_VARIABL
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Shuffle, State, Topology, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Shuffle, State, Topology, Workload
     >>> cluster = Cluster(["D1", "D2"], reduce_slots=[0, 1], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
     >>> shuffle = Shuffle(map=[0], reduce=[1], size=[10.0])
     >>> workload = Workload(["M1", "R1"], kind=[0, 1], shuffle=shuffle)

@@ -60,9 +60,11 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 
-from optsched.decimals import decimal
-from optsched.errors import UsageError
-from optsched.instance import KINDS, MAP, REDUCE
+from optsched.core.decimals import decimal
+from optsched.core.errors import UsageError
+from optsched.core.instance import KINDS, MAP, REDUCE
+from optsched.core.placement import Placement
+from optsched.core.results import Number
 from optsched.models.base import (
     MAX_VARIABLES,
     ModelSize,
@@ -78,11 +80,9 @@ from optsched.models.base import (
 from optsched.models.own_rows import is_per_pair
 from optsched.models.programs import variables_of, whole_pyomo
 from optsched.models.starts import Entries, started_binaries, starter
-from optsched.placement import Placement
 from optsched.problems.base import GRID
 from optsched.problems.utility import LEAST_FINITE, Allocation, Utility
 from optsched.problems.utility_program import Hosts, Items, counts_of, least_pairs, packing_program
-from optsched.results import Number
 from optsched.solvers.algebraic import injective_names
 
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
@@ -111,7 +111,7 @@ def build_pyomo(problem: Utility, limit: Number | float | None = None, *, per_pa
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.solvers.algebraic import solve_pyomo
     >>> from optsched.solvers.profiles import load_profile
     >>> cluster = Cluster(["t1", "t2"], capacity={"cpu": [3.0, 3.0]})
@@ -194,7 +194,7 @@ def build_pulp(problem: Utility, limit: Number | float | None = None, *, max_var
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> instance = Instance(
     ...     Cluster(["t"], capacity={"cpu": [1.0]}), Workload(["m"], job=[0], job_ids=["a"], demand={"cpu": [1.0]}))
     >>> [str(variable) for variable in build_pulp(Utility(instance)).variables()]

@@ -28,7 +28,8 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
+from optsched.core.results import Number
 from optsched.models.assignment import (
     by_group,
     decode_levelled,
@@ -44,7 +45,6 @@ from optsched.models.assignment import (
 from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, grouped, model_of, of_problem, refuse_too_large
 from optsched.models.starts import starter
 from optsched.problems.worst_group import WorstGroup
-from optsched.results import Number
 from optsched.solvers.algebraic import injective_names
 
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
@@ -61,7 +61,7 @@ def build_pyomo(problem: WorstGroup, limit: Number | None = None, *, per_pair: b
     --------
     Two groups compete for the slot on a; group h has two tasks, so that one of them off its data is half:
 
-    >>> from optsched.instance import Cluster, Instance, Ragged, State, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
     >>> from optsched.solvers.algebraic import solve_pyomo
     >>> from optsched.solvers.profiles import load_profile
     >>> workload = Workload(
@@ -140,7 +140,7 @@ def build_pulp(problem: WorstGroup, limit: Number | None = None, *, max_variable
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> workload = Workload(["t"], job=[0], job_ids=["j"], job_group=[0], group_ids=["g"])
     >>> model = build_pulp(WorstGroup(Instance(Cluster(["a"]), workload)))
     >>> model.objective, model.constraints()[-1]

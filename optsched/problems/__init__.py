@@ -1,7 +1,7 @@
 """The problems: the only definition of each objective, of feasibility and of cheap bounds. Nothing here solves.
 
 One module a problem; `base` holds what all share, `assignment` what the assignment problems share, `locality_theory`
-the closed forms of Guo et al. 2012. `optsched.registry` says which problems there are; a class is imported when it is
+the closed forms of Guo et al. 2012. `optsched.core.registry` says which problems there are; a class is imported when it is
 asked for.
 """
 
@@ -11,10 +11,10 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, overload
 
-from optsched.instance import Instance
-from optsched.network import FlowNetwork
+from optsched.core.instance import Instance
+from optsched.core.network import FlowNetwork
+from optsched.core.registry import SHIPPED, record, records
 from optsched.problems.base import AnyProblem, Problem
-from optsched.registry import SHIPPED, record, records
 
 if TYPE_CHECKING:
     from optsched.problems.fair_lsap import FairLsap
@@ -139,7 +139,7 @@ def problem(name: str, instance: Instance | FlowNetwork | Loadable, /, **paramet
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Workload
+    >>> from optsched.core.instance import Cluster, Workload
     >>> problem("lsap", Instance(Cluster(["a"]), Workload(["t"])), levels=[0, 1, 2]).parameters["levels"]
     (0, 1, 2)
     >>> problem("lsap", "papers/guo-fig2")

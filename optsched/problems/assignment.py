@@ -20,14 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from optsched.arrays import contains
-from optsched.errors import Fault, InputError, UsageError
-from optsched.instance import KINDS, LARGEST, Ints, Ragged
-from optsched.placement import NONE, Placement
+from optsched.core.arrays import contains
+from optsched.core.errors import Fault, InputError, UsageError
+from optsched.core.instance import KINDS, LARGEST, Ints, Ragged
+from optsched.core.placement import NONE, Placement
+from optsched.core.results import Bound, Value, Violation
 from optsched.problems.base import OwnCosts, Problem, exact, exact_product, exact_sum, overfull
 from optsched.problems.nearest_areas import NearestAreas
 from optsched.processes.memory import refuse_beyond
-from optsched.results import Bound, Value, Violation
 
 __all__ = [
     "BYTES_A_PAIR",

@@ -16,15 +16,15 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from optsched.brief import brief
-from optsched.decimals import FINEST
-from optsched.errors import Fault, InputError, MissingField, UsageError, described, expect, nearest
-from optsched.instance import LARGEST, MAP, PENDING, Cluster, Instance, Ints, Ragged
-from optsched.network import FlowNetwork
-from optsched.placement import NONE, Placement
+from optsched.core.brief import brief
+from optsched.core.decimals import FINEST
+from optsched.core.errors import Fault, InputError, MissingField, UsageError, described, expect, nearest
+from optsched.core.instance import LARGEST, MAP, PENDING, Cluster, Instance, Ints, Ragged
+from optsched.core.network import FlowNetwork
+from optsched.core.placement import NONE, Placement
+from optsched.core.registry import altered, record_of, records
+from optsched.core.results import Bound, Component, Decision, Number, Proof, Sense, Value, Violation
 from optsched.problems.foreign import hold
-from optsched.registry import altered, record_of, records
-from optsched.results import Bound, Component, Decision, Number, Proof, Sense, Value, Violation
 
 __all__ = [
     "GRID",
@@ -480,9 +480,9 @@ def stated(problem: AnyProblem, name: str, otherwise: Any) -> Any:
 
     A class that no record gives routes is believed what it states itself, not what it inherited: a statement of its
     base is about the objective and the constraints of the base. Nor is a class of another package that alters what it
-    inherits the statement from (`optsched.registry.altered`). `otherwise` stands for what was inherited.
+    inherits the statement from (`optsched.core.registry.altered`). `otherwise` stands for what was inherited.
 
-    >>> from optsched.instance import Cluster, Workload
+    >>> from optsched.core.instance import Cluster, Workload
     >>> from optsched.problems.latency import Latency
     >>> class Waiting(Latency):
     ...     pass
@@ -520,7 +520,7 @@ def expect_problem(given: Any, taker: str, kind: type[Any] = BaseProblem) -> Non
     --------
     >>> expect_problem("papers/guo-fig2", "solve")
     Traceback (most recent call last):
-    optsched.errors.UsageError: solve takes a problem, not the text "papers/guo-fig2"; pose one first: \
+    optsched.core.errors.UsageError: solve takes a problem, not the text "papers/guo-fig2"; pose one first: \
 optsched.problem("lsap", "papers/guo-fig2")
     """
     if isinstance(given, kind):
@@ -546,20 +546,20 @@ def expect_recorded(problem: AnyProblem, part: str, told: str) -> None:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Workload
+    >>> from optsched.core.instance import Cluster, Workload
     >>> from optsched.problems.latency import Latency
     >>> class Waiting(Latency):
     ...     name = "waiting"
     >>> expect_recorded(Waiting(Instance(Cluster(["a"]), Workload(["t"]))), "models", "build_pyomo knows")
     Traceback (most recent call last):
-    optsched.errors.UsageError: waiting: no record names models of Waiting, and build_pyomo knows its base class only; \
-name its own models in a record (optsched.registry)
+    optsched.core.errors.UsageError: waiting: no record names models of Waiting, and build_pyomo knows its base class only; \
+name its own models in a record (optsched.core.registry)
     """
     kind = type(problem)
     if getattr(record_of(kind), part) is None:
         raise UsageError(
             f"{problem.name}: no record names {part} of {kind.__name__}, and {told} its base class only; name its own "
-            f"{part} in a record (optsched.registry)"
+            f"{part} in a record (optsched.core.registry)"
         )
 
 

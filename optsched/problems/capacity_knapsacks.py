@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.deadline import check
-from optsched.instance import Bools, Ints
+from optsched.core.deadline import check
+from optsched.core.instance import Bools, Ints
 from optsched.problems.base import exact_product
 from optsched.problems.generalized_assignment import GeneralizedAssignment
 from optsched.problems.relaxations import Box
@@ -115,7 +115,7 @@ class CapacityKnapsacks:
     --------
     Three tasks want node n0, which holds one of them: at the price 3 of a place, of 1, the relaxation says 6.
 
-    >>> from optsched.instance import Cluster, Instance, Pairs, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Pairs, Workload
     >>> pairs = Pairs([[0.0, 3.0]] * 3, {"weight": [[2.0, 0.0]] * 3})
     >>> cluster = Cluster(["n0", "n1"], capacity={"weight": [3.0, 9.0]})
     >>> problem = GeneralizedAssignment(Instance(cluster, Workload(["a", "b", "c"], pairs=pairs)))

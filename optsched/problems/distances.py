@@ -18,10 +18,10 @@ from math import lcm
 
 import numpy as np
 
-from optsched.decimals import FINEST, common_denominator, decimal, whole_units
-from optsched.errors import Fault, InputError, MissingField
-from optsched.instance import LARGEST, Cluster, Floats, Instance, Ints, Ragged, Topology
-from optsched.parts import HOPS
+from optsched.core.decimals import FINEST, common_denominator, decimal, whole_units
+from optsched.core.errors import Fault, InputError, MissingField
+from optsched.core.instance import LARGEST, Cluster, Floats, Instance, Ints, Ragged, Topology
+from optsched.core.parts import HOPS
 
 __all__ = [
     "MOST_NODES",
@@ -225,7 +225,7 @@ def distances(instance: Instance) -> Floats:
 
     Examples
     --------
-    >>> from optsched.instance import Workload
+    >>> from optsched.core.instance import Workload
     >>> cluster = Cluster(["a", "b"], topology=Topology("links", links=[("a", "sw", 10), ("b", "sw", 5)]))
     >>> [[round(entry, 2) for entry in row] for row in distances(Instance(cluster, Workload([]))).tolist()]
     [[0.0, 0.3], [0.3, 0.0]]
@@ -280,7 +280,7 @@ def whole_distances(instance: Instance) -> tuple[Floats, int] | None:
 
     Examples
     --------
-    >>> from optsched.instance import Workload
+    >>> from optsched.core.instance import Workload
     >>> cluster = Cluster(["a", "b"], topology=Topology("links", links=[("a", "sw", 10), ("b", "sw", 5)]))
     >>> matrix, denominator = whole_distances(Instance(cluster, Workload([])))
     >>> matrix.tolist(), denominator
@@ -324,7 +324,7 @@ def nested_areas(instance: Instance) -> NestedAreas | None:
 
     Examples
     --------
-    >>> from optsched.instance import Workload
+    >>> from optsched.core.instance import Workload
     >>> hops = Topology("hops", hops={"node": 0, "rack": 2, "off_rack": 4})
     >>> cluster = Cluster(["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r1", "r2"], topology=hops)
     >>> found = nested_areas(Instance(cluster, Workload([])))

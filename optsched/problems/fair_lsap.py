@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from optsched.decimals import decimal
-from optsched.errors import Fault
-from optsched.instance import Instance, Ints
-from optsched.placement import NONE, Placement
+from optsched.core.decimals import decimal
+from optsched.core.errors import Fault
+from optsched.core.instance import Instance, Ints
+from optsched.core.placement import NONE, Placement
+from optsched.core.results import Component, Proof, Sense
 from optsched.problems.assignment import LevelledProblem, Pool
 from optsched.problems.base import GRID, Parameter, choice, either, exact_sum, number
 from optsched.problems.groups import Groups, missing_groups
-from optsched.results import Component, Proof, Sense
 
 __all__ = ["FairLsap", "RationRuleWarning", "rations"]
 

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from optsched.decimals import decimal
-from optsched.errors import Fault
-from optsched.instance import KINDS, MAP, RUNNING, Floats, Instance, Ints, Ragged
+from optsched.core.decimals import decimal
+from optsched.core.errors import Fault
+from optsched.core.instance import KINDS, MAP, RUNNING, Floats, Instance, Ints, Ragged
+from optsched.core.results import Component, Proof, Sense
 from optsched.problems.assignment import TabledProblem, TaskClasses
 from optsched.problems.base import GRID, Parameter, either, number, on_grid, pending_of, sequence, switch
 from optsched.problems.input_rates import task_rates
-from optsched.results import Component, Proof, Sense
 
 __all__ = [
     "F_C",

@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from optsched.decimals import decimal
-from optsched.errors import Fault, InputError, TooLarge
-from optsched.instance import KINDS, LARGEST, MAP, REDUCE, Bools, Floats, Instance, Ints
-from optsched.placement import NONE, Placement
+from optsched.core.decimals import decimal
+from optsched.core.errors import Fault, InputError, TooLarge
+from optsched.core.instance import KINDS, LARGEST, MAP, REDUCE, Bools, Floats, Instance, Ints
+from optsched.core.placement import NONE, Placement
+from optsched.core.results import Bound, Component, Proof, Sense, Value, Violation
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import (
     GRID,
@@ -36,7 +37,6 @@ from optsched.problems.base import (
 from optsched.problems.flow import F_C, SCALE, rate_faults, running_rates, source_faults, source_terms
 from optsched.problems.input_rates import task_rates
 from optsched.problems.programs import Builder, Program, Programmed
-from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
 __all__ = ["FlowCongestion"]
 
@@ -94,7 +94,7 @@ class FlowCongestion(Problem, Programmed):
     --------
     Two Terasorts of 9.14 MB/s on two idle nodes cost less apart than together, though `flow` sees no difference:
 
-    >>> from optsched.instance import Cluster, Workload
+    >>> from optsched.core.instance import Cluster, Workload
     >>> cluster = Cluster(["n1", "n2"], slots=[2, 2], rate_in=[85, 85])
     >>> problem = FlowCongestion(Instance(cluster, Workload(["t1", "t2"], rate_in=[9.14, 9.14])), f_c=(0, 0, 0))
     >>> [f"{float(problem.evaluate(problem.placement(nodes))[0]):.3f}" for nodes in ([0, 1], [0, 0])]

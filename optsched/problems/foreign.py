@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
-from optsched.decimals import MOST_DIGITS, is_short
-from optsched.errors import Fault, OptschedError, ProblemFailed
-from optsched.outside import raised
-from optsched.registry import package_of
-from optsched.results import Bound, Violation
+from optsched.core.decimals import MOST_DIGITS, is_short
+from optsched.core.errors import Fault, OptschedError, ProblemFailed
+from optsched.core.outside import raised
+from optsched.core.registry import package_of
+from optsched.core.results import Bound, Violation
 
 __all__ = ["hold"]
 

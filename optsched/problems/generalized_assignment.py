@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from optsched.decimals import common_grid, rounded_in_words, rounded_units, whole_units
-from optsched.errors import Fault, InputError
-from optsched.instance import LARGEST, Bools, Instance, Ints
-from optsched.placement import NONE, Placement
+from optsched.core.decimals import common_grid, rounded_in_words, rounded_units, whole_units
+from optsched.core.errors import Fault, InputError
+from optsched.core.instance import LARGEST, Bools, Instance, Ints
+from optsched.core.placement import NONE, Placement
+from optsched.core.results import Bound, Component, Proof, Sense, Value, Violation
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import OwnCosts, Parameter, Problem, choice, exact, exact_product
 from optsched.problems.resource_units import capacity_units, demand_fault
-from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
 __all__ = ["GeneralizedAssignment"]
 
@@ -51,7 +51,7 @@ class GeneralizedAssignment(Problem):
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Pairs, Workload
+    >>> from optsched.core.instance import Cluster, Pairs, Workload
     >>> pairs = Pairs(cost=[[1.0, 4.0], [2.0, 9.0]], demand={"weight": [[2.0, 2.0], [2.0, 2.0]]})
     >>> cluster = Cluster(["a", "b"], capacity={"weight": [3.0, 3.0]})
     >>> problem = GeneralizedAssignment(Instance(cluster, Workload(["t1", "t2"], pairs=pairs)))

@@ -11,9 +11,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from optsched.decimals import decimal
-from optsched.errors import Fault
-from optsched.instance import MAP, PENDING, RUNNING, Instance, Ints
+from optsched.core.decimals import decimal
+from optsched.core.errors import Fault
+from optsched.core.instance import MAP, PENDING, RUNNING, Instance, Ints
 
 __all__ = ["Groups", "missing_group_of_tasks", "missing_groups"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.instance import Floats, Instance
+from optsched.core.instance import Floats, Instance
 
 __all__ = ["task_rates"]
 

@@ -11,12 +11,12 @@ from functools import cached_property
 
 import numpy as np
 
-from optsched.instance import Ints
+from optsched.core.instance import Ints
+from optsched.core.results import Number
+from optsched.core.schedule import MICRO
 from optsched.problems.job_times import JobTimes, common_unit
 from optsched.problems.relaxations import Box
 from optsched.problems.time_prices import PricedTime, TimePrices
-from optsched.results import Number
-from optsched.schedule import MICRO
 
 __all__ = ["MOST_WORK", "JobEnds", "packed", "unpacked"]
 
@@ -52,7 +52,7 @@ class JobEnds:
     Two jobs of 2 s on one slot: the first to end has the slot for its own, and the other one waits for it. That is 6 s,
     as prices of 1 show in every one of the first 2 steps: the jobs pay 4 each for time and slots, less 2 for all slots.
 
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> problem = JobTimes(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[2, 2])))
     >>> ends = JobEnds(problem, 10**6, 6)
     >>> ends.box.upper.tolist(), ends.settle(ends.box, packed(TimePrices(10**6, 1, (np.array([1, 1]), np.zeros(0)))), 6)

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from optsched.brief import counted
-from optsched.decimals import decimal
-from optsched.errors import Fault
-from optsched.instance import FINISHED, KINDS, Instance, Ints
+from optsched.core.brief import counted
+from optsched.core.decimals import decimal
+from optsched.core.errors import Fault
+from optsched.core.instance import FINISHED, KINDS, Instance, Ints
+from optsched.core.results import Bound, Component, Number, Proof, Sense, Value
+from optsched.core.schedule import MICRO, Schedule
 from optsched.problems.base import Parameter, choice, exact, exact_sum
 from optsched.problems.schedule_bounds import fluid_completions, fluid_ends, work_by_job
 from optsched.problems.schedules import NEVER, ScheduleProblem
-from optsched.results import Bound, Component, Number, Proof, Sense, Value
-from optsched.schedule import MICRO, Schedule
 
 __all__ = ["JobTimes", "common_unit"]
 
@@ -38,7 +38,7 @@ class JobTimes(ScheduleProblem):
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> workload = Workload(["t1", "t2"], duration=[10, 20])
     >>> problem = JobTimes(Instance(Cluster(["a"]), workload))
     >>> first, second = problem.schedule([0, 0], [0, 10_000_000]), problem.schedule([0, 0], [20_000_000, 0])

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.arrays import contains
-from optsched.instance import KINDS, MAP, Bools, Cluster, Instance, Ints, Ragged, Workload
+from optsched.core.arrays import contains
+from optsched.core.instance import KINDS, MAP, Bools, Cluster, Instance, Ints, Ragged, Workload
 from optsched.problems.latency import Latency
 from optsched.problems.schedule_windows import all_waited_for, tails
 from optsched.problems.schedules import ScheduleProblem

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.deadline import check
-from optsched.instance import Floats, Ints
+from optsched.core.deadline import check
+from optsched.core.instance import Floats, Ints
 from optsched.problems.base import exact_product
 
 __all__ = ["MOST_STATES", "Packer", "best_listed", "copies_in_powers", "knapsack_bounds", "knapsacks"]

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.decimals import decimal
-from optsched.errors import Fault, InputError, UsageError
-from optsched.instance import LARGEST, Bools, Floats, Instance, Ints, Ragged
-from optsched.placement import NONE, Placement
+from optsched.core.decimals import decimal
+from optsched.core.errors import Fault, InputError, UsageError
+from optsched.core.instance import LARGEST, Bools, Floats, Instance, Ints, Ragged
+from optsched.core.placement import NONE, Placement
+from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
 from optsched.problems.base import OwnCosts, Parameter, Problem, exact_sum, number, resolve
-from optsched.results import Bound, Component, Number, Proof, Sense, Value, Violation
 
 __all__ = ["Latency", "LatencyPrices"]
 
@@ -67,7 +67,7 @@ class Latency(Problem):
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]]))
     >>> problem = Latency(Instance(Cluster(["s1", "s2"]), workload))
     >>> problem.evaluate(problem.placement([0, 0])), problem.evaluate(problem.placement([0, 1]))

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from optsched.instance import KINDS, Instance, Ints
-from optsched.placement import NONE, Placement
+from optsched.core.instance import KINDS, Instance, Ints
+from optsched.core.placement import NONE, Placement
 from optsched.problems.base import TaskProblem
 
 __all__ = ["CLASSES", "locality", "locality_counts"]
@@ -39,7 +39,7 @@ def locality_counts(problem: TaskProblem[Any], placement: Placement) -> Mapping[
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Ragged, Workload
     >>> from optsched.problems import Lsap
     >>> problem = Lsap(Instance(Cluster(["a", "b"]), Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]]))))
     >>> locality_counts(problem, problem.placement([0, 1]))
@@ -63,7 +63,7 @@ def locality(instance: Instance, placement: Placement) -> Ints:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Ragged, Workload
     >>> instance = Instance(Cluster(["a", "b"]), Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]])))
     >>> locality(instance, Placement.of([0, None])).tolist()
     [0, -1]

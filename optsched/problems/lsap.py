@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from optsched.errors import Fault
-from optsched.instance import Instance
+from optsched.core.errors import Fault
+from optsched.core.instance import Instance
+from optsched.core.results import Component, Proof, Sense
 from optsched.problems.assignment import LevelledProblem
 from optsched.problems.base import Parameter, number, sequence
-from optsched.results import Component, Proof, Sense
 
 __all__ = ["LEVELS", "Lsap", "parse_levels"]
 
@@ -39,7 +39,7 @@ class Lsap(LevelledProblem):
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]))
     >>> problem = Lsap(Instance(Cluster(["a", "b"]), workload))
     >>> problem.evaluate(problem.placement([0, 1])), problem.evaluate(problem.placement([1, 0]))

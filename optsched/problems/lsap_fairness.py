@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from optsched.decimals import MOST_DIGITS
-from optsched.errors import Fault, InputError
-from optsched.instance import Instance
-from optsched.placement import NONE, Placement
+from optsched.core.decimals import MOST_DIGITS
+from optsched.core.errors import Fault, InputError
+from optsched.core.instance import Instance
+from optsched.core.placement import NONE, Placement
+from optsched.core.results import Bound, Component, Number, Proof, Sense, Value
 from optsched.problems.assignment import LevelledProblem, Pool, minimum_by_row
 from optsched.problems.base import OwnCosts, Parameter, choice, exact, exact_product
 from optsched.problems.groups import Groups, missing_groups
-from optsched.results import Bound, Component, Number, Proof, Sense, Value
 
 __all__ = ["LsapFairness"]
 
@@ -50,7 +50,7 @@ class LsapFairness(LevelledProblem):
     --------
     Group h has nothing running. Its task on the idle slot is fairer; the task of g would be at its data:
 
-    >>> from optsched.instance import Cluster, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Ragged, Workload
     >>> workload = Workload(
     ...     ["t1", "t2"], replicas=Ragged.from_rows([[0], [1]]), job=[0, 1], job_ids=["i", "j"], job_group=[0, 1],
     ...     group_ids=["g", "h"], group_weight=[1, 1])

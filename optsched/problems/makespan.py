@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.instance import KINDS, Ints
+from optsched.core.instance import KINDS, Ints
+from optsched.core.results import Bound, Component, Proof, Sense, Value
+from optsched.core.schedule import Schedule, seconds
 from optsched.problems.schedule_bounds import area_makespan
 from optsched.problems.schedules import ScheduleProblem
-from optsched.results import Bound, Component, Proof, Sense, Value
-from optsched.schedule import Schedule, seconds
 
 __all__ = ["Makespan"]
 
@@ -20,7 +20,7 @@ class Makespan(ScheduleProblem):
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]]), times=[[10, 12, 15]] * 2)
     >>> problem = Makespan(Instance(Cluster(["a", "b"]), workload))
     >>> apart, one_by_one = problem.schedule([0, 1], [0, 0]), problem.schedule([0, 0], [0, 10_000_000])

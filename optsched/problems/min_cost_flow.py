@@ -12,13 +12,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from optsched.errors import Fault, expect
-from optsched.instance import LARGEST, Ints
-from optsched.negative_cycles import negative_cycle
-from optsched.network import UNBOUNDED, FlowNetwork
-from optsched.placement import NetworkFlow
+from optsched.core.errors import Fault, expect
+from optsched.core.instance import LARGEST, Ints
+from optsched.core.negative_cycles import negative_cycle
+from optsched.core.network import UNBOUNDED, FlowNetwork
+from optsched.core.placement import NetworkFlow
+from optsched.core.results import Bound, Component, Proof, Sense, Value, Violation
 from optsched.problems.base import BaseProblem, exact_product
-from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
 __all__ = ["MinCostFlow"]
 

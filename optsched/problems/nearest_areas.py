@@ -10,8 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from optsched.arrays import contains
-from optsched.instance import Bools, Ints, Ragged
+from optsched.core.arrays import contains
+from optsched.core.instance import Bools, Ints, Ragged
 from optsched.problems.distances import NestedAreas
 
 __all__ = ["NearestAreas"]

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optsched.instance import Ints
-from optsched.placement import NONE
+from optsched.core.instance import Ints
+from optsched.core.placement import NONE
 from optsched.problems.base import Problem
 from optsched.problems.relaxations import UNBOUNDED, IntegerProgram
 

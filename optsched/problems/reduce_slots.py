@@ -11,10 +11,10 @@ from functools import cached_property
 
 import numpy as np
 
-from optsched.instance import REDUCE, RUNNING, Bools, Instance, Ints
-from optsched.placement import NONE
+from optsched.core.instance import REDUCE, RUNNING, Bools, Instance, Ints
+from optsched.core.placement import NONE
+from optsched.core.results import Violation
 from optsched.problems.base import overfull
-from optsched.results import Violation
 
 __all__ = ["ReduceSlots"]
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from optsched.instance import Ints
+from optsched.core.instance import Ints
 
 __all__ = ["UNBOUNDED", "Box", "IntegerProgram", "Relaxation"]
 

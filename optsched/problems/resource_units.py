@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 
-from optsched.arrays import LARGEST, Floats, Ints
-from optsched.decimals import common_denominator, for_each
+from optsched.core.arrays import LARGEST, Floats, Ints
+from optsched.core.decimals import common_denominator, for_each
 
 __all__ = ["TOO_FINE", "capacity_units", "demand_fault"]
 

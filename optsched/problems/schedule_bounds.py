@@ -6,7 +6,7 @@ import heapq
 
 import numpy as np
 
-from optsched.instance import KINDS, Ints
+from optsched.core.instance import KINDS, Ints
 from optsched.problems.base import exact_sum
 from optsched.problems.schedules import ScheduleProblem
 

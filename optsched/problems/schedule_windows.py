@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.instance import KINDS, MAP, REDUCE, Bools, Ints
+from optsched.core.instance import KINDS, MAP, REDUCE, Bools, Ints
 from optsched.problems.base import exact_product, exact_sum
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.service_times import NEVER

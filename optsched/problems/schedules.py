@@ -16,16 +16,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from optsched.decimals import decimal
-from optsched.errors import Fault, InputError, expect
-from optsched.instance import FINISHED, KINDS, LARGEST, MAP, PENDING, REDUCE, RUNNING, Bools, Instance, Ints
-from optsched.placement import NONE
+from optsched.core.decimals import decimal
+from optsched.core.errors import Fault, InputError, expect
+from optsched.core.instance import FINISHED, KINDS, LARGEST, MAP, PENDING, REDUCE, RUNNING, Bools, Instance, Ints
+from optsched.core.placement import NONE
+from optsched.core.results import Violation
+from optsched.core.schedule import Schedule, microseconds, seconds
 from optsched.problems.base import Parameter, TaskProblem, choice, number, sequence
 from optsched.problems.distances import missing_topology
 from optsched.problems.service_times import ServiceTimes, level_times, untimed
 from optsched.problems.transfer_times import transfer_times, untold
-from optsched.results import Violation
-from optsched.schedule import Schedule, microseconds, seconds
 
 __all__ = ["Jobs", "ScheduleProblem"]
 

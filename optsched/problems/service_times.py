@@ -14,11 +14,11 @@ from functools import cached_property
 
 import numpy as np
 
-from optsched.arrays import Bools, Floats, Ints, Ragged
-from optsched.decimals import decimal, for_each
-from optsched.errors import Fault
-from optsched.instance import Instance
-from optsched.schedule import MICRO, microseconds
+from optsched.core.arrays import Bools, Floats, Ints, Ragged
+from optsched.core.decimals import decimal, for_each
+from optsched.core.errors import Fault
+from optsched.core.instance import Instance
+from optsched.core.schedule import MICRO, microseconds
 
 __all__ = ["LEVELS", "NEVER", "Level", "ServiceTimes", "level_times", "untimed"]
 
@@ -237,7 +237,7 @@ def level_times(instance: Instance, tasks: Ints, factors: Sequence[float]) -> Se
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Workload
+    >>> from optsched.core.instance import Cluster, Workload
     >>> workload = Workload(["t"], duration=[10], replicas=Ragged.from_rows([[0]]))
     >>> instance = Instance(Cluster(["a", "b"], rack=[0, 0], rack_ids=["r"]), workload)
     >>> level_times(instance, np.array([0]), (1, 1.5, 2)).row(0).tolist()

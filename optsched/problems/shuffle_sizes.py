@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.errors import Fault, MissingField, UsageError, nearest
-from optsched.instance import FINISHED, LARGEST, Bools, Floats, Instance, Ints, Workload
+from optsched.core.errors import Fault, MissingField, UsageError, nearest
+from optsched.core.instance import FINISHED, LARGEST, Bools, Floats, Instance, Ints, Workload
 
 __all__ = ["SIZES", "estimated_sizes", "extrapolated", "seen_sizes"]
 
@@ -43,7 +43,7 @@ def estimated_sizes(instance: Instance, sizes: str = "extrapolated") -> Floats:
     --------
     Shen et al. 2016, note 10: M1 has emitted 5 MB at 90 %, M2 1 MB at 10 %, of blocks of 100 MB.
 
-    >>> from optsched.instance import Cluster, Shuffle, Workload
+    >>> from optsched.core.instance import Cluster, Shuffle, Workload
     >>> shuffle = Shuffle(map=[0, 1], reduce=[2, 2], size=[5.5, 10.0])
     >>> workload = Workload(["M1", "M2", "R1"], kind=[0, 0, 1], size=[100.0, 100.0, np.nan], shuffle=shuffle)
     >>> progress = {"bytes_read": [90.0, 10.0, np.nan], "emitted": [5.0, 1.0]}

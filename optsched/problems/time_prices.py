@@ -15,14 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.deadline import check
-from optsched.instance import KINDS, MAP, Ints
+from optsched.core.deadline import check
+from optsched.core.instance import KINDS, MAP, Ints
+from optsched.core.results import Number
+from optsched.core.schedule import MICRO
 from optsched.problems.base import exact
 from optsched.problems.job_times import JobTimes, common_unit
 from optsched.problems.schedule_windows import all_waited_for, tails
 from optsched.problems.schedules import ScheduleProblem
-from optsched.results import Number
-from optsched.schedule import MICRO
 
 __all__ = ["Paid", "PricedTime", "TimePrices"]
 

@@ -18,14 +18,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from optsched.arrays import grouped
-from optsched.decimals import FINEST, common_denominator, decimal, for_each, rounded_in_words, rounded_units
-from optsched.errors import Fault, InputError
-from optsched.instance import FINISHED, LARGEST, MAP, PENDING, REDUCE, RUNNING, Bools, Floats, Instance, Ints
-from optsched.placement import NONE, Placement
+from optsched.core.arrays import grouped
+from optsched.core.decimals import FINEST, common_denominator, decimal, for_each, rounded_in_words, rounded_units
+from optsched.core.errors import Fault, InputError
+from optsched.core.instance import FINISHED, LARGEST, MAP, PENDING, REDUCE, RUNNING, Bools, Floats, Instance, Ints
+from optsched.core.placement import NONE, Placement
+from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import Parameter, Problem, choice, exact, exact_product, overfull
-from optsched.results import Bound, Component, Number, Proof, Sense, Value, Violation
 
 __all__ = ["Bundle", "Job", "PricedBundles", "Traffic"]
 
@@ -279,7 +279,7 @@ class Traffic(Problem):
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Ragged, Workload
     >>> cluster = Cluster(["a", "b"], datacenter=[0, 1], datacenter_ids=["east", "west"])
     >>> workload = Workload(["m1", "m2", "r"], kind=[0, 0, 1], replicas=Ragged.from_rows([[0], [1], []]),
     ...     size=[10, 10, 0], job=[0, 0, 0], job_ids=["j"], filter_ratio=[1.5])

@@ -12,13 +12,13 @@ from functools import cached_property
 
 import numpy as np
 
-from optsched.arrays import Floats, Ints, Ragged
-from optsched.errors import Fault
-from optsched.instance import LARGEST, MAP, Instance
+from optsched.core.arrays import Floats, Ints, Ragged
+from optsched.core.errors import Fault
+from optsched.core.instance import LARGEST, MAP, Instance
+from optsched.core.schedule import MICRO, microseconds
 from optsched.problems.distances import NestedAreas, Places, cluster_places, nested_areas
 from optsched.problems.service_times import Level, ServiceTimes
 from optsched.processes.memory import refuse_beyond
-from optsched.schedule import MICRO, microseconds
 
 __all__ = ["Apart", "computing", "moved", "transfer_times", "untold"]
 
@@ -118,7 +118,7 @@ def transfer_times(instance: Instance, tasks: Ints, scale: float) -> ServiceTime
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Topology, Workload
+    >>> from optsched.core.instance import Cluster, Topology, Workload
     >>> cluster = Cluster(["a", "b", "c"], topology=Topology("distance", [[0, 2, 5], [2, 0, 1], [5, 1, 0]]))
     >>> workload = Workload(["m"], size=[100], duration=[10], replicas=Ragged.from_rows([[0]]))
     >>> (transfer_times(Instance(cluster, workload), np.array([0]), 0.01).row(0) / MICRO).tolist()

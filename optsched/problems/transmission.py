@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.errors import Fault, InputError
-from optsched.instance import LARGEST, MAP, REDUCE, Floats, Instance, Ints, Shuffle
-from optsched.placement import NONE, Placement
+from optsched.core.errors import Fault, InputError
+from optsched.core.instance import LARGEST, MAP, REDUCE, Floats, Instance, Ints, Shuffle
+from optsched.core.placement import NONE, Placement
+from optsched.core.results import Bound, Component, Proof, Sense, Value, Violation
 from optsched.problems.base import Problem, exact, exact_sum, overfull
 from optsched.problems.distances import distances
 from optsched.problems.reduce_slots import ReduceSlots
@@ -27,7 +28,6 @@ from optsched.problems.transmission_costs import (
     too_much,
 )
 from optsched.problems.transmission_reduces import DISTINCT, least_sum
-from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
 __all__ = ["Entries", "Transmission"]
 
@@ -77,7 +77,7 @@ class Transmission(Problem):
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Ragged, Topology, Workload
+    >>> from optsched.core.instance import Cluster, Ragged, Topology, Workload
     >>> cluster = Cluster(["D1", "D2"], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
     >>> shuffle = Shuffle(map=[0], reduce=[1], size=[10.0])
     >>> workload = Workload(

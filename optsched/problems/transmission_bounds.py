@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.deadline import check
-from optsched.instance import LARGEST, Floats, Ints
+from optsched.core.deadline import check
+from optsched.core.instance import LARGEST, Floats, Ints
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_tables import OPEN, ReduceTables
 
@@ -97,7 +97,7 @@ class ReduceBounds(ReduceTables):
 
     Examples
     --------
-    >>> from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, Topology, Workload
+    >>> from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, Topology, Workload
     >>> cluster = Cluster(["D1", "D2"], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
     >>> workload = Workload(
     ...     ["M1", "R1"], kind=[MAP, REDUCE], size=[128.0, 0.0], replicas=Ragged.from_rows([[0], []]),

@@ -13,9 +13,9 @@ from functools import cached_property
 
 import numpy as np
 
-from optsched.decimals import common_denominator, whole_units
-from optsched.errors import Fault
-from optsched.instance import LARGEST, MAP, Floats, Instance, Ints, Ragged
+from optsched.core.decimals import common_denominator, whole_units
+from optsched.core.errors import Fault
+from optsched.core.instance import LARGEST, MAP, Floats, Instance, Ints, Ragged
 from optsched.problems.base import GRID, on_grid, pending_of
 from optsched.problems.distances import (
     NestedAreas,

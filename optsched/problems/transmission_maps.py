@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from optsched.errors import Fault
-from optsched.instance import Instance, Ints
+from optsched.core.errors import Fault
+from optsched.core.instance import Instance, Ints
+from optsched.core.results import Component, Proof, Sense
 from optsched.problems.assignment import TabledProblem, TaskClasses
 from optsched.problems.distances import missing_topology
 from optsched.problems.nearest_areas import NearestAreas
 from optsched.problems.transmission_costs import Scale, map_costs, missing_of_maps
-from optsched.results import Component, Proof, Sense
 
 __all__ = ["TransmissionMaps"]
 
@@ -35,7 +35,7 @@ class TransmissionMaps(TabledProblem):
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Ragged, Topology, Workload
+    >>> from optsched.core.instance import Cluster, Ragged, Topology, Workload
     >>> cluster = Cluster(["D1", "D2"], slots=[0, 1], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
     >>> problem = TransmissionMaps(Instance(cluster, Workload(["M1"], size=[128.0], replicas=Ragged.from_rows([[0]]))))
     >>> problem.evaluate(problem.placement([1]))

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from optsched.errors import Fault, InputError
-from optsched.instance import LARGEST, REDUCE, Bools, Instance, Ints
-from optsched.placement import NONE, Placement
+from optsched.core.errors import Fault, InputError
+from optsched.core.instance import LARGEST, REDUCE, Bools, Instance, Ints
+from optsched.core.placement import NONE, Placement
+from optsched.core.results import Bound, Component, Proof, Sense, Value, Violation
 from optsched.problems.assignment import BYTES_A_PAIR, TaskClasses
 from optsched.problems.base import OwnCosts, Parameter, Problem, exact, exact_product, exact_sum, switch
 from optsched.problems.reduce_slots import ReduceSlots
 from optsched.problems.transmission_costs import Scale, missing_of_shuffle, summed_units, too_much
 from optsched.processes.memory import refuse_beyond
-from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
 __all__ = ["DISTINCT", "TransmissionReduces"]
 
@@ -60,7 +60,7 @@ class TransmissionReduces(Problem):
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, State, Shuffle, Topology, Workload
+    >>> from optsched.core.instance import Cluster, State, Shuffle, Topology, Workload
     >>> cluster = Cluster(["D1", "D2"], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
     >>> shuffle = Shuffle(map=[0], reduce=[1], size=[10.0])
     >>> workload = Workload(["M1", "R1"], kind=[0, 1], shuffle=shuffle)

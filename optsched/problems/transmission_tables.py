@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optsched.deadline import check
-from optsched.instance import LARGEST, Bools, Floats, Ints
+from optsched.core.deadline import check
+from optsched.core.instance import LARGEST, Bools, Floats, Ints
 from optsched.problems.transmission import Transmission
 
 __all__ = ["OPEN", "ReduceTables"]
@@ -64,7 +64,7 @@ class ReduceTables:
 
     Examples
     --------
-    >>> from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, Topology, Workload
+    >>> from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, Topology, Workload
     >>> cluster = Cluster(["D1", "D2"], topology=Topology("distance", [[0.0, 4.0], [4.0, 0.0]]))
     >>> workload = Workload(
     ...     ["M1", "R1"], kind=[MAP, REDUCE], size=[128.0, 0.0], replicas=Ragged.from_rows([[0], []]),

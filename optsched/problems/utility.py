@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.decimals import whole_units
-from optsched.errors import Fault, InputError
-from optsched.instance import LARGEST, MAP, PENDING, REDUCE, RUNNING, Floats, Instance, Ints
-from optsched.placement import NONE, Placement
+from optsched.core.decimals import whole_units
+from optsched.core.errors import Fault, InputError
+from optsched.core.instance import LARGEST, MAP, PENDING, REDUCE, RUNNING, Floats, Instance, Ints
+from optsched.core.placement import NONE, Placement
+from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
 from optsched.problems.base import GRID, Parameter, Problem, choice, exact, exact_product, number, on_grid
 from optsched.problems.knapsack import knapsacks
 from optsched.problems.resource_units import capacity_units, demand_fault
 from optsched.problems.utility_program import LEAST_FINITE
 from optsched.problems.utility_tables import map_table, reduce_table, required_maps
-from optsched.results import Bound, Component, Number, Proof, Sense, Value, Violation
 
 __all__ = ["LEAST_FINITE", "Allocation", "Utility", "spread_reduces"]
 
@@ -90,7 +90,7 @@ class Utility(Problem):
     --------
     Two trackers, two jobs; Sharmilarani et al., note 7:
 
-    >>> from optsched.instance import Cluster, Workload
+    >>> from optsched.core.instance import Cluster, Workload
     >>> cluster = Cluster(["t1", "t2"], capacity={"cpu": [5.0, 5.0], "memory": [3.0, 7.0]})
     >>> workload = Workload(
     ...     [f"m{map}" for map in range(8)], job=[0, 0, 0, 1, 1, 1, 1, 1], job_ids=["a", "b"],
@@ -309,7 +309,7 @@ class Utility(Problem):
 
         Examples
         --------
-        >>> from optsched.instance import Cluster, Workload
+        >>> from optsched.core.instance import Cluster, Workload
         >>> cluster = Cluster(["t1", "t2"], capacity={"cpu": [2.0, 2.0]})
         >>> workload = Workload(["m1", "m2", "m3"], job=[0] * 3, job_ids=["a"], demand={"cpu": [1.0] * 3})
         >>> problem = Utility(Instance(cluster, workload))
@@ -553,7 +553,7 @@ def spread_reduces(problem: Utility) -> Ints:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Workload
+    >>> from optsched.core.instance import Cluster, Workload
     >>> cluster = Cluster(["t1", "t2", "t3"], capacity={"memory": [2.0, 1.0, 0.5]})
     >>> workload = Workload(
     ...     ["r1", "r2", "r3"], kind=[REDUCE] * 3, job=[0, 0, 1], job_ids=["a", "b"], demand={"memory": [1.0] * 3})

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.instance import Ints
+from optsched.core.instance import Ints
 from optsched.problems.base import exact_product
 from optsched.problems.knapsack import Packer
 from optsched.problems.relaxations import UNBOUNDED, IntegerProgram

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from optsched.instance import KINDS, Bools, Ints
+from optsched.core.instance import KINDS, Bools, Ints
 from optsched.problems.base import GRID
 from optsched.problems.knapsack import Packer
 from optsched.problems.programs import Builder, Program

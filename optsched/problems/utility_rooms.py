@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from optsched.instance import Bools, Ints
-from optsched.placement import NONE, Placement
+from optsched.core.instance import Bools, Ints
+from optsched.core.placement import NONE, Placement
 from optsched.problems.utility import Allocation, Utility
 
 __all__ = ["Rooms"]
@@ -42,7 +42,7 @@ class Rooms:
     --------
     A tracker with 3 of cpu has room for one map that takes 2.
 
-    >>> from optsched.instance import MAP, Cluster, Instance, Workload
+    >>> from optsched.core.instance import MAP, Cluster, Instance, Workload
     >>> workload = Workload(["m1", "m2"], job=[0] * 2, job_ids=["a"], demand={"cpu": [2.0, 2.0]})
     >>> rooms = Rooms(Utility(Instance(Cluster(["t"], capacity={"cpu": [3.0]}), workload)))
     >>> rooms.put(MAP, 0, 0)

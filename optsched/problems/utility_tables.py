@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import math
 
-from optsched.arrays import LARGEST
-from optsched.decimals import decimal
+from optsched.core.arrays import LARGEST
+from optsched.core.decimals import decimal
 
 __all__ = ["map_table", "reduce_table", "required_maps"]
 

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from optsched.errors import Fault
-from optsched.instance import Instance, Ints
-from optsched.placement import NONE, Placement
+from optsched.core.errors import Fault
+from optsched.core.instance import Instance, Ints
+from optsched.core.placement import NONE, Placement
+from optsched.core.results import Bound, Component, Number, Proof, Sense, Value
 from optsched.problems.assignment import LevelledProblem, Pool, minimum_by_row
 from optsched.problems.base import OwnCosts, exact, exact_product
 from optsched.problems.groups import missing_group_of_tasks
 from optsched.problems.lsap import LEVELS
-from optsched.results import Bound, Component, Number, Proof, Sense, Value
 
 __all__ = ["WorstGroup"]
 
@@ -47,7 +47,7 @@ class WorstGroup(LevelledProblem):
     --------
     Two tasks compete for the slot on a. Group h has another task, so that its mean is 1/2 where it gives way:
 
-    >>> from optsched.instance import Cluster, Ragged, State, Workload
+    >>> from optsched.core.instance import Cluster, Ragged, State, Workload
     >>> workload = Workload(
     ...     ["t1", "t2", "t3"], replicas=Ragged.from_rows([[0], [0], [1]]), job=[0, 1, 1], job_ids=["i", "j"],
     ...     job_group=[0, 1], group_ids=["g", "h"])

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from optsched.instance import Ints
+from optsched.core.instance import Ints
 from optsched.problems.counted_room import count_limits
 from optsched.problems.relaxations import UNBOUNDED, IntegerProgram
 from optsched.problems.worst_group import WorstGroup

@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from uuid import uuid4
 
-from optsched.errors import OptschedError, UsageError
+from optsched.core.errors import OptschedError, UsageError
 from optsched.processes.handing import CannotSend, pack
 from optsched.processes.local import answer_to, outcome_of
 from optsched.processes.outcomes import Limits, Outcome, Status

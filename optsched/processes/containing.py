@@ -1,6 +1,6 @@
 """Limits that hold for whatever heuristic or solver runs within: each such run gets a process of its own.
 
-Like a deadline (`optsched.deadline`) they are kept in a context variable, so that they reach through all layers. Who
+Like a deadline (`optsched.core.deadline`) they are kept in a context variable, so that they reach through all layers. Who
 runs a heuristic or a solver asks `in_force`, and then `call`; within the process that runs it there are none.
 """
 
@@ -13,8 +13,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from optsched.deadline import check, deadline, remaining
-from optsched.errors import OptschedError
+from optsched.core.deadline import check, deadline, remaining
+from optsched.core.errors import OptschedError
 from optsched.processes.handing import Latest, handing
 from optsched.processes.memory import allowed_mb
 from optsched.processes.outcomes import Limits, Outcome, Status

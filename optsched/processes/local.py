@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 from uuid import uuid4
 
-from optsched.errors import OptschedError, UsageError
+from optsched.core.errors import OptschedError, UsageError
 from optsched.processes.handing import CannotSend, Latest, Receiver, pack, send, unpack
 from optsched.processes.kernel import start
 from optsched.processes.outcomes import Limits, Outcome, Status

@@ -7,7 +7,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from pathlib import Path
 
-from optsched.errors import TooLarge
+from optsched.core.errors import TooLarge
 
 __all__ = ["allowed_mb", "available_mb", "has_room", "refuse_beyond"]
 

@@ -9,8 +9,8 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
-from optsched.brief import brief
-from optsched.errors import UsageError
+from optsched.core.brief import brief
+from optsched.core.errors import UsageError
 
 __all__ = ["Executor", "Limits", "Outcome", "Status"]
 

@@ -11,7 +11,7 @@ import traceback
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 
-from optsched.outside import raised
+from optsched.core.outside import raised
 from optsched.processes import handing, kernel
 from optsched.processes.handing import CannotSend, Receiver, pack, send, unpack
 from optsched.processes.kernel import connection_of

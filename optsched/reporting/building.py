@@ -14,18 +14,18 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from optsched.brief import counted
-from optsched.errors import UsageError
-from optsched.fingerprint import code_version
+from optsched.core.brief import counted
+from optsched.core.errors import UsageError
+from optsched.core.fingerprint import code_version
 from optsched.instances.documents.writing import GrowingFile
-from optsched.printing import Table, counts, percent
+from optsched.measuring.printing import Table, counts, percent
+from optsched.measuring.studies.records import Run, frame_of
+from optsched.measuring.studies.tables import ProblemSummary, summaries
 from optsched.reporting import tables
 from optsched.reporting.documents import Lines, Part, Picture, Report, Section, latex, markdown, tidy
 from optsched.reporting.entries import asked, chosen, entries_of, study
 from optsched.reporting.page import page
 from optsched.reporting.reading import Found, FrontierRecord, read
-from optsched.studies.records import Run, frame_of
-from optsched.studies.tables import ProblemSummary, summaries
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

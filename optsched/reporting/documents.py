@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from optsched.errors import printable
-from optsched.printing import Table, escaped, in_full, render, to_csv
+from optsched.core.errors import printable
+from optsched.measuring.printing import Table, escaped, in_full, render, to_csv
 
 __all__ = [
     "COLUMNS",
@@ -182,7 +182,7 @@ def tidy(report: Report) -> str:
 
     Examples
     --------
-    >>> from optsched.printing import share
+    >>> from optsched.measuring.printing import share
     >>> table = Table("t", "T", ("name", "gap"), frozenset({"gap"}), [["dl", share(0.125)]])
     >>> print(tidy(Report("R", "", (Section("s", "S", (table,)),))), end="")
     table,row,key,column,value,shown

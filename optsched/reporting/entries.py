@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
-from optsched.errors import UsageError, nearest
-from optsched.printing import Cell
+from optsched.core.errors import UsageError, nearest
+from optsched.measuring.printing import Cell
+from optsched.measuring.studies.records import Record, Run
 from optsched.reporting.reading import FrontierRecord
-from optsched.studies.records import Record, Run
 
 if TYPE_CHECKING:
     pass
@@ -254,7 +254,7 @@ def _limits(record: Record) -> Iterator[str]:
 
 
 def _known(record: Record | FrontierRecord) -> bool:
-    from optsched.registry import SHIPPED
+    from optsched.core.registry import SHIPPED
 
     return record.problem in {entry.name for entry in SHIPPED}
 

@@ -13,8 +13,8 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 from importlib.resources import files
 
-from optsched.errors import printable
-from optsched.printing import Cell, Table, in_full, render
+from optsched.core.errors import printable
+from optsched.measuring.printing import Cell, Table, in_full, render
 from optsched.reporting.documents import Lines, Part, Picture, Report, Section
 
 __all__ = ["ROWS", "page"]

@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from optsched.errors import Fault, InputError, UsageError, described
-from optsched.fingerprint import code_version
-from optsched.results import Proof, Value
-from optsched.studies.records import Record
+from optsched.core.errors import Fault, InputError, UsageError, described
+from optsched.core.fingerprint import code_version
+from optsched.core.results import Proof, Value
+from optsched.measuring.studies.records import Record
 
 __all__ = ["Found", "FrontierRecord", "Source", "parsed", "read"]
 
@@ -164,7 +164,7 @@ def _read(given: Any) -> tuple[Source, list[Record | FrontierRecord]]:
         content = _bytes(given)
         if content is not None:
             return _of_json(content, "stdin" if given == "-" else given, "records")
-        from optsched.sweeping.results import load_sweep
+        from optsched.measuring.sweeping.results import load_sweep
 
         source, entries = _read(load_sweep(given))
         command, computed_with = _measured(given)
@@ -182,7 +182,7 @@ def _read(given: Any) -> tuple[Source, list[Record | FrontierRecord]]:
 
 def _measured(path: str) -> tuple[str, str]:
     """The command of a store's last sweep, and what computed it."""
-    from optsched.sweeping.store import Store
+    from optsched.measuring.sweeping.store import Store
 
     with Store(path) as store:
         (row,) = store.rows("SELECT command, versions, machine FROM sweeps ORDER BY id DESC LIMIT 1")

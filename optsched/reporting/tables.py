@@ -8,15 +8,15 @@ import statistics
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from optsched.brief import counted
+from optsched.core.brief import counted
+from optsched.core.results import Value
 from optsched.drawing.gaps import ratios, runs_of
-from optsched.printing import Cell, Table, counts, figures, seconds, share
+from optsched.measuring.printing import Cell, Table, counts, figures, seconds, share
+from optsched.measuring.studies.records import Record, Run, frame_of
+from optsched.measuring.studies.tables import LEAST, ProblemSummary, Row
 from optsched.reporting.comparing import compared
 from optsched.reporting.entries import again, values
 from optsched.reporting.reading import FrontierRecord
-from optsched.results import Value
-from optsched.studies.records import Record, Run, frame_of
-from optsched.studies.tables import LEAST, ProblemSummary, Row
 
 __all__ = [
     "all_runs",

@@ -17,16 +17,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from optsched.deadline import deadline, remaining
-from optsched.errors import HeuristicFailed, OptschedError, ProblemFailed, UsageError, described, nearest
-from optsched.outside import blamed
-from optsched.placement import NetworkFlow
+from optsched.core.deadline import deadline, remaining
+from optsched.core.errors import HeuristicFailed, OptschedError, ProblemFailed, UsageError, described, nearest
+from optsched.core.outside import blamed
+from optsched.core.placement import NetworkFlow
+from optsched.core.registry import record_of, records
+from optsched.core.results import Bound, Decision, FrontierPoint, Solution, digest_of
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import expect_problem, stated
 from optsched.processes.containing import in_force, within_a_call
 from optsched.processes.handing import taking
-from optsched.registry import record_of, records
-from optsched.results import Bound, Decision, FrontierPoint, Solution, digest_of
 from optsched.routes.base import MODELS, Frontier, cut_short
 from optsched.routes.call import Call
 from optsched.running.answers import placement_from
@@ -166,7 +166,7 @@ def solve(
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.problems import Latency
     >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]))
     >>> solution = solve(Latency(Instance(Cluster(["s1", "s2"]), workload)))
@@ -230,7 +230,9 @@ def chosen_route(problem: AnyProblem, route: str | None) -> str:
     known = routes_of(problem)
     if route is not None and route not in _modelled(problem, _module(problem).ROUTES):
         told = f'"{route}"' if isinstance(route, str) else described(route)
-        why = "" if record_of(type(problem)).routes else ": no record names routes of its class (optsched.registry)"
+        why = (
+            "" if record_of(type(problem)).routes else ": no record names routes of its class (optsched.core.registry)"
+        )
         raise UsageError(f"{problem.name} has no route {told}{why}; {nearest(route, known)}")
     return known[0] if route is None else route
 
@@ -263,7 +265,7 @@ def bounds(problem: AnyProblem) -> tuple[Bound, ...]:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.problems import Latency
     >>> [bound.name for bound in bounds(Latency(Instance(Cluster(["s1"]), Workload(["t1"]))))]
     ['l*', 'l**', 'l_flow', 'least-work']
@@ -297,7 +299,7 @@ def frontier(
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.problems import Latency
     >>> workload = Workload(list("abcd"), replicas=Ragged.from_rows([[0]] * 4))
     >>> print(frontier(Latency(Instance(Cluster(["s1", "s2"]), workload))))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.certificates import assignment_certificate
-from optsched.instance import Ints
-from optsched.placement import NONE, Placement
+from optsched.core.instance import Ints
+from optsched.core.placement import NONE, Placement
+from optsched.core.results import Certificate, Solution
 from optsched.problems.assignment import AssignmentProblem
-from optsched.results import Certificate, Solution
 from optsched.routes.base import MODELS, RouteSize
 from optsched.routes.call import Call, Found, Held, Told
 from optsched.searches.assignment import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-from optsched.fronts import Frontier
+from optsched.core.fronts import Frontier
+from optsched.core.results import Bound, Certificate, FrontierPoint, Limit, Number, Solution, Value
 from optsched.problems import AnyProblem
-from optsched.results import Bound, Certificate, FrontierPoint, Limit, Number, Solution, Value
 from optsched.solvers.profiles import Profile
 
 __all__ = [

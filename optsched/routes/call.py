@@ -16,14 +16,10 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Generic, Protocol, TypeVar
 
-from optsched.deadline import deadline, late, unhurried
-from optsched.doubts import FEW, examine
-from optsched.errors import SolverDisagreement
-from optsched.problems import AnyProblem
-from optsched.problems.base import exact, stated
-from optsched.processes.handing import hand_over
-from optsched.registry import imported, record_of
-from optsched.results import (
+from optsched.core.deadline import deadline, late, unhurried
+from optsched.core.errors import SolverDisagreement
+from optsched.core.registry import imported, record_of
+from optsched.core.results import (
     FEASIBLE,
     Certificate,
     Decision,
@@ -36,6 +32,10 @@ from optsched.results import (
     Value,
     digest_of,
 )
+from optsched.problems import AnyProblem
+from optsched.problems.base import exact, stated
+from optsched.processes.handing import hand_over
+from optsched.routes.doubts import FEW, examine
 from optsched.solvers.answers import check_claim, decoding, stronger, whole_bound
 from optsched.solvers.outcome import INTERRUPTED, STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from optsched.core.results import Limit, Solution, Termination, Value
 from optsched.problems import AnyProblem
 from optsched.processes.containing import RunFailed, call, in_force, value_of
 from optsched.processes.handing import Latest
 from optsched.processes.memory import available_mb
 from optsched.processes.outcomes import Limits, Outcome, Status
-from optsched.results import Limit, Solution, Termination, Value
 from optsched.routes.base import Beside, Frontier, cut_short
 from optsched.routes.call import Call
 from optsched.solvers.outcome import STOPPED, stopped

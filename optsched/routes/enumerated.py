@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from optsched.arrays import LARGEST
-from optsched.errors import UsageError
+from optsched.core.arrays import LARGEST
+from optsched.core.errors import UsageError
+from optsched.core.registry import record_of
+from optsched.core.results import FEASIBLE, Certificate, Proof, Sense, Solution, Termination
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.base import GRID, exact
-from optsched.registry import record_of
-from optsched.results import FEASIBLE, Certificate, Proof, Sense, Solution, Termination
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held
 from optsched.searches.enumeration import best_decision, is_small

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.certificates.flow_congestion import flow_congestion_certificate, plain_prices
-from optsched.deadline import unhurried
+from optsched.core.deadline import unhurried
+from optsched.core.results import Solution
 from optsched.heuristics.flow_sched import flow_greedy
 from optsched.problems import FlowCongestion
-from optsched.results import Solution
 from optsched.routes import programs
 from optsched.routes.call import Call, Held
 from optsched.routes.programs import OVERRUNS, ROUTES

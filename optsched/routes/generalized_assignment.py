@@ -13,10 +13,10 @@ from optsched.certificates import (
     no_packing_certificate,
 )
 from optsched.certificates.trees import Tree
-from optsched.instance import Floats, Ints
-from optsched.placement import Placement
+from optsched.core.instance import Floats, Ints
+from optsched.core.placement import Placement
+from optsched.core.results import Certificate, Limit, Number, Proof, Solution, Termination
 from optsched.problems import GeneralizedAssignment
-from optsched.results import Certificate, Limit, Number, Proof, Solution, Termination
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, proof_of
 from optsched.searches.capacity_climb import CapacityClimb

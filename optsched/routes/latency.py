@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from optsched.placement import Placement
+from optsched.core.placement import Placement
+from optsched.core.results import Bound, Certificate, FrontierPoint, Number, Proof, Solution, Termination, Value
 from optsched.problems import Latency
 from optsched.problems.base import expect_recorded
-from optsched.results import Bound, Certificate, FrontierPoint, Number, Proof, Solution, Termination, Value
 from optsched.routes.base import MODELS, Frontier
 from optsched.routes.call import Call, Found, Held, modelled
 from optsched.searches.latency import FixedLimit, LatencySearch, settled, with_claimed_bound

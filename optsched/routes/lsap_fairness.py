@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from optsched.certificates import assignment_certificate, lsap_fairness_certificate
-from optsched.placement import Placement
+from optsched.core.placement import Placement
+from optsched.core.results import Certificate, FrontierPoint, Limit, Number, Solution, Value
 from optsched.problems import LsapFairness
 from optsched.processes.handing import hand_over
-from optsched.results import Certificate, FrontierPoint, Limit, Number, Solution, Value
 from optsched.routes.assignment import plain
 from optsched.routes.base import MODELS, Frontier
 from optsched.routes.call import Call, Found, Told, modelled

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from optsched.certificates import min_cost_flow_certificate, no_flow_certificate
-from optsched.errors import SolverDisagreement
-from optsched.instance import Ints
-from optsched.placement import NetworkFlow
+from optsched.core.errors import SolverDisagreement
+from optsched.core.instance import Ints
+from optsched.core.placement import NetworkFlow
+from optsched.core.results import Certificate, Solution, Termination
 from optsched.problems import MinCostFlow
-from optsched.results import Certificate, Solution, Termination
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, modelled
 from optsched.searches.min_cost_flow import by_arrays, cheapest_of, cut_potentials, in_integers, potentials_of

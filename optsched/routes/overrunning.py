@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from optsched.network import FlowNetwork
+from optsched.core.network import FlowNetwork
 from optsched.problems import AnyProblem
 
 __all__ = ["may_overrun"]

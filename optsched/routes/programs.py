@@ -12,9 +12,9 @@ import numpy as np
 
 from optsched.certificates.programs import checked_program, program_certificate
 from optsched.certificates.trees import Step, Tree
-from optsched.errors import CertificateInvalid, ProblemFailed, SolverDisagreement
+from optsched.core.errors import CertificateInvalid, ProblemFailed, SolverDisagreement
+from optsched.core.results import Certificate, Proof, Sense, Solution, Termination
 from optsched.problems.programs import Program
-from optsched.results import Certificate, Proof, Sense, Solution, Termination
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, proof_of
 from optsched.searches.program_tree import Root, as_arrays, root, settling_tree

@@ -13,10 +13,10 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from optsched.errors import SolverDisagreement, TooLarge
+from optsched.core.errors import SolverDisagreement, TooLarge
+from optsched.core.results import FEASIBLE, Certificate, Proof, Solution, Termination
 from optsched.problems.base import stated
 from optsched.processes.handing import unheard
-from optsched.results import FEASIBLE, Certificate, Proof, Solution, Termination
 from optsched.routes.base import RouteModule
 from optsched.routes.call import Call
 from optsched.solvers.outcome import STOPPED

@@ -9,12 +9,12 @@ from math import lcm
 
 import numpy as np
 
-from optsched.errors import TooLarge
+from optsched.core.errors import TooLarge
+from optsched.core.results import Bound, Certificate, Proof, Solution
+from optsched.core.schedule import MICRO, Schedule
 from optsched.problems.schedules import ScheduleProblem
-from optsched.results import Bound, Certificate, Proof, Solution
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, proof_of
-from optsched.schedule import MICRO, Schedule
 from optsched.searches.job_placing import JobPlacing
 from optsched.searches.jobs_alone import AloneSearch
 from optsched.searches.schedule_enumeration import semi_active

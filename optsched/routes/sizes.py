@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from optsched.core.registry import imported, record_of
 from optsched.problems import AnyProblem
 from optsched.processes.memory import refuse_beyond
-from optsched.registry import imported, record_of
 from optsched.routes.base import MODELS, RouteSize
 from optsched.solvers.networks import bytes_an_arc
 

@@ -12,10 +12,10 @@ from optsched.certificates.traffic import (
     no_room_certificate,
     traffic_certificate,
 )
-from optsched.errors import OutOfTime
-from optsched.placement import Placement
+from optsched.core.errors import OutOfTime
+from optsched.core.placement import Placement
+from optsched.core.results import Certificate, FrontierPoint, Solution
 from optsched.problems.traffic import Traffic
-from optsched.results import Certificate, FrontierPoint, Solution
 from optsched.routes.base import MODELS, Frontier
 from optsched.routes.call import Call, Held, modelled
 from optsched.searches.traffic import TrafficSearch, best_apart, scaled

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.certificates.transmission import transmission_certificate
-from optsched.deadline import unhurried
-from optsched.errors import UsageError
-from optsched.instance import Ints
-from optsched.placement import NONE, Placement
+from optsched.core.deadline import unhurried
+from optsched.core.errors import UsageError
+from optsched.core.instance import Ints
+from optsched.core.placement import NONE, Placement
+from optsched.core.results import Certificate, Proof, Solution
 from optsched.problems.base import exact
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import Branching, ReduceBounds
-from optsched.results import Certificate, Proof, Solution
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, proof_of
 from optsched.searches.first_fit import first_fit

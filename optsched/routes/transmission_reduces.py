@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.certificates.transmission_reduces import transmission_reduces_certificate
-from optsched.deadline import unhurried
-from optsched.instance import Ints
-from optsched.placement import NONE, Placement
+from optsched.core.deadline import unhurried
+from optsched.core.instance import Ints
+from optsched.core.placement import NONE, Placement
+from optsched.core.results import Certificate, Solution
 from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.results import Certificate, Solution
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held
 from optsched.searches.first_fit import first_fit

@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from optsched.certificates.utility import utilisation_certificate, utility_certificate
-from optsched.instance import LARGEST
+from optsched.core.instance import LARGEST
+from optsched.core.results import Certificate, Number, Sense, Solution
 from optsched.problems.base import GRID, exact
 from optsched.problems.utility import Utility
-from optsched.results import Certificate, Number, Sense, Solution
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, proof_of
 from optsched.searches.utility import UtilitySearch

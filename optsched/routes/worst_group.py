@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 
 from optsched.certificates.worst_group import GroupPrices, cost_certificate, worst_group_certificate
+from optsched.core.results import Certificate, Solution
 from optsched.problems.worst_group import WorstGroup
-from optsched.results import Certificate, Solution
 from optsched.routes import assignment
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, proof_of

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from optsched.brief import counted
-from optsched.errors import HeuristicFailed, OutOfTime, ProblemFailed
-from optsched.instance import Ints
-from optsched.outside import raised
-from optsched.placement import NONE, Placement
+from optsched.core.brief import counted
+from optsched.core.errors import HeuristicFailed, OutOfTime, ProblemFailed
+from optsched.core.instance import Ints
+from optsched.core.outside import raised
+from optsched.core.placement import NONE, Placement
+from optsched.core.schedule import Schedule
 from optsched.problems.base import Problem, TaskProblem
-from optsched.schedule import Schedule
 
 __all__ = ["attempt", "placement_from", "schedule_from", "tasks_from"]
 
@@ -54,7 +54,7 @@ def placement_from(answer: Any, problem: Problem) -> Placement:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.problems import Lsap
     >>> problem = Lsap(Instance(Cluster(["a", "b"]), Workload(["t1", "t2"])))
     >>> placement_from(["b", None], problem).nodes.tolist()
@@ -63,7 +63,7 @@ def placement_from(answer: Any, problem: Problem) -> Placement:
     [-1, 0]
     >>> placement_from([1, "c"], problem)
     Traceback (most recent call last):
-    optsched.errors.HeuristicFailed: answered node "c" for task "t2": the instance has no such node
+    optsched.core.errors.HeuristicFailed: answered node "c" for task "t2": the instance has no such node
     """
     entries: Sequence[Any] | np.ndarray
     if isinstance(answer, Placement):
@@ -102,14 +102,14 @@ def schedule_from(answer: Any, problem: TaskProblem[Schedule]) -> Schedule:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.problems import Makespan
     >>> problem = Makespan(Instance(Cluster(["a"]), Workload(["t"], duration=[2])))
     >>> schedule_from(problem.schedule([0], [0]), problem)
     <Schedule: 1 of 1 task run>
     >>> schedule_from(["a"], problem)
     Traceback (most recent call last):
-    optsched.errors.HeuristicFailed: answered a list; give a Schedule: problem.schedule(nodes, starts)
+    optsched.core.errors.HeuristicFailed: answered a list; give a Schedule: problem.schedule(nodes, starts)
     """
     if not isinstance(answer, Schedule):
         given = "None" if answer is None else f"a {type(answer).__name__}"

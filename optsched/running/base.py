@@ -13,12 +13,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from optsched.brief import brief, counted
-from optsched.errors import Fault, MissingField, UsageError
-from optsched.instance import KINDS, MAP, PENDING, Bools, Cluster, Floats, Ints, Ragged, Shuffle, Workload
+from optsched.core.brief import brief, counted
+from optsched.core.errors import Fault, MissingField, UsageError
+from optsched.core.instance import KINDS, MAP, PENDING, Bools, Cluster, Floats, Ints, Ragged, Shuffle, Workload
+from optsched.core.registry import SHIPPED
 from optsched.problems import problem_class
 from optsched.problems.base import Parameter, TaskProblem
-from optsched.registry import SHIPPED
 
 __all__ = ["HELD", "BatchHeuristic", "Event", "Heuristic", "Offer", "Policy", "View", "over_time", "table_row"]
 
@@ -214,7 +214,7 @@ class Heuristic:
     name, algorithm
         As `optsched list heuristics` shows them (`dl`, `III.A`).
     paper
-        What it is from, or short names of `optsched.papers`, which lists show as authors and year.
+        What it is from, or short names of `optsched.core.papers`, which lists show as authors and year.
     problems
         Names of the problems that it serves. A policy serves those, too, in which tasks run over time.
     named

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from optsched.brief import brief
-from optsched.errors import HeuristicFailed, OptschedError
-from optsched.instance import LARGEST, Floats, Instance, Ints
-from optsched.outside import raised
+from optsched.core.brief import brief
+from optsched.core.errors import HeuristicFailed, OptschedError
+from optsched.core.instance import LARGEST, Floats, Instance, Ints
+from optsched.core.outside import raised
 
 __all__ = [
     "Course",
@@ -165,7 +165,7 @@ class Course:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.simulating import Recorded
     >>> service = Recorded()
     >>> service.prepare(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[2, 3])))

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from optsched.deadline import check
-from optsched.errors import HeuristicFailed, UsageError
-from optsched.instance import KINDS, Bools, Ints
-from optsched.placement import NONE, Placement
+from optsched.core.deadline import check
+from optsched.core.errors import HeuristicFailed, UsageError
+from optsched.core.instance import KINDS, Bools, Ints
+from optsched.core.placement import NONE, Placement
 from optsched.problems.base import TaskProblem
 from optsched.running.answers import attempt, tasks_from
 from optsched.running.base import Event, Offer, Policy
@@ -210,7 +210,7 @@ def drive(
     Examples
     --------
     >>> from optsched.heuristics.dl import LocalityPolicy
-    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.problems import Lsap
     >>> workload = Workload(["t1"], replicas=Ragged.from_rows([[1]]))
     >>> result = drive(Lsap(Instance(Cluster(["a", "b"]), workload)), LocalityPolicy("sweep"))

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from optsched.arrays import contains, grouped
-from optsched.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Floats, Instance, Ints, Shuffle
-from optsched.placement import NONE, Placement
+from optsched.core.arrays import contains, grouped
+from optsched.core.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Floats, Instance, Ints, Shuffle
+from optsched.core.placement import NONE, Placement
 from optsched.problems.base import TaskProblem
 from optsched.running.base import HELD, Event, View
 
@@ -53,7 +53,7 @@ class Known:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.problems import Lsap
     >>> known = Known(Lsap(Instance(Cluster(["a"]), Workload(["t1", "t2"]))))
     >>> known.start(0, 0).what, known.view.free_map_slots.tolist()
@@ -193,7 +193,7 @@ class Known:
 
         Examples
         --------
-        >>> from optsched.instance import Cluster, Instance, Shuffle, Workload
+        >>> from optsched.core.instance import Cluster, Instance, Shuffle, Workload
         >>> from optsched.problems import Lsap
         >>> shuffle = Shuffle(map=[0, 0], reduce=[1, 2], size=[8.0, 4.0])
         >>> workload = Workload(["m", "r", "s"], kind=[0, 1, 1], size=[64, np.nan, np.nan], shuffle=shuffle)

@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from optsched.brief import brief, counted
-from optsched.deadline import check, deadline, remaining
-from optsched.errors import (
+from optsched.core.brief import brief, counted
+from optsched.core.deadline import check, deadline, remaining
+from optsched.core.errors import (
     HeuristicFailed,
     InputError,
     MissingField,
@@ -34,20 +34,20 @@ from optsched.errors import (
     expect,
     nearest,
 )
-from optsched.outside import own_traceback, raised
-from optsched.placement import NONE, Placement
+from optsched.core.outside import own_traceback, raised
+from optsched.core.placement import NONE, Placement
+from optsched.core.registry import imported as registered
+from optsched.core.registry import record_of
+from optsched.core.results import Solution
+from optsched.core.schedule import Schedule
 from optsched.problems import PROBLEMS
 from optsched.problems.base import TaskProblem, number, resolve
 from optsched.processes.containing import TracedElsewhere, call
 from optsched.processes.outcomes import Outcome, Status
-from optsched.registry import imported as registered
-from optsched.registry import record_of
-from optsched.results import Solution
 from optsched.running.answers import attempt, placement_from, schedule_from
 from optsched.running.base import Heuristic, Policy
 from optsched.running.driver import MAX_IDLE_ROUNDS, Drive, Observer, drive, streams, watched_streams
 from optsched.running.known import posed_on
-from optsched.schedule import Schedule
 
 __all__ = [
     "ENDED",
@@ -72,7 +72,7 @@ __all__ = [
 #
 # An alarm for a user's own code, which does not know deadlines: it raises OutOfTime there once the deadline is past.
 #
-# The heuristics of the list need none, since they look at the deadline themselves (`optsched.deadline.check`); a
+# The heuristics of the list need none, since they look at the deadline themselves (`optsched.core.deadline.check`); a
 # user's code may do so too. The alarm is Unix's timer and signal. Python delivers signals in its main thread only,
 # between the steps of Python code, so a call into compiled code ends first. Where somebody else uses the signal, it
 # is left to them.
@@ -93,12 +93,12 @@ def alarm() -> Iterator[None]:
 
     Examples
     --------
-    >>> from optsched.deadline import deadline
+    >>> from optsched.core.deadline import deadline
     >>> with deadline(0.01), alarm():
     ...     while True:
     ...         pass
     Traceback (most recent call last):
-    optsched.errors.OutOfTime: out of time
+    optsched.core.errors.OutOfTime: out of time
     """
     left = remaining()
     if left is None or not _available():
@@ -288,7 +288,7 @@ def _over_time(
     runner = record_of(type(problem)).runner
     if runner is None:
         told = f"no record names what runs policies over time in {type(problem).__name__}"
-        raise UsageError(f"{problem.name}: {told}; name a runner in its record (optsched.registry)")
+        raise UsageError(f"{problem.name}: {told}; name a runner in its record (optsched.core.registry)")
     return registered(runner)(problem, heuristic, values, seed, observers, **timing)
 
 

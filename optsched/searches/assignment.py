@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from optsched.deadline import check
-from optsched.errors import OptschedError, OutOfTime, UsageError
-from optsched.instance import Ints, Ragged
-from optsched.network import FlowNetwork
-from optsched.placement import NONE, Placement
+from optsched.core.deadline import check
+from optsched.core.errors import OptschedError, OutOfTime, UsageError
+from optsched.core.instance import Ints, Ragged
+from optsched.core.network import FlowNetwork
+from optsched.core.placement import NONE, Placement
+from optsched.core.results import Limit, Termination
 from optsched.problems.assignment import (
     BLOCK,
     BYTES_A_PAIR,
@@ -33,7 +34,6 @@ from optsched.problems.assignment import (
 from optsched.problems.base import expect_recorded
 from optsched.problems.nearest_areas import NearestAreas
 from optsched.processes.memory import refuse_beyond
-from optsched.results import Limit, Termination
 from optsched.searches.tabled_assignment import (
     Prices,
     assign_table,
@@ -484,7 +484,7 @@ def solve_assignment(
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.problems import Lsap
     >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]))
     >>> solve_assignment(Lsap(Instance(Cluster(["a", "b"]), workload))).nodes.tolist()

@@ -7,7 +7,7 @@ is that was found by then (Posta, Ferland and Michelon 2012). So the optimum is 
 from __future__ import annotations
 
 from optsched.certificates.trees import Tree
-from optsched.instance import Floats, Ints
+from optsched.core.instance import Floats, Ints
 from optsched.problems.capacity_knapsacks import NodePrices
 from optsched.problems.generalized_assignment import GeneralizedAssignment
 from optsched.searches.capacity_tree import MOST_ENTRIES, CapacityTree

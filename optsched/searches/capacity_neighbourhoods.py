@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.deadline import check
-from optsched.instance import Bools, Floats, Ints
+from optsched.core.deadline import check
+from optsched.core.instance import Bools, Floats, Ints
 from optsched.problems.capacity_knapsacks import CapacityKnapsacks, NodePrices
 from optsched.problems.generalized_assignment import GeneralizedAssignment
 from optsched.searches.capacity_tree import CapacityTree

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.instance import Floats, Ints
+from optsched.core.instance import Floats, Ints
 from optsched.problems.generalized_assignment import GeneralizedAssignment
 
 __all__ = ["improved", "repaired"]

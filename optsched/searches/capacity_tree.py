@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from optsched.certificates.trees import Branch, Step, Tree
-from optsched.deadline import check
-from optsched.instance import LARGEST, Bools, Floats, Ints
+from optsched.core.deadline import check
+from optsched.core.instance import LARGEST, Bools, Floats, Ints
 from optsched.problems.capacity_knapsacks import CapacityKnapsacks, Filled, NodePrices, Priced, fill
 from optsched.problems.generalized_assignment import GeneralizedAssignment
 from optsched.problems.relaxations import Box

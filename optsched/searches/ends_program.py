@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.arrays import Floats, Ints
-from optsched.deadline import check
-from optsched.instance import KINDS, MAP
+from optsched.core.arrays import Floats, Ints
+from optsched.core.deadline import check
+from optsched.core.instance import KINDS, MAP
 from optsched.problems.programs import Builder
 from optsched.problems.schedules import ScheduleProblem
 from optsched.searches.job_placing import matched
@@ -54,7 +54,7 @@ class EndsProgram:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.problems.job_times import JobTimes
     >>> problem = JobTimes(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[10, 20])))
     >>> nodes, starts = EndsProgram(problem).place([3, 2], 100)

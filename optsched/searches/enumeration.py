@@ -13,9 +13,11 @@ from operator import itemgetter
 
 import numpy as np
 
-from optsched.errors import TooLarge, UsageError
-from optsched.instance import Ints
-from optsched.placement import NONE
+from optsched.core.errors import TooLarge, UsageError
+from optsched.core.instance import Ints
+from optsched.core.placement import NONE
+from optsched.core.registry import imported, record_of
+from optsched.core.results import Decision, Value
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.assignment import AssignmentProblem
 from optsched.problems.base import stated
@@ -24,8 +26,6 @@ from optsched.problems.generalized_assignment import GeneralizedAssignment
 from optsched.problems.latency import Latency
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.utility import Utility
-from optsched.registry import imported, record_of
-from optsched.results import Decision, Value
 
 __all__ = [
     "MOST_PLACEMENTS",
@@ -62,7 +62,7 @@ def best_placement(problem: Problem, most: int = MOST_PLACEMENTS) -> tuple[Value
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.problems import Lsap
     >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]))
     >>> value, nodes = best_placement(Lsap(Instance(Cluster(["a", "b"]), workload)))
@@ -91,7 +91,7 @@ def best_decision(problem: AnyProblem, most: int = MOST_PLACEMENTS) -> tuple[Val
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.problems.makespan import Makespan
     >>> best_decision(Makespan(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[20, 10]))))
     ((30,), <Schedule: 2 of 2 tasks run>)
@@ -116,7 +116,7 @@ def pareto_values(problem: Problem, most: int = MOST_PLACEMENTS) -> list[Value]:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.problems import Latency
     >>> workload = Workload(list("abcd"), replicas=Ragged.from_rows([[0]] * 4))
     >>> pareto_values(Latency(Instance(Cluster(["s1", "s2"]), workload)))
@@ -135,7 +135,7 @@ def _placements(problem: Problem, most: int = MOST_PLACEMENTS) -> Iterator[Judge
     if not is_small(problem, most):
         mend = "leave the route out and let optsched choose"
         if record.routes is None and record.models is None:
-            mend = f"{type(problem).__name__} has no other, since no record names models or routes (optsched.registry)"
+            mend = f"{type(problem).__name__} has no other, since no record names models or routes (optsched.core.registry)"
         raise TooLarge(
             f'{problem.name}: route "brute-force" would try {_choices(problem)}^{len(problem.tasks)} placements; it '
             f"takes up to {most:,}, of up to {MOST_TASKS} tasks; {mend}"

@@ -6,9 +6,9 @@ from collections import deque
 
 import numpy as np
 
-from optsched.deadline import check
-from optsched.instance import Floats, Ints
-from optsched.placement import NONE
+from optsched.core.deadline import check
+from optsched.core.instance import Floats, Ints
+from optsched.core.placement import NONE
 from optsched.problems.reduce_slots import ReduceSlots
 
 __all__ = ["filled", "first_fit"]
@@ -35,7 +35,7 @@ def first_fit(slots: ReduceSlots, order: Ints, preference: Floats) -> Ints:
     --------
     One slot on n1, two on n2; job 0 has one reduce and job 1 two, which must not share a node:
 
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> workload = Workload(["R1", "R2", "R3"], kind=[1, 1, 1], job=[0, 1, 1], job_ids=["J1", "J2"])
     >>> instance = Instance(Cluster(["n1", "n2"], reduce_slots=[1, 2]), workload)
     >>> slots = ReduceSlots(instance, np.arange(3), distinct=True)

@@ -18,13 +18,13 @@ import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
 from optsched.certificates.trees import Step, Tree
-from optsched.deadline import remaining
-from optsched.errors import SolverDisagreement
-from optsched.instance import LARGEST, Floats, Ints
-from optsched.placement import NONE, Placement
+from optsched.core.deadline import remaining
+from optsched.core.errors import SolverDisagreement
+from optsched.core.instance import LARGEST, Floats, Ints
+from optsched.core.placement import NONE, Placement
+from optsched.core.results import Value
 from optsched.problems.capacity_knapsacks import NodePrices
 from optsched.problems.generalized_assignment import GeneralizedAssignment
-from optsched.results import Value
 from optsched.searches.tabled_assignment import seconds_at_worst, slot_prices, table_fits
 from optsched.solvers.answers import rounded_prices
 from optsched.solvers.highs import LinearProgram, solve_arrays, solve_uninterrupted

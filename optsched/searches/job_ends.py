@@ -20,8 +20,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from optsched.certificates.trees import Branch, Step, Tree
-from optsched.deadline import check
-from optsched.instance import KINDS, Floats, Ints
+from optsched.core.deadline import check
+from optsched.core.instance import KINDS, Floats, Ints
 from optsched.problems.job_ends import MOST_WORK, JobEnds, packed
 from optsched.problems.relaxations import Box
 from optsched.problems.time_prices import SlotClass, TimePrices

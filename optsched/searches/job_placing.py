@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.deadline import check
-from optsched.instance import MAP, REDUCE, Bools, Ints
+from optsched.core.deadline import check
+from optsched.core.instance import MAP, REDUCE, Bools, Ints
+from optsched.core.schedule import Schedule
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.service_times import ServiceTimes
-from optsched.schedule import Schedule
 from optsched.searches.left_shift import as_early
 
 __all__ = ["JobPlacing", "Placed"]

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from optsched.certificates.schedules import alone_entry, end_alone
-from optsched.deadline import check
-from optsched.instance import Ints
+from optsched.core.deadline import check
+from optsched.core.instance import Ints
+from optsched.core.results import Bound, Certificate
+from optsched.core.schedule import seconds
 from optsched.problems.job_times import JobTimes
 from optsched.problems.jobs_alone import JobAlone, JobsAlone
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedules import ScheduleProblem
-from optsched.results import Bound, Certificate
-from optsched.schedule import seconds
 from optsched.searches.latency import LatencySearch, relaxation
 from optsched.solvers.profiles import Profile
 

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from optsched.certificates import latency_certificate, latency_prices
-from optsched.errors import OutOfTime, SolverDisagreement
-from optsched.instance import Bools, Floats, Ints
-from optsched.placement import NONE, Placement
+from optsched.core.errors import OutOfTime, SolverDisagreement
+from optsched.core.instance import Bools, Floats, Ints
+from optsched.core.placement import NONE, Placement
+from optsched.core.results import Certificate, FrontierPoint, Limit, Proof, Termination
 from optsched.problems import Latency
 from optsched.problems.latency import LatencyPrices
 from optsched.processes.handing import hand_over
-from optsched.results import Certificate, FrontierPoint, Limit, Proof, Termination
 from optsched.searches.latency_packing import GrowingMatchings, packed, with_remote
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile

@@ -19,9 +19,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from optsched.deadline import check
-from optsched.instance import Bools, Ints
-from optsched.placement import NONE
+from optsched.core.deadline import check
+from optsched.core.instance import Bools, Ints
+from optsched.core.placement import NONE
 from optsched.problems import Latency
 from optsched.solvers.growing_matching import GrowingMatching
 

@@ -13,14 +13,14 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from optsched.deadline import check
-from optsched.instance import Floats, Ints, Ragged
-from optsched.placement import Placement
+from optsched.core.deadline import check
+from optsched.core.instance import Floats, Ints, Ragged
+from optsched.core.placement import Placement
+from optsched.core.results import Termination
 from optsched.problems import Latency
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.counted_room import count_limits
 from optsched.problems.latency import LatencyPrices
-from optsched.results import Termination
 from optsched.solvers.blocks import Block, ones_at, stacked
 from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.profiles import Profile

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.arrays import Ints
-from optsched.instance import KINDS, MAP, REDUCE
-from optsched.placement import NONE
+from optsched.core.arrays import Ints
+from optsched.core.instance import KINDS, MAP, REDUCE
+from optsched.core.placement import NONE
+from optsched.core.schedule import Schedule
 from optsched.problems.schedules import NEVER, ScheduleProblem
-from optsched.schedule import Schedule
 
 __all__ = ["as_early", "slots_by_node"]
 
@@ -30,7 +30,7 @@ def as_early(problem: ScheduleProblem, schedule: Schedule) -> Schedule:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.problems.makespan import Makespan
     >>> problem = Makespan(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[10, 20])))
     >>> as_early(problem, problem.schedule([0, 0], [50_000_000, 1_000_000])).starts.tolist()

@@ -14,11 +14,11 @@ from types import MappingProxyType
 
 import numpy as np
 
-from optsched.arrays import Ints
-from optsched.deadline import check
-from optsched.instance import MAP, REDUCE
+from optsched.core.arrays import Ints
+from optsched.core.deadline import check
+from optsched.core.instance import MAP, REDUCE
+from optsched.core.schedule import Schedule
 from optsched.problems.schedules import NEVER, ScheduleProblem
-from optsched.schedule import Schedule
 from optsched.searches.left_shift import slots_by_node
 
 __all__ = ["ORDERS", "list_schedule", "list_schedules"]
@@ -78,7 +78,7 @@ def list_schedule(problem: ScheduleProblem, order: Ints, waits: bool = True) -> 
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.problems.makespan import Makespan
     >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]]), times=[[10, 12, 25]] * 2)
     >>> problem = Makespan(Instance(Cluster(["a", "b"]), workload))

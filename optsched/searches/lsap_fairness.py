@@ -17,10 +17,10 @@ import scipy
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
-from optsched.deadline import check
-from optsched.errors import SolverDisagreement
-from optsched.instance import Ints
-from optsched.placement import NONE, Placement
+from optsched.core.deadline import check
+from optsched.core.errors import SolverDisagreement
+from optsched.core.instance import Ints
+from optsched.core.placement import NONE, Placement
 from optsched.problems.lsap_fairness import LsapFairness
 from optsched.searches.assignment import AssignmentSolution, dealt, fill_idle_slots, solve_network, unit_flow
 from optsched.solvers.networks import BMatching, maximum_b_matching

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from optsched.errors import SolverDisagreement
-from optsched.instance import Ints
-from optsched.network import UNBOUNDED, FlowNetwork
-from optsched.placement import NetworkFlow
+from optsched.core.errors import SolverDisagreement
+from optsched.core.instance import Ints
+from optsched.core.network import UNBOUNDED, FlowNetwork
+from optsched.core.placement import NetworkFlow
+from optsched.core.results import Termination
 from optsched.problems.min_cost_flow import MinCostFlow
-from optsched.results import Termination
 from optsched.solvers.answers import whole_numbers, whole_prices
 from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.networks import FlowStatus, cheapened, min_cost_flow, residual_potentials, simplex_compiled

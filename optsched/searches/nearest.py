@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.errors import TooLarge
-from optsched.instance import Ints
-from optsched.placement import NONE
+from optsched.core.errors import TooLarge
+from optsched.core.instance import Ints
+from optsched.core.placement import NONE
 from optsched.problems.assignment import BLOCK, AssignmentProblem, TabledProblem
 from optsched.searches.assignment import TransportNetwork, cheapest_flow
 from optsched.searches.tabled_assignment import table_prices
@@ -41,7 +41,7 @@ def nearest_optimum(problem: AssignmentProblem, here: Ints, there: Ints) -> Ints
     --------
     Two tasks without data may stay where they are, though an optimum has them elsewhere:
 
-    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.problems import Lsap
     >>> workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[0], [], []]))
     >>> problem = Lsap(Instance(Cluster(["a", "b", "c"]), workload))

@@ -14,10 +14,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from optsched.certificates.trees import Branch, Step, Tree
-from optsched.deadline import check
-from optsched.instance import Floats, Ints
+from optsched.core.deadline import check
+from optsched.core.instance import Floats, Ints
+from optsched.core.results import Termination
 from optsched.problems.relaxations import UNBOUNDED, Box, IntegerProgram
-from optsched.results import Termination
 from optsched.solvers.answers import whole_prices
 from optsched.solvers.highs import LinearProgram, solve_uninterrupted
 from optsched.solvers.outcome import SolverOutcome

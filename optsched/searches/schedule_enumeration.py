@@ -27,11 +27,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.deadline import check
-from optsched.errors import TooLarge
-from optsched.instance import KINDS, MAP, REDUCE
+from optsched.core.deadline import check
+from optsched.core.errors import TooLarge
+from optsched.core.instance import KINDS, MAP, REDUCE
+from optsched.core.results import Value
 from optsched.problems.schedules import NEVER, ScheduleProblem
-from optsched.results import Value
 
 __all__ = ["Timed", "semi_active"]
 
@@ -55,7 +55,7 @@ def semi_active(problem: ScheduleProblem, most: int = MOST_ORDERS) -> Iterator[T
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.problems.job_times import JobTimes
     >>> problem = JobTimes(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[20, 10])))
     >>> for found in semi_active(problem):

@@ -14,16 +14,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.arrays import Floats, Ints
-from optsched.deadline import check
-from optsched.errors import TooLarge
-from optsched.instance import KINDS, MAP, REDUCE
-from optsched.placement import NONE
+from optsched.core.arrays import Floats, Ints
+from optsched.core.deadline import check
+from optsched.core.errors import TooLarge
+from optsched.core.instance import KINDS, MAP, REDUCE
+from optsched.core.placement import NONE
+from optsched.core.results import Number
+from optsched.core.schedule import Schedule
 from optsched.problems.job_times import JobTimes
 from optsched.problems.programs import Builder
 from optsched.problems.schedules import NEVER, ScheduleProblem
-from optsched.results import Number
-from optsched.schedule import Schedule
 from optsched.searches.left_shift import as_early, slots_by_node
 from optsched.searches.program_tree import as_arrays
 from optsched.searches.timetable import Timetable

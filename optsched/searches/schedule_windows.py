@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from optsched.deadline import check
-from optsched.instance import KINDS, MAP, Floats, Ints
+from optsched.core.deadline import check
+from optsched.core.instance import KINDS, MAP, Floats, Ints
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_windows import Window, counted, first_maps, lengths, ruled_out, tails, too_short
 from optsched.problems.schedules import ScheduleProblem

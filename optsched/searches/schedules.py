@@ -19,16 +19,16 @@ from optsched.certificates.schedules import (
     makespan_certificate,
     prices_certificate,
 )
-from optsched.deadline import check
-from optsched.instance import Bools, Ints
+from optsched.core.deadline import check
+from optsched.core.instance import Bools, Ints
+from optsched.core.results import Certificate, Number
+from optsched.core.schedule import MICRO, Schedule
 from optsched.problems.job_ends import JobEnds
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_windows import Window, tails
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.time_prices import TimePrices
-from optsched.results import Certificate, Number
-from optsched.schedule import MICRO, Schedule
 from optsched.searches.ends_program import EndsProgram
 from optsched.searches.job_ends import EndTree
 from optsched.searches.job_placing import JobPlacing

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.deadline import check, remaining
-from optsched.errors import OutOfTime
-from optsched.instance import LARGEST, Bools, Ints
-from optsched.placement import NONE
+from optsched.core.deadline import check, remaining
+from optsched.core.errors import OutOfTime
+from optsched.core.instance import LARGEST, Bools, Ints
+from optsched.core.placement import NONE
 from optsched.problems.assignment import BLOCK, TabledProblem
 from optsched.processes.memory import has_room
 from optsched.solvers.compiled import compiles

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from optsched.deadline import check
-from optsched.instance import KINDS, Floats, Ints
+from optsched.core.deadline import check
+from optsched.core.instance import KINDS, Floats, Ints
+from optsched.core.results import Number
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.time_prices import Paid, PricedTime, TimePrices
-from optsched.results import Number
 
 __all__ = ["PriceSearch", "latest_priced"]
 

@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.arrays import Ints
-from optsched.errors import TooLarge
-from optsched.instance import KINDS, MAP, REDUCE
+from optsched.core.arrays import Ints
+from optsched.core.errors import TooLarge
+from optsched.core.instance import KINDS, MAP, REDUCE
+from optsched.core.schedule import MICRO, Schedule
 from optsched.problems.schedules import NEVER, ScheduleProblem
-from optsched.schedule import MICRO, Schedule
 from optsched.searches.list_schedules import list_schedules
 
 __all__ = ["MOST_STARTS", "Group", "Maps", "Pool", "TaskClass", "Timetable", "best_list", "latest_ends", "tick_of"]
@@ -146,7 +146,7 @@ class Maps(NamedTuple):
 def tick_of(problem: ScheduleProblem) -> int:
     """Microseconds of which a second, and all that sums of times are made of, are multiples.
 
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.problems.makespan import Makespan
     >>> tick_of(Makespan(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[1.5, 2]))))
     500000
@@ -202,7 +202,7 @@ class Timetable:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
     >>> from optsched.problems.makespan import Makespan
     >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]]), times=[[10, 12, 15]] * 2)
     >>> table = Timetable(Makespan(Instance(Cluster(["a", "b"]), workload)))

@@ -28,14 +28,14 @@ from optsched.certificates.traffic import (
     nowhere_barred,
     traffic_certificate,
 )
-from optsched.deadline import remaining
-from optsched.errors import SolverDisagreement
-from optsched.instance import LARGEST, Bools, Floats, Ints
-from optsched.placement import Placement
+from optsched.core.deadline import remaining
+from optsched.core.errors import SolverDisagreement
+from optsched.core.instance import LARGEST, Bools, Floats, Ints
+from optsched.core.placement import Placement
+from optsched.core.results import Certificate, FrontierPoint, Limit, Proof, Termination
 from optsched.problems.base import exact
 from optsched.problems.traffic import PricedBundles, Traffic
 from optsched.processes.handing import hand_over
-from optsched.results import Certificate, FrontierPoint, Limit, Proof, Termination
 from optsched.searches.traffic_load import BestPlaces, LoadProgram
 from optsched.solvers.answers import check_claim, rounded_prices, whole_bound
 from optsched.solvers.highs import ArraySolution, LinearProgram, WarmProgram, solve_arrays, solve_uninterrupted

@@ -16,8 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from optsched.certificates.traffic import SlotPrices
-from optsched.instance import LARGEST, Bools, Floats, Ints
-from optsched.placement import Placement
+from optsched.core.instance import LARGEST, Bools, Floats, Ints
+from optsched.core.placement import Placement
 from optsched.problems.traffic import Traffic
 from optsched.solvers.answers import rounded_prices
 from optsched.solvers.highs import LinearProgram

@@ -62,8 +62,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.instance import Ints
-from optsched.placement import Placement
+from optsched.core.instance import Ints
+from optsched.core.placement import Placement
+from optsched.core.results import Limit
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import (
     IMPOSSIBLE,
@@ -73,7 +74,6 @@ from optsched.problems.transmission_bounds import (
     ReduceCharges,
 )
 from optsched.problems.transmission_tables import OPEN
-from optsched.results import Limit
 from optsched.searches.transmission_stages import cheapest_reduces, slot_prices, stepped_prices
 from optsched.searches.transmission_start import FirstPlacements, Incumbent
 from optsched.solvers.outcome import STOPPED, stopped

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.instance import Bools, Ints
-from optsched.placement import NONE
+from optsched.core.instance import Bools, Ints
+from optsched.core.placement import NONE
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.searches.assignment import dealt, solve_network
 from optsched.solvers.networks import residual_potentials

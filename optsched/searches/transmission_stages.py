@@ -11,8 +11,8 @@ import copy
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from optsched.instance import LARGEST, Ints
-from optsched.placement import NONE
+from optsched.core.instance import LARGEST, Ints
+from optsched.core.placement import NONE
 from optsched.problems.transmission_bounds import IMPOSSIBLE, ReduceBounds
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.searches.transmission_reduces import ReducePrices, by_arrays

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.deadline import check, unhurried
-from optsched.errors import InputError, UsageError
-from optsched.instance import Ints
-from optsched.placement import NONE, Placement
+from optsched.core.deadline import check, unhurried
+from optsched.core.errors import InputError, UsageError
+from optsched.core.instance import Ints
+from optsched.core.placement import NONE, Placement
 from optsched.problems.transmission_bounds import IMPOSSIBLE, ReduceBounds
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_tables import OPEN

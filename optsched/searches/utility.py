@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from optsched.certificates.utility import utilisation_certificate, utility_certificate
-from optsched.instance import Ints
-from optsched.placement import Placement
+from optsched.core.instance import Ints
+from optsched.core.placement import Placement
+from optsched.core.results import Certificate, Limit, Proof, Termination
 from optsched.problems.base import GRID, exact
 from optsched.problems.utility import LEAST_FINITE, Utility
 from optsched.problems.utility_columns import TaskPrices
 from optsched.problems.utility_program import Hosts, Items
-from optsched.results import Certificate, Limit, Proof, Termination
 from optsched.searches.utility_columns import most_utilisation, no_higher
 from optsched.searches.utility_patterns import (
     USE_SCALE,

@@ -13,11 +13,11 @@ import numpy as np
 
 from optsched.certificates.trees import Tree
 from optsched.certificates.utility import utilisation_tree_certificate, utility_tree_certificate
-from optsched.errors import OutOfTime
-from optsched.instance import Ints
+from optsched.core.errors import OutOfTime
+from optsched.core.instance import Ints
+from optsched.core.results import Certificate, Termination
 from optsched.problems.utility import Utility
 from optsched.problems.utility_columns import Columns, TaskPrices, columns_at
-from optsched.results import Certificate, Termination
 from optsched.searches.program_tree import as_arrays, settling_tree
 from optsched.solvers.answers import whole_numbers
 from optsched.solvers.highs import solve_uninterrupted

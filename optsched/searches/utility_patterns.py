@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
-from optsched.instance import Bools, Floats, Ints
+from optsched.core.instance import Bools, Floats, Ints
+from optsched.core.results import Limit
 from optsched.problems.knapsack import MOST_STATES, best_listed, copies_in_powers
 from optsched.problems.utility import Utility
 from optsched.problems.utility_program import Items, least_pairs
-from optsched.results import Limit
 from optsched.solvers.answers import whole_prices
 from optsched.solvers.blocks import Block, ones_at, stacked
 from optsched.solvers.highs import LinearProgram, solve_arrays

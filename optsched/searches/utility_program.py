@@ -10,9 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from optsched.errors import SolverDisagreement
-from optsched.instance import Floats, Ints
-from optsched.placement import Placement
+from optsched.core.errors import SolverDisagreement
+from optsched.core.instance import Floats, Ints
+from optsched.core.placement import Placement
 from optsched.problems.utility import Allocation, Utility
 from optsched.problems.utility_program import Hosts, packing_program, values_of
 from optsched.problems.utility_program import counts_of as counts_by

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.deadline import check
-from optsched.instance import Floats
+from optsched.core.deadline import check
+from optsched.core.instance import Floats
 from optsched.problems.knapsack import MOST_STATES
 from optsched.searches.utility_patterns import Packing, Patterns, best_patterns
 

@@ -28,13 +28,13 @@ from optsched.certificates.worst_group import (
     group_tree_certificate,
     worst_group_certificate,
 )
-from optsched.deadline import check
-from optsched.errors import SolverDisagreement
-from optsched.instance import LARGEST, Ints
-from optsched.placement import Placement
+from optsched.core.deadline import check
+from optsched.core.errors import SolverDisagreement
+from optsched.core.instance import LARGEST, Ints
+from optsched.core.placement import Placement
+from optsched.core.results import Certificate, Limit, Number, Proof, Termination
 from optsched.problems.worst_group import WorstGroup
 from optsched.problems.worst_group_program import GroupProgram, group_limits
-from optsched.results import Certificate, Limit, Number, Proof, Termination
 from optsched.searches.assignment import TransportNetwork, fill_idle_slots, network_program, solve_network_program
 from optsched.searches.program_tree import settling_tree
 from optsched.solvers.answers import rounded_prices, stronger, whole_bound, whole_numbers

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from optsched.decimals import decimal
-from optsched.errors import HeuristicFailed, MissingField, UsageError, described, expect, nearest
+from optsched.core.decimals import decimal
+from optsched.core.errors import HeuristicFailed, MissingField, UsageError, described, expect, nearest
+from optsched.core.instance import Instance
+from optsched.core.schedule import MICRO, microseconds
 from optsched.heuristics import AnyHeuristic, heuristic
 from optsched.heuristics.observed import observed_schedule
-from optsched.instance import Instance
 from optsched.problems.base import HOW_TO_LOAD, number
 from optsched.processes.containing import call, in_force, value_of
 from optsched.running.answers import attempt
@@ -25,7 +26,6 @@ from optsched.running.base import Policy
 from optsched.running.course import Progress, Service
 from optsched.running.driver import Observer, watched_streams
 from optsched.running.run import TOLD, check_observers, check_seed, values_in_force
-from optsched.schedule import MICRO, microseconds
 from optsched.simulating.engine import Engine, LosingEngine, Loss, Rules, Stage, losses_of
 from optsched.simulating.every_round import SOLVE, EveryRound, Following
 from optsched.simulating.services import SERVICES, Levels, Recorded, service_named
@@ -125,7 +125,7 @@ def simulate(
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Ragged, Workload
     >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]]), times=[[10, 15, 15]] * 2)
     >>> run = simulate(Instance(Cluster(["a", "b"]), workload), "dl", heartbeat=0)
     >>> sorted(run.tasks["execution_time"]), run.unfinished

@@ -17,15 +17,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from optsched.brief import brief, counted
-from optsched.errors import Fault, MissingField, UsageError, expect, nearest
-from optsched.instance import FINISHED, KINDS, LARGEST, MAP, REDUCE, RUNNING, Bools, Instance, Ints
+from optsched.core.brief import brief, counted
+from optsched.core.errors import Fault, MissingField, UsageError, expect, nearest
+from optsched.core.instance import FINISHED, KINDS, LARGEST, MAP, REDUCE, RUNNING, Bools, Instance, Ints
+from optsched.core.schedule import MICRO, microseconds
 from optsched.problems.base import pending_of
 from optsched.running.base import Event, Offer, Policy
 from optsched.running.course import END, NEVER, WOKEN, Course, Service
 from optsched.running.driver import MAX_IDLE_ROUNDS, Asked, Observer, streams
 from optsched.running.known import Known
-from optsched.schedule import MICRO, microseconds
 
 __all__ = [
     "ARRIVED",
@@ -63,7 +63,7 @@ class Stage:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Workload
+    >>> from optsched.core.instance import Cluster, Workload
     >>> stage = Stage(Instance(Cluster(["a"], slots=[2]), Workload(["t1", "t2"], kind=[0, 1])))
     >>> stage.tasks.tolist(), {kind: slots.tolist() for kind, slots in stage.offered.items()}
     ([0, 1], {'map': [2], 'reduce': [1]})
@@ -684,7 +684,7 @@ def losses_of(given: Iterable[Loss], instance: Instance) -> tuple[tuple[int, int
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Workload
+    >>> from optsched.core.instance import Cluster, Workload
     >>> losses_of([("b", 5, None)], Instance(Cluster(["a", "b"]), Workload([])))
     ((1, 5000000, 1152921504606846976),)
     """

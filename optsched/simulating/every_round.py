@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optsched.errors import HeuristicFailed, MissingField, UsageError, expect
+from optsched.core.errors import HeuristicFailed, MissingField, UsageError, expect
+from optsched.core.instance import KINDS, MAP, PENDING, Instance, Ints, State, Workload
+from optsched.core.placement import NONE, Placement
+from optsched.core.schedule import MICRO, Schedule
 from optsched.heuristics import AnyHeuristic, heuristic
-from optsched.instance import KINDS, MAP, PENDING, Instance, Ints, State, Workload
-from optsched.placement import NONE, Placement
 from optsched.problems import Problem, problem_class
 from optsched.problems.base import number
 from optsched.running.base import HELD, Event, Heuristic, Offer, Policy, View
 from optsched.running.run import run_heuristic, values_in_force
-from optsched.schedule import MICRO, Schedule
 
 __all__ = [
     "EveryRound",
@@ -71,7 +71,7 @@ class EveryRound(Policy):
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Ragged
+    >>> from optsched.core.instance import Cluster, Ragged
     >>> from optsched.simulating import simulate
     >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]), times=[[10, 15, 15]] * 2)
     >>> run = simulate(Instance(Cluster(["a", "b"]), workload), EveryRound("lsap-sched"))

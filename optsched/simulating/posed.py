@@ -27,7 +27,7 @@ __all__ = ["run_posed", "service_of"]
 def service_of(problem: ScheduleProblem) -> Service:
     """The service by which tasks take what a problem says: with `service=transfer` reduces copy nothing.
 
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.problems import Makespan
     >>> service_of(Makespan(Instance(Cluster(["a"]), Workload(["t"], duration=[2])), factors=(1, 1, 2)))
     <Service levels,factors=1:1:2>
@@ -71,7 +71,7 @@ def run_posed(
     Examples
     --------
     >>> from optsched.heuristics import heuristic
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.problems import Makespan
     >>> problem = Makespan(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[2, 3])))
     >>> problem.evaluate(run_posed(problem, heuristic("dl"), {}, heartbeat=0).schedule)

@@ -13,13 +13,13 @@ from math import isnan
 
 import numpy as np
 
-from optsched.decimals import decimal
-from optsched.errors import Fault, MissingField, UsageError
-from optsched.instance import FINISHED, MAP, RUNNING, Floats, Instance, Ints
+from optsched.core.decimals import decimal
+from optsched.core.errors import Fault, MissingField, UsageError
+from optsched.core.instance import FINISHED, MAP, RUNNING, Floats, Instance, Ints
+from optsched.core.schedule import MICRO, microseconds
 from optsched.problems.base import choice
 from optsched.problems.input_rates import task_rates
 from optsched.running.course import WAKE, Ends, Progress, Service
-from optsched.schedule import MICRO, microseconds
 from optsched.simulating.services import Shuffling, place_of, unplaced
 from optsched.solvers.max_min import Shares
 
@@ -124,7 +124,7 @@ class Rates(Service):
     --------
     Two maps read from `s`, which gives out 10 MB/s; one of them asks for no more than 2:
 
-    >>> from optsched.instance import Cluster, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Ragged, Workload
     >>> cluster = Cluster(["a", "b", "s"], rate_out=[10, 10, 10])
     >>> blocks = Ragged.from_rows([[2], [2]])
     >>> service = Rates()
@@ -381,7 +381,7 @@ def least_times(instance: Instance, local: str = "free") -> Instance:
     --------
     A map of 80 MB reads 20 MB/s on `s`, and 10 from there, as one run on `a` does; two share, and take longer:
 
-    >>> from optsched.instance import Cluster, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Ragged, Workload
     >>> cluster = Cluster(["a", "s"], slots=[2, 0], rate_out=[10, 10])
     >>> blocks = Ragged.from_rows([[1], [1]])
     >>> instance = Instance(cluster, Workload(["t1", "t2"], size=[80, 80], rate_in=[20, 20], replicas=blocks))

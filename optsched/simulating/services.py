@@ -11,14 +11,14 @@ from importlib import import_module
 
 import numpy as np
 
-from optsched.arrays import Ragged
-from optsched.errors import Fault, MissingField, UsageError
-from optsched.instance import FINISHED, MAP, REDUCE, Floats, Instance, Ints, Shuffle
-from optsched.placement import NONE
+from optsched.core.arrays import Ragged
+from optsched.core.errors import Fault, MissingField, UsageError
+from optsched.core.instance import FINISHED, MAP, REDUCE, Floats, Instance, Ints, Shuffle
+from optsched.core.placement import NONE
+from optsched.core.schedule import microseconds
 from optsched.problems.base import number, sequence
 from optsched.problems.service_times import level_times, untimed
 from optsched.running.course import Ends, Service
-from optsched.schedule import microseconds
 
 __all__ = [
     "Levels",
@@ -44,7 +44,7 @@ class Levels(Service):
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Ragged, Workload
     >>> workload = Workload(["t"], replicas=Ragged.from_rows([[0]]), duration=[10.0])
     >>> service = Levels(factors=(1, 1, 1.5))
     >>> service.prepare(Instance(Cluster(["a", "b"]), workload))
@@ -112,7 +112,7 @@ class Recorded(Service):
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Workload
+    >>> from optsched.core.instance import Cluster, Workload
     >>> service = Recorded()
     >>> service.prepare(Instance(Cluster(["a"]), Workload(["t"], duration=[2.5])))
     >>> service.started(0, 0, 1)
@@ -192,7 +192,7 @@ class Shuffling:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Workload
+    >>> from optsched.core.instance import Cluster, Workload
     >>> sent = Shuffle([0, 1], [2, 2], size=[5.0, 7.0])
     >>> workload = Workload(["m1", "m2", "r"], job=[0, 0, 0], job_ids=["j"], kind=[0, 0, 1], shuffle=sent)
     >>> shuffling = Shuffling(Instance(Cluster(["a"]), workload))

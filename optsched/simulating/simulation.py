@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from optsched.brief import brief, counted
-from optsched.errors import HeuristicFailed, UsageError
-from optsched.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Bools, Floats, Instance, Ints, State
-from optsched.placement import NONE, Placement
+from optsched.core.brief import brief, counted
+from optsched.core.errors import HeuristicFailed, UsageError
+from optsched.core.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Bools, Floats, Instance, Ints, State
+from optsched.core.placement import NONE, Placement
+from optsched.core.schedule import MICRO, Schedule, microseconds
 from optsched.problems.locality_counts import CLASSES, locality
 from optsched.problems.schedules import Jobs
 from optsched.running.course import NEVER, Course, Service
-from optsched.schedule import MICRO, Schedule, microseconds
 from optsched.simulating.engine import ARRIVED, BACK, ENDED, LOST, RELEASED, STARTED, STOPPED, Beats, Engine, Rules
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 #: Measures the decisions of a run, by the exact routes.
-_REGRETS = "optsched.regrets"
+_REGRETS = "optsched.measuring.regrets"
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,7 +343,7 @@ class Simulation:
             yield int(part[0]), int(when[part[0]]), int(at[part[0]]), task[part]
 
     def regret(self, problem: str, **options: Any) -> pd.DataFrame:
-        """The gap of each decision in the snapshot in which it was taken; see `optsched.regrets.regret`."""
+        """The gap of each decision in the snapshot in which it was taken; see `optsched.measuring.regrets.regret`."""
         frame: pd.DataFrame = import_module(_REGRETS).regret(self, problem, **options)
         return frame
 

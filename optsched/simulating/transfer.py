@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.errors import MissingField, UsageError
-from optsched.instance import FINISHED, MAP, PENDING, Floats, Instance, Ints
+from optsched.core.errors import MissingField, UsageError
+from optsched.core.instance import FINISHED, MAP, PENDING, Floats, Instance, Ints
+from optsched.core.schedule import microseconds
 from optsched.problems.base import choice, number
 from optsched.problems.transfer_times import Apart, computing, moved, transfer_times, untold
 from optsched.running.course import Ends, Progress, Service
-from optsched.schedule import microseconds
 from optsched.simulating.services import Shuffling, place_of, unplaced
 
 __all__ = ["Transfer"]
@@ -44,7 +44,7 @@ class Transfer(Service):
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Ragged, Topology, Workload
+    >>> from optsched.core.instance import Cluster, Ragged, Topology, Workload
     >>> cluster = Cluster(["a", "b"], topology=Topology("rate", [[1, 50], [50, 1]]))
     >>> block = Ragged.from_rows([[0]])
     >>> service = Transfer()

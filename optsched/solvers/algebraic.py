@@ -25,9 +25,9 @@ from pyomo.contrib.solver.solvers.highs import Highs as PyomoHighs
 from pyomo.core.staleflag import StaleFlagManager
 from pyomo.version import version as pyomo_version
 
-from optsched.errors import UsageError, expect
+from optsched.core.errors import UsageError, expect
+from optsched.core.results import Termination
 from optsched.processes.handing import taken
-from optsched.results import Termination
 from optsched.solvers.highs import program_of, read_solution, run
 from optsched.solvers.outcome import OUT_OF_MEMORY, SolverOutcome, negated
 from optsched.solvers.profiles import AnyProfile

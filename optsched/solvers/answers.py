@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from optsched.arrays import LARGEST
-from optsched.errors import SolverDisagreement, UsageError
-from optsched.results import Certificate, Number, Proof, Sense
+from optsched.core.arrays import LARGEST
+from optsched.core.errors import SolverDisagreement, UsageError
+from optsched.core.results import Certificate, Number, Proof, Sense
 
 __all__ = [
     "SCALES",
@@ -81,7 +81,7 @@ def check_values(given: Any, program: Rows) -> Floats:
     [1.0]
     >>> check_values([0.5], program)
     Traceback (most recent call last):
-    optsched.errors.SolverDisagreement: the solver holds 0.5 for column 0, which must be whole
+    optsched.core.errors.SolverDisagreement: the solver holds 0.5 for column 0, which must be whole
     """
     values = np.asarray(given, dtype=np.float64)
     columns = len(program.objective)
@@ -126,7 +126,7 @@ def check_claim(who: str, claimed: float | None, value: Number) -> None:
 
     >>> check_claim("lsap", 17.0, 16)
     Traceback (most recent call last):
-    optsched.errors.SolverDisagreement: lsap: the solver says 17.0, the placement is worth 16.0
+    optsched.core.errors.SolverDisagreement: lsap: the solver says 17.0, the placement is worth 16.0
     """
     if claimed is not None and abs(claimed - float(value)) > _OBJECTIVE * max(1.0, abs(float(value))):
         raise SolverDisagreement(f"{who}: the solver says {claimed}, the placement is worth {float(value)}")
@@ -194,7 +194,7 @@ def rounded_prices(duals: Floats, scales: Sequence[int] = SCALES) -> Iterator[tu
 def stronger(priced: Certificate, word: Number | None, sense: Sense = Sense.MIN) -> Certificate:
     """The stronger of what prices prove and what a solver says, if anything; prices where they are equal.
 
-    >>> from optsched.results import Proof
+    >>> from optsched.core.results import Proof
     >>> priced = Certificate("cost", Proof.DUAL, 3)
     >>> str(stronger(priced, 4).kind), str(stronger(priced, 3).kind)
     ('solver', 'dual')

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from optsched.instance import Ints
+from optsched.core.instance import Ints
 
 __all__ = ["Block", "ones_at", "stacked"]
 

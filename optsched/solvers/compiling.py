@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from optsched.deadline import check, remaining
+from optsched.core.deadline import check, remaining
 from optsched.processes.containing import within_a_call
 from optsched.solvers.compiled import compiled
 

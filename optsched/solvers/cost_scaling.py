@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from optsched.deadline import check
+from optsched.core.deadline import check
 from optsched.solvers.compiling import ready
 from optsched.solvers.network_simplex import UNLIMITED, FoundFlow, closer
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from optsched.deadline import check
+from optsched.core.deadline import check
 
 __all__ = ["grow_lists"]
 

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from optsched.deadline import check
+from optsched.core.deadline import check
 from optsched.solvers.compiled import compiled, compiles
 from optsched.solvers.compiling import ready
 from optsched.solvers.growing_kernels import CLOSED, STATE, WANTED, grow

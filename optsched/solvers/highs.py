@@ -33,11 +33,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from optsched.deadline import remaining
-from optsched.errors import Fault, InputError, SolverDisagreement, UsageError
+from optsched.core.deadline import remaining
+from optsched.core.errors import Fault, InputError, SolverDisagreement, UsageError
+from optsched.core.results import Limit, Termination
 from optsched.processes.handing import taken
 from optsched.processes.memory import available_mb, has_room
-from optsched.results import Limit, Termination
 from optsched.solvers.answers import check_duals, check_objective, check_values
 from optsched.solvers.highs_options import set_options
 from optsched.solvers.improving import Improving
@@ -105,7 +105,7 @@ def run(
     highs
         `highspy.Highs` that holds a model.
     profile
-        Limits and options, or the name of a profile. A deadline (`optsched.deadline`) that is
+        Limits and options, or the name of a profile. A deadline (`optsched.core.deadline`) that is
         earlier than its time limit takes its place.
     interface
         What built the model, for the record: `arrays`, `pyomo 6.10.1`.
@@ -180,7 +180,7 @@ def run(
 
 
 def _within_deadline(profile: Profile) -> dict[str, float]:
-    """The time limit where a deadline holds (`optsched.deadline`): the earlier of it and the profile's."""
+    """The time limit where a deadline holds (`optsched.core.deadline`): the earlier of it and the profile's."""
     left = remaining()
     if left is None:
         return {}

@@ -7,7 +7,7 @@ from typing import Any
 
 import highspy
 
-from optsched.errors import Fault, nearest
+from optsched.core.errors import Fault, nearest
 from optsched.solvers.quiet_highs import QuietHighs
 
 __all__ = ["option_faults", "set_options"]

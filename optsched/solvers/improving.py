@@ -14,7 +14,7 @@ from contextvars import copy_context
 import numpy as np
 import numpy.typing as npt
 
-from optsched.errors import OutOfTime, SolverDisagreement
+from optsched.core.errors import OutOfTime, SolverDisagreement
 
 __all__ = ["Improving"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optsched.instance import Ints
+from optsched.core.instance import Ints
 from optsched.solvers.compiled import compiled
 
 __all__ = ["fill_one"]

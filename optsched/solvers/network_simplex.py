@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from optsched.deadline import check
+from optsched.core.deadline import check
 from optsched.solvers.compiling import ready
 
 __all__ = ["FEW_ARCS", "UNLIMITED", "FoundFlow", "closer", "first_tree", "network_simplex", "until_done"]

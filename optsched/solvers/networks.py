@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from optsched.deadline import check
-from optsched.errors import SolverDisagreement, UsageError
-from optsched.negative_cycles import negative_cycle
+from optsched.core.deadline import check
+from optsched.core.errors import SolverDisagreement, UsageError
+from optsched.core.negative_cycles import negative_cycle
 from optsched.processes.memory import refuse_beyond
 from optsched.solvers.compiled import compiler, compiles
 from optsched.solvers.cost_scaling import cost_scaling, scales

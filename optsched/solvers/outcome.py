@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from optsched.errors import OutOfTime
-from optsched.results import Limit, Termination
+from optsched.core.errors import OutOfTime
+from optsched.core.results import Limit, Termination
 
 __all__ = ["INTERRUPTED", "OUT_OF_MEMORY", "STOPPED", "SolverOutcome", "negated", "stopped"]
 

@@ -16,8 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from optsched.errors import Fault, InputError, UsageError, expect, nearest
-from optsched.resources import folder
+from optsched.core.errors import Fault, InputError, UsageError, expect, nearest
+from optsched.core.resources import folder
 
 __all__ = ["AnyProfile", "Profile", "load_profile", "profile_names"]
 

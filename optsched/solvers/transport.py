@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
 from optsched.solvers.compiling import ready
 from optsched.solvers.network_simplex import closer, first_tree, until_done
 

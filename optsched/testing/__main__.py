@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from optsched.errors import ExitCode, UsageError
-from optsched.registry import Record, record, records
+from optsched.core.errors import ExitCode, UsageError
+from optsched.core.registry import Record, record, records
 from optsched.testing import CHECKS, SEEDS, ContractBroken
 
 __all__ = ["report"]

@@ -13,16 +13,16 @@ from typing import cast
 
 import numpy as np
 
-from optsched.errors import Fault, InputError, TooLarge
-from optsched.instance import KINDS, MAP, REDUCE
+from optsched.core.errors import Fault, InputError, TooLarge
+from optsched.core.instance import KINDS, MAP, REDUCE
+from optsched.core.network import UNBOUNDED, FlowNetwork
+from optsched.core.placement import NONE, NetworkFlow
+from optsched.core.registry import Record
+from optsched.core.results import Decision, Value
+from optsched.core.schedule import Schedule
 from optsched.instances.generate import FAMILIES, generate
-from optsched.network import UNBOUNDED, FlowNetwork
-from optsched.placement import NONE, NetworkFlow
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.schedules import NEVER, ScheduleProblem
-from optsched.registry import Record
-from optsched.results import Decision, Value
-from optsched.schedule import Schedule
 
 __all__ = [
     "MOST_DECISIONS",

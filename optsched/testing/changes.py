@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from optsched.errors import MissingField
+from optsched.core.errors import MissingField
+from optsched.core.network import FlowNetwork
+from optsched.core.registry import Record, Scaling
 from optsched.instances.documents.format import InstanceDocument, NetworkDocument, schema
 from optsched.instances.files import from_document, to_document
-from optsched.network import FlowNetwork
 from optsched.problems import AnyProblem
-from optsched.registry import Record, Scaling
 from optsched.testing.cases import MOST_DECISIONS, Case, cases, every_decision, number_of_decisions
 
 __all__ = [

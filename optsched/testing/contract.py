@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from optsched import registry
 from optsched.certificates import Enumerated, certify
+from optsched.core import registry
+from optsched.core.registry import Record
+from optsched.core.results import Sense, Solution, Termination, Value
 from optsched.problems import AnyProblem, Problem
 from optsched.problems.schedules import ScheduleProblem
-from optsched.registry import Record
-from optsched.results import Sense, Solution, Termination, Value
 from optsched.routes import solve
 from optsched.testing.cases import SEEDS, Case, NoGenerator
 

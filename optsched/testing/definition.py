@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from optsched.certificates import proved_bound
-from optsched.errors import CertificateInvalid
+from optsched.core.errors import CertificateInvalid
+from optsched.core.registry import Record, fault_of, imported, record_of
+from optsched.core.results import Certificate, Value
 from optsched.instances.files import to_document
 from optsched.problems import Problem
-from optsched.registry import Record, fault_of, imported, record_of
-from optsched.results import Certificate, Value
 from optsched.searches import enumeration
 from optsched.testing.cases import cases
 from optsched.testing.contract import ContractBroken, check, expect, listed, places, placing, times, with_usual

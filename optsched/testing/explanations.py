@@ -7,14 +7,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from optsched.explaining import explain
-from optsched.explaining.chains import better_by, difference, own_costs_of
-from optsched.explaining.conflict import only_with
-from optsched.placement import NONE, Placement
+from optsched.core.placement import NONE, Placement
+from optsched.core.registry import Record
+from optsched.core.results import Number, Value
+from optsched.measuring.explaining import explain
+from optsched.measuring.explaining.chains import better_by, difference, own_costs_of
+from optsched.measuring.explaining.conflict import only_with
 from optsched.problems import Problem
 from optsched.problems.assignment import AssignmentProblem
-from optsched.registry import Record
-from optsched.results import Number, Value
 from optsched.routes import solve
 from optsched.testing.cases import Case, cases
 from optsched.testing.changes import counting, tightened

@@ -6,12 +6,12 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from optsched.core.network import FlowNetwork
+from optsched.core.registry import Record, imported, records
+from optsched.core.results import Sense
 from optsched.instances.files import from_document
 from optsched.instances.importers.dimacs import import_dimacs
-from optsched.network import FlowNetwork
 from optsched.problems import network_problem
-from optsched.registry import Record, imported, records
-from optsched.results import Sense
 from optsched.routes import solve
 from optsched.testing.cases import cases
 from optsched.testing.contract import check, expect, listed

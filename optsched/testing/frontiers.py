@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from optsched.certificates import Enumerated, certify, proved_bound
-from optsched.fronts import Frontier
-from optsched.gaps import Reference, gap_of
+from optsched.core.fronts import Frontier
+from optsched.core.placement import Placement
+from optsched.core.registry import Record, imported
+from optsched.core.results import FrontierPoint, Value
 from optsched.heuristics import run
 from optsched.instances.claim_files import read_frontier, write_claim
-from optsched.placement import Placement
+from optsched.measuring.gaps import Reference, gap_of
+from optsched.measuring.studies.records import record_fields
 from optsched.problems import AnyProblem
-from optsched.registry import Record, imported
-from optsched.results import FrontierPoint, Value
 from optsched.routes import frontier, routes_of, solve
 from optsched.solvers.profiles import load_profile
-from optsched.studies.records import record_fields
 from optsched.testing.cases import Case, cases, columns
 from optsched.testing.changes import short_of_room
 from optsched.testing.contract import check, expect, listed, placing, right, solved, with_usual

@@ -9,10 +9,10 @@ from fractions import Fraction
 import numpy as np
 
 from optsched.certificates import Enumerated, certify
-from optsched.placement import NetworkFlow
+from optsched.core.placement import NetworkFlow
+from optsched.core.registry import Record
+from optsched.core.results import Limit, Termination
 from optsched.problems.base import GRID
-from optsched.registry import Record
-from optsched.results import Limit, Termination
 from optsched.routes import frontier, has_frontier, routes_of, solve
 from optsched.testing.cases import Case, cases, size_of
 from optsched.testing.changes import emptied, limitless, permuted, scaled, short_of_room, starved, tightened

@@ -17,13 +17,25 @@ from typing import Any
 
 import numpy as np
 
-from optsched import registry
-from optsched.arrays import Part
-from optsched.errors import HeuristicFailed, UsageError, expect
+from optsched.core import registry
+from optsched.core.arrays import Part
+from optsched.core.errors import HeuristicFailed, UsageError, expect
+from optsched.core.instance import (
+    FINISHED,
+    KINDS,
+    MAP,
+    PENDING,
+    REDUCE,
+    RUNNING,
+    Cluster,
+    Instance,
+    Ints,
+    State,
+    Workload,
+)
+from optsched.core.placement import NONE
 from optsched.heuristics import AnyHeuristic, heuristic
-from optsched.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, Ints, State, Workload
 from optsched.instances.generate import FAMILIES, generate
-from optsched.placement import NONE
 from optsched.problems.base import TaskProblem
 from optsched.running.answers import tasks_from
 from optsched.running.base import HELD, Event, Offer, View

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from optsched.errors import UsageError
-from optsched.placement import NONE, Placement
+from optsched.core.errors import UsageError
+from optsched.core.placement import NONE, Placement
+from optsched.core.registry import Record, imported
+from optsched.core.results import Decision, Sense, Termination, Value
+from optsched.core.schedule import Schedule
 from optsched.problems import Problem
-from optsched.registry import Record, imported
-from optsched.results import Decision, Sense, Termination, Value
-from optsched.schedule import Schedule
 from optsched.testing.cases import Case, cases, columns, size_of
 from optsched.testing.contract import check, expect, with_usual
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from optsched.certificates import Enumerated, certify, proved_bound
-from optsched.errors import CertificateInvalid
-from optsched.registry import Record
-from optsched.results import Certificate, Proof, Sense, Solution
+from optsched.core.errors import CertificateInvalid
+from optsched.core.registry import Record
+from optsched.core.results import Certificate, Proof, Sense, Solution
 from optsched.routes import routes_of
 from optsched.testing.cases import Case, cases
 from optsched.testing.contract import ContractBroken, check, expect, is_beyond, listed, solved, with_usual

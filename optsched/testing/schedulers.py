@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from optsched.errors import BoundViolated
-from optsched.gaps import Reference, gap_of
+from optsched.core.errors import BoundViolated
+from optsched.core.instance import KINDS
+from optsched.core.registry import Record, imported
+from optsched.core.results import Decision
 from optsched.heuristics import HEURISTICS, applicable, run
-from optsched.instance import KINDS
 from optsched.instances.files import to_document
-from optsched.registry import Record, imported
-from optsched.results import Decision
+from optsched.measuring.gaps import Reference, gap_of
 from optsched.routes import solve
 from optsched.testing.cases import Case, cases
 from optsched.testing.contract import ContractBroken, check, expect, listed, places, solved, times

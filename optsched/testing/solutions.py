@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from optsched.certificates import certify
-from optsched.decimals import MOST_DIGITS
+from optsched.core.decimals import MOST_DIGITS
+from optsched.core.registry import Record
+from optsched.core.results import Solution
+from optsched.core.schedule import Schedule
 from optsched.instances.claim_files import read_schedule, read_solution, write_claim
 from optsched.instances.files import load, save
 from optsched.instances.library import library
 from optsched.problems import problem as posed_by_name
-from optsched.registry import Record
-from optsched.results import Solution
 from optsched.routes import bounds, routes_of, solve
-from optsched.schedule import Schedule
 from optsched.testing.cases import cases, columns
 from optsched.testing.contract import check, expect, is_beyond, listed, right, solved
 

@@ -21,16 +21,16 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from optsched.errors import InputError, UsageError, nearest
-from optsched.instance import Instance
+from optsched.core.errors import InputError, UsageError, nearest
+from optsched.core.instance import Instance
+from optsched.core.network import FlowNetwork
+from optsched.core.registry import record
 from optsched.instances.files import from_document, to_document
 from optsched.instances.generate import FAMILIES, generate
-from optsched.mining.documents import Document, numbered_anew, without
-from optsched.mining.starts import hard_shapes
-from optsched.network import FlowNetwork
+from optsched.measuring.mining.documents import Document, numbered_anew, without
+from optsched.measuring.mining.starts import hard_shapes
 from optsched.problems import AnyProblem
 from optsched.problems.base import resolve
-from optsched.registry import record
 
 try:
     from hypothesis import note, reject

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.by_id import plain
+from optsched.core.by_id import plain
 
 __all__ = ["tampered"]
 

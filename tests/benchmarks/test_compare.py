@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from optsched.registry import SHIPPED
+from optsched.core.registry import SHIPPED
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from oracles.documents import drawn
 
-from optsched.errors import InputError, UsageError
+from optsched.core.errors import InputError, UsageError
+from optsched.core.registry import SHIPPED, record
 from optsched.instances.files import from_document
 from optsched.problems import Problem
-from optsched.registry import SHIPPED, record
 
 ROOT = Path(__file__).parents[2]
 

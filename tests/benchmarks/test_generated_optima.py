@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from optsched.errors import SolverDisagreement, UsageError
-from optsched.registry import SHIPPED
-from optsched.results import Limit, Proof, Termination
+from optsched.core.errors import SolverDisagreement, UsageError
+from optsched.core.registry import SHIPPED
+from optsched.core.results import Limit, Proof, Termination
 
 ROOT = Path(__file__).parents[2]
 

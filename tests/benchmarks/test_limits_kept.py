@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from optsched.registry import SHIPPED
+from optsched.core.registry import SHIPPED
 
 PROGRAM = Path(__file__).parents[2] / "benchmarks" / "limits_kept.py"
 

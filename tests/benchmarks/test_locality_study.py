@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from policy_cases import guo_snapshot
 
+from optsched.core.instance import Cluster, Instance, Ints, Ragged, State, Workload
 from optsched.heuristics import run
-from optsched.instance import Cluster, Instance, Ints, Ragged, State, Workload
 from optsched.problems import Lsap
 
 ROOT = Path(__file__).parents[2]

@@ -12,13 +12,13 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.schedule import MICRO, Schedule
 from optsched.instances.files import load
 from optsched.instances.generate import generate
 from optsched.problems import JobTimes
 from optsched.problems.locality_counts import locality
 from optsched.routes import solve
-from optsched.schedule import MICRO, Schedule
 from optsched.simulating import Levels, simulate
 from optsched.simulating.rates import Rates
 

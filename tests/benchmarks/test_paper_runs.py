@@ -10,8 +10,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from optsched.instance import Cluster, Instance, Ragged, Shuffle, Workload
-from optsched.schedule import MICRO
+from optsched.core.instance import Cluster, Instance, Ragged, Shuffle, Workload
+from optsched.core.schedule import MICRO
 from optsched.simulating import Levels, simulate
 
 ROOT = Path(__file__).parents[2]

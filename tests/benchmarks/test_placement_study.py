@@ -9,8 +9,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from optsched.core.instance import FINISHED, MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, Topology, Workload
 from optsched.heuristics import run
-from optsched.instance import FINISHED, MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, Topology, Workload
 from optsched.instances.files import load
 from optsched.problems import Transmission
 from optsched.problems.distances import distances

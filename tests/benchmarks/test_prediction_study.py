@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.instance import REDUCE
-from optsched.schedule import MICRO
+from optsched.core.instance import REDUCE
+from optsched.core.schedule import MICRO
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,11 +13,11 @@ from proved_solutions import LSAP, SOLVED, with_data
 from strategies import problems
 
 from optsched.certificates import certify, proved_bound
-from optsched.errors import CertificateInvalid
-from optsched.instance import Cluster, Instance, Workload
+from optsched.core.errors import CertificateInvalid
+from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.results import Certificate, Proof
 from optsched.problems import FairLsap, Flow
 from optsched.problems.assignment import AssignmentProblem
-from optsched.results import Certificate, Proof
 from optsched.routes import solve
 from optsched.searches.enumeration import best_placement
 

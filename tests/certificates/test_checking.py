@@ -10,13 +10,13 @@ from proved_solutions import LATENCY, LSAP, SOLVED
 from small_problems import small_problem
 
 from optsched.certificates import Claim, Enumerated, Finding, certify, proved_bound
-from optsched.deadline import check, deadline
-from optsched.errors import CertificateInvalid, UsageError
-from optsched.instance import Cluster, Instance, Pairs, State, Workload
-from optsched.placement import Placement
+from optsched.core.deadline import check, deadline
+from optsched.core.errors import CertificateInvalid, UsageError
+from optsched.core.instance import Cluster, Instance, Pairs, State, Workload
+from optsched.core.placement import Placement
+from optsched.core.registry import Record
+from optsched.core.results import FEASIBLE, Certificate, Limit, Proof, Solution, Termination
 from optsched.problems import GeneralizedAssignment, Lsap, Problem
-from optsched.registry import Record
-from optsched.results import FEASIBLE, Certificate, Limit, Proof, Solution, Termination
 from optsched.routes import solve
 
 

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 
 from optsched.certificates import certify, flow_congestion_certificate, proved_bound
 from optsched.certificates.flow_congestion import plain_prices
-from optsched.errors import CertificateInvalid
+from optsched.core.errors import CertificateInvalid
+from optsched.core.results import Certificate, Termination
 from optsched.problems import FlowCongestion, flow_congestion
 from optsched.problems.base import GRID
-from optsched.results import Certificate, Termination
 from optsched.routes import solve
 
 

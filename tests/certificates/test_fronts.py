@@ -13,12 +13,12 @@ from traffic_instances import posed
 
 import optsched
 from optsched.certificates import Enumerated, certify
-from optsched.doubts import examine
-from optsched.fronts import Frontier
+from optsched.core.fronts import Frontier
+from optsched.core.registry import records
+from optsched.core.results import Certificate, Limit, Proof
 from optsched.instances.claim_files import write_claim
 from optsched.problems import Latency, Traffic
-from optsched.registry import records
-from optsched.results import Certificate, Limit, Proof
+from optsched.routes.doubts import examine
 from optsched.testing.cases import cases
 
 #: A frontier of two points, each proved by covers.

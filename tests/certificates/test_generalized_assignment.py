@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from optsched.certificates import capacity_tree_certificate, certify, generalized_assignment_certificate, proved_bound
 from optsched.certificates.trees import Branch, Step, Tree
-from optsched.errors import CertificateInvalid
+from optsched.core.errors import CertificateInvalid
+from optsched.core.results import Certificate, Limit, Proof, Termination
 from optsched.problems import GeneralizedAssignment
-from optsched.results import Certificate, Limit, Proof, Termination
 from optsched.routes import solve
 from optsched.searches.capacity_tree import CapacityTree
 

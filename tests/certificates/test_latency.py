@@ -18,14 +18,14 @@ from proved_solutions import LATENCY, SOLVED, with_data
 from strategies import problems
 
 from optsched import save
-from optsched.by_id import Chosen
 from optsched.certificates import Verdict, certify, proved_bound
-from optsched.errors import CertificateInvalid
-from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.by_id import Chosen
+from optsched.core.errors import CertificateInvalid
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.results import Certificate, Proof
 from optsched.instances.claim_files import write_claim
 from optsched.instances.generate import generate
 from optsched.problems import Latency
-from optsched.results import Certificate, Proof
 from optsched.routes import solve
 
 

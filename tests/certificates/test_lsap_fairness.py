@@ -12,11 +12,11 @@ import pytest
 from lsap_fairness_instances import SMALL
 
 from optsched.certificates import certify, proved_bound
-from optsched.errors import CertificateInvalid
-from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.errors import CertificateInvalid
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.placement import NONE
 from optsched.instances.claim_files import read_solution, write_claim
 from optsched.instances.generate import generate
-from optsched.placement import NONE
 from optsched.problems import LsapFairness
 from optsched.routes import frontier, solve
 

@@ -12,11 +12,11 @@ from min_cost_flow_instances import SMALL, posed
 
 from optsched.certificates import certify, min_cost_flow_certificate, proved_bound
 from optsched.certificates.min_cost_flow import limitless_cycle
-from optsched.errors import CertificateInvalid
-from optsched.network import UNBOUNDED, FlowNetwork
-from optsched.placement import NetworkFlow, Placement
+from optsched.core.errors import CertificateInvalid
+from optsched.core.network import UNBOUNDED, FlowNetwork
+from optsched.core.placement import NetworkFlow, Placement
+from optsched.core.results import FEASIBLE, Certificate, Proof, Solution, Termination
 from optsched.problems import MinCostFlow
-from optsched.results import FEASIBLE, Certificate, Proof, Solution, Termination
 from optsched.routes import solve
 
 

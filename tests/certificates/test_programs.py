@@ -12,10 +12,10 @@ from programmed import Gathering
 
 import optsched
 from optsched.certificates import certify, proved_bound
-from optsched.errors import CertificateInvalid
-from optsched.instance import Instance
+from optsched.core.errors import CertificateInvalid
+from optsched.core.instance import Instance
+from optsched.core.results import Certificate, Solution
 from optsched.instances.claim_files import read_solution
-from optsched.results import Certificate, Solution
 from optsched.testing.tampering import tampered
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.by_id import ById, plain
 from optsched.certificates import reading
-from optsched.errors import CertificateInvalid
+from optsched.core.by_id import ById, plain
+from optsched.core.errors import CertificateInvalid
 
 
 @pytest.mark.parametrize(

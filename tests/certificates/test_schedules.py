@@ -21,8 +21,9 @@ from optsched.certificates.schedules import (
     makespan_certificate,
     prices_certificate,
 )
-from optsched.errors import CertificateInvalid
-from optsched.instance import KINDS, MAP, Cluster, Instance, Workload
+from optsched.core.errors import CertificateInvalid
+from optsched.core.instance import KINDS, MAP, Cluster, Instance, Workload
+from optsched.core.results import Certificate, Proof, Termination
 from optsched.instances.claim_files import read_solution, write_claim
 from optsched.problems.job_ends import JobEnds
 from optsched.problems.job_times import JobTimes
@@ -30,7 +31,6 @@ from optsched.problems.jobs_alone import JobsAlone
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_windows import Window, ruled_out
 from optsched.problems.time_prices import TimePrices
-from optsched.results import Certificate, Proof, Termination
 from optsched.routes import solve
 from optsched.routes.latency import latency_search
 from optsched.searches.enumeration import best_decision

@@ -14,10 +14,10 @@ from traffic_instances import EMPTY, front, posed, problems
 
 from optsched.certificates import certify, load_certificate, proved_bound, traffic_certificate
 from optsched.certificates.traffic import Cases, SlotPrices
-from optsched.errors import CertificateInvalid
+from optsched.core.errors import CertificateInvalid
+from optsched.core.results import Certificate, Limit, Proof, Termination
 from optsched.instances.claim_files import claim_content, parse_claim
 from optsched.problems import Traffic
-from optsched.results import Certificate, Limit, Proof, Termination
 from optsched.routes import solve
 from optsched.routes.traffic import traffic_search
 from optsched.solvers.profiles import load_profile

@@ -13,10 +13,10 @@ from transmission_instances import example
 
 from optsched.certificates import certify, proved_bound
 from optsched.certificates.transmission import transmission_certificate
-from optsched.errors import CertificateInvalid
+from optsched.core.errors import CertificateInvalid
+from optsched.core.results import Solution
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import Branching, ReduceBounds, ReduceCharges
-from optsched.results import Solution
 from optsched.routes import solve
 
 

@@ -15,10 +15,10 @@ from transmission_instances import problems
 
 from optsched.certificates import certify, proved_bound
 from optsched.certificates.transmission_reduces import transmission_reduces_certificate
-from optsched.errors import CertificateInvalid
+from optsched.core.errors import CertificateInvalid
+from optsched.core.results import Certificate, Proof
 from optsched.problems import Problem
 from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.results import Certificate, Proof
 from optsched.routes import solve
 from optsched.searches.enumeration import best_placement
 

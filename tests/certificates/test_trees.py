@@ -12,9 +12,9 @@ import pytest
 from optsched.certificates import trees
 from optsched.certificates.reading import integer, items
 from optsched.certificates.trees import Branch, Step, Tree
-from optsched.deadline import deadline
-from optsched.errors import CertificateInvalid, OutOfTime
-from optsched.instance import Ints
+from optsched.core.deadline import deadline
+from optsched.core.errors import CertificateInvalid, OutOfTime
+from optsched.core.instance import Ints
 from optsched.problems.relaxations import Box, IntegerProgram
 
 #: 2 x + 2 y = 3 with x and y 0 or 1, which no whole numbers are: the linear relaxation says 2 (1.5) at least.

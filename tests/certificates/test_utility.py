@@ -16,11 +16,11 @@ from utility_instances import SWAPS, problems
 
 import optsched
 from optsched.certificates import certify, proved_bound, utilisation_certificate, utility_certificate
-from optsched.errors import CertificateInvalid
+from optsched.core.errors import CertificateInvalid
+from optsched.core.results import Certificate, Proof, Termination
 from optsched.instances.generate import generate
 from optsched.problems import Utility, utility_columns
 from optsched.problems.base import GRID
-from optsched.results import Certificate, Proof, Termination
 from optsched.routes import bounds, solve
 from optsched.searches.enumeration import best_placement
 from optsched.searches.utility_columns import no_higher

@@ -21,10 +21,10 @@ from optsched.certificates.worst_group import (
     group_tree_certificate,
     worst_group_certificate,
 )
-from optsched.errors import CertificateInvalid
+from optsched.core.errors import CertificateInvalid
+from optsched.core.results import Number, Proof, Value
 from optsched.instances.claim_files import claim_content, parse_claim, read_solution, write_claim
 from optsched.problems.worst_group_program import GroupProgram
-from optsched.results import Number, Proof, Value
 from optsched.routes import solve
 from optsched.searches.program_tree import settling_tree
 from optsched.solvers.profiles import Profile

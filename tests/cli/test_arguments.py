@@ -10,9 +10,9 @@ import pytest
 from command_line import run
 
 from optsched.cli import arguments
-from optsched.errors import InputError, UsageError
-from optsched.network import FlowNetwork
-from optsched.studies.choices import load_instance
+from optsched.core.errors import InputError, UsageError
+from optsched.core.network import FlowNetwork
+from optsched.measuring.studies.choices import load_instance
 
 
 def test_parameters_of() -> None:
@@ -73,8 +73,8 @@ def test_networks_have_no_heuristics() -> None:
 
 def test_limit_is_told_by_option_profile_or_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Tests that reference and heuristic have 10 s by default, else the profile's, else what is asked, or none."""
-    from optsched import gaps
-    from optsched.studies import runs
+    from optsched.measuring import gaps
+    from optsched.measuring.studies import runs
 
     seen: list[tuple[float | None, float | None]] = []
     real_run, real_solve = runs.run, gaps.solve

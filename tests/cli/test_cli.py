@@ -104,8 +104,8 @@ print(*sys.modules, file=sys.stderr)
     own = {name for name in done.stderr.split() if name.partition(".")[0] == "optsched"}
     assert {name for name in own if not name.startswith("optsched.cli")} == {
         "optsched",
-        "optsched.errors",
-        "optsched.fingerprint",
+        "optsched.core.errors",
+        "optsched.core.fingerprint",
     }
 
 
@@ -168,7 +168,7 @@ def test_unexpected_exception_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_deliberate_bug_errors_have_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a violated bound, which is a bug that the package finds itself, is exit code 1 in one line."""
-    from optsched.errors import BoundViolated
+    from optsched.core.errors import BoundViolated
 
     def broken(problem: object) -> None:
         raise BoundViolated("beyond the proved 3")

@@ -14,11 +14,11 @@ import click
 import pytest
 from click.shell_completion import CompletionItem, ShellComplete, get_completion_class
 
-from optsched import shipped
 from optsched.cli import cli, completing
-from optsched.errors import UsageError
-from optsched.registry import SHIPPED
-from optsched.resources import folder
+from optsched.core import shipped
+from optsched.core.errors import UsageError
+from optsched.core.registry import SHIPPED
+from optsched.core.resources import folder
 
 LIBRARY = json.loads((folder("instances") / "optima.json").read_text(encoding="utf-8"))["instances"]
 HEURISTICS = [name for names in shipped.HEURISTICS.values() for name in names]
@@ -176,7 +176,7 @@ def test_broken_packages_do_not_break_completion(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [group])
     monkeypatch.setattr("optsched.heuristics.HEURISTICS", Broken())
-    monkeypatch.setattr("optsched.registry.records", Broken)
+    monkeypatch.setattr("optsched.core.registry.records", Broken)
     assert values("gap", "--heuristic", "lab") == ["labl"]
     assert values("gap", "--problem", "lat") == ["latency"]
 

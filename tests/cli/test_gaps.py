@@ -18,7 +18,7 @@ from command_line import small
 from traffic_instances import posed
 
 import optsched
-from optsched.fingerprint import code_version
+from optsched.core.fingerprint import code_version
 
 FIELDS = [
     "version",
@@ -163,7 +163,7 @@ def test_everything_by_default() -> None:
 
 def test_reference_is_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that heuristics and seeds of one problem on one instance share a reference."""
-    from optsched import gaps
+    from optsched.measuring import gaps
     from optsched.routes.latency import solve_by
 
     solved = []

@@ -29,7 +29,7 @@ def test_words_and_files(tmp_path: Path) -> None:
 
 def test_help_tells_the_defaults() -> None:
     """Tests that the help, which does not load the search, has the budget and the sizes that hold."""
-    from optsched.mining.search import BUDGET, MOST
+    from optsched.measuring.mining.search import BUDGET, MOST
 
     told = " ".join(run("mine", "--help").stdout.split())
     assert f"by default {BUDGET}, or all that --time-limit allows" in told
@@ -64,7 +64,7 @@ def test_nothing_found() -> None:
 
 def test_an_interrupt_keeps_the_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C writes what was found so far, says that it is not shrunk, and ends with 130."""
-    from optsched.mining.walking import Search
+    from optsched.measuring.mining.walking import Search
 
     def interrupted(*args: Any) -> None:
         raise KeyboardInterrupt

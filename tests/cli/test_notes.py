@@ -199,7 +199,7 @@ def test_notes_are_told_before_the_figures(tmp_path: Path, monkeypatch: pytest.M
     def press(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("optsched.gaps.Reference.solved", press)
+    monkeypatch.setattr("optsched.measuring.gaps.Reference.solved", press)
     result = run("gap", write(tmp_path / "small.json", nodes=RACKS))
     assert result.exit_code == 130
     assert result.stderr.splitlines()[0] == f"optsched: note: {RACKS_TOLD}"

@@ -11,11 +11,11 @@ import pytest
 from command_line import answer, run, solved
 
 from optsched.certificates.checking import shown
-from optsched.errors import OutOfTime
+from optsched.core.errors import OutOfTime
+from optsched.core.registry import record, records
 from optsched.instances.files import save
 from optsched.instances.generate import generate
 from optsched.processes.outcomes import Outcome, Status
-from optsched.registry import record, records
 
 
 def changed(path: Path, change: Any) -> str:
@@ -84,14 +84,14 @@ def test_time_limit(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) 
         patch.setattr(
             f"optsched.certificates.{late}", lambda *_: out_of_time() if kind != "INFEASIBLE" else out_of_time
         )
-        patch.setattr("optsched.doubts.enumerated", lambda *_: None)
-        patch.setattr("optsched.doubts._tried", lambda *_: None)
+        patch.setattr("optsched.routes.doubts.enumerated", lambda *_: None)
+        patch.setattr("optsched.routes.doubts._tried", lambda *_: None)
         result = run("certify", source, str(file), "--time-limit", "60")
         assert result.exit_code == 4
         assert "not checked within the time limit" in result.stdout
         assert "FALSE" not in result.stdout
         assert run("certify", source, str(file), "--allow", "nothing").exit_code == 0
-    monkeypatch.setattr("optsched.doubts.certify", out_of_time)
+    monkeypatch.setattr("optsched.routes.doubts.certify", out_of_time)
     result = run("certify", source, str(file), "--time-limit", "60")
     assert result.exit_code == 4
     assert "nothing is contradicted, but nothing is proved (--allow nothing takes it)" in result.stdout

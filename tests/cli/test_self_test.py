@@ -6,9 +6,9 @@ import pytest
 from command_line import answer, run
 
 from optsched.cli import self_test
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
+from optsched.core.registry import KnownOptimum, Record
 from optsched.problems import PROBLEMS
-from optsched.registry import KnownOptimum, Record
 
 
 def test_self_test() -> None:

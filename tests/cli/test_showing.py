@@ -12,7 +12,7 @@ from command_line import run
 from pictured import racked
 
 import optsched
-from optsched.instance import Cluster, Instance, Workload
+from optsched.core.instance import Cluster, Instance, Workload
 
 FSY = "papers/fsy-not-optimal"
 

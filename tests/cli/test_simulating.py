@@ -16,7 +16,7 @@ from timed_workloads import arriving
 from optsched.cli.simulating import FIELDS, PLOTS
 from optsched.instances.claim_files import read_schedule
 from optsched.instances.files import load, save
-from optsched.printing import interval
+from optsched.measuring.printing import interval
 from optsched.simulating import simulate
 
 

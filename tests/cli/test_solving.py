@@ -15,9 +15,9 @@ from command_line import PROGRAM, answer, run, solved
 from traffic_instances import posed
 
 import optsched
-from optsched.instance import Cluster, Instance, Workload
+from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.results import Limit, Solution, Termination
 from optsched.processes import memory
-from optsched.results import Limit, Solution, Termination
 
 FIELDS = [
     "format",

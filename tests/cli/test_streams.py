@@ -264,7 +264,7 @@ def test_output_that_cannot_be_written_is_told_before_the_work(monkeypatch: pyte
         raise AssertionError("solved")
 
     monkeypatch.setattr("optsched.routes.solve", never)
-    monkeypatch.setattr("optsched.gaps.solve", never)
+    monkeypatch.setattr("optsched.measuring.gaps.solve", never)
     missing = str(folder / "no" / "such" / "out.json")
     for command in (["gap"], ["matrix"], ["solve", "--problem", "lsap"]):
         result = run(*command, str(folder / "small.json"), "--output", missing)

@@ -18,9 +18,9 @@ from click.testing import Result
 from command_line import ENVIRONMENT, PROGRAM, run
 from sweeps import InProcess, count
 
+from optsched.measuring.sweeping import executing
+from optsched.measuring.sweeping.store import locked
 from optsched.processes import Outcome, Status
-from optsched.sweeping import executing
-from optsched.sweeping.store import locked
 
 SMALL = ["--family", "lsap", "--seeds", "0-1", "--set", "nodes=4", "--set", "tasks=5", "--problem", "lsap"]
 
@@ -243,7 +243,7 @@ def test_who_waits_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(seconds: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("optsched.sweeping.store.time.sleep", interrupted)
+    monkeypatch.setattr("optsched.measuring.sweeping.store.time.sleep", interrupted)
     with locked("a.sqlite"):
         done = sweep(*SMALL, "--heuristic", "rand")
     assert done.exit_code == 130

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from small_problems import NAMES, small_problem
 
-from optsched.instance import Cluster, Instance, Workload
+from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.placement import NetworkFlow, Placement
 from optsched.instances.files import load
-from optsched.placement import NetworkFlow, Placement
 from optsched.problems import JobTimes, Latency, Lsap, Makespan, MinCostFlow
 from optsched.testing.cases import Case, columns, every_decision, number_of_decisions, size_of
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from small_problems import NAMES, small_problem
 
+from optsched.core.registry import Scaling
 from optsched.instances.files import to_document
 from optsched.problems import AnyProblem
-from optsched.registry import Scaling
 from optsched.testing.cases import every_decision
 from optsched.testing.changes import emptied, limitless, narrowed, permuted, scaled, scarce, starved
 

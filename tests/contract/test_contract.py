@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 from contract_page import shows, table
 
-from optsched import registry
-from optsched.errors import TooLarge
-from optsched.registry import Record, records
+from optsched.core import registry
+from optsched.core.errors import TooLarge
+from optsched.core.registry import Record, records
 from optsched.routes import routes_of, solve
 from optsched.testing import CHECKS, SEEDS, ContractBroken, NoGenerator, check_problem, contract, forget
 from optsched.testing.__main__ import report

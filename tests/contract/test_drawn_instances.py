@@ -18,10 +18,10 @@ from large_engines import THRESHOLDS, force
 from oracles.documents import drawn
 
 import optsched
-from optsched import registry
-from optsched.errors import InputError
+from optsched.core import registry
+from optsched.core.errors import InputError
+from optsched.core.registry import Record, imported, records
 from optsched.instances.files import parse
-from optsched.registry import Record, imported, records
 from optsched.testing import CHECKS, SEEDS, cases, forget
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")

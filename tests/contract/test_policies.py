@@ -11,7 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from small_problems import NAMES, small_problem
 
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
+from optsched.core.instance import KINDS, MAP, PENDING, REDUCE, RUNNING
 from optsched.heuristics import HEURISTICS, heuristic
 from optsched.heuristics.dl import LocalityPolicy
 from optsched.heuristics.fair import CapacityPolicy, DelayPolicy, FairPolicy
@@ -19,7 +20,6 @@ from optsched.heuristics.job_order import JobPolicy, WaitingMaps
 from optsched.heuristics.joss import JossPolicy
 from optsched.heuristics.probabilistic import CouplingPolicy, LeastCostPolicy, ProbabilisticPolicy
 from optsched.heuristics.seen_costs import SeenCosts
-from optsched.instance import KINDS, MAP, PENDING, REDUCE, RUNNING
 from optsched.problems import Lsap
 from optsched.problems.traffic import Traffic
 from optsched.problems.transmission import Transmission

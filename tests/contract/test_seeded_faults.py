@@ -17,19 +17,20 @@ import pytest
 from contract_page import shows, table
 from oracles.documents import drawn
 
-from optsched import gaps, registry
 from optsched.certificates import fronts
-from optsched.errors import InputError
+from optsched.core import registry
+from optsched.core.errors import InputError
+from optsched.core.placement import NetworkFlow, Placement
+from optsched.core.registry import KnownOptimum, ProgramLimit, Record, Scaling, imported, records
+from optsched.core.results import Certificate, Decision, Proof, Sense, Termination
+from optsched.core.schedule import MICRO, Schedule
 from optsched.heuristics import HEURISTICS
 from optsched.instances import claim_files
 from optsched.instances.files import from_document, to_document
+from optsched.measuring import gaps
 from optsched.models.export import about
-from optsched.placement import NetworkFlow, Placement
 from optsched.problems import Problem
-from optsched.registry import KnownOptimum, ProgramLimit, Record, Scaling, imported, records
-from optsched.results import Certificate, Decision, Proof, Sense, Termination
 from optsched.routes import routes_of, solve
-from optsched.schedule import MICRO, Schedule
 from optsched.searches import enumeration
 from optsched.testing import CHECKS, SEEDS, ContractBroken, explanations, forget
 from optsched.testing.cases import cases, every_decision

@@ -13,12 +13,12 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 import optsched
-from optsched.errors import UsageError
-from optsched.gaps import gap
-from optsched.instance import Instance
-from optsched.network import FlowNetwork
+from optsched.core.errors import UsageError
+from optsched.core.instance import Instance
+from optsched.core.network import FlowNetwork
+from optsched.core.registry import records
+from optsched.measuring.gaps import gap
 from optsched.problems import Problem
-from optsched.registry import records
 from optsched.routes import solve
 from optsched.testing.strategies import instances, problems
 

@@ -11,11 +11,11 @@ import pytest
 from click.testing import CliRunner
 from wrong_problems import BARE, BORROWED, WorstGroupWrong
 
-from optsched import registry
 from optsched.certificates import certify
-from optsched.instance import Cluster, Instance, Ragged, Workload
-from optsched.registry import Record, Scaling, records
-from optsched.results import Proof
+from optsched.core import registry
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.registry import Record, Scaling, records
+from optsched.core.results import Proof
 from optsched.routes import routes_of, solve
 from optsched.testing import CHECKS, ContractBroken, check_problem, forget
 from optsched.testing.__main__ import report
@@ -97,7 +97,7 @@ def test_bug_borrowed_parts_called_a_false_optimum_proved(registered: Record) ->
     """Tests that a record whose parts ask those of another problem fails by name, wherever the truth is asked for.
 
     Such a class had its base's routes without a word, and the suite said nothing of its optimum. A record that names
-    the other problem's parts themselves is refused before that (tests/test_registry.py).
+    the other problem's parts themselves is refused before that (tests/core/test_registry.py).
     """
     broken = {}
     for name, check in CHECKS.items():

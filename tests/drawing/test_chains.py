@@ -10,8 +10,8 @@ from pictured import outside, texts
 import optsched
 from optsched.drawing.chains import chains_picture, links
 from optsched.drawing.figures import picture
-from optsched.explaining import Explanation
-from optsched.explaining.explanation import Move
+from optsched.measuring.explaining import Explanation
+from optsched.measuring.explaining.explanation import Move
 
 
 def move(task: str, here: str | None, there: str | None) -> Move:

@@ -8,14 +8,14 @@ import pytest
 from pictured import ODD, racked, texts
 
 import optsched
+from optsched.core.errors import UsageError
+from optsched.core.network import FlowNetwork
+from optsched.core.placement import NetworkFlow, Placement
+from optsched.core.schedule import Schedule
 from optsched.drawing.choosing import chart_of, chart_of_report, draw, layers, network_picture
 from optsched.drawing.figures import picture, short
-from optsched.errors import UsageError
-from optsched.gaps import gap
-from optsched.network import FlowNetwork
-from optsched.placement import NetworkFlow, Placement
+from optsched.measuring.gaps import gap
 from optsched.problems.schedules import ScheduleProblem
-from optsched.schedule import Schedule
 
 
 def names(figure: Any) -> list[str]:

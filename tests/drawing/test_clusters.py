@@ -12,14 +12,14 @@ from instance_documents import documents, network_documents
 from pictured import ODD, odd, outside, racked, texts
 
 import optsched
+from optsched.core.errors import UsageError
+from optsched.core.instance import PENDING, Instance
+from optsched.core.network import FlowNetwork
+from optsched.core.placement import NetworkFlow, Placement
 from optsched.drawing import figures
 from optsched.drawing.clusters import LEAST, LOOKS, by_rack, detail, drawn, headings, key, page, summary, wide
 from optsched.drawing.figures import picture, settings, short
 from optsched.drawing.scenes import IDLE, NODE, PLACED, RACK, REMOTE, WORDS, of_placement, of_snapshot
-from optsched.errors import UsageError
-from optsched.instance import PENDING, Instance
-from optsched.network import FlowNetwork
-from optsched.placement import NetworkFlow, Placement
 
 
 def test_the_size_decides() -> None:

@@ -7,13 +7,13 @@ from fractions import Fraction
 import pytest
 
 import optsched
-from optsched.decomposing import PARTS, Decomposition, Decompositions, Replays
+from optsched.core.errors import UsageError
+from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.results import Proof
 from optsched.drawing.decompositions import decomposition_picture, decompositions_picture
-from optsched.errors import UsageError
-from optsched.instance import Cluster, Instance, Workload
+from optsched.measuring.decomposing import PARTS, Decomposition, Decompositions, Replays
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
-from optsched.results import Proof
 
 
 def test_bars_add_up() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pictured import outside
 
+from optsched.core.errors import InputError, UsageError
 from optsched.drawing.figures import (
     MissingGlyphs,
     begun,
@@ -26,7 +27,6 @@ from optsched.drawing.figures import (
     trimmed,
     whole_ticks,
 )
-from optsched.errors import InputError, UsageError
 
 
 def titled(title: str) -> Any:

@@ -9,9 +9,9 @@ import pytest
 from pictured import texts
 
 import optsched
+from optsched.core.results import Certificate, FrontierPoint, Limit, Proof
 from optsched.drawing.figures import begun, picture, settings
 from optsched.drawing.frontiers import frontier_picture, staircase, values_of
-from optsched.results import Certificate, FrontierPoint, Limit, Proof
 from optsched.routes import Frontier
 
 PROBLEM = optsched.problem("latency", "papers/fsy-not-optimal")

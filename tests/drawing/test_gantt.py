@@ -10,14 +10,14 @@ import pytest
 from pictured import outside, texts
 
 import optsched
+from optsched.core.errors import UsageError
+from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.schedule import MICRO
 from optsched.drawing.figures import picture
 from optsched.drawing.gantt import gantt_picture
-from optsched.errors import UsageError
-from optsched.instance import Cluster, Instance, Workload
+from optsched.measuring.timelines import Timeline, timeline
 from optsched.problems.makespan import Makespan
-from optsched.schedule import MICRO
 from optsched.simulating import simulate
-from optsched.timelines import Timeline, timeline
 
 
 def bars(axes: Any) -> set[tuple[float, float, float]]:

@@ -11,9 +11,9 @@ import pytest
 from matplotlib.figure import Figure
 
 import optsched
+from optsched.core.errors import UsageError
 from optsched.drawing.figures import picture
 from optsched.drawing.gaps import Runs, box_plot, distribution, gaps_picture, performance_profile, ratios, runs_of
-from optsched.errors import UsageError
 
 NAN = math.nan
 

@@ -8,10 +8,10 @@ import pytest
 from pictured import outside
 
 import optsched
+from optsched.core.errors import UsageError
 from optsched.drawing.figures import picture
 from optsched.drawing.matrices import cell_of, heat_map, matrix_picture
-from optsched.errors import UsageError
-from optsched.matrix import GapMatrix, gap_matrix, posable
+from optsched.measuring.matrix import GapMatrix, gap_matrix, posable
 
 
 @pytest.fixture(scope="module")

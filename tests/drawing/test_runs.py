@@ -10,12 +10,12 @@ from pictured import texts
 from timed_workloads import arriving
 
 from optsched.cli.simulating import PLOTS
+from optsched.core.instance import Cluster, Instance, Workload
 from optsched.drawing import runs as drawing_runs
 from optsched.drawing.figures import picture
 from optsched.drawing.runs import PICTURES, locality_picture, reductions_picture, running_picture, times_picture
-from optsched.instance import Cluster, Instance, Workload
+from optsched.measuring.timelines import job_reductions, locality_by_size, running_tasks, time_distribution
 from optsched.simulating import Simulation, simulate
-from optsched.timelines import job_reductions, locality_by_size, running_tasks, time_distribution
 
 
 @pytest.fixture(scope="module")

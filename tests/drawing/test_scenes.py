@@ -7,6 +7,9 @@ import pytest
 from pictured import racked
 
 import optsched
+from optsched.core.errors import UsageError
+from optsched.core.instance import Instance
+from optsched.core.placement import Placement
 from optsched.drawing.scenes import (
     IDLE,
     NODE,
@@ -22,9 +25,6 @@ from optsched.drawing.scenes import (
     of_snapshot,
     of_solution,
 )
-from optsched.errors import UsageError
-from optsched.instance import Instance
-from optsched.placement import Placement
 
 
 def cells(scene: object) -> list[tuple[int, int, int]]:

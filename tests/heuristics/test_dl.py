@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from policy_cases import guo_snapshot
 
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
+from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.heuristics import run
-from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.files import load
 from optsched.problems import Lsap
 from optsched.problems.locality_theory import expected_local_tasks

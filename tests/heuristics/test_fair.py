@@ -10,10 +10,8 @@ import pytest
 from policy_cases import first_view, order, posed
 from transmission_instances import example
 
-from optsched.errors import UsageError
-from optsched.heuristics import run
-from optsched.heuristics.fair import CapacityPolicy, DelayPolicy, FairPolicy, hadoop_delay
-from optsched.instance import (
+from optsched.core.errors import UsageError
+from optsched.core.instance import (
     FINISHED,
     MAP,
     PENDING,
@@ -27,6 +25,8 @@ from optsched.instance import (
     Topology,
     Workload,
 )
+from optsched.heuristics import run
+from optsched.heuristics.fair import CapacityPolicy, DelayPolicy, FairPolicy, hadoop_delay
 from optsched.problems import FairLsap, FlowCongestion, Lsap, Problem
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.running.base import Event, Offer, View

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transmission_instances import example, instances, problems
 
+from optsched.core.instance import Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
+from optsched.core.placement import NONE
 from optsched.heuristics.fifo import HEURISTICS, fifo, larts
-from optsched.instance import Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
 from optsched.instances.files import load
-from optsched.placement import NONE
 from optsched.problems import Lsap
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.problems.transmission import Transmission

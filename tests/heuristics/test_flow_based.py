@@ -12,12 +12,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pareto import pareto_front
 
+from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.core.placement import NONE, Placement
 from optsched.heuristics import flow_based as module
 from optsched.heuristics.flow_based import HEURISTICS, _Cover, flow_based, round_robin
-from optsched.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.files import load
 from optsched.instances.generate import generate
-from optsched.placement import NONE, Placement
 from optsched.problems.latency import Latency
 from optsched.routes import solve
 from optsched.searches.enumeration import best_placement

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.placement import NONE
 from optsched.heuristics.flow_sched import HEURISTICS, balancing, flow_sched
-from optsched.instance import Cluster, Instance, Ragged, Workload
-from optsched.placement import NONE
 from optsched.problems import Flow, problem_class
 from optsched.problems import problem as posed
 from optsched.routes import solve

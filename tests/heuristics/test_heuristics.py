@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.heuristics import HEURISTICS, applicable, run
-from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.problems import PROBLEMS, problem
 from optsched.running.base import table_row
 

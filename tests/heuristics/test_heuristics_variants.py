@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from strategies import PARAMETERS, problems
 
-from optsched.gaps import Reference, gap_of
 from optsched.heuristics import applicable, run
 from optsched.heuristics.labl import VARIANTS as LABL_VARIANTS
+from optsched.measuring.gaps import Reference, gap_of
 from optsched.problems import Problem
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")

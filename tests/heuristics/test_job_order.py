@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from policy_cases import barred_case, first_view, order, posed
 
+from optsched.core.instance import MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, Workload
 from optsched.heuristics.fair import CapacityPolicy, FairPolicy
 from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, Draws, JobPolicy, WaitingMaps
-from optsched.instance import MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, Workload
 from optsched.problems import Lsap
 from optsched.running.base import Event, Offer, View
 

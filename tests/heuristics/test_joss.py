@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.errors import UsageError
-from optsched.gaps import gap
+from optsched.core.errors import UsageError
+from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, Workload
+from optsched.core.resources import folder
 from optsched.heuristics import View, run
 from optsched.heuristics.joss import JossPolicy, threshold
-from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, Workload
 from optsched.instances.files import load
 from optsched.instances.generate import generate
+from optsched.measuring.gaps import gap
 from optsched.problems import Traffic
-from optsched.resources import folder
 from optsched.routes import solve
 
 NAN = float("nan")

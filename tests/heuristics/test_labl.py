@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.core.placement import NONE
 from optsched.heuristics.labl import HEURISTICS, LINES_6, VARIANTS, labl
-from optsched.instance import Cluster, Instance, Ragged, State, Workload
-from optsched.placement import NONE
 from optsched.problems import Latency
 
 RNG = np.random.default_rng(0)

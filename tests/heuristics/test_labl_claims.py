@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from pareto import pareto_front
 
+from optsched.core.instance import Instance
+from optsched.core.placement import Placement
 from optsched.heuristics import run
 from optsched.heuristics.flow_based import flow_based
 from optsched.heuristics.labl import VARIANTS, labl
-from optsched.instance import Instance
 from optsched.instances.files import load
 from optsched.instances.generate import generate
-from optsched.placement import Placement
 from optsched.problems import Latency
 from optsched.routes import bounds, frontier, solve
 from optsched.searches.enumeration import best_placement

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from optsched.errors import MissingField, UsageError
+from optsched.core.errors import MissingField, UsageError
+from optsched.core.instance import FINISHED, PENDING, Cluster, Instance, Ragged, State, Workload
 from optsched.heuristics import HEURISTICS, applicable, run
 from optsched.heuristics.lsap_sched import lsap_fair_sched
-from optsched.instance import FINISHED, PENDING, Cluster, Instance, Ragged, State, Workload
 from optsched.instances.families import guo
 from optsched.instances.files import load
 from optsched.instances.generate import generate

@@ -6,9 +6,9 @@ from math import nan
 
 import pytest
 
-from optsched.errors import MissingField
+from optsched.core.errors import MissingField
+from optsched.core.instance import FINISHED, Cluster, Instance, State, Workload
 from optsched.heuristics import HEURISTICS, applicable, run
-from optsched.instance import FINISHED, Cluster, Instance, State, Workload
 from optsched.problems import problem
 
 

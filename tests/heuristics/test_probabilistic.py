@@ -11,7 +11,8 @@ import pytest
 from policy_cases import barred_case, equal_costs, first_answers, first_view
 from transmission_instances import example
 
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
+from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
 from optsched.heuristics import run
 from optsched.heuristics.probabilistic import (
     HEURISTICS,
@@ -20,7 +21,6 @@ from optsched.heuristics.probabilistic import (
     ProbabilisticPolicy,
     probability,
 )
-from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
 from optsched.instances.files import load
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps

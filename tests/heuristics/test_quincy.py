@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transmission_instances import example, problems
 
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
+from optsched.core.instance import Cluster, Instance, Ragged, State, Topology, Workload
 from optsched.heuristics.quincy import HEURISTICS, quincy
-from optsched.instance import Cluster, Instance, Ragged, State, Topology, Workload
 from optsched.problems import Problem
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps

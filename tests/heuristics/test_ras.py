@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from ras_cases import snapshot, swapping, utilities
 from utility_instances import posed
 
+from optsched.core.instance import MAP, REDUCE, Ints
 from optsched.heuristics import ras as controller
 from optsched.heuristics.ras import fair_sharing, map_rounds, ras
-from optsched.instance import MAP, REDUCE, Ints
 from optsched.problems.base import GRID
 from optsched.problems.utility import Allocation, Utility, spread_reduces
 

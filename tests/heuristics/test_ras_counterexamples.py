@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from optsched.certificates import certify
+from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.resources import folder
+from optsched.core.results import Number
 from optsched.heuristics.ras import map_rounds, ras
-from optsched.instance import Cluster, Instance, Workload
 from optsched.instances.files import load
 from optsched.problems.utility import Utility, spread_reduces
-from optsched.resources import folder
-from optsched.results import Number
 from optsched.routes import solve
 
 RNG = np.random.default_rng(0)  # RAS draws nothing

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ras_cases import snapshot, utilities
 
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
+from optsched.core.placement import NONE, Placement
 from optsched.heuristics.ras import fair_sharing, ras
 from optsched.heuristics.ras_enforcement import Move, availability, enforce
-from optsched.placement import NONE, Placement
 from optsched.problems.utility import Utility
 
 RNG = np.random.default_rng(0)  # neither scheduler draws anything

@@ -10,8 +10,8 @@ import pytest
 from policy_cases import first_view
 from transmission_instances import DISTANCES, SENT, example
 
+from optsched.core.instance import FINISHED, PENDING, RUNNING, Cluster, Instance, Ragged, Shuffle, Topology, Workload
 from optsched.heuristics.seen_costs import AreaCosts, SeenCosts, held, instance_held, missing_sizes, sizes_parameter
-from optsched.instance import FINISHED, PENDING, RUNNING, Cluster, Instance, Ragged, Shuffle, Topology, Workload
 from optsched.instances.families.sampling import distinct_nodes
 from optsched.problems.distances import NestedAreas, cluster_areas, cluster_distances, cluster_places
 from optsched.problems.transmission_costs import map_costs

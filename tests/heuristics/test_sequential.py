@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transmission_instances import example, problems
 
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
+from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
+from optsched.core.placement import NONE, Placement
 from optsched.heuristics import run
 from optsched.heuristics.sequential import HEURISTICS, sequential
-from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
 from optsched.instances.files import load
-from optsched.placement import NONE, Placement
 from optsched.problems import Problem
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps

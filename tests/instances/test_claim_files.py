@@ -13,11 +13,15 @@ import numpy as np
 import pytest
 
 import optsched
-from optsched.by_id import ById
-from optsched.decimals import MOST_DIGITS
-from optsched.errors import InputError, TooLarge, UsageError
-from optsched.fronts import Frontier
-from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.by_id import ById
+from optsched.core.decimals import MOST_DIGITS
+from optsched.core.errors import InputError, TooLarge, UsageError
+from optsched.core.fronts import Frontier
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.network import FlowNetwork
+from optsched.core.placement import NetworkFlow, Placement
+from optsched.core.results import FEASIBLE, Certificate, FrontierPoint, Limit, Proof, Solution, Termination
+from optsched.core.schedule import Schedule
 from optsched.instances import claim_files
 from optsched.instances.claim_files import (
     FRONTIER,
@@ -32,10 +36,6 @@ from optsched.instances.claim_files import (
     read_solution,
     write_claim,
 )
-from optsched.network import FlowNetwork
-from optsched.placement import NetworkFlow, Placement
-from optsched.results import FEASIBLE, Certificate, FrontierPoint, Limit, Proof, Solution, Termination
-from optsched.schedule import Schedule
 
 
 def instance(*tasks: str) -> Instance:

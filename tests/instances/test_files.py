@@ -15,11 +15,11 @@ from hostile_files import outcome
 from hypothesis import given, settings
 from instance_documents import FULL, NETWORK, documents, network_documents
 
-from optsched.errors import InputError, printable
-from optsched.instance import Cluster, Instance, Workload
+from optsched.core.errors import InputError, printable
+from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.network import FlowNetwork
 from optsched.instances import files
 from optsched.instances.files import from_document, load, parse, save, to_document, to_json
-from optsched.network import FlowNetwork
 
 SUFFIXES = (".json", ".json.gz", ".npz")
 DATA = Path(__file__).resolve().parent.parent / "data" / "instances"

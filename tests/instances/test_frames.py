@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from instance_documents import FULL, NETWORK, documents
 
 import optsched
-from optsched.errors import InputError, UsageError
-from optsched.instance import Instance
+from optsched.core.errors import InputError, UsageError
+from optsched.core.instance import Instance
 from optsched.instances.files import from_document, to_document
 from optsched.instances.frames import from_frames, header, to_frames
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from optsched.errors import InputError
-from optsched.instance import Instance
+from optsched.core.errors import InputError
+from optsched.core.instance import Instance
 from optsched.instances.frames import distance_matrix
 from optsched.problems import problem
 from optsched.routes import solve

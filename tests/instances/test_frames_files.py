@@ -10,7 +10,7 @@ import command_line
 import pandas as pd
 import pytest
 
-from optsched.errors import InputError
+from optsched.core.errors import InputError
 from optsched.instances.files import load
 from optsched.instances.frames import header, load_tables, tasks_table
 from optsched.instances.library import NETWORK, library

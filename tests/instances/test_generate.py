@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from local_tasks import assert_sound
 
-from optsched.instance import Instance
+from optsched.core.instance import Instance
 from optsched.instances.generate import FAMILIES, generate
 from optsched.problems import problem
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optsched.instance import Cluster, Instance, Workload
+from optsched.core.instance import Cluster, Instance, Workload
 from optsched.instances.labels import assumed, assumed_in_words
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from optsched.errors import InputError
+from optsched.core.errors import InputError
 from optsched.instances.files import load
 from optsched.instances.library import INDEX, SCALE, library
 

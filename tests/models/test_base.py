@@ -13,15 +13,15 @@ from replica_instances import instance_of
 from small_problems import small_problem
 
 from optsched import models
-from optsched.errors import TooLarge, UsageError
+from optsched.core.errors import TooLarge, UsageError
+from optsched.core.placement import Placement
+from optsched.core.results import Termination, Value
 from optsched.instances.documents.columns import to_document
 from optsched.instances.files import from_document
 from optsched.models import lsap
 from optsched.models.base import ModelSize, add_classes, chosen, dealt, is_whole, of_problem, whole, whole_limit
-from optsched.placement import Placement
 from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem
 from optsched.problems.assignment import TaskClasses
-from optsched.results import Termination, Value
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.profiles import Profile
 

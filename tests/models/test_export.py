@@ -17,13 +17,13 @@ from replica_instances import instance_of
 import optsched
 from optsched import models
 from optsched.cli import cli
-from optsched.errors import UsageError
-from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.errors import UsageError
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.results import Sense
 from optsched.instances.library import library
 from optsched.models import export, latency
 from optsched.models.export import about, write_lp, write_mps
 from optsched.problems import PROBLEMS, AnyProblem, Latency, Lsap, Problem, problem
-from optsched.results import Sense
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.profiles import Profile
 

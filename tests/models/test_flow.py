@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from replica_instances import instance_of
 
-from optsched.deadline import deadline
-from optsched.errors import OutOfTime, TooLarge
+from optsched.core.deadline import deadline
+from optsched.core.errors import OutOfTime, TooLarge
 from optsched.models import flow
 from optsched.problems import Flow
 from optsched.solvers.algebraic import solve_pulp

@@ -6,7 +6,7 @@ import pytest
 from generalized_assignment_instances import ODD, SMALL, posed
 
 from optsched import models
-from optsched.errors import TooLarge, UsageError
+from optsched.core.errors import TooLarge, UsageError
 
 
 def test_models_refuse_what_is_stranded_or_too_large() -> None:

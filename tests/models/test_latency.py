@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from replica_instances import instance_of
 
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
+from optsched.core.results import Termination
 from optsched.instances.generate import generate
 from optsched.models import latency
 from optsched.problems import Latency
-from optsched.results import Termination
 from optsched.routes import solve
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.profiles import Profile

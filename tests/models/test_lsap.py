@@ -8,8 +8,8 @@ import pyomo.environ as pyo
 import pytest
 from replica_instances import instance_of
 
-from optsched.errors import TooLarge, UsageError
-from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.core.errors import TooLarge, UsageError
+from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.models import lsap
 from optsched.problems import Lsap
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo

@@ -6,7 +6,7 @@ import pytest
 from min_cost_flow_instances import SMALL, posed
 
 from optsched import models
-from optsched.errors import TooLarge, UsageError
+from optsched.core.errors import TooLarge, UsageError
 
 
 def test_models() -> None:

@@ -11,11 +11,11 @@ from pyomo.repn import generate_standard_repn
 
 import optsched
 from optsched import models
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
+from optsched.core.registry import records
 from optsched.instances.generate import generate
 from optsched.models.base import ModelSize
 from optsched.problems.base import stated
-from optsched.registry import records
 from optsched.routes import solve
 
 

@@ -11,8 +11,8 @@ import cards
 import highspy
 import pytest
 
+from optsched.core.resources import folder
 from optsched.models import export, module
-from optsched.resources import folder
 
 WRITE = os.environ.get("OPTSCHED_WRITE_GOLDEN") == "1"
 

@@ -8,7 +8,7 @@ import pyomo.environ as pyo
 import pytest
 from replica_instances import instance_of
 
-from optsched.errors import TooLarge, UsageError
+from optsched.core.errors import TooLarge, UsageError
 from optsched.instances.generate import generate
 from optsched.models import base, latency, lsap, makespan
 from optsched.problems import Latency, Lsap, Makespan

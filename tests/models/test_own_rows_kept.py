@@ -17,11 +17,11 @@ import pyomo.environ as pyo
 import pytest
 
 from optsched import models
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
+from optsched.core.placement import NetworkFlow
+from optsched.core.registry import records
+from optsched.core.results import Termination
 from optsched.models.export import about
-from optsched.placement import NetworkFlow
-from optsched.registry import records
-from optsched.results import Termination
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.testing.cases import Case, cases, columns
 from optsched.testing.programs import agrees, limit_of

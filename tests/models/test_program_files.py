@@ -12,7 +12,7 @@ import pyomo.environ as pyo
 import pytest
 from readers import everywhere, read_by_all
 
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
 from optsched.models.export import write_lp, write_mps
 
 

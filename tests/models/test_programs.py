@@ -10,10 +10,10 @@ import pytest
 from programmed import Gathering
 
 import optsched
-from optsched.errors import TooLarge, UsageError
-from optsched.instance import Cluster, Instance, Ints, Ragged, Workload
+from optsched.core.errors import TooLarge, UsageError
+from optsched.core.instance import Cluster, Instance, Ints, Ragged, Workload
+from optsched.core.placement import Placement
 from optsched.models import programs
-from optsched.placement import Placement
 from optsched.problems.programs import Program
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.profiles import load_profile

@@ -8,7 +8,7 @@ import pytest
 from over_time import both
 
 from optsched import models
-from optsched.errors import TooLarge
+from optsched.core.errors import TooLarge
 from optsched.instances.files import from_document
 from optsched.problems import JobTimes
 from optsched.searches.schedule_enumeration import semi_active

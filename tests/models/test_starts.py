@@ -10,14 +10,14 @@ from typing import Any
 import pyomo.environ as pyo
 import pytest
 
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
+from optsched.core.placement import NetworkFlow, Placement
+from optsched.core.registry import records
+from optsched.core.results import Sense, Termination
 from optsched.instances.generate import generate
 from optsched.models import module, names
 from optsched.models.export import about
-from optsched.placement import NetworkFlow, Placement
 from optsched.problems import GeneralizedAssignment, Lsap
-from optsched.registry import records
-from optsched.results import Sense, Termination
 from optsched.routes import solve
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.profiles import Profile

@@ -6,8 +6,8 @@ import pytest
 from traffic_instances import EMPTY, posed
 
 from optsched import models
-from optsched.errors import TooLarge, UsageError
-from optsched.instance import FINISHED, MAP, PENDING, REDUCE, Cluster, Instance, Ragged, State, Workload
+from optsched.core.errors import TooLarge, UsageError
+from optsched.core.instance import FINISHED, MAP, PENDING, REDUCE, Cluster, Instance, Ragged, State, Workload
 from optsched.instances.generate import generate
 from optsched.problems import Traffic
 from optsched.routes import solve

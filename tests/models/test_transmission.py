@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transmission_instances import drawn, example, rich
 
-from optsched.errors import TooLarge, UsageError
-from optsched.instance import (
+from optsched.core.errors import TooLarge, UsageError
+from optsched.core.instance import (
     MAP,
     REDUCE,
     Cluster,

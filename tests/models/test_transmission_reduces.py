@@ -10,8 +10,8 @@ from reduces_instances import posed
 from transmission_instances import example
 
 from optsched import models
-from optsched.errors import UsageError
-from optsched.instance import REDUCE, Cluster, Instance, Shuffle, State, Topology, Workload
+from optsched.core.errors import UsageError
+from optsched.core.instance import REDUCE, Cluster, Instance, Shuffle, State, Topology, Workload
 from optsched.models import transmission_reduces
 from optsched.problems import TransmissionReduces
 from optsched.solvers.algebraic import solve_pyomo

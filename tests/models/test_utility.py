@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from utility_instances import SWAPS, posed, problems
 
 from optsched import models
-from optsched.errors import TooLarge, UsageError
-from optsched.instance import MAP, REDUCE, Cluster, Instance, Workload
+from optsched.core.errors import TooLarge, UsageError
+from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Workload
+from optsched.core.results import Termination
 from optsched.models import utility
 from optsched.problems import Utility
 from optsched.problems.base import GRID
 from optsched.problems.utility import LEAST_FINITE, Allocation
-from optsched.results import Termination
 from optsched.routes import solve
 from optsched.searches.enumeration import best_placement
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from worst_group_instances import ONE_SLOT, problems
 
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
+from optsched.core.results import Termination
 from optsched.models import worst_group
 from optsched.problems import WorstGroup
-from optsched.results import Termination
 from optsched.searches.enumeration import judged
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.profiles import load_profile

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from replica_instances import racked
 
-from optsched.errors import InputError
-from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.core.errors import InputError
+from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.instances.generate import generate
 from optsched.problems import Lsap, problem
 from optsched.problems.assignment import Pool, TabledProblem, TaskClasses, minimum_by_row

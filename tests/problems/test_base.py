@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from small_problems import small_problem
 
-from optsched.errors import InputError, MissingField, UsageError
-from optsched.instance import FINISHED, MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, State, Workload
+from optsched.core.errors import InputError, MissingField, UsageError
+from optsched.core.instance import FINISHED, MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, State, Workload
+from optsched.core.placement import Placement
+from optsched.core.registry import records
 from optsched.instances.generate import generate
-from optsched.placement import Placement
 from optsched.problems import PROBLEMS, FairLsap, Flow, Latency, Lsap, problem, problem_class
 from optsched.problems.base import (
     GRID,
@@ -28,7 +29,6 @@ from optsched.problems.base import (
     switch,
     table_row,
 )
-from optsched.registry import records
 from optsched.routes import solve
 
 

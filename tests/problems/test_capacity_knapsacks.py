@@ -10,7 +10,7 @@ from generalized_assignment_instances import ODD, posed, problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optsched.instance import Cluster, Instance, Pairs, Workload
+from optsched.core.instance import Cluster, Instance, Pairs, Workload
 from optsched.problems import GeneralizedAssignment, capacity_knapsacks
 from optsched.problems.capacity_knapsacks import CapacityKnapsacks, NodePrices, fill
 from optsched.problems.relaxations import Box

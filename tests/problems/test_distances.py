@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from nested_instances import nested
 from transmission_instances import DISTANCES, topologies
 
-from optsched.errors import InputError, MissingField
-from optsched.instance import Cluster, Instance, Ragged, State, Topology, Workload
+from optsched.core.errors import InputError, MissingField
+from optsched.core.instance import Cluster, Instance, Ragged, State, Topology, Workload
 from optsched.problems import distances as module
 from optsched.problems.distances import (
     cluster_distances,

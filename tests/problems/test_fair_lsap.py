@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from optsched.errors import InputError, MissingField
-from optsched.instance import MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, State, Workload
+from optsched.core.errors import InputError, MissingField
+from optsched.core.instance import MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, State, Workload
 from optsched.problems import FairLsap
 from optsched.problems.base import GRID
 from optsched.problems.fair_lsap import RationRuleWarning

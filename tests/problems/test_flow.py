@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.errors import InputError, MissingField, TooLarge, UsageError
-from optsched.instance import MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, State, Workload
+from optsched.core.errors import InputError, MissingField, TooLarge, UsageError
+from optsched.core.instance import MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, State, Workload
 from optsched.problems import Flow
 from optsched.problems.base import GRID
 from optsched.problems.flow import effective_load

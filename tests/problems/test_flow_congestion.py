@@ -14,8 +14,8 @@ from congestion_instances import instances, problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optsched.errors import InputError, MissingField, TooLarge, UsageError
-from optsched.instance import (
+from optsched.core.errors import InputError, MissingField, TooLarge, UsageError
+from optsched.core.instance import (
     FINISHED,
     MAP,
     PENDING,
@@ -29,13 +29,13 @@ from optsched.instance import (
     State,
     Workload,
 )
+from optsched.core.placement import NONE, Placement
+from optsched.core.resources import folder
+from optsched.core.results import Violation
 from optsched.instances.files import load
-from optsched.placement import NONE, Placement
 from optsched.problems import Flow, FlowCongestion, flow_congestion
 from optsched.problems.base import GRID
 from optsched.problems.flow import effective_load
-from optsched.resources import folder
-from optsched.results import Violation
 from optsched.routes import solve
 from optsched.searches.enumeration import best_placement
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.instances.files import load
 from optsched.problems import Flow
 from optsched.routes import solve

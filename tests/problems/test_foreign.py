@@ -14,13 +14,13 @@ from click.testing import CliRunner
 from outside_packages import PACKAGE, CommandLine, install, on_path, project
 
 from optsched.certificates import certify
-from optsched.errors import Fault, HeuristicFailed, ProblemFailed, UsageError
-from optsched.gaps import gap
-from optsched.instance import Cluster, Instance, Workload
-from optsched.matrix import gap_matrix
-from optsched.placement import NONE, Placement
+from optsched.core.errors import Fault, HeuristicFailed, ProblemFailed, UsageError
+from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.placement import NONE, Placement
+from optsched.core.results import Bound, Component, Proof, Sense, Value, Violation
+from optsched.measuring.gaps import gap
+from optsched.measuring.matrix import gap_matrix
 from optsched.problems.base import Parameter, Problem, stated
-from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 from optsched.routes import bounds, solve
 from optsched.testing.__main__ import report
 

@@ -9,12 +9,12 @@ import pytest
 from generalized_assignment_instances import SMALL, posed
 
 from optsched.certificates import certify
-from optsched.errors import InputError, MissingField, UsageError
-from optsched.instance import REDUCE, Cluster, Instance, Pairs, Workload
-from optsched.network import FlowNetwork
-from optsched.placement import Placement
+from optsched.core.errors import InputError, MissingField, UsageError
+from optsched.core.instance import REDUCE, Cluster, Instance, Pairs, Workload
+from optsched.core.network import FlowNetwork
+from optsched.core.placement import Placement
+from optsched.core.results import Termination, Violation
 from optsched.problems import GeneralizedAssignment, problem
-from optsched.results import Termination, Violation
 from optsched.routes import bounds, frontier, solve
 from optsched.routes.generalized_assignment import ROUTES as GENERALIZED_ASSIGNMENT_ROUTES
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, Workload
+from optsched.core.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, Workload
 from optsched.problems.groups import Groups, missing_group_of_tasks, missing_groups
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.instance import Cluster, Instance, Workload
+from optsched.core.instance import Cluster, Instance, Workload
 from optsched.problems.input_rates import task_rates
 
 

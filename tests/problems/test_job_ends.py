@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from over_time import batch, proved
 
-from optsched.instance import Cluster, Instance, Workload
+from optsched.core.instance import Cluster, Instance, Workload
 from optsched.problems.job_ends import JobEnds, packed, unpacked
 from optsched.problems.job_times import JobTimes
 from optsched.problems.time_prices import PricedTime, TimePrices

@@ -7,11 +7,11 @@ from fractions import Fraction
 from over_time import batch, proved
 from schedule_drawn import exactly
 
-from optsched.instance import Cluster, Instance, Workload
+from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.schedule import Schedule
 from optsched.problems.job_times import JobTimes, common_unit
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedules import NEVER
-from optsched.schedule import Schedule
 
 
 def test_weights_of_groups() -> None:

@@ -7,7 +7,7 @@ import pytest
 from alone_jobs import crowded, one_job
 
 from optsched import bounds, solve
-from optsched.instance import MAP, RUNNING, Cluster, Instance, Ragged, State, Topology, Workload
+from optsched.core.instance import MAP, RUNNING, Cluster, Instance, Ragged, State, Topology, Workload
 from optsched.problems.jobs_alone import JobsAlone
 from optsched.problems.latency import Latency
 from optsched.problems.makespan import Makespan

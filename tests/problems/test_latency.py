@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from pareto import pareto_front
 
-from optsched.errors import InputError, MissingField, UsageError
-from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.core.errors import InputError, MissingField, UsageError
+from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.core.results import Bound
 from optsched.instances.generate import generate
 from optsched.problems import Latency
 from optsched.problems.latency import LatencyPrices
-from optsched.results import Bound
 
 
 def posed(loads: list[float], rows: list[list[int]], **parameters: Any) -> Latency:

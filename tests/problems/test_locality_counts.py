@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from transmission_instances import example, problems
 
-from optsched.instance import Cluster, Instance, Ragged, Shuffle, Workload
+from optsched.core.instance import Cluster, Instance, Ragged, Shuffle, Workload
 from optsched.problems import Lsap, Problem
 from optsched.problems.locality_counts import locality_counts
 from optsched.problems.transmission import Transmission

@@ -8,7 +8,7 @@ from itertools import combinations, product
 
 import pytest
 
-from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.problems import Lsap
 from optsched.problems.locality_theory import (
     expected_local_tasks,

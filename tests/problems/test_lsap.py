@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from replica_instances import racked
 
-from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.problems import Lsap
 
 

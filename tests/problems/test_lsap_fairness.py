@@ -11,11 +11,11 @@ from lsap_fairness_instances import SMALL, posed
 from pareto import pareto_front
 from strategies import problems
 
-from optsched.errors import InputError, MissingField, UsageError
-from optsched.gaps import gap
+from optsched.core.errors import InputError, MissingField, UsageError
+from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.placement import NONE
 from optsched.heuristics import applicable
-from optsched.instance import Cluster, Instance, Workload
-from optsched.placement import NONE
+from optsched.measuring.gaps import gap
 from optsched.problems import FairLsap, LsapFairness
 from optsched.routes import bounds
 

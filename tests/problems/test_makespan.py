@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from optsched.instance import Cluster, Instance, State, Workload
+from optsched.core.instance import Cluster, Instance, State, Workload
+from optsched.core.schedule import Schedule
 from optsched.problems.makespan import Makespan
-from optsched.schedule import Schedule
 
 
 def test_what_runs_counts() -> None:

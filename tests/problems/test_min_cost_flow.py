@@ -8,14 +8,14 @@ import pytest
 from min_cost_flow_instances import SMALL, posed
 
 from optsched.certificates import certify
-from optsched.errors import InputError, UsageError
-from optsched.gaps import gap
-from optsched.instance import Cluster, Instance, Workload
+from optsched.core.errors import InputError, UsageError
+from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.network import UNBOUNDED, FlowNetwork
+from optsched.core.placement import NetworkFlow
+from optsched.core.results import Violation
 from optsched.instances.claim_files import read_solution, write_claim
-from optsched.network import UNBOUNDED, FlowNetwork
-from optsched.placement import NetworkFlow
+from optsched.measuring.gaps import gap
 from optsched.problems import MinCostFlow, problem
-from optsched.results import Violation
 from optsched.routes import bounds, frontier, solve
 
 

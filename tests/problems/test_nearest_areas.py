@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nested_instances import nested
 
-from optsched.instance import Ragged
+from optsched.core.instance import Ragged
 from optsched.problems.distances import NestedAreas, distances, nested_areas
 from optsched.problems.nearest_areas import NearestAreas
 

@@ -12,10 +12,13 @@ import pytest
 from small_problems import small_problem
 
 from optsched.certificates.flow_congestion import flow_congestion_certificate
-from optsched.errors import InputError
-from optsched.gaps import gap
-from optsched.instance import Cluster, Instance, Pairs, Ragged, Topology, Workload
+from optsched.core.errors import InputError
+from optsched.core.instance import Cluster, Instance, Pairs, Ragged, Topology, Workload
+from optsched.core.registry import records
+from optsched.core.resources import folder
+from optsched.core.results import Bound
 from optsched.instances.files import load
+from optsched.measuring.gaps import gap
 from optsched.problems import (
     PROBLEMS,
     FlowCongestion,
@@ -29,9 +32,6 @@ from optsched.problems import (
 from optsched.problems.base import GRID, table_row
 from optsched.problems.lsap import parse_levels
 from optsched.problems.utility_tables import required_maps
-from optsched.registry import records
-from optsched.resources import folder
-from optsched.results import Bound
 from optsched.routes import bounds, solve
 
 #: Of each problem: paper; components with sense and unit; parameters with their defaults; what it needs; kind of proof.

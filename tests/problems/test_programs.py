@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from programmed import Gathering
 
 import optsched
-from optsched.instance import Cluster, Instance, Ints, Ragged, Workload
-from optsched.placement import Placement
+from optsched.core.instance import Cluster, Instance, Ints, Ragged, Workload
+from optsched.core.placement import Placement
 from optsched.problems import FlowCongestion
 from optsched.problems.programs import Builder, Program, fault_of, samples
 from optsched.problems.relaxations import UNBOUNDED

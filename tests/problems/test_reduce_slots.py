@@ -8,9 +8,9 @@ from hypothesis import given
 from reduces_instances import posed
 from transmission_instances import problems
 
+from optsched.core.results import Violation
 from optsched.problems import Problem
 from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.results import Violation
 from optsched.routes import solve
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from optsched.instance import Cluster, Instance, Workload
+from optsched.core.instance import Cluster, Instance, Workload
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_bounds import area_makespan, fluid_completions, work_by_job
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from over_time import batch, proved
 
-from optsched.instance import MAP, REDUCE, Cluster, Instance, Ragged, State, Workload
+from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Ragged, State, Workload
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_windows import Window, all_waited_for, demand, lengths, ruled_out, tails, too_short
 from optsched.problems.service_times import NEVER

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from schedule_drawn import Oracle, Starts, document, two_jobs
 
-from optsched.errors import InputError, MissingField, UsageError
-from optsched.instance import Cluster, Instance, State, Workload
+from optsched.core.errors import InputError, MissingField, UsageError
+from optsched.core.instance import Cluster, Instance, State, Workload
+from optsched.core.placement import Placement
+from optsched.core.schedule import MICRO, Schedule
 from optsched.instances.files import parse
-from optsched.placement import Placement
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedules import ScheduleProblem
-from optsched.schedule import MICRO, Schedule
 
 FACTORS = ((1, 1, 1), (1, 1.5, 3), (0.3, 1, 0.1))
 

@@ -8,9 +8,9 @@ import numpy as np
 from over_time import FORMS, fetching
 from schedule_drawn import document, two_jobs
 
+from optsched.core.schedule import MICRO
 from optsched.instances.files import parse
 from optsched.problems.makespan import Makespan
-from optsched.schedule import MICRO
 
 
 def test_times_by_level() -> None:

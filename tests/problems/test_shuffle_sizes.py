@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from transmission_instances import instances
 
-from optsched.errors import MissingField, UsageError
-from optsched.instance import FINISHED, RUNNING, Cluster, Instance, Shuffle, Workload
+from optsched.core.errors import MissingField, UsageError
+from optsched.core.instance import FINISHED, RUNNING, Cluster, Instance, Shuffle, Workload
 from optsched.problems.shuffle_sizes import SIZES, estimated_sizes, extrapolated
 
 UNKNOWN = np.nan

@@ -8,7 +8,7 @@ import random
 import numpy as np
 from over_time import batch, proved
 
-from optsched.instance import Cluster, Instance, Workload
+from optsched.core.instance import Cluster, Instance, Workload
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.time_prices import PricedTime, TimePrices

@@ -14,8 +14,8 @@ from traffic_instances import EMPTY, NAN, front, posed, problems
 
 from optsched.certificates import certify, proved_bound
 from optsched.certificates.traffic import nowhere_barred
-from optsched.errors import InputError, MissingField
-from optsched.instance import (
+from optsched.core.errors import InputError, MissingField
+from optsched.core.instance import (
     FINISHED,
     MAP,
     PENDING,
@@ -28,11 +28,11 @@ from optsched.instance import (
     State,
     Workload,
 )
+from optsched.core.placement import Placement
+from optsched.core.resources import folder
+from optsched.core.results import Termination, Violation
 from optsched.instances.files import load
-from optsched.placement import Placement
 from optsched.problems import Traffic
-from optsched.resources import folder
-from optsched.results import Termination, Violation
 from optsched.routes import bounds, frontier, solve
 from optsched.routes.traffic import ROUTES
 from optsched.testing.cases import every_decision

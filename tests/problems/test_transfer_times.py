@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from over_time import FORMS, fetching
 
-from optsched.errors import InputError, MissingField, TooLarge, UsageError
-from optsched.instance import Cluster, Instance, Ragged, Shuffle, Topology, Workload
+from optsched.core.errors import InputError, MissingField, TooLarge, UsageError
+from optsched.core.instance import Cluster, Instance, Ragged, Shuffle, Topology, Workload
+from optsched.core.schedule import MICRO
 from optsched.instances.files import from_document, to_document
 from optsched.problems.distances import distances
 from optsched.problems.job_times import JobTimes
@@ -22,7 +23,6 @@ from optsched.problems.service_times import NEVER, level_times
 from optsched.problems.transfer_times import Apart, moved, transfer_times
 from optsched.processes import memory
 from optsched.routes import solve
-from optsched.schedule import MICRO
 from optsched.searches.enumeration import best_decision
 from optsched.testing.strategies import problems
 

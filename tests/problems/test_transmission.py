@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from transmission_instances import DISTANCES, SENT, example, instances, problems, rich
 from transmission_trees import least_costs
 
-from optsched.errors import InputError, MissingField
-from optsched.instance import (
+from optsched.core.errors import InputError, MissingField
+from optsched.core.instance import (
     FINISHED,
     MAP,
     PENDING,
@@ -28,14 +28,14 @@ from optsched.instance import (
     Topology,
     Workload,
 )
+from optsched.core.placement import NONE
+from optsched.core.results import Number, Violation
 from optsched.instances.files import load
-from optsched.placement import NONE
 from optsched.problems import Problem
 from optsched.problems.distances import distances
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.results import Number, Violation
 from optsched.searches.enumeration import best_placement
 
 

@@ -11,7 +11,7 @@ from transmission_instances import drawn, rich
 from transmission_trees import any_prices, any_tree, enlarged, least_costs
 
 from optsched.certificates import certify
-from optsched.instance import (
+from optsched.core.instance import (
     MAP,
     PENDING,
     REDUCE,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nested_instances import nested
 from reduces_instances import posed
 
-from optsched.instance import FINISHED, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
+from optsched.core.instance import FINISHED, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
 from optsched.problems.base import GRID
 from optsched.problems.distances import Places, distances
 from optsched.problems.transmission_costs import (

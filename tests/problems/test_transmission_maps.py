@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from transmission_instances import DISTANCES, example
 
 from optsched.certificates.checking import proved_bound
-from optsched.errors import InputError, MissingField
-from optsched.instance import Cluster, Instance, Ragged, Topology, Workload
-from optsched.placement import Placement
+from optsched.core.errors import InputError, MissingField
+from optsched.core.instance import Cluster, Instance, Ragged, Topology, Workload
+from optsched.core.placement import Placement
+from optsched.core.results import Proof
 from optsched.problems.assignment import TabledProblem
 from optsched.problems.base import GRID
 from optsched.problems.distances import MOST_NODES
 from optsched.problems.transmission_maps import TransmissionMaps
-from optsched.results import Proof
 from optsched.routes import solve
 from optsched.searches.assignment import prices_of
 

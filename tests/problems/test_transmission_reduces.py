@@ -10,8 +10,8 @@ import pytest
 from reduces_instances import PLACED, posed
 from transmission_instances import DISTANCES, example
 
-from optsched.errors import InputError, MissingField, TooLarge
-from optsched.instance import (
+from optsched.core.errors import InputError, MissingField, TooLarge
+from optsched.core.instance import (
     FINISHED,
     REDUCE,
     Cluster,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from transmission_instances import example, rich
 
-from optsched.placement import NONE
+from optsched.core.placement import NONE
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import ReduceBounds
 from optsched.problems.transmission_tables import OPEN

@@ -10,13 +10,13 @@ import pytest
 from utility_instances import SWAPS, posed
 
 from optsched.certificates import certify
-from optsched.errors import InputError, MissingField, UsageError
-from optsched.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, State, Workload
-from optsched.placement import Placement
+from optsched.core.errors import InputError, MissingField, UsageError
+from optsched.core.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, State, Workload
+from optsched.core.placement import Placement
+from optsched.core.results import Violation
 from optsched.problems import Utility
 from optsched.problems.base import GRID
 from optsched.problems.utility import spread_reduces
-from optsched.results import Violation
 from optsched.routes import bounds, solve
 from optsched.routes.utility import ROUTES
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from utility_instances import SWAPS, posed, problems
 
-from optsched.instance import Ints
+from optsched.core.instance import Ints
 from optsched.problems import Utility, knapsack, utility_columns
 from optsched.problems.utility_columns import Columns, TaskPrices, columns_at
 from optsched.problems.utility_program import Items, maximal_patterns

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from utility_instances import SWAPS, posed, problems
 
-from optsched.placement import Placement
+from optsched.core.placement import Placement
 from optsched.problems import Utility
 from optsched.problems.base import GRID
 from optsched.problems.utility import Allocation

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
+from optsched.core.resources import folder
 from optsched.instances.files import load
 from optsched.problems.utility import Utility
 from optsched.problems.utility_tables import map_table, reduce_table, required_maps
-from optsched.resources import folder
 from optsched.routes import solve
 
 

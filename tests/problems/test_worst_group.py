@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from worst_group_instances import ONE_SLOT, RACKS, posed, problems
 
-from optsched.errors import MissingField, UsageError
+from optsched.core.errors import MissingField, UsageError
+from optsched.core.instance import RUNNING, Cluster, Instance, State, Workload
+from optsched.core.placement import NONE
 from optsched.heuristics import applicable
-from optsched.instance import RUNNING, Cluster, Instance, State, Workload
-from optsched.placement import NONE
 from optsched.problems import WorstGroup
 from optsched.routes import bounds
 from optsched.searches.enumeration import judged

@@ -16,7 +16,7 @@ import hostile_jobs
 import psutil
 import pytest
 
-from optsched.errors import OptschedError, UsageError
+from optsched.core.errors import OptschedError, UsageError
 from optsched.processes import DaskExecutor, Limits, Status, cluster
 
 distributed = pytest.importorskip("distributed")

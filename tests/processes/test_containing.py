@@ -8,8 +8,8 @@ import time
 import hostile_jobs
 import pytest
 
-from optsched.deadline import deadline
-from optsched.errors import Fault, InputError, OutOfTime, UsageError
+from optsched.core.deadline import deadline
+from optsched.core.errors import Fault, InputError, OutOfTime, UsageError
 from optsched.processes import Limits, Status, contained, containing
 from optsched.processes.containing import RunFailed, TracedElsewhere, call, in_force, value_of
 
@@ -26,7 +26,7 @@ def look(_job: object) -> tuple[Limits | None, int]:
 
 def wait_for_deadline(_job: object) -> None:
     """Runs until the deadline of who asked, which holds here as well."""
-    from optsched.deadline import check
+    from optsched.core.deadline import check
 
     while True:
         check()

@@ -17,7 +17,7 @@ import hostile_jobs
 import psutil
 import pytest
 
-from optsched.errors import OptschedError, UsageError
+from optsched.core.errors import OptschedError, UsageError
 from optsched.processes import Limits, LocalExecutor, Status, run
 
 thorough = pytest.mark.thorough

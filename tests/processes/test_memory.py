@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from optsched.errors import TooLarge
+from optsched.core.errors import TooLarge
 from optsched.processes import Limits, memory
 from optsched.processes.containing import call
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
 from optsched.processes import Limits, Outcome, Status
 
 

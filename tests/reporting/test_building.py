@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from report_records import Study, pair, record, written
 
-from optsched.errors import InputError, UsageError
+from optsched.core.errors import InputError, UsageError
 from optsched.reporting import write_report
 from optsched.reporting.building import built
 from optsched.reporting.documents import Lines, Picture, Report, Section, latex, markdown

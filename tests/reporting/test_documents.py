@@ -6,7 +6,7 @@ import csv
 import io
 import re
 
-from optsched.printing import Cell, Table, counts, render, share
+from optsched.measuring.printing import Cell, Table, counts, render, share
 from optsched.reporting.documents import FLOAT_ROWS, ROWS, Lines, Picture, Report, Section, latex, markdown, tidy
 
 TABLE = Table(

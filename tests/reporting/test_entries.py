@@ -13,10 +13,10 @@ import pytest
 from report_records import Study, entries, record
 
 import optsched
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
+from optsched.measuring.studies.records import Record, frame_of
 from optsched.reporting.entries import again, argument, chosen, entries_of, study
 from optsched.reporting.reading import read
-from optsched.studies.records import Record, frame_of
 
 
 def test_names_tell_apart_what_is_compared() -> None:

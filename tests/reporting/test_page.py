@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import pytest
 from report_records import Study, pair, record
 
-from optsched.printing import Cell, Table, counts
+from optsched.measuring.printing import Cell, Table, counts
 from optsched.reporting.building import built
 from optsched.reporting.documents import Lines, Picture, Report, Section
 from optsched.reporting.page import ROWS, page

@@ -14,11 +14,11 @@ import pytest
 from report_records import Study, record, written
 
 import optsched
-from optsched.errors import InputError, UsageError
-from optsched.fingerprint import code_version
+from optsched.core.errors import InputError, UsageError
+from optsched.core.fingerprint import code_version
+from optsched.measuring.studies.records import Record
 from optsched.reporting.building import built
 from optsched.reporting.reading import FrontierRecord, parsed, read
-from optsched.studies.records import Record
 
 
 def test_several_sources_are_one(tmp_path: Path) -> None:

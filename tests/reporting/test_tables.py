@@ -8,10 +8,10 @@ import pytest
 from report_records import MIXED, Study, entries, pair, record, shown
 
 import optsched
-from optsched.printing import in_full
+from optsched.measuring.printing import in_full
+from optsched.measuring.studies.tables import summaries
 from optsched.reporting import tables
 from optsched.reporting.reading import read
-from optsched.studies.tables import summaries
 
 
 def of_problem(records: list[dict[str, Any]]) -> Any:

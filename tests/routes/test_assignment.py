@@ -7,11 +7,11 @@ from replica_instances import FIGURE_2, small
 from stopping import interrupted
 
 from optsched.certificates import certify
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
+from optsched.core.registry import record
+from optsched.core.results import Limit, Termination
 from optsched.instances.generate import generate
 from optsched.problems import FairLsap, Lsap, problem
-from optsched.registry import record
-from optsched.results import Limit, Termination
 from optsched.routes import solve
 from optsched.searches.assignment import AssignmentSolution
 from optsched.testing.cases import every_decision

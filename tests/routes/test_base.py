@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optsched import fronts
+from optsched.core import fronts
 from optsched.routes import base
 
 

@@ -14,13 +14,13 @@ from replica_instances import FIGURE_2
 from stopping import interrupted
 
 from optsched.certificates import certify
-from optsched.deadline import deadline
-from optsched.errors import SolverDisagreement
-from optsched.instance import Cluster, Instance, Pairs, Workload
+from optsched.core.deadline import deadline
+from optsched.core.errors import SolverDisagreement
+from optsched.core.instance import Cluster, Instance, Pairs, Workload
+from optsched.core.placement import Placement
+from optsched.core.results import Limit, Termination
 from optsched.instances.generate import generate
-from optsched.placement import Placement
 from optsched.problems import Lsap, problem
-from optsched.results import Limit, Termination
 from optsched.routes import call as call_module
 from optsched.routes import solve
 from optsched.routes.call import Call, solver_of

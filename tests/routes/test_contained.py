@@ -10,12 +10,12 @@ import pytest
 
 import optsched
 from optsched.certificates import certify
-from optsched.errors import OutOfTime, UsageError
-from optsched.gaps import Reference
+from optsched.core.errors import OutOfTime, UsageError
+from optsched.core.registry import records
+from optsched.core.results import Limit, Sense, Termination
+from optsched.measuring.gaps import Reference
 from optsched.processes import Limits, contained
 from optsched.processes.containing import RunFailed
-from optsched.registry import records
-from optsched.results import Limit, Sense, Termination
 from optsched.routes import assignment, latency, routes_of
 from optsched.routes import contained as contained_routes
 from optsched.routes.call import Call

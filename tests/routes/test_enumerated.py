@@ -8,10 +8,10 @@ import pytest
 from replica_instances import FIGURE_2, small
 from small_problems import NAMES, small_problem
 
-from optsched.errors import TooLarge, UsageError
+from optsched.core.errors import TooLarge, UsageError
+from optsched.core.registry import record
+from optsched.core.results import FEASIBLE, Certificate, Proof, Termination
 from optsched.problems import Latency, Lsap, MinCostFlow
-from optsched.registry import record
-from optsched.results import FEASIBLE, Certificate, Proof, Termination
 from optsched.routes import enumerated, solve
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call

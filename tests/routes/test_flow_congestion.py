@@ -6,11 +6,11 @@ import pytest
 from congestion_instances import paper
 
 from optsched.certificates import certify
-from optsched.errors import TooLarge
-from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.errors import TooLarge
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.results import Limit, Proof, Termination
 from optsched.instances.generate import generate
 from optsched.problems import FlowCongestion, flow_congestion
-from optsched.results import Limit, Proof, Termination
 from optsched.routes import solve
 from optsched.solvers.profiles import Profile
 

@@ -10,11 +10,11 @@ import pytest
 from generalized_assignment_instances import SMALL, posed
 
 from optsched.certificates import certify
-from optsched.errors import OutOfTime, SolverDisagreement, UsageError
-from optsched.instance import Cluster, Instance, Pairs, Workload
-from optsched.placement import NetworkFlow
+from optsched.core.errors import OutOfTime, SolverDisagreement, UsageError
+from optsched.core.instance import Cluster, Instance, Pairs, Workload
+from optsched.core.placement import NetworkFlow
+from optsched.core.results import Limit, Proof, Termination
 from optsched.problems import GeneralizedAssignment
-from optsched.results import Limit, Proof, Termination
 from optsched.routes import generalized_assignment, solve
 from optsched.routes.generalized_assignment import ROUTES as GENERALIZED_ASSIGNMENT_ROUTES
 from optsched.searches.capacity_neighbourhoods import CapacityNeighbourhoods

@@ -18,10 +18,10 @@ import pytest
 from replica_instances import FIGURE_2, small
 
 from optsched.certificates import certify
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
+from optsched.core.results import Limit, Proof, Solution, Termination
 from optsched.instances.generate import generate
 from optsched.problems import Latency, Lsap
-from optsched.results import Limit, Proof, Solution, Termination
 from optsched.routes import bounds, frontier, solve
 from optsched.routes.call import Call
 from optsched.routes.latency import ROUTES as LATENCY_ROUTES

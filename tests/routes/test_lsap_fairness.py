@@ -14,13 +14,13 @@ from stopping import interrupted
 from strategies import problems
 
 from optsched.certificates import certify
-from optsched.errors import SolverDisagreement, UsageError
-from optsched.gaps import Reference, gap
+from optsched.core.errors import SolverDisagreement, UsageError
+from optsched.core.placement import NONE
+from optsched.core.results import Limit, Proof, Termination
 from optsched.instances.generate import generate
+from optsched.measuring.gaps import Reference, gap
 from optsched.models import lsap_fairness as lsap_fairness_models
-from optsched.placement import NONE
 from optsched.problems import LsapFairness
-from optsched.results import Limit, Proof, Termination
 from optsched.routes import frontier, routes_of, solve
 from optsched.searches.lsap_fairness import CappedNetwork
 from optsched.solvers.outcome import SolverOutcome

@@ -13,13 +13,13 @@ from min_cost_flow_instances import SMALL, posed
 from stopping import interrupted
 
 from optsched.certificates import certify
-from optsched.errors import SolverDisagreement, UsageError
+from optsched.core.errors import SolverDisagreement, UsageError
+from optsched.core.network import UNBOUNDED, FlowNetwork
+from optsched.core.placement import NetworkFlow, Placement
+from optsched.core.results import Limit, Proof, Termination
 from optsched.instances.files import load
 from optsched.instances.generate import generate
-from optsched.network import UNBOUNDED, FlowNetwork
-from optsched.placement import NetworkFlow, Placement
 from optsched.problems import MinCostFlow
-from optsched.results import Limit, Proof, Termination
 from optsched.routes import bounds, min_cost_flow, routes_of, solve
 from optsched.routes.min_cost_flow import ROUTES as MIN_COST_FLOW_ROUTES
 from optsched.solvers.outcome import SolverOutcome

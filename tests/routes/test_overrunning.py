@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import optsched
+from optsched.core.registry import records
 from optsched.instances.generate import generate
 from optsched.problems import AnyProblem
 from optsched.processes import containing
-from optsched.registry import records
 from optsched.routes import _module, routes_of, solve
 from optsched.routes import contained as contained_routes
 from optsched.routes.overrunning import may_overrun
@@ -57,7 +57,7 @@ def test_process_is_for_a_deadline_alone(monkeypatch: pytest.MonkeyPatch) -> Non
     assert solve(problem).optimal
     assert not asked
     solve(problem, time_limit=60)
-    with optsched.deadline.deadline(60):
+    with optsched.core.deadline.deadline(60):
         solve(problem)
     assert asked == ["network", "network"]
     token = containing._called.set(True)

@@ -12,15 +12,15 @@ from programmed import Gathering
 
 import optsched
 from optsched.certificates import certify
-from optsched.errors import ProblemFailed
-from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.errors import ProblemFailed
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.placement import NONE, Placement
+from optsched.core.registry import record_of
+from optsched.core.results import Limit, Proof, Termination, Violation
 from optsched.models import programs as models
 from optsched.models.export import write_lp
-from optsched.placement import NONE, Placement
 from optsched.problems import FlowCongestion
 from optsched.problems.programs import Program
-from optsched.registry import record_of
-from optsched.results import Limit, Proof, Termination, Violation
 from optsched.routes import programs, routes_of, solve
 from optsched.solvers.profiles import Profile
 
@@ -133,7 +133,7 @@ def test_a_program_that_is_not_the_definition(sizes: dict[str, float]) -> None:
     )
     with pytest.raises(ProblemFailed, match="the program does not have the feasible placement"):
         solve(Narrow(instance), start=start)
-    with pytest.raises(optsched.errors.SolverDisagreement, match="HiGHS holds a placement that violates slots"):
+    with pytest.raises(optsched.core.errors.SolverDisagreement, match="HiGHS holds a placement that violates slots"):
         solve(Blind(instance))
 
 

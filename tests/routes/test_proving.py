@@ -10,9 +10,9 @@ import pytest
 
 import optsched
 from optsched.certificates import certify
-from optsched.errors import OutOfTime, SolverDisagreement, TooLarge
+from optsched.core.errors import OutOfTime, SolverDisagreement, TooLarge
+from optsched.core.results import Certificate, Limit, Proof, Solution, Termination
 from optsched.processes.handing import handing, to
-from optsched.results import Certificate, Limit, Proof, Solution, Termination
 from optsched.routes import generalized_assignment, latency, solve
 from optsched.routes.call import Call
 from optsched.routes.proving import proved

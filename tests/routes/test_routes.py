@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from replica_instances import FIGURE_2
 
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
+from optsched.core.placement import Placement
+from optsched.core.results import Proof
 from optsched.instances.generate import generate
-from optsched.placement import Placement
 from optsched.problems import Lsap, Utility
-from optsched.results import Proof
 from optsched.routes import frontier, solve
 
 

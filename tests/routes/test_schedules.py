@@ -11,9 +11,9 @@ from schedule_drawn import document
 
 import optsched
 from optsched.certificates import certify
+from optsched.core.results import Proof, Termination
 from optsched.instances.files import from_document
 from optsched.problems import JobTimes
-from optsched.results import Proof, Termination
 from optsched.routes import routes_of, solve
 from optsched.searches.schedules import ScheduleSearch
 from optsched.solvers.profiles import Profile

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 import optsched
-from optsched.errors import TooLarge
+from optsched.core.errors import TooLarge
+from optsched.core.registry import records
 from optsched.instances.generate import generate
 from optsched.models import lsap
 from optsched.problems import AnyProblem, Lsap
 from optsched.processes import Limits, contained, memory
-from optsched.registry import records
 from optsched.routes import routes_of, solve
 from optsched.routes.sizes import model_sizes, refuse_beyond_memory, route_sizes
 from optsched.searches import assignment

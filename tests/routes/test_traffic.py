@@ -12,14 +12,14 @@ from traffic_instances import EMPTY, NAN, front, posed, problems
 
 from optsched.certificates import certify, no_room_certificate
 from optsched.certificates.traffic import Cases, SlotPrices
-from optsched.errors import OutOfTime
-from optsched.instance import (
+from optsched.core.errors import OutOfTime
+from optsched.core.instance import (
     Instance,
     Ragged,
 )
+from optsched.core.results import Termination
 from optsched.instances.generate import generate
 from optsched.problems import Traffic
-from optsched.results import Termination
 from optsched.routes import bounds, frontier, routes_of, solve
 from optsched.routes.traffic import ROUTES
 from optsched.solvers.profiles import load_profile

@@ -11,10 +11,9 @@ from stopping import interrupted
 from transmission_instances import drawn, example, rich
 
 from optsched.certificates import certify
-from optsched.deadline import deadline
-from optsched.errors import UsageError
-from optsched.heuristics.sequential import sequential
-from optsched.instance import (
+from optsched.core.deadline import deadline
+from optsched.core.errors import UsageError
+from optsched.core.instance import (
     MAP,
     PENDING,
     REDUCE,
@@ -27,8 +26,9 @@ from optsched.instance import (
     Topology,
     Workload,
 )
+from optsched.core.results import Limit, Proof, Termination
+from optsched.heuristics.sequential import sequential
 from optsched.problems.transmission import Transmission
-from optsched.results import Limit, Proof, Termination
 from optsched.routes import call, solve
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile

@@ -9,8 +9,8 @@ import pytest
 from reduces_instances import posed
 
 from optsched.certificates import certify
-from optsched.errors import SolverDisagreement
-from optsched.results import Limit, Termination
+from optsched.core.errors import SolverDisagreement
+from optsched.core.results import Limit, Termination
 from optsched.routes import solve
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import load_profile

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from utility_instances import posed, problems
 
 from optsched.certificates import certify
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
+from optsched.core.results import Termination
 from optsched.instances.generate import generate
 from optsched.problems import Utility
 from optsched.problems.base import GRID
-from optsched.results import Termination
 from optsched.routes import solve
 
 

@@ -11,14 +11,14 @@ import pytest
 from worst_group_instances import ONE_SLOT, RACKS, posed
 
 from optsched.certificates import certify
-from optsched.errors import OutOfTime, SolverDisagreement, UsageError
-from optsched.instance import Instance
+from optsched.core.errors import OutOfTime, SolverDisagreement, UsageError
+from optsched.core.instance import Instance
+from optsched.core.placement import Placement
+from optsched.core.results import Limit, Proof, Termination
 from optsched.instances.files import from_document
 from optsched.instances.generate import generate
 from optsched.instances.importers.rumen import import_rumen
-from optsched.placement import Placement
 from optsched.problems import Lsap, WorstGroup
-from optsched.results import Limit, Proof, Termination
 from optsched.routes import call, routes_of, solve
 from optsched.searches.worst_group import FlowEngine, ProgramEngine
 from optsched.solvers.outcome import SolverOutcome

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.errors import HeuristicFailed
-from optsched.instance import FINISHED, Cluster, Instance, State, Workload
-from optsched.outside import raised
-from optsched.placement import Placement
+from optsched.core.errors import HeuristicFailed
+from optsched.core.instance import FINISHED, Cluster, Instance, State, Workload
+from optsched.core.outside import raised
+from optsched.core.placement import Placement
 from optsched.problems import Lsap
 from optsched.running.answers import ENTRIES_SHOWN, attempt, placement_from, tasks_from
 

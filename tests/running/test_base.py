@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.errors import Fault, UsageError
-from optsched.instance import FINISHED, MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, Ragged, Workload
+from optsched.core.errors import Fault, UsageError
+from optsched.core.instance import FINISHED, MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, Ragged, Workload
 from optsched.problems import Latency, Lsap
 from optsched.problems.base import Parameter
 from optsched.running.base import Event, Heuristic, Offer, Policy, View, table_row

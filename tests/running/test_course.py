@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from timed_workloads import arriving
 
-from optsched.errors import HeuristicFailed, UsageError
+from optsched.core.errors import HeuristicFailed, UsageError
 from optsched.running.course import NEVER, WAKE, WOKEN, Course, Ends, Service
 from optsched.simulating import simulate
 

@@ -13,10 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optsched.errors import HeuristicFailed, UsageError
-from optsched.heuristics.dl import LocalityPolicy
-from optsched.heuristics.fair import DelayPolicy
-from optsched.instance import (
+from optsched.core.errors import HeuristicFailed, UsageError
+from optsched.core.instance import (
     FINISHED,
     MAP,
     PENDING,
@@ -30,6 +28,8 @@ from optsched.instance import (
     Topology,
     Workload,
 )
+from optsched.heuristics.dl import LocalityPolicy
+from optsched.heuristics.fair import DelayPolicy
 from optsched.problems import Latency, Lsap, Problem
 from optsched.problems.transmission import Transmission
 from optsched.routes import solve

@@ -8,8 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from optsched.core.instance import (
+    FINISHED,
+    PENDING,
+    RUNNING,
+    Cluster,
+    Instance,
+    Pairs,
+    Ragged,
+    Shuffle,
+    State,
+    Workload,
+)
 from optsched.heuristics.probabilistic import LeastCostPolicy
-from optsched.instance import FINISHED, PENDING, RUNNING, Cluster, Instance, Pairs, Ragged, Shuffle, State, Workload
 from optsched.instances.files import from_document, load, save, to_document
 from optsched.problems import Lsap
 from optsched.problems.flow import Flow

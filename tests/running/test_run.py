@@ -20,14 +20,14 @@ import numpy as np
 import pytest
 
 import optsched
-import optsched.deadline
-from optsched.deadline import deadline
-from optsched.errors import HeuristicFailed, MissingField, OutOfTime, UsageError
-from optsched.gaps import gap
+import optsched.core.deadline
+from optsched.core.deadline import deadline
+from optsched.core.errors import HeuristicFailed, MissingField, OutOfTime, UsageError
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.heuristics import HEURISTICS, Heuristic, Offer, Policy, View, applicable, heuristic, run
-from optsched.instance import Cluster, Instance, Ragged, Workload
 from optsched.instances.generate import generate
-from optsched.matrix import posable
+from optsched.measuring.gaps import gap
+from optsched.measuring.matrix import posable
 from optsched.problems import FairLsap, Latency, Lsap, Problem, problem
 from optsched.processes import Limits, contained
 from optsched.processes.containing import TracedElsewhere
@@ -225,7 +225,7 @@ class Answers(Policy):
         (lambda problem, rng: {"t9": "a"}, 'names task "t9", which is none of problem.tasks'),
         (_raise(ValueError("bad luck")), "raised ValueError: bad luck (/"),
         (_raise(MemoryError()), "raised MemoryError (/"),
-        (_raise(UsageError("not yours")), "raised optsched.errors.UsageError: not yours (/"),
+        (_raise(UsageError("not yours")), "raised optsched.core.errors.UsageError: not yours (/"),
         (Answers(None), "answered None; give a sequence of tasks"),
         (Answers([0, 1, 2]), "answered 3 tasks, more than the 2 free slots"),
         (Answers([1, 1]), 'answered task "t2" twice'),
@@ -505,7 +505,7 @@ def test_a_limit_that_is_not_reached_changes_nothing(posed: str, name: str) -> N
 def test_loops_look_at_the_clock_for_each_task(posed: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that the clock is looked at as often as there are tasks to place, wherever the time runs out."""
     looks = itertools.count()
-    monkeypatch.setattr(optsched.deadline.time, "monotonic", lambda: float(next(looks)))
+    monkeypatch.setattr(optsched.core.deadline.time, "monotonic", lambda: float(next(looks)))
     limit = len(POSED[posed].tasks) // 2
     assert run(POSED[posed], name, time_limit=limit).out_of_time == limit
 
@@ -638,7 +638,7 @@ def test_no_alarm_in_other_threads() -> None:
     def looks(problem: Problem, rng: np.random.Generator) -> list[int]:
         seen.append(signal.getsignal(signal.SIGALRM))
         while True:
-            optsched.deadline.check()
+            optsched.core.deadline.check()
 
     other = threading.Thread(target=lambda: seen.append(run(POSED["lsap"], looks, time_limit=0.01)))
     other.start()

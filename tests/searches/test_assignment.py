@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from optsched.errors import OptschedError, TooLarge, UsageError
-from optsched.instance import Cluster, Instance, Ragged, Topology, Workload
+from optsched.core.errors import OptschedError, TooLarge, UsageError
+from optsched.core.instance import Cluster, Instance, Ragged, Topology, Workload
+from optsched.core.placement import Placement
+from optsched.core.results import Limit, Proof, Termination
 from optsched.instances.generate import generate, known_optimum
-from optsched.placement import Placement
 from optsched.problems import FairLsap, Flow, Lsap, problem
 from optsched.problems.assignment import AssignmentProblem
 from optsched.processes import memory
-from optsched.results import Limit, Proof, Termination
 from optsched.routes import solve
 from optsched.searches import assignment as transport
 from optsched.searches.assignment import (

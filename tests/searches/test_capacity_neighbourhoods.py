@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from generalized_assignment_instances import enumerated, posed
 
-from optsched.deadline import deadline
-from optsched.errors import OutOfTime
-from optsched.instance import Ints
+from optsched.core.deadline import deadline
+from optsched.core.errors import OutOfTime
+from optsched.core.instance import Ints
 from optsched.problems import GeneralizedAssignment
 from optsched.problems.capacity_knapsacks import NodePrices
 from optsched.searches import capacity_neighbourhoods, capacity_tree

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from generalized_assignment_instances import enumerated, posed
 
-from optsched.deadline import deadline
-from optsched.errors import OutOfTime
+from optsched.core.deadline import deadline
+from optsched.core.errors import OutOfTime
 from optsched.problems import GeneralizedAssignment
 from optsched.problems.capacity_knapsacks import CapacityKnapsacks
 from optsched.searches import capacity_tree

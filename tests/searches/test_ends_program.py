@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from over_time import batch, proved
 
-from optsched.instance import MAP
+from optsched.core.instance import MAP
 from optsched.problems.job_times import JobTimes
 from optsched.problems.schedule_windows import tails
 from optsched.searches.ends_program import EndsProgram

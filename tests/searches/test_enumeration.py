@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pareto import pareto_front
 from replica_instances import small
 
-from optsched.errors import TooLarge
+from optsched.core.errors import TooLarge
 from optsched.problems import Latency, Lsap, Problem
 from optsched.searches.enumeration import best_placement, judged
 

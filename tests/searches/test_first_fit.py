@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optsched.instance import REDUCE, Cluster, Instance, State, Workload
-from optsched.placement import NONE
+from optsched.core.instance import REDUCE, Cluster, Instance, State, Workload
+from optsched.core.placement import NONE
 from optsched.problems.reduce_slots import ReduceSlots
 from optsched.searches.first_fit import filled, first_fit
 

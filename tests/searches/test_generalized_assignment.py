@@ -7,9 +7,9 @@ import pytest
 from generalized_assignment_instances import SMALL, posed
 
 from optsched.certificates import certify
-from optsched.deadline import deadline
-from optsched.errors import SolverDisagreement
-from optsched.results import Proof, Termination
+from optsched.core.deadline import deadline
+from optsched.core.errors import SolverDisagreement
+from optsched.core.results import Proof, Termination
 from optsched.routes import solve
 from optsched.searches import generalized_assignment
 from optsched.solvers.highs import ArraySolution

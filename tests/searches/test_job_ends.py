@@ -11,13 +11,13 @@ from over_time import batch, proved
 
 from optsched.certificates import proved_bound, schedules
 from optsched.certificates.schedules import cases_certificate
-from optsched.errors import CertificateInvalid
-from optsched.instance import Cluster, Instance, Workload
+from optsched.core.errors import CertificateInvalid
+from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.results import Termination
 from optsched.instances.files import from_document
 from optsched.problems.job_ends import JobEnds, packed
 from optsched.problems.job_times import JobTimes
 from optsched.problems.time_prices import TimePrices
-from optsched.results import Termination
 from optsched.searches import job_ends
 from optsched.searches.job_ends import EndTree, StartProgram, coefficients
 from optsched.searches.schedules import ScheduleSearch

@@ -8,7 +8,7 @@ import random
 import numpy as np
 from over_time import batch, both
 
-from optsched.instance import MAP, Cluster, Instance, Ragged, Workload
+from optsched.core.instance import MAP, Cluster, Instance, Ragged, Workload
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.searches.job_placing import JobPlacing, matched

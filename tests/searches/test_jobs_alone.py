@@ -12,10 +12,10 @@ from over_time import FORMS, batch, fetching
 
 from optsched.certificates import proved_bound
 from optsched.certificates.schedules import makespan_certificate
-from optsched.instance import Instance, Ragged
+from optsched.core.instance import Instance, Ragged
+from optsched.core.results import Certificate, Proof
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
-from optsched.results import Certificate, Proof
 from optsched.routes import bounds, solve
 from optsched.routes.latency import latency_search
 from optsched.searches import jobs_alone

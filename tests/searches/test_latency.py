@@ -7,11 +7,11 @@ import pytest
 from pareto import pareto_front
 
 from optsched.certificates import proved_bound
-from optsched.errors import SolverDisagreement
-from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.core.errors import SolverDisagreement
+from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.core.results import Certificate, Limit, Proof, Value
 from optsched.instances.generate import generate, known_optimum
 from optsched.problems import Latency
-from optsched.results import Certificate, Limit, Proof, Value
 from optsched.routes import frontier
 from optsched.searches.enumeration import best_placement
 from optsched.searches.latency import LatencySearch, relaxation, settled, with_claimed_bound

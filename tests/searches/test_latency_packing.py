@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from pareto import pareto_front
 
-from optsched.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.core.placement import NONE
 from optsched.instances.generate import generate
-from optsched.placement import NONE
 from optsched.problems import Latency
 from optsched.processes.handing import pack, unpack
 from optsched.searches.latency_packing import GrowingMatchings, packed, shifted, with_remote

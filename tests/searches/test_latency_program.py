@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from pareto import pareto_front
 
+from optsched.core.results import Termination
 from optsched.instances.generate import generate
 from optsched.problems import Latency
 from optsched.problems.latency import LatencyPrices
-from optsched.results import Termination
 from optsched.routes import solve
 from optsched.searches.latency_program import CompactProgram
 from optsched.solvers.highs import solve_arrays

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from over_time import both
 
-from optsched.schedule import MICRO, Schedule
+from optsched.core.schedule import MICRO, Schedule
 from optsched.searches.left_shift import as_early
 from optsched.searches.list_schedules import list_schedules
 

@@ -7,10 +7,10 @@ import pytest
 from schedule_drawn import document
 
 import optsched
-from optsched.instance import Instance
+from optsched.core.instance import Instance
+from optsched.core.schedule import MICRO
 from optsched.instances.files import from_document
 from optsched.problems.schedules import ScheduleProblem
-from optsched.schedule import MICRO
 from optsched.searches import list_schedules as list_schedules_module
 from optsched.searches.enumeration import best_decision
 from optsched.searches.list_schedules import ORDERS, list_schedule, list_schedules

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from lsap_fairness_instances import SMALL
 
-from optsched.errors import SolverDisagreement
+from optsched.core.errors import SolverDisagreement
+from optsched.core.placement import NONE
 from optsched.instances.generate import generate
-from optsched.placement import NONE
 from optsched.problems import LsapFairness
 from optsched.routes import solve
 from optsched.searches.lsap_fairness import CappedNetwork

@@ -7,9 +7,9 @@ import pytest
 from min_cost_flow_instances import SMALL
 
 from optsched.certificates import certify
-from optsched.errors import SolverDisagreement
-from optsched.placement import NetworkFlow
-from optsched.results import Termination
+from optsched.core.errors import SolverDisagreement
+from optsched.core.placement import NetworkFlow
+from optsched.core.results import Termination
 from optsched.routes import solve
 from optsched.searches import min_cost_flow
 from optsched.solvers.outcome import SolverOutcome

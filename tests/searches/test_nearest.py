@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import optsched
-from optsched.instance import Instance
-from optsched.placement import NONE
+from optsched.core.instance import Instance
+from optsched.core.placement import NONE
 from optsched.problems import PROBLEMS
 from optsched.routes import solve
 from optsched.searches.nearest import nearest_optimum

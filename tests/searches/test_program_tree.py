@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.instance import Ints
+from optsched.core.instance import Ints
 from optsched.problems.relaxations import UNBOUNDED, IntegerProgram
 from optsched.searches import program_tree
 from optsched.searches.program_tree import as_arrays, settling_tree

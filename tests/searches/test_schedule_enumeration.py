@@ -11,13 +11,13 @@ import pytest
 from schedule_drawn import Oracle, Starts, Text, document, whole
 
 import optsched
-from optsched.errors import TooLarge, UsageError
-from optsched.instance import Cluster, Instance, Workload
+from optsched.core.errors import TooLarge, UsageError
+from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.schedule import Schedule
 from optsched.instances.files import from_document
 from optsched.problems import JobTimes, Makespan
 from optsched.problems.schedules import ScheduleProblem
 from optsched.routes import solve
-from optsched.schedule import Schedule
 from optsched.searches.enumeration import best_decision
 from optsched.searches.schedule_enumeration import semi_active
 

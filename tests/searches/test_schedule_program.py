@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from over_time import both
 
-from optsched.errors import TooLarge
+from optsched.core.errors import TooLarge
+from optsched.core.schedule import MICRO
 from optsched.instances.files import from_document
 from optsched.problems import JobTimes
-from optsched.schedule import MICRO
 from optsched.searches import schedule_program
 from optsched.searches.list_schedules import list_schedules
 from optsched.searches.schedule_enumeration import semi_active

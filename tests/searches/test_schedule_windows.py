@@ -10,7 +10,7 @@ from over_time import batch, proved
 
 from optsched.certificates import proved_bound
 from optsched.certificates.schedules import makespan_certificate
-from optsched.instance import MAP, Cluster, Instance, Ragged, Workload
+from optsched.core.instance import MAP, Cluster, Instance, Ragged, Workload
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_windows import Window, ruled_out
 from optsched.searches import schedule_windows as module

@@ -8,9 +8,9 @@ import pytest
 from over_time import batch, both
 
 from optsched.certificates import proved_bound
-from optsched.deadline import deadline
-from optsched.errors import OutOfTime
-from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.deadline import deadline
+from optsched.core.errors import OutOfTime
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.searches import schedules

@@ -12,14 +12,14 @@ from strategies import problems
 from transmission_instances import problems as small_maps
 
 from optsched.certificates import certify
-from optsched.deadline import deadline
-from optsched.errors import OutOfTime
-from optsched.instance import Cluster, Instance, Ragged, Topology, Workload
+from optsched.core.deadline import deadline
+from optsched.core.errors import OutOfTime
+from optsched.core.instance import Cluster, Instance, Ragged, Topology, Workload
+from optsched.core.placement import NONE
+from optsched.core.results import Limit, Proof
 from optsched.instances.generate import generate
-from optsched.placement import NONE
 from optsched.problems import Flow, Lsap, problem
 from optsched.problems.assignment import AssignmentProblem, TabledProblem
-from optsched.results import Limit, Proof
 from optsched.routes import solve
 from optsched.searches import tabled_assignment
 from optsched.searches.assignment import (

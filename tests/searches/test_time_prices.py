@@ -11,7 +11,7 @@ from optsched.certificates.schedules import (
     makespan_certificate,
     prices_certificate,
 )
-from optsched.instance import Cluster, Instance, Workload
+from optsched.core.instance import Cluster, Instance, Workload
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.searches.schedules import ScheduleSearch

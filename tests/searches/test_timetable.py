@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from over_time import both
 
-from optsched.errors import TooLarge
-from optsched.instance import MAP, REDUCE
+from optsched.core.errors import TooLarge
+from optsched.core.instance import MAP, REDUCE
 from optsched.instances.files import from_document
 from optsched.problems import JobTimes, Makespan
 from optsched.searches import timetable

@@ -11,11 +11,11 @@ from stopping import clock_of_looks
 from traffic_instances import EMPTY, posed
 
 from optsched.certificates import certify
-from optsched.deadline import deadline
-from optsched.errors import SolverDisagreement
+from optsched.core.deadline import deadline
+from optsched.core.errors import SolverDisagreement
+from optsched.core.results import Limit, Proof, Termination
 from optsched.instances.generate import generate
 from optsched.problems import Traffic
-from optsched.results import Limit, Proof, Termination
 from optsched.routes import frontier, solve
 from optsched.routes.traffic import traffic_search
 from optsched.searches import traffic

@@ -7,10 +7,10 @@ import pytest
 
 from optsched.certificates.checking import proved_bound
 from optsched.certificates.traffic import SlotPrices
-from optsched.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.results import Proof
 from optsched.instances.generate import generate
 from optsched.problems.traffic import Traffic
-from optsched.results import Proof
 from optsched.routes import solve
 from optsched.searches.traffic import TrafficSearch
 from optsched.searches.traffic_load import BestPlaces, LoadProgram

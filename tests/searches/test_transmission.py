@@ -13,10 +13,10 @@ from transmission_instances import drawn, example
 from transmission_trees import enlarged
 
 from optsched.certificates import certify
-from optsched.instance import Topology
+from optsched.core.instance import Topology
+from optsched.core.results import Limit, Termination
 from optsched.problems import transmission_bounds
 from optsched.problems.transmission import Transmission
-from optsched.results import Limit, Termination
 from optsched.routes import solve
 from optsched.searches import transmission, transmission_stages, transmission_start
 from optsched.searches.transmission import Searched, TransmissionSearch

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transmission_instances import drawn, rich
 
-from optsched.placement import NONE
+from optsched.core.placement import NONE
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_bounds import ReduceBounds
 from optsched.searches.transmission_stages import cheapest_reduces, cheapest_rows, slot_prices, stepped_prices

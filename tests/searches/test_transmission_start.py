@@ -10,12 +10,12 @@ from stopping import clock_of_looks
 from transmission_instances import drawn
 
 from optsched.certificates import certify
-from optsched.deadline import deadline
-from optsched.errors import InputError
+from optsched.core.deadline import deadline
+from optsched.core.errors import InputError
+from optsched.core.results import Limit
 from optsched.instances.files import parse
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
-from optsched.results import Limit
 from optsched.routes import solve
 
 

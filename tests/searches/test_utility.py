@@ -7,9 +7,9 @@ from stopping import interrupted
 from utility_instances import posed
 
 from optsched.certificates import certify
+from optsched.core.results import Limit, Proof, Termination
 from optsched.instances.generate import generate
 from optsched.problems import Utility
-from optsched.results import Limit, Proof, Termination
 from optsched.routes import solve
 from optsched.searches import utility as engine
 

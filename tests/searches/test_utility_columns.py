@@ -6,12 +6,12 @@ import pytest
 from utility_instances import SWAPS
 
 from optsched.certificates import certify
-from optsched.errors import OutOfTime
+from optsched.core.errors import OutOfTime
+from optsched.core.results import Proof
 from optsched.instances.generate import generate
 from optsched.problems import Utility
 from optsched.problems.base import GRID
 from optsched.problems.utility_columns import TaskPrices
-from optsched.results import Proof
 from optsched.routes import solve
 from optsched.searches import utility_columns
 from optsched.searches.enumeration import best_placement

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from utility_instances import posed, problems
 
-from optsched.errors import SolverDisagreement
-from optsched.placement import Placement
+from optsched.core.errors import SolverDisagreement
+from optsched.core.placement import Placement
 from optsched.problems import Utility
 from optsched.problems.base import GRID
 from optsched.problems.utility_program import Hosts

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from utility_instances import problems
 
 from optsched.certificates import certify
+from optsched.core.results import Proof
 from optsched.instances.generate import generate
 from optsched.problems import Utility
-from optsched.results import Proof
 from optsched.routes import solve
 from optsched.searches.utility_patterns import Packing, Patterns, best_patterns
 from optsched.searches.utility_variety import vary

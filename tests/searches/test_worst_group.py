@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from worst_group_instances import ONE_SLOT, posed, problems
 
 from optsched.certificates import certify
-from optsched.errors import SolverDisagreement
+from optsched.core.errors import SolverDisagreement
+from optsched.core.placement import Placement
+from optsched.core.results import Limit, Number, Proof
 from optsched.instances.generate import generate
-from optsched.placement import Placement
 from optsched.problems import Lsap, WorstGroup
-from optsched.results import Limit, Number, Proof
 from optsched.routes import solve
 from optsched.searches import worst_group
 from optsched.searches.enumeration import best_placement

@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from timed_workloads import arriving
 
-from optsched.errors import HeuristicFailed, MissingField, UsageError
-from optsched.heuristics import HEURISTICS
-from optsched.instance import (
+from optsched.core.errors import HeuristicFailed, MissingField, UsageError
+from optsched.core.instance import (
     FINISHED,
     MAP,
     PENDING,
@@ -28,12 +27,13 @@ from optsched.instance import (
     Topology,
     Workload,
 )
+from optsched.core.schedule import MICRO
+from optsched.heuristics import HEURISTICS
+from optsched.measuring.regrets import regret
 from optsched.problems.makespan import Makespan
-from optsched.regrets import regret
 from optsched.running.base import Event, Offer, Policy, View
 from optsched.running.course import NEVER, WAKE, Progress, Service
 from optsched.running.known import posed_on
-from optsched.schedule import MICRO
 from optsched.simulating import EveryRound, simulate
 from optsched.simulating.engine import ENDED, RELEASED, STARTED, Beats, Engine, Rules, Stage
 from optsched.simulating.services import Levels, Recorded

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from timed_workloads import arriving
 
-from optsched.errors import HeuristicFailed, MissingField, UsageError
+from optsched.core.errors import HeuristicFailed, MissingField, UsageError
+from optsched.core.instance import REDUCE, Cluster, Instance, Ragged, Shuffle, Topology, Workload
+from optsched.core.schedule import microseconds
 from optsched.heuristics import HEURISTICS, heuristic
-from optsched.instance import REDUCE, Cluster, Instance, Ragged, Shuffle, Topology, Workload
 from optsched.instances.files import load
 from optsched.instances.importers.rumen import import_rumen
 from optsched.instances.importers.sls import import_sls
 from optsched.problems import Problem
 from optsched.problems.makespan import Makespan
-from optsched.schedule import microseconds
 from optsched.simulating import EveryRound, Following, observed_schedule, simulate
 from optsched.testing.policies import check_policy
 

@@ -10,19 +10,19 @@ import pytest
 from over_time import FORMS, fetching
 from schedule_drawn import document
 
-from optsched.errors import MissingField, UsageError
-from optsched.gaps import Reference, gap
+from optsched.core.errors import MissingField, UsageError
+from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.schedule import MICRO, Schedule
 from optsched.heuristics import applicable, heuristic, run
-from optsched.instance import Cluster, Instance, Workload
 from optsched.instances.files import from_document
 from optsched.instances.generate import generate
+from optsched.measuring.gaps import Reference, gap
+from optsched.measuring.studies.pages import gap_table
+from optsched.measuring.studies.records import record_fields
 from optsched.problems import JobTimes, Lsap, Makespan
 from optsched.running.base import Offer, Policy, View
-from optsched.schedule import MICRO, Schedule
 from optsched.simulating import EveryRound, simulate
 from optsched.simulating.posed import run_posed, service_of
-from optsched.studies.pages import gap_table
-from optsched.studies.records import record_fields
 
 TWO = Workload(["t1", "t2"], duration=[2, 3])
 

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 from driven_services import driven
 
-from optsched.errors import MissingField, UsageError
-from optsched.instance import FINISHED, MAP, RUNNING, Cluster, Instance, Ragged, Shuffle, State, Workload
+from optsched.core.errors import MissingField, UsageError
+from optsched.core.instance import FINISHED, MAP, RUNNING, Cluster, Instance, Ragged, Shuffle, State, Workload
+from optsched.core.schedule import MICRO
 from optsched.instances.generate import generate
 from optsched.problems import JobTimes, Makespan
 from optsched.routes import bounds, solve
 from optsched.running.base import Offer, Policy, View
-from optsched.schedule import MICRO
 from optsched.simulating import simulate
 from optsched.simulating.rates import Rates, least_times
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from timed_workloads import arriving
 
-from optsched.errors import MissingField, UsageError
-from optsched.instance import FINISHED, PENDING, Cluster, Instance, Ragged, Shuffle, State, Workload
+from optsched.core.errors import MissingField, UsageError
+from optsched.core.instance import FINISHED, PENDING, Cluster, Instance, Ragged, Shuffle, State, Workload
 from optsched.problems.service_times import level_times
 from optsched.simulating.services import SERVICES, Levels, Recorded, Shuffling, service_named, unplaced
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from timed_workloads import arriving
 
-from optsched.errors import HeuristicFailed, MissingField, UsageError
-from optsched.instance import Cluster, Instance, Workload
+from optsched.core.errors import HeuristicFailed, MissingField, UsageError
+from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.schedule import MICRO
 from optsched.running.base import Offer, View
-from optsched.schedule import MICRO
 from optsched.simulating import Levels, Recorded, simulate
 
 

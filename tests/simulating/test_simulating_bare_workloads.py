@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from timed_workloads import arriving
 
-from optsched.errors import MissingField
+from optsched.core.errors import MissingField
+from optsched.core.instance import MAP, Instance, Ragged, Topology, Workload
 from optsched.heuristics import HEURISTICS
-from optsched.instance import MAP, Instance, Ragged, Topology, Workload
 from optsched.simulating import simulate
 
 POLICIES = [name for name, entry in HEURISTICS.items() if entry.online]

@@ -14,15 +14,15 @@ import pytest
 from driven_services import driven
 from over_time import FORMS, fetching
 
-from optsched.errors import MissingField, UsageError
-from optsched.instance import FINISHED, RUNNING, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
+from optsched.core.errors import MissingField, UsageError
+from optsched.core.instance import FINISHED, RUNNING, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
+from optsched.core.schedule import MICRO
 from optsched.instances.generate import generate
 from optsched.problems.distances import distances
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.routes import solve
 from optsched.running.base import Offer, Policy, View
-from optsched.schedule import MICRO
 from optsched.simulating import simulate
 from optsched.simulating.transfer import Transfer, _copied_as_emitted, _copied_as_ended
 

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyomo.common.collections import ComponentMap
 
-from optsched.errors import UsageError
-from optsched.results import Limit, Termination
+from optsched.core.errors import UsageError
+from optsched.core.results import Limit, Termination
 from optsched.solvers.algebraic import injective_names, solve_pulp, solve_pyomo
 from optsched.solvers.profiles import Profile
 

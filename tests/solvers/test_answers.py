@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from optsched.errors import SolverDisagreement
+from optsched.core.errors import SolverDisagreement
 from optsched.solvers.answers import (
     check_claim,
     check_duals,

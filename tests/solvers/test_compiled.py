@@ -30,7 +30,7 @@ SMALL = """
 import sys, warnings
 import optsched
 from optsched.instances.generate import generate
-from optsched.registry import records
+from optsched.core.registry import records
 warnings.simplefilter("ignore")
 for entry in records().values():
     optsched.solve(entry.problem_class(generate(entry.family, seed=0, **entry.sizes)))

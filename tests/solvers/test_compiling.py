@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from optsched.deadline import deadline
+from optsched.core.deadline import deadline
 from optsched.processes import local
 from optsched.solvers.compiling import ready
 
@@ -18,8 +18,8 @@ from optsched.solvers.compiling import ready
 ASKED = """
 import sys
 import numpy as np
-from optsched.deadline import deadline
-from optsched.errors import OutOfTime
+from optsched.core.deadline import deadline
+from optsched.core.errors import OutOfTime
 from optsched.processes import local
 from optsched.solvers.compiling import ready
 from optsched.solvers.knapsack_kernels import fill_one

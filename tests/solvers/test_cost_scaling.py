@@ -9,8 +9,8 @@ import pytest
 from drawn_networks import Columns, checked, drawn
 from plain_kernels import plain
 
-from optsched.deadline import deadline
-from optsched.errors import OutOfTime
+from optsched.core.deadline import deadline
+from optsched.core.errors import OutOfTime
 from optsched.solvers import cost_scaling as engine
 from optsched.solvers import networks
 from optsched.solvers.cost_scaling import cost_scaling, scales

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.arrays import Ragged
+from optsched.core.arrays import Ragged
 from optsched.instances.generate import generate
 from optsched.problems import Latency
 from optsched.solvers import growing_matching

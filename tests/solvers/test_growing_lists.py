@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from optsched.arrays import Ragged
-from optsched.deadline import deadline
-from optsched.errors import OutOfTime
+from optsched.core.arrays import Ragged
+from optsched.core.deadline import deadline
+from optsched.core.errors import OutOfTime
 from optsched.solvers import growing_lists, growing_matching
 from optsched.solvers.growing_kernels import grow
 from optsched.solvers.growing_lists import grow_lists

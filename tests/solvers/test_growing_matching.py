@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optsched.arrays import Ragged
-from optsched.deadline import deadline
-from optsched.errors import OutOfTime
+from optsched.core.arrays import Ragged
+from optsched.core.deadline import deadline
+from optsched.core.errors import OutOfTime
 from optsched.solvers import growing_matching
 from optsched.solvers.growing_kernels import grow
 from optsched.solvers.growing_matching import GrowingMatching

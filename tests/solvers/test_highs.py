@@ -18,12 +18,12 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optsched.errors import InputError, UsageError
+from optsched.core.errors import InputError, UsageError
+from optsched.core.results import Limit, Termination
 from optsched.instances.files import from_document
 from optsched.instances.generate import generate
 from optsched.problems import FairLsap, WorstGroup
 from optsched.processes.handing import handing, taking
-from optsched.results import Limit, Termination
 from optsched.routes import solve
 from optsched.solvers import highs as engine
 from optsched.solvers.highs import LinearProgram, WarmProgram, solve_arrays

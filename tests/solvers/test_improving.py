@@ -7,8 +7,8 @@ import threading
 import numpy as np
 import pytest
 
-from optsched.deadline import deadline, remaining
-from optsched.errors import OutOfTime, SolverDisagreement
+from optsched.core.deadline import deadline, remaining
+from optsched.core.errors import OutOfTime, SolverDisagreement
 from optsched.solvers.improving import Improving
 
 

@@ -9,8 +9,8 @@ import pytest
 from drawn_networks import checked, drawn
 from plain_kernels import plain
 
-from optsched.deadline import deadline
-from optsched.errors import OutOfTime
+from optsched.core.deadline import deadline
+from optsched.core.errors import OutOfTime
 from optsched.searches.assignment import network_program
 from optsched.solvers import networks
 from optsched.solvers.highs import solve_arrays

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_kernels import plain
 
-from optsched.errors import SolverDisagreement, TooLarge, UsageError
+from optsched.core.errors import SolverDisagreement, TooLarge, UsageError
 from optsched.processes import memory
 from optsched.solvers import networks
 from optsched.solvers.networks import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from optsched.errors import OutOfTime
-from optsched.results import Limit, Termination
+from optsched.core.errors import OutOfTime
+from optsched.core.results import Limit, Termination
 from optsched.solvers.outcome import INTERRUPTED, OUT_OF_MEMORY, STOPPED, SolverOutcome, negated, stopped
 
 

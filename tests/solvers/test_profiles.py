@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from optsched.errors import InputError, UsageError
+from optsched.core.errors import InputError, UsageError
 from optsched.solvers.profiles import Profile, load_profile, profile_names
 
 

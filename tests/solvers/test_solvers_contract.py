@@ -17,8 +17,8 @@ import pytest
 import scipy.sparse as sp
 from pyomo.common.collections import ComponentMap
 
-from optsched.errors import UsageError
-from optsched.results import Limit, Termination
+from optsched.core.errors import UsageError
+from optsched.core.results import Limit, Termination
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.highs import LinearProgram, solve_arrays
 from optsched.solvers.outcome import SolverOutcome

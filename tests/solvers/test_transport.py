@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from plain_kernels import plain
 
-from optsched.deadline import deadline
-from optsched.errors import OutOfTime, UsageError
+from optsched.core.deadline import deadline
+from optsched.core.errors import OutOfTime, UsageError
 from optsched.solvers.networks import assign_dense
 from optsched.solvers.transport import Transport, transport
 

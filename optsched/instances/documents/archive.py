@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optsched.errors import Fault, InputError, nearest
-from optsched.instance import Cluster, Instance, Pairs, Ragged, Shuffle, State, Topology, Workload
+from optsched.core.errors import Fault, InputError, nearest
+from optsched.core.instance import Cluster, Instance, Pairs, Ragged, Shuffle, State, Topology, Workload
+from optsched.core.network import DEFAULTS, UNBOUNDED, FlowNetwork
+from optsched.core.parts import Column, ids_in
 from optsched.instances.documents.columns import ids_of
 from optsched.instances.documents.format import NETWORK_TABLES, TABLES
-from optsched.network import DEFAULTS, UNBOUNDED, FlowNetwork
-from optsched.parts import Column, ids_in
 
 __all__ = ["header_text", "pack", "read_arrays", "to_arrays", "to_instance", "to_network", "told", "whole"]
 

@@ -23,19 +23,19 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Meta, Struct
 
-from optsched.arrays import LARGEST, Bools, Ints, Strings
-from optsched.by_id import ById, Chosen, plain
-from optsched.decimals import spelled
-from optsched.errors import Fault, InputError
-from optsched.instance import Instance
-from optsched.instance_faults import key_in_place
+from optsched.core.arrays import LARGEST, Bools, Ints, Strings
+from optsched.core.by_id import ById, Chosen, plain
+from optsched.core.decimals import spelled
+from optsched.core.errors import Fault, InputError
+from optsched.core.instance import Instance
+from optsched.core.instance_faults import key_in_place
+from optsched.core.network import FlowNetwork
+from optsched.core.placement import NONE, NetworkFlow, Placement
+from optsched.core.results import Certificate, Decision, Number, Proof
+from optsched.core.schedule import Schedule
 from optsched.instances.documents import archive
 from optsched.instances.documents.diagnosis import decode
 from optsched.instances.files import most_unpacked
-from optsched.network import FlowNetwork
-from optsched.placement import NONE, NetworkFlow, Placement
-from optsched.results import Certificate, Decision, Number, Proof
-from optsched.schedule import Schedule
 
 __all__ = ["CertificateDocument", "Reading", "Rows", "Text", "Writing", "opened", "unpacked"]
 
@@ -101,7 +101,7 @@ class Writing:
     def decision(self, decision: Decision, place: str, tasks: Ints | None = None) -> dict[str, Any] | None:
         """A decision; of a placement only at the positions `tasks`, where these are given.
 
-        >>> from optsched.instance import Cluster, Workload
+        >>> from optsched.core.instance import Cluster, Workload
         >>> writing = Writing(Instance(Cluster(["n1"]), Workload(["t1", "t2"])))
         >>> writing.decision(Schedule.of([(0, 1_500_000), None]), "schedule")
         {'t1': {'node': 'n1', 'start': 1500000}, 't2': None}
@@ -116,7 +116,7 @@ class Writing:
     def certificate(self, certificate: Certificate, place: str) -> dict[str, Any]:
         """A certificate.
 
-        >>> from optsched.instance import Cluster, Workload
+        >>> from optsched.core.instance import Cluster, Workload
         >>> Writing(Instance(Cluster(["n1"]), Workload([]))).certificate(Certificate("work", Proof.SOLVER, 3), "")
         {'component': 'work', 'kind': 'solver', 'claim': 3, 'data': {}}
         """

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import UNSET, Struct
 
-from optsched.arrays import read_only_strings
-from optsched.errors import Fault, InputError
-from optsched.instance import (
+from optsched.core.arrays import read_only_strings
+from optsched.core.errors import Fault, InputError
+from optsched.core.instance import (
     HOPS,
     LARGEST,
     Cluster,
@@ -31,6 +31,8 @@ from optsched.instance import (
     Topology,
     Workload,
 )
+from optsched.core.network import FlowNetwork
+from optsched.core.parts import Column, columns_of, ids_in
 from optsched.instances.documents.format import (
     HEADER,
     INSTANCE,
@@ -42,8 +44,6 @@ from optsched.instances.documents.format import (
     PairMatrices,
     TopologyForms,
 )
-from optsched.network import FlowNetwork
-from optsched.parts import Column, columns_of, ids_in
 
 __all__ = ["MOST_CELLS", "MOST_RESOURCES", "Reading", "header_of", "ids_of", "names_in", "plain_numbers", "to_document"]
 
@@ -440,7 +440,7 @@ def to_document(noun: Instance | FlowNetwork) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Instance, Workload
+    >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> to_document(Instance(Cluster(["n1"], slots=[2]), Workload(["t1"], size=[64.0])))
     {'format': 'optsched/1', 'nodes': [{'id': 'n1', 'slots': 2}], 'tasks': [{'id': 't1', 'size': 64}]}
     """

@@ -20,12 +20,12 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from optsched.decimals import rational
-from optsched.errors import FAULTS_SHOWN, Fault, InputError, nearest
-from optsched.instance import LARGEST
-from optsched.instance_faults import DEEPEST, half_characters, key_in_place
+from optsched.core.decimals import rational
+from optsched.core.errors import FAULTS_SHOWN, Fault, InputError, nearest
+from optsched.core.instance import LARGEST
+from optsched.core.instance_faults import DEEPEST, half_characters, key_in_place
+from optsched.core.results import Number
 from optsched.instances.documents.format import INSTANCE, NETWORK, InstanceDocument, NetworkDocument
-from optsched.results import Number
 
 __all__ = ["Diagnosis", "Doubled", "decode", "json_object", "key_places", "read_number"]
 

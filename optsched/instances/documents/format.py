@@ -1,7 +1,7 @@
 """The only definition of the file formats `optsched/1` and `optsched-network/1`, and the JSON Schemas that follow.
 
 The records below say which fields exist and what each may hold in a file. Which column of an `Instance` a field
-becomes is said where that column is (`optsched.parts`). Reading and writing (`files`, `columns`, `diagnosis`,
+becomes is said where that column is (`optsched.core.parts`). Reading and writing (`files`, `columns`, `diagnosis`,
 `archive`, `frames`) follow both, so a field is added in its record here and in its part there, and nowhere else. What
 a value must be beyond its own type (references, idle slots within slots) is checked where the nouns are.
 """
@@ -16,9 +16,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from optsched.arrays import LARGEST
-from optsched.network import DEFAULTS
-from optsched.parts import Cluster, Column, State, Workload, columns_of
+from optsched.core.arrays import LARGEST
+from optsched.core.network import DEFAULTS
+from optsched.core.parts import Cluster, Column, State, Workload, columns_of
 
 __all__ = [
     "HEADER",

@@ -9,7 +9,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from optsched.errors import Fault, InputError
+from optsched.core.errors import Fault, InputError
 
 __all__ = ["GrowingFile", "write_whole"]
 

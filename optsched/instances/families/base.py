@@ -16,10 +16,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from optsched.brief import brief
-from optsched.errors import UsageError, nearest
-from optsched.instance import Cluster, Instance, State, Workload
-from optsched.network import FlowNetwork
+from optsched.core.brief import brief
+from optsched.core.errors import UsageError, nearest
+from optsched.core.instance import Cluster, Instance, State, Workload
+from optsched.core.network import FlowNetwork
 
 __all__ = [
     "LARGEST_SEED",

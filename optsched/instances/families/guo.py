@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.instance import Cluster, Ints, Ragged, State, Workload
+from optsched.core.instance import Cluster, Ints, Ragged, State, Workload
 from optsched.instances.families.base import LOST, Drawn, Family, Setting, Value, require, require_distinct
 from optsched.instances.families.sampling import (
     distinct_nodes,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.instance import (
+from optsched.core.instance import (
     FINISHED,
     MAP,
     PENDING,

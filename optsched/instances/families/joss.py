@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.instance import FINISHED, MAP, PENDING, REDUCE, RUNNING, Cluster, Ints, State, Workload
+from optsched.core.instance import FINISHED, MAP, PENDING, REDUCE, RUNNING, Cluster, Ints, State, Workload
 from optsched.instances.families.base import LOST, Drawn, Family, Setting, require, require_distinct
 from optsched.instances.families.sampling import distinct_nodes, in_blocks, numbered, on, replica_counts
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.instance import Cluster, Floats, Ints, State, Workload
+from optsched.core.instance import Cluster, Floats, Ints, State, Workload
 from optsched.instances.families.base import LOST, Drawn, Family, Setting, optimum_label, require, require_distinct
 from optsched.instances.families.sampling import distinct_nodes, numbered, replica_counts, zipf_weights
 

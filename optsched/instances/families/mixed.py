@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from optsched.instance import MAP, REDUCE, Cluster, State, Topology, Workload
+from optsched.core.instance import MAP, REDUCE, Cluster, State, Topology, Workload
 from optsched.instances.families.base import Drawn, Family, Setting, require, require_distinct
 from optsched.instances.families.hsu import MAP_RATES, OUT_RATE, PROCESS_RATES
 from optsched.instances.families.sampling import (

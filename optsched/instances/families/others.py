@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.instance import Cluster, Ints, Pairs, State, Workload
+from optsched.core.instance import Cluster, Ints, Pairs, State, Workload
+from optsched.core.network import UNBOUNDED, FlowNetwork
 from optsched.instances.families.base import Drawn, Family, Setting, share
 from optsched.instances.families.sampling import numbered, some
-from optsched.network import UNBOUNDED, FlowNetwork
 
 __all__ = ["FAMILIES"]
 

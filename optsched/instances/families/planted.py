@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from optsched.instance import Bools, Cluster, Ints, Ragged, State, Workload
+from optsched.core.instance import Bools, Cluster, Ints, Ragged, State, Workload
 from optsched.instances.families.base import Drawn, Family, Setting, optimum_label, require, require_distinct
 from optsched.instances.families.guo import locality_cluster, locality_sizes
 from optsched.instances.families.labl import LOADS, W_REM, initial_loads

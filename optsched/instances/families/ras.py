@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from optsched.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, State, Workload
+from optsched.core.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, State, Workload
 from optsched.instances.families.base import Drawn, Family, Setting, require, share
 from optsched.instances.families.sampling import numbered, on, some
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.instance import PENDING, Bools, Cluster, Floats, Ints, Ragged, Shuffle, Strings
+from optsched.core.instance import PENDING, Bools, Cluster, Floats, Ints, Ragged, Shuffle, Strings
 from optsched.instances.families.base import require
 
 __all__ = [

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from optsched.instance import (
+from optsched.core.instance import (
     FINISHED,
     HOPS,
     MAP,

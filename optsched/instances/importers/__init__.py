@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from optsched.errors import OptschedError, UsageError, described, nearest
+from optsched.core.errors import OptschedError, UsageError, described, nearest
+from optsched.core.outside import Listed, raised
 from optsched.instances.importers.foreign import Imported
-from optsched.outside import Listed, raised
 
 __all__ = ["GROUP", "IMPORTERS", "Imported", "Importer", "Option"]
 

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from optsched.errors import Fault, InputError
+from optsched.core.errors import Fault, InputError
 from optsched.instances.importers.foreign import Imported, Line, lines_of, shown, stem
 
 __all__ = ["import_dimacs"]

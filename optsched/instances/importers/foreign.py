@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from optsched.errors import Fault, InputError, UsageError
+from optsched.core.errors import Fault, InputError, UsageError
 from optsched.instances.documents.diagnosis import Doubled, json_object
 
 __all__ = [

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from optsched.errors import Fault, InputError, UsageError
+from optsched.core.errors import Fault, InputError, UsageError
 from optsched.instances.importers.foreign import LARGEST, Imported, lines_of, shown, stem
 
 __all__ = ["import_orlib_assign", "import_orlib_gap"]

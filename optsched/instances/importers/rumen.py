@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.errors import Fault, InputError, UsageError, nearest
+from optsched.core.errors import Fault, InputError, UsageError, nearest
 from optsched.instances.families.sampling import ASSUMED, proportional_shuffle
 from optsched.instances.importers.foreign import BYTES_PER_MB, Imported, Location, most_at_once, slots_given, stem
 from optsched.instances.importers.rumen_trace import Job, Task, TaskKind, Trace, read_topology, read_trace

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from optsched.errors import Fault, InputError
+from optsched.core.errors import Fault, InputError
 from optsched.instances.importers.foreign import JsonObject, Location, json_objects, read_text, shown, unescaped
 
 __all__ = ["Attempt", "Job", "Location", "Task", "TaskKind", "Trace", "read_topology", "read_trace"]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from optsched.errors import Fault, InputError
+from optsched.core.errors import Fault, InputError
 from optsched.instances.importers.foreign import (
     LARGEST,
     Imported,

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.errors import Fault, InputError, UsageError
+from optsched.core.errors import Fault, InputError, UsageError
 from optsched.instances.families.sampling import distinct_nodes
 from optsched.instances.importers.foreign import BYTES_PER_MB, Imported, Line, lines_of, shown, stem
 

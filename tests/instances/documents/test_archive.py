@@ -13,7 +13,7 @@ import pytest
 from hostile_files import changed_bytes, outcome, told_of
 from instance_documents import FULL, NETWORK
 
-from optsched.instance import Instance
+from optsched.core.instance import Instance
 from optsched.instances.files import from_document, load, save, to_document
 
 

@@ -12,15 +12,15 @@ import pytest
 from hostile_files import told_of
 
 import optsched
-from optsched.by_id import ById, Chosen
-from optsched.errors import InputError
-from optsched.fronts import Frontier
-from optsched.instance import Cluster, Instance, Workload
+from optsched.core.by_id import ById, Chosen
+from optsched.core.errors import InputError
+from optsched.core.fronts import Frontier
+from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.network import FlowNetwork
+from optsched.core.placement import Placement
+from optsched.core.results import Certificate, Proof, Solution, Termination
 from optsched.instances.claim_files import read_claim, read_solution, write_claim
 from optsched.instances.documents.claims import Reading, Rows, Writing, unpacked
-from optsched.network import FlowNetwork
-from optsched.placement import Placement
-from optsched.results import Certificate, Proof, Solution, Termination
 
 INSTANCE = Instance(Cluster(["a", "b", "c"]), Workload(["t1", "t2"]))
 NODES, TASKS = INSTANCE.cluster.node_ids, INSTANCE.workload.task_ids

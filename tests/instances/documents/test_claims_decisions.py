@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.errors import Fault
-from optsched.instance import Cluster, Instance, Workload
+from optsched.core.errors import Fault
+from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.network import FlowNetwork
+from optsched.core.placement import NetworkFlow, Placement
 from optsched.instances.documents.claims import Reading, Writing
-from optsched.network import FlowNetwork
-from optsched.placement import NetworkFlow, Placement
 
 INSTANCE = Instance(Cluster(["a", "b"]), Workload(["t1", "t2", "t3"]))
 NETWORK = FlowNetwork(["s", "t"], tail=[0, 0], head=[1, 1], capacity=[9, 9], supply=[3, -3])

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from instance_documents import FULL
 
-from optsched.errors import InputError
-from optsched.instance import Cluster, Instance, Workload
+from optsched.core.errors import InputError
+from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.network import FlowNetwork
 from optsched.instances.documents import columns
 from optsched.instances.documents.columns import MOST_RESOURCES
 from optsched.instances.files import from_document, parse, to_document, to_json
-from optsched.network import FlowNetwork
 
 
 def plain(instance: Instance) -> Instance:

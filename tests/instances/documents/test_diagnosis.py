@@ -19,10 +19,10 @@ import pytest
 from hostile_files import changed_bytes, hostile, outcome, told_of
 from instance_documents import FULL, NETWORK
 
-from optsched.decimals import spelled
-from optsched.errors import Fault, InputError
-from optsched.instance import Cluster, Instance, Workload
-from optsched.instance_faults import DEEPEST
+from optsched.core.decimals import spelled
+from optsched.core.errors import Fault, InputError
+from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.instance_faults import DEEPEST
 from optsched.instances.claim_files import read_solution
 from optsched.instances.documents import diagnosis
 from optsched.instances.documents.diagnosis import decode, read_number

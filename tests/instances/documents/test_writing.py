@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from optsched.errors import InputError
+from optsched.core.errors import InputError
 from optsched.instances.documents.writing import GrowingFile, write_whole
 
 

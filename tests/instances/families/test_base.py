@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.errors import UsageError
-from optsched.instance import FINISHED, MAP, REDUCE, RUNNING, Instance
+from optsched.core.errors import UsageError
+from optsched.core.instance import FINISHED, MAP, REDUCE, RUNNING, Instance
 from optsched.instances.families.base import Setting
 from optsched.instances.generate import FAMILIES, generate
 

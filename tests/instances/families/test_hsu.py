@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.instance import Instance
+from optsched.core.instance import Instance
 from optsched.instances.files import to_document
 from optsched.instances.generate import generate
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.errors import MissingField, UsageError
-from optsched.instance import MAP, REDUCE
+from optsched.core.errors import MissingField, UsageError
+from optsched.core.instance import MAP, REDUCE
 from optsched.instances.generate import generate
 from optsched.problems import PROBLEMS, problem
 

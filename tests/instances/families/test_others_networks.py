@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from optsched.core.network import UNBOUNDED, FlowNetwork
 from optsched.instances.generate import generate
-from optsched.network import UNBOUNDED, FlowNetwork
 from optsched.problems import MinCostFlow
 from optsched.routes import solve
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optsched.errors import UsageError
-from optsched.instance import FINISHED, MAP, REDUCE, RUNNING, Instance
+from optsched.core.errors import UsageError
+from optsched.core.instance import FINISHED, MAP, REDUCE, RUNNING, Instance
 from optsched.instances.generate import generate
 from optsched.problems.distances import distances, nested_areas
 

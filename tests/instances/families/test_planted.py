@@ -14,8 +14,8 @@ from local_tasks import assert_sound, cheapest_assignment, local, must_be_remote
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
-from optsched.errors import UsageError
-from optsched.instance import Instance
+from optsched.core.errors import UsageError
+from optsched.core.instance import Instance
 from optsched.instances.generate import generate, known_optimum
 from optsched.problems import problem
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optsched.errors import UsageError
-from optsched.instance import MAP, REDUCE
+from optsched.core.errors import UsageError
+from optsched.core.instance import MAP, REDUCE
 from optsched.instances.generate import generate
 from optsched.problems import problem
 from optsched.simulating import simulate

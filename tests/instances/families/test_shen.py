@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from optsched.instance import MAP, REDUCE, Instance
+from optsched.core.instance import MAP, REDUCE, Instance
 from optsched.instances.generate import generate
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from foreign_files import DIMACS, faults, noun
 
+from optsched.core.network import FlowNetwork
 from optsched.instances.importers.dimacs import import_dimacs
-from optsched.network import FlowNetwork
 
 
 def test_dimacs(file: Callable[..., Path]) -> None:

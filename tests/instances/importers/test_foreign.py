@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from foreign_files import NODES, SLS, faults
 
-from optsched.errors import Fault
+from optsched.core.errors import Fault
 from optsched.instances.importers.dimacs import import_dimacs
 from optsched.instances.importers.foreign import LARGEST, JsonObject, Line, Location, json_objects, lines_of, stem
 from optsched.instances.importers.orlib import import_orlib_assign, import_orlib_gap

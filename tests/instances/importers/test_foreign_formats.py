@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from foreign_files import QUEUES
 
-from optsched.errors import InputError
+from optsched.core.errors import InputError
 from optsched.instances.files import load
 from optsched.instances.importers.foreign import told_of
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from optsched.errors import OptschedError, UsageError
+from optsched.core.errors import OptschedError, UsageError
 from optsched.instances.importers import IMPORTERS, Imported, Importer, Option
 
 

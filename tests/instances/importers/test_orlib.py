@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from foreign_files import ASSIGN, GAP, faults, noun
 
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
 from optsched.instances.importers import IMPORTERS
 from optsched.instances.importers.orlib import import_orlib_assign, import_orlib_gap
 from optsched.problems import problem

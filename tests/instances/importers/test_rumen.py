@@ -14,7 +14,7 @@ import pytest
 from foreign_files import faults
 from scipy.optimize import linear_sum_assignment
 
-from optsched.errors import InputError, UsageError
+from optsched.core.errors import InputError, UsageError
 from optsched.instances.documents.format import InstanceDocument
 from optsched.instances.importers import IMPORTERS
 from optsched.instances.importers.foreign import Location

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from foreign_files import NODES, QUEUES, SLS, faults, noun
 
-from optsched.errors import UsageError
+from optsched.core.errors import UsageError
 from optsched.instances.importers.sls import import_sls
 from optsched.problems import problem
 from optsched.routes import solve

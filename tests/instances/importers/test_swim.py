@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from foreign_files import SWIM, faults, noun
 
-from optsched.errors import UsageError
-from optsched.instance import Instance
+from optsched.core.errors import UsageError
+from optsched.core.instance import Instance
 from optsched.instances.importers import IMPORTERS
 from optsched.instances.importers.swim import import_swim
 from optsched.simulating import simulate

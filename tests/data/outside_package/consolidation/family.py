@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.instance import Cluster, Ragged, State, Workload
+from optsched.core.instance import Cluster, Ragged, State, Workload
 from optsched.instances.families.base import Drawn, Family, Setting
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.placement import NONE, Placement
+from optsched.core.placement import NONE, Placement
 from optsched.problems.base import Parameter, Problem, switch
 from optsched.running.base import Heuristic
 

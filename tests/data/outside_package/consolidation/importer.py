@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from optsched.errors import Fault, InputError
+from optsched.core.errors import Fault, InputError
 from optsched.instances.importers import Imported, Importer, Option
 
 

@@ -8,6 +8,7 @@ import pulp
 import pyomo.environ as pyo
 
 from consolidation.problem import Consolidation
+from optsched.core.placement import Placement
 from optsched.models.base import (
     MAX_VARIABLES,
     ModelSize,
@@ -21,7 +22,6 @@ from optsched.models.base import (
     refuse_too_large,
 )
 from optsched.models.starts import binaries, host_of, started_binaries, starter
-from optsched.placement import Placement
 
 
 def _remote(problem: Consolidation, task: int, node: int) -> int:

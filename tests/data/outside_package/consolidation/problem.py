@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from optsched.errors import Fault
-from optsched.instance import Instance, Ints
-from optsched.placement import NONE, Placement
+from optsched.core.errors import Fault
+from optsched.core.instance import Instance, Ints
+from optsched.core.placement import NONE, Placement
+from optsched.core.registry import Record, Scaling
+from optsched.core.results import Bound, Component, Proof, Sense, Value, Violation
 from optsched.problems.base import Parameter, Problem, number
-from optsched.registry import Record, Scaling
-from optsched.results import Bound, Component, Proof, Sense, Value, Violation
 
 
 class Consolidation(Problem):
@@ -20,7 +20,7 @@ class Consolidation(Problem):
 
     Examples
     --------
-    >>> from optsched.instance import Cluster, Ragged, Workload
+    >>> from optsched.core.instance import Cluster, Ragged, Workload
     >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [1]]))
     >>> problem = Consolidation(Instance(Cluster(["a", "b"], slots=[2, 2]), workload))
     >>> problem.evaluate(problem.placement([0, 1])), problem.evaluate(problem.placement([0, 0]))

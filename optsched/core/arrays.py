@@ -1,0 +1,267 @@
+"""The arrays that an instance is made of: their types and limits, read-only copies, and rows of different length."""
+
+from __future__ import annotations
+
+import copyreg
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from optsched.core.brief import brief, counted
+
+__all__ = [
+    "LARGEST",
+    "Bools",
+    "Floats",
+    "Ints",
+    "Part",
+    "Ragged",
+    "Strings",
+    "contains",
+    "grouped",
+    "joined",
+    "read_only",
+    "read_only_strings",
+]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Strings = npt.NDArray[np.str_]
+Bools = npt.NDArray[np.bool_]
+
+#: Numbers past this are refused: beyond it doubles no longer hold every integer.
+LARGEST = 2**53
+
+
+def read_only(values: npt.ArrayLike, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """A read-only array of `dtype`; shares memory with `values` where they are already a read-only array of it."""
+    array: npt.NDArray[Any] = np.asarray(values, dtype=dtype)
+    if array.flags.writeable:
+        array = array.copy() if array is values else array
+        array.setflags(write=False)
+    return array
+
+
+def read_only_strings(values: npt.ArrayLike) -> Strings:
+    """Ids as an array: read-only, one after another in memory and no wider than the longest."""
+    array = np.asarray(values)
+    if array.dtype.kind != "U":
+        array = np.asarray(values, dtype=np.str_) if array.size else np.zeros(array.shape, dtype="<U1")
+    width = max(1, int(np.strings.str_len(array).max(initial=0)))
+    array = np.ascontiguousarray(array, dtype=f"=U{width}") if array.ndim else array
+    return read_only(array, array.dtype)
+
+
+def joined(ids: Strings) -> bytes:
+    r"""Ids one a line, in UTF-8.
+
+    >>> joined(np.array(["n1", "n12", "\u00f6"]))
+    b'n1\nn12\n\xc3\xb6'
+    """
+    if ids.ndim == 1 and ids.dtype.isnative and ids.flags.c_contiguous and len(ids) and ids.dtype.itemsize:
+        characters = ids.view(np.uint32).reshape(len(ids), -1)
+        lines = np.full((len(ids), characters.shape[1] + 1), ord("\n"), dtype=np.uint8)
+        lines[:, :-1] = characters
+        told = lines.tobytes().translate(None, b"\0")[:-1]  # ids end where the zeros begin
+        if int(characters.max()) < 128 and len(told) == int(np.strings.str_len(ids).sum()) + len(ids) - 1:
+            return told
+    return "\n".join(ids.tolist()).encode()
+
+
+def contains(ordered: Ints, wanted: Ints) -> Bools:
+    """Whether each of `wanted` is in the increasing array `ordered`.
+
+    >>> contains(np.array([2, 5]), np.array([5, 6])).tolist()
+    [True, False]
+    """
+    if not len(ordered):
+        return np.zeros(len(wanted), dtype=bool)
+    at = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+    found: Bools = ordered[at] == wanted
+    return found
+
+
+def grouped(values: Ints) -> Iterator[tuple[int, Ints]]:
+    """Each value that there is, increasing, and its positions, increasing.
+
+    >>> [(value, positions.tolist()) for value, positions in grouped(np.array([7, -1, 7]))]
+    [(-1, [1]), (7, [0, 2])]
+    """
+    order = np.argsort(values, kind="stable")
+    found, starts = np.unique(values[order], return_index=True)
+    if len(found):
+        yield from zip(found.tolist(), np.split(order, starts[1:]), strict=True)
+
+
+def _counts_before(holds: Bools) -> npt.NDArray[Any]:
+    """For how many entries it holds before each, and in all; integers as short as they may be."""
+    counts = np.zeros(len(holds) + 1, dtype=np.int64 if len(holds) >= 2**31 else np.int32)
+    np.cumsum(holds, out=counts[1:], dtype=counts.dtype)
+    return counts
+
+
+def _read_only_mapping(entries: dict[Any, Any]) -> MappingProxyType[Any, Any]:
+    return MappingProxyType(entries)
+
+
+def _reduced(mapping: MappingProxyType[Any, Any]) -> tuple[Any, ...]:
+    return _read_only_mapping, (dict(mapping),)
+
+
+# Nouns and results hold read-only mappings, which Python by itself neither pickles nor copies.
+copyreg.pickle(MappingProxyType, _reduced)
+
+
+class Part:
+    """Pickles by its fields, so that a copy in another process is checked for types and read-only again."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, column.name) for column in fields(self))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class Ragged(Part):
+    """Rows of different length in compressed form: row `i` is `values[starts[i]:starts[i + 1]]`.
+
+    Attributes
+    ----------
+    starts
+        int64, shape (rows + 1,).
+    values
+        int64 indices or float64 numbers, shape (total,).
+    """
+
+    starts: Ints
+    values: npt.NDArray[Any]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "starts", read_only(self.starts, np.int64))
+        kind = np.float64 if np.asarray(self.values).dtype.kind == "f" else np.int64
+        object.__setattr__(self, "values", read_only(self.values, kind))
+
+    @classmethod
+    def empty(cls, rows: int, dtype: type = np.int64) -> Ragged:
+        """`rows` rows without an entry."""
+        return cls(np.zeros(rows + 1, dtype=np.int64), np.zeros(0, dtype=dtype))
+
+    @classmethod
+    def from_rows(cls, rows: list[list[Any]], dtype: type = np.int64) -> Ragged:
+        """From a list of rows."""
+        return cls.of_lengths(
+            [len(row) for row in rows], np.array([value for row in rows for value in row], dtype=dtype)
+        )
+
+    @classmethod
+    def of_lengths(cls, lengths: npt.ArrayLike, values: npt.NDArray[Any]) -> Ragged:
+        """Rows of these lengths, one after another.
+
+        >>> Ragged.of_lengths([2, 0, 1], np.array([5, 6, 7])).starts.tolist()
+        [0, 2, 2, 3]
+        """
+        return cls(np.append(0, np.cumsum(lengths, dtype=np.int64)), values)
+
+    @classmethod
+    def _own(cls, starts: Ints, values: npt.NDArray[Any]) -> Ragged:
+        """From arrays that nobody else holds, which are not copied."""
+        starts.setflags(write=False)
+        values.setflags(write=False)
+        return cls(starts, values)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __repr__(self) -> str:
+        return brief(f"Ragged: {counted(len(self), 'row')}, {counted(self.values.size, 'number')}")
+
+    def __getitem__(self, row: int) -> npt.NDArray[Any]:
+        return self.values[self.starts[row] : self.starts[row + 1]]
+
+    def __iter__(self) -> Iterator[npt.NDArray[Any]]:
+        return (self[row] for row in range(len(self)))
+
+    @cached_property
+    def lengths(self) -> Ints:
+        """Number of entries of each row, shape (rows,)."""
+        return np.diff(self.starts)
+
+    @cached_property
+    def row_of(self) -> Ints:
+        """Row of each entry, shape (total,)."""
+        return np.repeat(np.arange(len(self), dtype=np.int64), self.lengths)
+
+    def take(self, rows: npt.ArrayLike) -> Ragged:
+        """The given rows, in the given order."""
+        rows = np.asarray(rows, dtype=np.int64)
+        lengths = self.lengths[rows]
+        starts = np.append(0, np.cumsum(lengths, dtype=np.int64))
+        picks = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], lengths)
+        return Ragged._own(starts, self.values[picks])
+
+    def first(self, rows: int) -> Ragged:
+        """The first so many rows, as windows on the same memory."""
+        return Ragged(self.starts[: rows + 1], self.values[: self.starts[rows]])
+
+    def ordered(self) -> Ragged:
+        """The same rows of indices, each in increasing order."""
+        beyond = int(self.values.max(initial=0)) + 1
+        return Ragged(self.starts, np.sort(self.row_of * beyond + self.values) % beyond)
+
+    def kept(self, keep: Bools) -> Ragged:
+        """The same rows with only the entries where `keep` (shape (total,)) holds."""
+        kept = np.flatnonzero(keep)
+        return Ragged._own(_counts_before(keep)[self.starts].astype(np.int64, copy=False), self.values[kept])
+
+    def any_in_row(self, holds: Bools) -> Bools:
+        """Whether it holds (bool, shape (total,)) for an entry of each row, shape (rows,).
+
+        >>> Ragged.of_lengths([2, 0, 1], np.array([5, 6, 7])).any_in_row(np.array([False, True, False])).tolist()
+        [True, False, False]
+        """
+        before = _counts_before(holds)[self.starts]  # three times as fast as np.logical_or.reduceat
+        return np.asarray(before[1:] > before[:-1])
+
+    def padded(self, rows: int) -> Ragged:
+        """The same rows, and so many empty ones after them."""
+        return Ragged(np.append(self.starts, np.full(rows, self.starts[-1])), self.values)
+
+    def count_any(self, holds: Bools) -> int:
+        """In how many rows it holds (bool, shape (total,)) for an entry.
+
+        >>> Ragged.of_lengths([2, 0, 1], np.array([5, 6, 7])).count_any(np.array([True, True, False]))
+        1
+        """
+        number = int(np.count_nonzero(holds))
+        if 8 * number <= len(holds):
+            return len(np.unique(self.row_of[holds]))
+        if 8 * number < 7 * len(holds):
+            return int(np.count_nonzero(self.any_in_row(holds)))
+        rows, failing = np.unique(self.row_of[~holds], return_counts=True)
+        return int(np.count_nonzero(self.lengths)) - int(np.count_nonzero(failing == self.lengths[rows]))
+
+    def transposed(self, columns: int, first: Ints | None = None) -> Ragged:
+        """For each of `columns` values the rows that hold it, increasing.
+
+        With `first` (int64, at least 0, shape (rows,)) rows of the least number come first.
+
+        >>> two = Ragged.from_rows([[0, 1], [1]])
+        >>> [row.tolist() for row in two.transposed(2)], [row.tolist() for row in two.transposed(2, two.lengths)]
+        ([[0], [0, 1]], [[0], [1, 0]])
+        """
+        below = max(1, len(self) - 1).bit_length()
+        above = below + (0 if first is None else int(first.max(initial=0)).bit_length())
+        lengths = np.bincount(self.values, minlength=columns)
+        if above + columns.bit_length() > 63:
+            numbers = (self.row_of,) if first is None else (self.row_of, first[self.row_of])
+            return Ragged.of_lengths(lengths, self.row_of[np.lexsort((*numbers, self.values))])
+        # Whole numbers of value, first and row are sorted far faster than an order of them is found.
+        rows = np.arange(len(self), dtype=np.int64)
+        key = np.repeat(rows if first is None else rows | first << below, self.lengths)
+        key |= self.values << above
+        key.sort()
+        key &= (1 << below) - 1
+        return Ragged.of_lengths(lengths, key)

@@ -1,0 +1,101 @@
+"""A deadline for whatever runs within it. The caller sets it, and every loop that may be long looks at it.
+
+It is kept in a context variable, so that it holds in calls that do not know it, and each thread has its own. The clock
+is monotonic: it does not jump when the time of day is set. The caller decides what running out of time means (a limit
+of a solution, a row of a table).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from optsched.core.errors import OutOfTime
+
+__all__ = ["check", "deadline", "late", "remaining", "unhurried"]
+
+#: The instant on the monotonic clock; None without a deadline.
+_ends: ContextVar[float | None] = ContextVar("optsched deadline", default=None)
+
+
+@contextmanager
+def deadline(seconds: float | None) -> Iterator[None]:
+    """Limit the time of what runs within.
+
+    Parameters
+    ----------
+    seconds
+        From now; None changes nothing. Of nested deadlines the earliest holds.
+
+    Examples
+    --------
+    >>> with deadline(0):
+    ...     with deadline(60):
+    ...         print(remaining())
+    0.0
+    >>> print(remaining())
+    None
+    """
+    before = _ends.get()
+    if seconds is None:
+        yield
+        return
+    ends = time.monotonic() + seconds
+    held = _ends.set(ends if before is None else min(before, ends))
+    try:
+        yield
+    finally:
+        _ends.reset(held)
+
+
+@contextmanager
+def unhurried() -> Iterator[None]:
+    """Lift every deadline, for quick work that gives a result where a search was cut short.
+
+    Examples
+    --------
+    >>> with deadline(0), unhurried():
+    ...     print(remaining())
+    None
+    """
+    held = _ends.set(None)
+    try:
+        yield
+    finally:
+        _ends.reset(held)
+
+
+def remaining() -> float | None:
+    """Seconds until the deadline, 0 once it is past; None without one."""
+    ends = _ends.get()
+    return None if ends is None else max(0.0, ends - time.monotonic())
+
+
+def late() -> float:
+    """Seconds since the deadline; 0 before it, or without one.
+
+    Examples
+    --------
+    >>> late()
+    0.0
+    """
+    ends = _ends.get()
+    return 0.0 if ends is None else max(0.0, time.monotonic() - ends)
+
+
+def check() -> None:
+    """Raise OutOfTime once the deadline is past; cheap enough for a loop.
+
+    Examples
+    --------
+    >>> check()
+    >>> with deadline(0):
+    ...     check()
+    Traceback (most recent call last):
+    optsched.core.errors.OutOfTime: out of time
+    """
+    ends = _ends.get()
+    if ends is not None and time.monotonic() >= ends:
+        raise OutOfTime("out of time")

@@ -1,0 +1,247 @@
+"""What can go wrong, as types: each knows the exit code that the command line gives for it.
+
+A *fault* is one thing that is wrong with an input: where, what, and how to mend it. An error about input carries all
+of its faults, never only the first. What a solver may end with (a limit, an infeasible problem) is a result and no
+exception: each such result is a `Solution`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+__all__ = [
+    "BoundViolated",
+    "CertificateInvalid",
+    "ExitCode",
+    "Fault",
+    "HeuristicFailed",
+    "InputError",
+    "MissingField",
+    "OptschedError",
+    "OutOfTime",
+    "ProblemFailed",
+    "SolverDisagreement",
+    "TooLarge",
+    "UsageError",
+    "described",
+    "expect",
+    "nearest",
+    "printable",
+]
+
+#: So many characters are shown of a text that stands where another kind of argument was wanted.
+_SHOWN = 60
+
+#: How many faults a message prints before it counts the rest; `InputError.faults` always holds all of them.
+FAULTS_SHOWN = 100
+
+#: More faults than this that differ in the number of their record alone are one line, which names the first few.
+_ALIKE, _NAMED = 20, 3
+
+
+def printable(text: str) -> str:
+    """Text in which what a terminal would obey instead of show (control characters, line ends) is spelled out.
+
+    Every message and every cell of a table goes through here: names come from files, and files from anywhere.
+
+    >>> len(printable("a" + chr(27) + "[31mb"))  # the escape takes four characters now
+    10
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+class ExitCode(IntEnum):
+    """What the command line returns. A command that a signal ends returns 128 and the signal's number."""
+
+    DONE = 0
+    BUG = 1
+    USAGE = 2
+    INPUT = 3
+    #: A limit on a gap or a certificate does not hold, or a heuristic failed.
+    FAILED = 4
+    #: Nothing was found within the limit.
+    NO_SOLUTION = 5
+    INFEASIBLE = 6
+    INTERRUPTED = 130
+
+
+class OptschedError(Exception):
+    r"""Base of every error that this package raises on purpose; `exit_code` is what the command line returns.
+
+    Each argument is a line of the message, fit to be printed whatever the names in it hold.
+
+    >>> print(OptschedError("no node " + chr(27) + "[2J", "and no other"))
+    no node \x1b[2J
+    and no other
+    """
+
+    exit_code: int = ExitCode.BUG
+
+    def __str__(self) -> str:
+        return "\n".join(printable(str(line)) for line in self.args)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as it is: what the class is called with may be something else than the lines that it keeps."""
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[OptschedError], lines: tuple[Any, ...], kept: dict[str, Any]) -> OptschedError:
+    """An error that was pickled."""
+    error = kind.__new__(kind, *lines)
+    error.args = lines
+    error.__dict__.update(kept)
+    return error
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing wrong with an input: the place (`tasks[17].replicas[2]`) and the message, which says how to mend it."""
+
+    place: str
+    message: str
+
+    def __str__(self) -> str:
+        return printable(f"{self.place}: {self.message}" if self.place else self.message)
+
+
+class InputError(OptschedError):
+    """An input (file, document, arrays) that is wrong; lists every fault.
+
+    Parameters
+    ----------
+    faults
+        All faults found, in the order of their places.
+    source
+        Name of the file or object, put before each fault.
+    """
+
+    exit_code = ExitCode.INPUT
+
+    def __init__(self, faults: Iterable[Fault], source: str = "") -> None:
+        self.faults: tuple[Fault, ...] = tuple(faults)
+        self.source = source
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        before = printable(f"{self.source}: ") if self.source else ""
+        told = _alike(self.faults)
+        lines = [f"{before}{_line(group)}" for group in told[:FAULTS_SHOWN]]
+        if len(told) > FAULTS_SHOWN:
+            lines.append(f"{before}and {sum(map(len, told[FAULTS_SHOWN:]))} more faults")
+        return "\n".join(lines)
+
+    def with_source(self, source: str) -> InputError:
+        """The same error, with the name of the file it came from."""
+        return type(self)(self.faults, source)
+
+
+def _alike(faults: Sequence[Fault]) -> list[list[Fault]]:
+    """The faults line by line; many that differ in the number of their record alone are a line where the first is."""
+    groups: dict[tuple[str, str], list[Fault]] = {}
+    keys = [(re.sub(r"\[\d+\]", "[]", fault.place), fault.message) for fault in faults]
+    for key, fault in zip(keys, faults, strict=True):
+        groups.setdefault(key, []).append(fault)
+    lines = []
+    for key, fault in zip(keys, faults, strict=True):
+        group = groups[key]
+        if len(group) <= _ALIKE or "[]" not in key[0]:
+            lines.append([fault])
+        elif group[0] is fault:
+            lines.append(group)
+    return lines
+
+
+def _line(faults: Sequence[Fault]) -> str:
+    """One fault, or how many there are of a sort, and the first of them."""
+    if len(faults) == 1:
+        return str(faults[0])
+    places = ", ".join(fault.place for fault in faults[:_NAMED])
+    return printable(f"{places} and {len(faults) - _NAMED} more: {faults[0].message}")
+
+
+class MissingField(InputError):
+    """A problem or importer needs a field that the instance does not have; says which field of which record."""
+
+
+class UsageError(OptschedError):
+    """The caller asked for something that does not exist or does not go together (exit code 2)."""
+
+    exit_code = ExitCode.USAGE
+
+
+class TooLarge(UsageError):
+    """A literal model that would not fit; the message says what it would take and which route to use instead."""
+
+
+class HeuristicFailed(OptschedError):
+    """A heuristic raised, or answered nonsense (wrong length, unknown node, None)."""
+
+    exit_code = ExitCode.FAILED
+
+
+class ProblemFailed(OptschedError):
+    """A problem of another package raised, or answered what it must not; says which package, problem and method."""
+
+
+class OutOfTime(OptschedError):
+    """A deadline (`optsched.core.deadline`) is past: caught by whoever set it, who makes a result of it."""
+
+    exit_code = ExitCode.NO_SOLUTION
+
+
+class CertificateInvalid(OptschedError):
+    """A certificate, or the solution it belongs to, does not prove what it claims."""
+
+    exit_code = ExitCode.FAILED
+
+
+class SolverDisagreement(OptschedError):
+    """A solver's own figure differs from the re-evaluated one: a bug in a formulation or in the solver."""
+
+
+class BoundViolated(OptschedError):
+    """A feasible placement beats a proved bound: a bug in a bound, a certificate or an evaluation."""
+
+
+def described(given: Any) -> str:
+    """What something is, for a message about a wrong kind of argument.
+
+    >>> described(None), described("papers/x"), described([1]), described(OSError)
+    ('None', 'the text "papers/x"', 'a list', 'the class OSError')
+    """
+    if given is None:
+        return "None"
+    if isinstance(given, str):
+        return f'the text "{given if len(given) <= _SHOWN else given[:_SHOWN] + "..."}"'
+    if isinstance(given, type):
+        return f"the class {given.__name__}"
+    name = type(given).__name__
+    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+
+
+def expect(given: Any, kinds: type | tuple[type, ...], takes: str, mend: str = "") -> None:
+    """Raise UsageError unless an argument is of one of `kinds`: what takes what, what was given, and what to do.
+
+    >>> expect("x", dict, "save takes an instance", "load one first: optsched.load(path)")
+    Traceback (most recent call last):
+    optsched.core.errors.UsageError: save takes an instance, not the text "x"; load one first: optsched.load(path)
+    """
+    if not isinstance(given, kinds):
+        raise UsageError(f"{takes}, not {described(given)}" + (f"; {mend}" if mend else ""))
+
+
+def nearest(name: Any, known: Sequence[str]) -> str:
+    """`did you mean "x"?` for the known name that is closest to `name`, else the list of known names.
+
+    >>> nearest("lsapp", ["lsap", "flow"])
+    'did you mean "lsap"?'
+    """
+    close = difflib.get_close_matches(name, known, n=1) if isinstance(name, str) else []
+    if close:
+        return f'did you mean "{close[0]}"?'
+    return "known: " + ", ".join(known) if known else "none is known"

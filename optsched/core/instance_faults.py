@@ -1,0 +1,411 @@
+"""What can be wrong with an instance, whatever it was made from: every fault with its place.
+
+The faults of a file, which has text before it has columns, are found in `optsched.instances`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from optsched.core.arrays import LARGEST, Floats, Ints, Ragged, Strings
+from optsched.core.errors import Fault
+from optsched.core.parts import (
+    HOPS,
+    MAP,
+    PENDING,
+    REDUCE,
+    RUNNING,
+    Cluster,
+    Column,
+    State,
+    Topology,
+    Workload,
+    columns_of,
+    ids_in,
+)
+
+__all__ = [
+    "DEEPEST",
+    "column_faults",
+    "free_form_faults",
+    "half_characters",
+    "header_faults",
+    "id_faults",
+    "key_in_place",
+    "number_faults",
+]
+
+#: How deep the values of `parameters` may be nested.
+DEEPEST = 32
+
+
+def header_faults(
+    texts: Mapping[str, Any], time: Any, labels: Mapping[Any, Any], parameters: Mapping[Any, Any]
+) -> Iterator[Fault]:
+    """Faults of everything that is no column: texts by their names, time, labels, parameters."""
+    for name, text in texts.items():
+        yield from free_form_faults(name, text, str)
+    if isinstance(time, bool) or not isinstance(time, int | float) or not abs(time) <= LARGEST:
+        yield Fault("time", f"{time!r} is no instant between -2^53 and 2^53")
+    for label, text in labels.items():
+        yield from free_form_faults(f"labels.{key_in_place(label)}", label, str)
+        yield from free_form_faults(f"labels.{key_in_place(label)}", text, str)
+    for problem, values in parameters.items():
+        yield from free_form_faults(f"parameters.{key_in_place(problem)}", problem, str)
+        yield from free_form_faults(f"parameters.{key_in_place(problem)}", values, Mapping)
+
+
+def half_characters(text: str) -> bool:
+    """Whether a text holds a lone surrogate, which no file can."""
+    return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def key_in_place(key: object) -> str:
+    """A key as part of a place, however long or strange it is."""
+    text = str(key)
+    return text if len(text) <= 60 and text.isprintable() else ascii(text[:40])[1:-1] + "..."
+
+
+def free_form_faults(place: str, value: Any, kind: type = object, depth: int = 0) -> Iterator[Fault]:
+    """What keeps a free-form value from being written as JSON and read again as the same."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, kind):
+        yield Fault(place, f"expected {'a text' if kind is str else 'an object'}, got {value!r}")
+    elif depth > DEEPEST:
+        yield Fault(place, f"is nested more than {DEEPEST} deep")
+    elif isinstance(value, str):
+        if half_characters(value):
+            yield Fault(place, f"{value[:40]!r} holds half a character (a lone surrogate)")
+    elif isinstance(value, int | float):
+        if not abs(value) <= LARGEST:
+            yield Fault(place, f"{value!r} must be a number between -2^53 and 2^53")
+    elif isinstance(value, Mapping):
+        for key, entry in value.items():
+            yield from free_form_faults(f"{place}.{key_in_place(key)}", key, str)
+            yield from free_form_faults(f"{place}.{key_in_place(key)}", entry, depth=depth + 1)
+    elif isinstance(value, list | tuple):
+        for position, entry in enumerate(value):
+            yield from free_form_faults(f"{place}[{position}]", entry, depth=depth + 1)
+    elif value is not None:
+        yield Fault(place, f"{value!r} cannot be written as JSON; use numbers, texts, lists and objects")
+
+
+def column_faults(cluster: Cluster, workload: Workload, state: State) -> Iterator[Fault]:
+    """Everything wrong with the columns of an instance, in the order of its parts."""
+    parts = _Parts(cluster, workload, state)
+    yield from parts.unknown_numbers()
+    yield from _resource_faults(cluster, workload)
+    misshapen = False
+    for table, ids in parts.ids.items():
+        yield from id_faults(table, ids)
+        for name, column, values in parts.held[table]:
+            if values.shape == ids.shape:
+                yield from parts.entry_faults(name, column, values)
+            else:
+                misshapen = True
+                yield Fault(f"{table}.{name}", f"has shape {values.shape} where the table has {len(ids)} records")
+    for name in ("rack_ids", "datacenter_ids", "type_ids"):
+        yield from id_faults(name, getattr(cluster, name))
+    for table, name, rows in (
+        ("tasks", "replicas", workload.replicas),
+        ("nodes", "running_rates", state.running_rates),
+    ):
+        count = len(parts.ids[table])
+        if not _row_starts_fit(rows, count):
+            misshapen = True
+            yield Fault(f"{table}.{name}", f"the row starts must run from 0 to {rows.values.size} over {count} rows")
+    if misshapen:
+        return  # what follows compares columns with one another
+    yield from _state_faults(cluster, workload, state)
+    yield from _replica_faults(cluster, workload)
+    rates = state.running_rates
+    for entry in np.flatnonzero(~((rates.values >= 0) & (rates.values <= LARGEST))):
+        told = f"{rates.values[entry]} must be a rate in MB/s, 0 or more"
+        yield Fault(_entry("nodes", "running_rates", rates, entry), told)
+    yield from _matrix_faults(cluster, workload)
+    yield from _shuffle_faults(workload, state)
+    yield from _link_faults(cluster.topology)
+
+
+class _Parts:
+    """The parts of an instance, table by table.
+
+    Attributes
+    ----------
+    ids
+        Of the records of each table.
+    held
+        Of each table the columns with an entry a record (name, what it is, entries), those of resources last.
+    """
+
+    def __init__(self, cluster: Cluster, workload: Workload, state: State) -> None:
+        parts: dict[str, Any] = {"cluster": cluster, "workload": workload, "state": state}
+        columns = [column for kind in (Cluster, Workload, State) for column in columns_of(kind)]
+        self._cluster = cluster
+        self._columns = [(column, getattr(parts[column.part], column.attribute)) for column in columns]
+        self.ids: dict[str, Strings] = {}
+        for table in ("nodes", "groups", "jobs", "tasks"):
+            part, attribute = ids_in(table)
+            self.ids[table] = getattr(parts[part], attribute)
+        self.held: dict[str, list[tuple[str, Column, npt.NDArray[Any]]]] = {table: [] for table in self.ids}
+        for column, values in self._columns:
+            if column.form not in ("numbers", "references", "resources", "levels"):
+                self.held[column.table].append((column.field, column, values))
+        for column, values in self._columns:
+            if column.form == "resources":
+                named = ((f"{column.field}.{name}", column, amounts) for name, amounts in values.items())
+                self.held[column.table].extend(named)
+
+    def unknown_numbers(self) -> Iterator[Fault]:
+        """NaN where a number has a default, so that it cannot mean "not given"."""
+        for column, values in self._columns:
+            if column.form == "number" and not math.isnan(column.default):
+                for row in np.flatnonzero(np.isnan(values)).tolist():
+                    place = f"{column.table}[{row}].{column.field}"
+                    yield Fault(place, "is no number; where nothing is known it is 0")
+
+    def entry_faults(self, name: str, column: Column, values: npt.NDArray[Any]) -> Iterator[Fault]:
+        """Entries of a column that refer to nothing, or are out of range."""
+        if column.form not in ("choice", "label", "reference"):
+            lowest = -LARGEST if column.signed else -1 if column.default < 0 else 0
+            yield from number_faults(column.table, name, values, lowest)
+            return
+        if column.form == "label":
+            limit = len(getattr(self._cluster, f"{column.attribute}_ids"))
+        else:
+            limit = len(column.choices or self.ids[column.target])
+        lowest = 0 if column.choices else -1
+        for row in np.flatnonzero((values < lowest) | (values >= limit)).tolist():
+            yield Fault(f"{column.table}[{row}].{name}", f"there is no entry {values[row]} to refer to")
+
+
+def _resource_faults(cluster: Cluster, workload: Workload) -> Iterator[Fault]:
+    """Resources whose name is none."""
+    named = {"nodes.capacity": cluster.capacity, "tasks.demand": workload.demand}
+    named["tasks.demand_shuffle"] = workload.demand_shuffle
+    if workload.pairs is not None:
+        named["pairs.demand"] = workload.pairs.demand
+    for place, resources in named.items():
+        for name in resources:
+            if not name or not name.isprintable():
+                yield Fault(place, f"{name!r} names no resource: give a non-empty string of printable characters")
+
+
+def _row_starts_fit(ragged: Ragged, rows: int) -> bool:
+    starts = ragged.starts
+    return bool(
+        starts.shape == (rows + 1,)
+        and ragged.values.ndim == 1
+        and starts[0] == 0
+        and starts[-1] == len(ragged.values)
+        and np.all(starts[1:] >= starts[:-1])
+    )
+
+
+def _entry(table: str, name: str, ragged: Ragged, entry: int | np.integer[Any]) -> str:
+    """Place of one entry of a ragged column: `tasks[17].replicas[2]`."""
+    row = int(np.searchsorted(ragged.starts, entry, side="right")) - 1
+    return f"{table}[{row}].{name}[{entry - int(ragged.starts[row])}]"
+
+
+def id_faults(table: str, ids: Strings) -> Iterator[Fault]:
+    """Ids that are given twice, empty, or not printable."""
+    if _surely_sound(ids):
+        return
+    names = ids.tolist()
+    first: dict[str, int] = {}
+    for row, name in enumerate(names):
+        if first.setdefault(name, row) != row:
+            yield Fault(f"{table}[{row}].id", f'"{name}" is the id of {table}[{first[name]}] already')
+        if not name or not name.isprintable():
+            yield Fault(f"{table}[{row}].id", f"{name!r} must be a non-empty string of printable characters")
+
+
+def _surely_sound(ids: Strings) -> bool:
+    """Whether all ids are visibly distinct, non-empty and of printable ASCII; False means that a closer look is due.
+
+    Distinct hashes prove distinct ids, and a million of them sort in milliseconds where the ids take a second.
+    """
+    if not ids.size:
+        return True
+    codes = ids.view(np.uint32).reshape(len(ids), -1)
+    hashes = np.zeros(len(ids), dtype=np.uint64)
+    before, reached = None, 0
+    for position in range(codes.shape[1]):
+        characters = codes[:, position].copy()
+        present = int(np.count_nonzero(characters))
+        if np.count_nonzero(characters - np.uint32(32) <= 94) != present:  # 32 to 126 print; 0 is past the end
+            return False
+        gap = present < len(ids) if before is None else reached < len(ids) and np.any((characters != 0) & (before == 0))
+        if gap:  # an empty id, or a NUL within one
+            return False
+        hashes *= np.uint64(0x9E3779B97F4A7C15)
+        hashes += characters
+        before, reached = characters, present
+    hashes.sort()
+    return not (hashes[1:] == hashes[:-1]).any()
+
+
+def number_faults(table: str, name: str, values: npt.NDArray[Any], lowest: int = 0) -> Iterator[Fault]:
+    """Infinite, too large and too small entries; NaN means "not given", and so does -1 where it is the lowest."""
+    with np.errstate(invalid="ignore"):
+        wrong = (values > LARGEST) | (values < lowest)
+    for row in np.flatnonzero(wrong).tolist():
+        value = values[row]
+        why = "is negative" if value < 0 and lowest > -LARGEST else "is past 2^53"
+        yield Fault(f"{table}[{row}].{name}", f"{value} {why}")
+
+
+def _state_faults(cluster: Cluster, workload: Workload, state: State) -> Iterator[Fault]:
+    """Idle slots that do not exist, running tasks that run nowhere, and pending ones that run somewhere."""
+    for idle, slots in (("idle_slots", "slots"), ("idle_reduce_slots", "reduce_slots")):
+        free, all_slots = getattr(state, idle), getattr(cluster, slots)
+        for row in np.flatnonzero(free > all_slots).tolist():
+            yield Fault(f"nodes[{row}].{idle}", f"{free[row]} is more than its {all_slots[row]} {slots}")
+    for row in np.flatnonzero((state.status == RUNNING) & (state.node < 0)).tolist():
+        yield Fault(f"tasks[{row}].node", "a running task needs the node it runs on")
+    for row in np.flatnonzero((state.status == PENDING) & (state.node >= 0)).tolist():
+        yield Fault(f"tasks[{row}].node", "a pending task runs on no node; leave it out, or set its state")
+
+
+def _replica_faults(cluster: Cluster, workload: Workload) -> Iterator[Fault]:
+    replicas, nodes = workload.replicas, len(cluster)
+    values = replicas.values
+    for entry in np.flatnonzero((values < 0) | (values >= nodes)).tolist():
+        yield Fault(_entry("tasks", "replicas", replicas, entry), f"there is no node {values[entry]}")
+    for entry in _repeated(replicas).tolist():
+        node = int(values[entry])
+        named = cluster.node_ids[node] if 0 <= node < nodes else node
+        yield Fault(_entry("tasks", "replicas", replicas, entry), f'node "{named}" is named twice')
+
+
+def _repeated(ragged: Ragged) -> Ints:
+    """Entries that name a value which an earlier entry of their row names already, increasing."""
+    values, longest = ragged.values, int(ragged.lengths.max(initial=0))
+    if longest > 8:
+        order = np.lexsort((values, ragged.row_of))
+        same = (values[order][1:] == values[order][:-1]) & (ragged.row_of[order][1:] == ragged.row_of[order][:-1])
+        return np.sort(order[1:][same])
+    repeated = []
+    for shift in range(1, longest):  # short rows: neighbours at each distance; hardly any pair is equal
+        later = np.flatnonzero(values[shift:] == values[:-shift]) + shift
+        row = np.searchsorted(ragged.starts, later, side="right")
+        repeated.append(later[row == np.searchsorted(ragged.starts, later - shift, side="right")])
+    return np.unique(np.concatenate(repeated)) if repeated else np.zeros(0, dtype=np.int64)
+
+
+def _matrix_faults(cluster: Cluster, workload: Workload) -> Iterator[Fault]:
+    """Faults of everything that is a matrix: demand by type, times, pairs, topology."""
+    nodes, tasks = len(cluster), len(workload)
+    matrices: list[tuple[str, Floats, tuple[int, int], bool]] = []
+    if workload.rate_in_by_type is not None:
+        yield from _rate_by_type_faults(cluster, workload)
+    yield from _time_faults(workload)
+    if workload.pairs is not None:
+        if workload.pairs.cost is not None:
+            matrices.append(("pairs.cost", workload.pairs.cost, (tasks, nodes), True))
+        for name, matrix in workload.pairs.demand.items():
+            matrices.append((f"pairs.demand.{name}", matrix, (tasks, nodes), False))
+            if name not in cluster.capacity:
+                yield Fault(f"pairs.demand.{name}", "no node has this resource in its capacity")
+        allowed = workload.pairs.allowed
+        if allowed is not None and allowed.shape != (tasks, nodes):
+            yield Fault("pairs.allowed", f"has shape {allowed.shape}, not tasks x nodes {(tasks, nodes)}")
+    topology = cluster.topology
+    if topology is not None and topology.form in ("distance", "rate"):
+        matrix = np.zeros(0) if topology.matrix is None else topology.matrix
+        matrices.append((f"topology.{topology.form}", matrix, (nodes, nodes), False))
+    for place, matrix, shape, signed in matrices:
+        if matrix.shape != shape:
+            yield Fault(place, f"has shape {matrix.shape}, not {shape}")
+            continue
+        with np.errstate(invalid="ignore"):
+            wrong = ~((matrix <= LARGEST) & (matrix >= (-LARGEST if signed else 0)))
+        for row, column in zip(*np.nonzero(wrong), strict=True):
+            what = "a number" if signed else "a number, 0 or more,"
+            yield Fault(f"{place}[{row}][{column}]", f"{matrix[row, column]} must be {what} up to 2^53")
+        if place == "topology.distance":
+            for row in np.flatnonzero(np.diagonal(matrix) != 0).tolist():
+                yield Fault(f"{place}[{row}][{row}]", "the distance of a node to itself must be 0")
+
+
+def _rate_by_type_faults(cluster: Cluster, workload: Workload) -> Iterator[Fault]:
+    rates, shape = workload.rate_in_by_type, (len(workload), len(cluster.type_ids))
+    assert rates is not None
+    if rates.shape != shape:
+        yield Fault("tasks.rate_in", f"has shape {rates.shape}, not tasks x types {shape}")
+        return
+    with np.errstate(invalid="ignore"):
+        wrong = (rates < 0) | (rates > LARGEST)
+    for row, column in zip(*np.nonzero(wrong), strict=True):
+        yield Fault(f"tasks[{row}].rate_in.{cluster.type_ids[column]}", f"{rates[row, column]} must be 0 up to 2^53")
+    given = ~np.isnan(rates)
+    for row in np.flatnonzero(given.any(axis=1) & ~np.isnan(workload.rate_in)).tolist():
+        yield Fault(f"tasks[{row}].rate_in", "is given both as one number and by node type; give one of them")
+    unused = np.setdiff1d(np.arange(len(cluster.type_ids)), cluster.type)
+    for column in unused[given[:, unused].any(axis=0)].tolist():
+        row = int(np.flatnonzero(given[:, column])[0])
+        name = cluster.type_ids[column]
+        yield Fault(f"tasks[{row}].rate_in.{name}", f'no node is of type "{name}"')
+
+
+def _time_faults(workload: Workload) -> Iterator[Fault]:
+    times, shape = workload.times, (len(workload), len(HOPS))
+    if times.shape != shape:
+        yield Fault("tasks.times", f"has shape {times.shape}, not tasks x levels of locality {shape}")
+        return
+    left_out = np.isnan(times)
+    for row, level in zip(*np.nonzero(left_out & ~left_out.all(axis=1, keepdims=True)), strict=True):
+        yield Fault(f"tasks[{row}].times.{HOPS[level]}", f"is not given; give {', '.join(HOPS)} or none of them")
+    for level, name in enumerate(HOPS):
+        yield from number_faults("tasks", f"times.{name}", times[:, level])
+
+
+def _shuffle_faults(workload: Workload, state: State) -> Iterator[Fault]:
+    shuffle, tasks = workload.shuffle, len(workload)
+    if shuffle is None:
+        return
+    amounts = {"size": shuffle.size, "emitted": state.emitted}
+    for name, values in {"map": shuffle.map, "reduce": shuffle.reduce, **amounts}.items():
+        if values.shape != (len(shuffle),):
+            yield Fault(f"shuffle.{name}", f"has shape {values.shape}, not {(len(shuffle),)}")
+            return
+    for name, kind in (("map", MAP), ("reduce", REDUCE)):
+        indices = getattr(shuffle, name)
+        known = (indices >= 0) & (indices < tasks)
+        for row in np.flatnonzero(~known).tolist():
+            yield Fault(f"shuffle[{row}].{name}", f"there is no task {indices[row]}")
+        of_kind = np.append(workload.kind, kind)[np.where(known, indices, tasks)] == kind
+        for row in np.flatnonzero(~of_kind).tolist():
+            yield Fault(f"shuffle[{row}].{name}", f'task "{workload.task_ids[indices[row]]}" is no {name}')
+    for name, values in amounts.items():
+        yield from number_faults("shuffle", name, values)
+    for row in np.flatnonzero(np.isnan(shuffle.size)).tolist():
+        yield Fault(f"shuffle[{row}].size", "is not given")
+
+
+def _link_faults(topology: Topology | None) -> Iterator[Fault]:
+    """Faults of a topology that is no matrix."""
+    if topology is None or topology.form in ("distance", "rate"):
+        return
+    if topology.form == "hops":
+        hops = topology.hops or {}
+        for name in HOPS:
+            value = hops.get(name, -1)
+            if not 0 <= value <= LARGEST:
+                yield Fault(f"topology.hops.{name}", f"{hops.get(name)} must be a distance, 0 or more")
+        for name in hops.keys() - set(HOPS):
+            yield Fault(f"topology.hops.{name}", f"is none of {', '.join(HOPS)}")
+        return
+    for row, (one, other, rate) in enumerate(topology.links):
+        if not 0 < rate <= LARGEST:
+            yield Fault(f"topology.links[{row}].rate", f"{rate} must be a rate in MB/s above 0")
+        for name, end in (("from", one), ("to", other)):
+            if not end or not end.isprintable():
+                yield Fault(f"topology.links[{row}].{name}", f"{end!r} must be a non-empty, printable name")

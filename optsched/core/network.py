@@ -1,0 +1,229 @@
+"""A flow network that is no placement: arcs with bounds and costs, nodes with supplies, all in integers.
+
+Reading and writing its files is in `optsched.instances.files`; solving it is in `optsched.solvers`. This module holds
+the noun, the check that every network passes, and the forms in which other tools take it (networkx, DIMACS, GraphML).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from optsched.core.arrays import LARGEST, Ints, Part, Strings, joined, read_only, read_only_strings
+from optsched.core.brief import brief, counted
+from optsched.core.errors import Fault, InputError
+from optsched.core.instance_faults import id_faults, number_faults
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["DEFAULTS", "UNBOUNDED", "FlowNetwork"]
+
+#: The capacity of an arc without a limit: larger than every number that a network may hold.
+UNBOUNDED = int(np.iinfo(np.int64).max)
+
+#: What nodes and arcs say of the numbers that are left out.
+DEFAULTS = {"supply": 0, "lower": 0, "cost": 0, "capacity": UNBOUNDED}
+
+_DEFAULT: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class FlowNetwork(Part):
+    """A minimum-cost-flow problem: send every supply to a demand, within the bounds of the arcs, at least cost.
+
+    Parameters
+    ----------
+    node_ids
+        Names of the nodes, shape (nodes,).
+    tail, head
+        Index of the node that each arc leaves and enters, shape (arcs,). Parallel arcs and loops are kept.
+    lower, capacity
+        Least (default 0) and greatest flow of each arc (default `UNBOUNDED`), shape (arcs,).
+    cost
+        Cost of one unit of flow on each arc, shape (arcs,); default 0; may be negative.
+    supply
+        What enters at each node, or leaves if negative, shape (nodes,); default 0.
+    arc_ids
+        Names of the arcs; by default their positions, counted from 0.
+    name, description, source, labels
+        What it is and where it comes from.
+
+    Raises
+    ------
+    InputError
+        If anything in it is wrong (an arc to nowhere, a lower bound above the capacity, supplies that do not add up
+        to 0, numbers past 2^53); every fault is listed with its place.
+
+    Examples
+    --------
+    >>> network = FlowNetwork(
+    ...     ["s", "t"], tail=[0, 0], head=[1, 1], capacity=[1, UNBOUNDED], cost=[2, 5], supply=[3, -3]
+    ... )
+    >>> print(network.to_dimacs(), end="")
+    c an arc of capacity 4 has none: no optimal flow needs more
+    p min 2 2
+    n 1 3
+    n 2 -3
+    a 1 2 0 1 2
+    a 1 2 0 4 5
+    """
+
+    node_ids: Strings
+    tail: Ints
+    head: Ints
+    lower: Ints = _DEFAULT
+    capacity: Ints = _DEFAULT
+    cost: Ints = _DEFAULT
+    supply: Ints = _DEFAULT
+    arc_ids: Strings = _DEFAULT
+    name: str = ""
+    description: str = ""
+    source: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        arcs = np.size(self.tail)
+        columns: dict[str, npt.ArrayLike] = {"tail": self.tail, "head": self.head}
+        for name, default in DEFAULTS.items():
+            count = np.size(self.node_ids) if name == "supply" else arcs
+            columns[name] = np.full(count, default) if getattr(self, name) is None else getattr(self, name)
+        for name, values in columns.items():
+            object.__setattr__(self, name, read_only(values, np.int64))
+        arc_ids = np.arange(arcs).astype(np.str_) if self.arc_ids is None else self.arc_ids
+        object.__setattr__(self, "node_ids", read_only_strings(self.node_ids))
+        object.__setattr__(self, "arc_ids", read_only_strings(arc_ids))
+        object.__setattr__(self, "labels", MappingProxyType(dict(self.labels)))
+        faults = list(_faults(self))
+        if faults:
+            raise InputError(faults, self.name)
+
+    def __len__(self) -> int:
+        return len(self.node_ids)
+
+    @property
+    def arcs(self) -> int:
+        """Number of arcs."""
+        return len(self.tail)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest of everything that decides the optimum and names a flow: all columns and ids, but no name or label."""
+        digest = hashlib.sha256(b"optsched-network/1")
+        for ids in (self.node_ids, self.arc_ids):
+            digest.update(joined(ids) + b"\0")
+        for name in ("tail", "head", "lower", "capacity", "cost", "supply"):
+            digest.update(name.encode() + getattr(self, name).tobytes())
+        return digest.hexdigest()
+
+    @cached_property
+    def node_index(self) -> Mapping[str, int]:
+        """Index of each node id."""
+        return {name: index for index, name in enumerate(self.node_ids.tolist())}
+
+    def enough_capacity(self) -> int:
+        """A flow that no arc exceeds in some optimal solution, if there is one: supplies plus capacities.
+
+        An optimal flow is made of paths from supplies to demands and of cycles. A cycle of negative cost has an arc of
+        finite capacity, or else the problem is unbounded.
+        """
+        finite = self.capacity[self.capacity != UNBOUNDED]
+        lower = self.lower[self.capacity == UNBOUNDED]
+        total = sum(finite.tolist()) + sum(lower.tolist()) + sum(self.supply[self.supply > 0].tolist())
+        return int(max(total, self.lower.max(initial=0)))
+
+    def to_networkx(self) -> nx.MultiDiGraph[str]:
+        """As a networkx graph: nodes carry `demand` (supply negated), arcs `weight`, `lower` and, if any, `capacity`.
+
+        The key of each arc is its id. networkx's own flow algorithms know no lower bounds.
+
+        Examples
+        --------
+        >>> import networkx
+        >>> network = FlowNetwork(["s", "t"], tail=[0, 0], head=[1, 1], capacity=[1, 9], cost=[2, 5], supply=[3, -3])
+        >>> networkx.network_simplex(network.to_networkx())[0]
+        12
+        """
+        import networkx as nx
+
+        graph: nx.MultiDiGraph[str] = nx.MultiDiGraph(name=self.name)
+        names = self.node_ids.tolist()
+        graph.add_nodes_from(
+            (name, {"demand": -supply}) for name, supply in zip(names, self.supply.tolist(), strict=True)
+        )
+        columns = (self.arc_ids, self.tail, self.head, self.lower, self.capacity, self.cost)
+        for key, tail, head, lower, capacity, cost in zip(*(column.tolist() for column in columns), strict=True):
+            bound = {} if capacity == UNBOUNDED else {"capacity": capacity}
+            graph.add_edge(names[tail], names[head], key=key, weight=cost, lower=lower, **bound)
+        return graph
+
+    def to_dimacs(self) -> str:
+        """As text in DIMACS form (`p min`): nodes are numbered from 1, arcs keep their order.
+
+        DIMACS has no arc without a limit; such an arc gets `enough_capacity`.
+        """
+        enough = self.enough_capacity()
+        lines = [f"c {line}" for line in self.name.splitlines()]
+        if np.any(self.capacity == UNBOUNDED):
+            lines.append(f"c an arc of capacity {enough} has none: no optimal flow needs more")
+        lines.append(f"p min {len(self)} {self.arcs}")
+        lines += [f"n {node + 1} {supply}" for node, supply in enumerate(self.supply.tolist()) if supply]
+        capacity = np.where(self.capacity == UNBOUNDED, -1, self.capacity)
+        columns = (self.tail, self.head, self.lower, capacity, self.cost)
+        for tail, head, lower, limit, cost in zip(*(column.tolist() for column in columns), strict=True):
+            lines.append(f"a {tail + 1} {head + 1} {lower} {enough if limit < 0 else limit} {cost}")
+        return "\n".join(lines) + "\n"
+
+    def to_graphml(self) -> str:
+        """As text in GraphML, with the attributes of `to_networkx`."""
+        import networkx as nx
+
+        return "\n".join(nx.generate_graphml(self.to_networkx())) + "\n"
+
+    def __str__(self) -> str:
+        return f"{self.name or 'network'}: {len(self)} nodes, {self.arcs} arcs"
+
+    def __repr__(self) -> str:
+        sizes = f"{counted(len(self), 'node')}, {counted(self.arcs, 'arc')}"
+        return brief(f"FlowNetwork {self.name}: {sizes}" if self.name else f"FlowNetwork: {sizes}")
+
+
+def _faults(network: FlowNetwork) -> Iterator[Fault]:
+    """Everything wrong with a network."""
+    misshapen = False
+    for name in ("node_ids", "supply", "arc_ids", "tail", "head", "lower", "capacity", "cost"):
+        shape = getattr(network, name).shape
+        wanted = (network.node_ids.size,) if name in ("node_ids", "supply") else (network.tail.size,)
+        if shape != wanted:
+            misshapen = True
+            yield Fault(name, f"has shape {shape}, not {wanted}: give one entry a node or arc")
+    if misshapen:
+        return
+    yield from id_faults("nodes", network.node_ids)
+    yield from id_faults("arcs", network.arc_ids)
+    for name in ("tail", "head"):
+        ends = getattr(network, name)
+        for row in np.flatnonzero((ends < 0) | (ends >= len(network))).tolist():
+            yield Fault(f"arcs[{row}].{name}", f"there is no node {ends[row]}")
+    for table, name, lowest in (
+        ("arcs", "lower", 0),
+        ("arcs", "capacity", 0),
+        ("arcs", "cost", -LARGEST),
+        ("nodes", "supply", -LARGEST),
+    ):
+        values = getattr(network, name)
+        limited = np.where(values == UNBOUNDED, 0, values) if name == "capacity" else values
+        yield from number_faults(table, name, limited, lowest)
+    for row in np.flatnonzero((network.lower > network.capacity) & (network.capacity >= 0)).tolist():
+        told = f"{network.lower[row]} is more than the capacity {network.capacity[row]}"
+        yield Fault(f"arcs[{row}].lower", told)
+    total = sum(network.supply.tolist())
+    if total:
+        yield Fault("nodes.supply", f"the supplies add up to {total}, not 0: what enters must leave somewhere")

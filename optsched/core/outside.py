@@ -1,0 +1,233 @@
+"""Code from outside: what installed packages bring by entry points, and how exceptions of such code are reported.
+
+Problems, heuristics, importers and families of instances each have a group of entry points. An entry point names a
+record of its group, or a tuple of records.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import traceback
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from optsched.core.errors import UsageError, described
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+__all__ = ["Listed", "blamed", "brought", "own_traceback", "raised"]
+
+
+class Named(Protocol):
+    """What has a name on the command line."""
+
+    @property
+    def name(self) -> str: ...
+
+
+Entry = TypeVar("Entry", bound=Named)
+Given = TypeVar("Given")
+Loaded = TypeVar("Loaded")
+
+#: Where this package and the machinery of imports lie; their frames are above a user's code in a traceback.
+_MACHINERY = (str(Path(__file__).parent), str(Path(importlib.__file__).parent), "<frozen importlib")
+
+#: Other signs have a meaning in arguments: `P.K=V`, `H,K=V`, `package.module:function`.
+_NAME = re.compile(r"\w[\w-]*")
+
+
+#: Says what is wrong with a record; None: nothing is.
+Check = Callable[[Entry], str | None]
+
+
+def brought(
+    group: str, kind: type[Entry], taken: Collection[str], check: Check[Entry] | None = None
+) -> tuple[dict[str, tuple[Entry, str]], tuple[UsageError, ...]]:
+    """What installed packages bring to a group, by its name, in the order of packages and of their entry points.
+
+    What is wrong with a package comes beside it, so that one package's fault need not hide what another brings.
+
+    Parameters
+    ----------
+    group
+        The entry points' group: each names an object of `kind`, or a tuple of such.
+    kind
+        The class of the records, which have a `name`.
+    taken
+        The names of the shipped ones.
+    check
+        A further check of a record; it may import what the record names.
+
+    Returns
+    -------
+    tuple
+        The records, each with its package, and an error for each that is none: a module cannot be imported, or what is
+        named is not a record of `kind`, has a bad name or one that is taken, or does not pass the check. The message
+        names the package.
+    """
+    from importlib.metadata import entry_points  # takes a while to import
+
+    found: dict[str, tuple[Entry, str]] = {}
+    faults: list[UsageError] = []
+    points = [(_package(point), point) for point in entry_points(group=group)]
+    for package, point in sorted(points, key=lambda known: (known[0], known[1].name)):
+        told = f'the entry point "{point.name} = {point.value}" of {package} ({group})'
+        try:
+            for entry in _entries(point, kind, told):
+                _refuse(entry, told, {*taken, *found}, check)
+                found[entry.name] = entry, package
+        except UsageError as error:
+            faults.append(error)
+    return found, tuple(faults)
+
+
+def _refuse(entry: Entry, told: str, taken: Collection[str], check: Check[Entry] | None) -> None:
+    """Raise UsageError if anything is wrong with a record."""
+    name = entry.name
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise UsageError(f"{told} is called {name!r}; a name is of letters, digits, - and _; mend that package")
+    if name in taken:
+        raise UsageError(f'{told} bears the name "{name}", which is taken; rename it, or uninstall the package')
+    fault = None if check is None else _attempt(check, entry, told)
+    if fault is not None:
+        raise UsageError(f"{told}: {fault}; mend or uninstall that package")
+
+
+class Listed(Mapping[str, Entry]):
+    """Records by their names: the shipped ones, each made when it is asked for, then what installed packages bring.
+
+    A shipped name is found without a look at the packages. So a broken package matters only where the whole list is
+    needed, or a name that is not shipped.
+
+    Parameters
+    ----------
+    group, kind, check
+        As for `brought`.
+    shipped
+        The names of the shipped ones.
+    find
+        The shipped record of a name.
+    """
+
+    def __init__(
+        self,
+        group: str,
+        kind: type[Entry],
+        shipped: Collection[str],
+        find: Callable[[str], Entry],
+        check: Check[Entry] | None = None,
+    ) -> None:
+        self._group, self._kind, self._check = group, kind, check
+        self._shipped, self._find = shipped, find
+
+    @cached_property
+    def _read(self) -> tuple[dict[str, tuple[Entry, str]], tuple[UsageError, ...]]:
+        return brought(self._group, self._kind, self._shipped, self._check)
+
+    @property
+    def _brought(self) -> Mapping[str, Entry]:
+        found, faults = self._read
+        if faults:
+            raise faults[0]
+        return {name: entry for name, (entry, _) in found.items()}
+
+    def readable(self, name: str) -> tuple[Entry, str] | None:
+        """What a package brings by a name, and the package, whatever is wrong with others; None: nothing readable."""
+        return self._read[0].get(name)
+
+    def __getitem__(self, name: str) -> Entry:
+        return self._find(name) if name in self._shipped else self._brought[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._shipped or name in self._brought
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self._shipped, *self._brought))
+
+    def __len__(self) -> int:
+        return len(self._shipped) + len(self._brought)
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else "a package"
+
+
+def _entries(point: EntryPoint, kind: type[Entry], told: str) -> Iterator[Entry]:
+    """The records that an entry point names."""
+    given: Any = _attempt(lambda at: at.load(), point, told)
+    for entry in given if isinstance(given, tuple) else (given,):
+        if not isinstance(entry, kind):
+            wanted = f"{kind.__module__}.{kind.__qualname__}"
+            raise UsageError(f"{told} names {described(entry)}; it must name a {wanted}, or a tuple of them")
+        yield entry
+
+
+def _attempt(load: Callable[[Given], Loaded], given: Given, told: str) -> Loaded:
+    """What comes of it; UsageError if importing somebody's modules raises."""
+    try:
+        return load(given)
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"{told} cannot be loaded: {raised(error)}; mend or uninstall that package") from error
+
+
+def blamed(error: BaseException) -> str | None:
+    """A line that names the installed package through whose code an exception came; None: through no such code.
+
+    Packages are those that bring something.
+    """
+    from importlib.metadata import distributions
+
+    packages = {
+        point.module.partition(".")[0]: package.name
+        for package in distributions()
+        for point in package.entry_points
+        if point.group.startswith("optsched.")
+    }
+    passed = error.__traceback__
+    while passed is not None:
+        package = packages.get(passed.tb_frame.f_globals.get("__name__", "").partition(".")[0])
+        if package is not None:
+            return f"{package} raised {raised(error.with_traceback(passed))}; mend or uninstall that package"
+        passed = passed.tb_next
+    return None
+
+
+def raised(error: BaseException) -> str:
+    """An exception in one line: type, message, and the line of the user's own file that it came from.
+
+    The user's own file is the first one below this package and the machinery of imports; where the exception was raised
+    in a library that this file called, that place is told as well.
+
+    >>> try:
+    ...     [][0]
+    ... except IndexError as error:
+    ...     print(raised(error))
+    IndexError: list index out of range (<doctest ...>, line 2)
+    """
+    text = " ".join(traceback.format_exception_only(error)[-1].split())
+    frames = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{text} ({error.filename}, line {error.lineno})"
+    if not frames:
+        return text
+    users = [frame for frame in frames if not frame.filename.startswith(_MACHINERY)]
+    if not users:
+        return f"{text} ({frames[-1].filename}, line {frames[-1].lineno})"
+    own = [frame for frame in users if frame.filename == users[0].filename][-1]
+    place = f"{own.filename}, line {own.lineno}"
+    if own is not frames[-1]:
+        place += f"; raised in {frames[-1].filename}, line {frames[-1].lineno}"
+    return f"{text} ({place})"
+
+
+def own_traceback(error: BaseException) -> str:
+    """The traceback of what a user's code raised, from its own first line on: what called it is left out."""
+    here, frame = f"{Path(__file__).parent}{os.sep}", error.__traceback__
+    while frame is not None and frame.tb_frame.f_code.co_filename.startswith(here):
+        frame = frame.tb_next
+    return "".join(traceback.format_exception(type(error), error, frame or error.__traceback__))

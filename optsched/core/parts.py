@@ -1,0 +1,518 @@
+"""The parts of an instance: cluster, workload, state and what belongs to them, as read-only columns.
+
+Conventions: a float column uses NaN for "not given"; an index column uses -1; ids are numpy strings. Each part gives
+omitted columns their defaults and freezes all of them; what the columns say is checked in `instance_faults`.
+
+Each attribute says once what column it is (`Column`): which records have it, in what form it is held, and its value
+where it is left out. Files, archives, frames, checks and the view of policies follow from that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Literal, get_origin, get_type_hints
+
+import numpy as np
+import numpy.typing as npt
+
+from optsched.core.arrays import Bools, Floats, Ints, Part, Ragged, Strings, read_only, read_only_strings
+from optsched.core.brief import brief, counted
+from optsched.core.errors import Fault, InputError
+
+__all__ = [
+    "FINISHED",
+    "HOPS",
+    "KINDS",
+    "MAP",
+    "PENDING",
+    "REDUCE",
+    "RUNNING",
+    "STATES",
+    "Cluster",
+    "Column",
+    "Pairs",
+    "Shuffle",
+    "State",
+    "Topology",
+    "Workload",
+    "columns_of",
+    "ids_in",
+]
+
+KINDS = ("map", "reduce")
+MAP, REDUCE = 0, 1
+STATES = ("pending", "running", "finished")
+PENDING, RUNNING, FINISHED = 0, 1, 2
+
+#: The levels of locality, in order: on a node that holds the data, in the rack of one, and beyond. `hops` of a topology
+#: tells the distance of each, and `times` of a task how long it takes there.
+HOPS = ("node", "rack", "off_rack")
+
+#: Stands for an omitted column until `__post_init__` fills it, so that a column's type needs no "or None".
+_DEFAULT: Any = None
+
+Form = Literal[
+    "integer",
+    "number",
+    "choice",
+    "label",
+    "reference",
+    "resources",
+    "numbers",
+    "references",
+    "rates",
+    "levels",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """How a field of a record is held: in which attribute of which part of an instance, and in what form.
+
+    Attributes
+    ----------
+    table, field
+        The records that have the field (`nodes`, `groups`, `jobs` or `tasks`), and its name in the instance format.
+    part, attribute
+        `cluster`, `workload` or `state`, and the attribute there.
+    form
+        `integer`, `number`, `choice` (an index into `choices`), `label` (an index into the names that appear, which lie
+        in `<attribute>_ids`), `reference` (an index into the table `target`), `resources` (a column for each key),
+        `numbers` and `references` (ragged rows), `rates` (a number, or one for each node type), and `levels` (a number
+        for each of `HOPS`, or none at all; shape (records, 3)).
+    default
+        The value in a record that leaves the field out; NaN: none.
+    default_of
+        An attribute of the cluster whose value holds instead in such a record.
+    signed
+        Whether it may be negative.
+    hindsight
+        Whether only the future tells it, so that no policy may see it.
+    digest
+        By which name the digest of an instance knows it, where that is not `part.attribute`.
+    """
+
+    table: str
+    field: str
+    part: Literal["cluster", "workload", "state"]
+    attribute: str
+    form: Form
+    default: float = math.nan
+    default_of: str = ""
+    target: str = ""
+    choices: tuple[str, ...] = ()
+    signed: bool = False
+    hindsight: bool = False
+    digest: str = ""
+
+    @property
+    def dtype(self) -> type:
+        """The type of its entries."""
+        return np.int64 if self.form in ("integer", "choice", "label", "reference", "references") else np.float64
+
+    def default_in(self, cluster: Cluster) -> Any:
+        """The value in records that leave the field out: one for all, or one for each."""
+        return getattr(cluster, self.default_of) if self.default_of else self.default
+
+    def filled(self, values: Any, count: int) -> Any:
+        """The column of `count` records, read-only and of its type. None: all of them leave the field out."""
+        if self.form == "resources":
+            return _resources(values)
+        if self.form in ("numbers", "references"):
+            return Ragged.empty(count, self.dtype) if values is None else values
+        if values is None and self.form == "levels":
+            values = np.broadcast_to(self.default, (count, len(HOPS)))  # read-only: takes no memory
+        return read_only(np.full(count, self.default) if values is None else values, self.dtype)
+
+
+def _column(table: str, form: Form, default: float | None = None, **said: Any) -> dict[str, Any]:
+    """The metadata of an attribute that is a column: its records, its form, and the other fields of `Column`."""
+    if default is None:
+        default = -1 if form in ("label", "reference") else math.nan
+    return {"table": table, "form": form, "default": default, **said}
+
+
+def _rows_of(table: str) -> dict[str, Any]:
+    """The metadata of an attribute that has an entry for each record of a table, but is no column of the format."""
+    return {"table": table}
+
+
+def columns_of(part: type[Cluster | Workload | State]) -> tuple[Column, ...]:
+    """The columns of a part of an instance, in its order."""
+    return _COLUMNS[part]
+
+
+def ids_in(table: str) -> tuple[str, str]:
+    """The part and the attribute that hold the ids of a table."""
+    return "cluster" if table == "nodes" else "workload", f"{table[:-1]}_ids"
+
+
+def _resources(columns: Mapping[str, npt.ArrayLike]) -> Mapping[str, Floats]:
+    """A column of numbers for each resource, read-only; one that gives no number at all is left out."""
+    frozen = {name: read_only(values, np.float64) for name, values in columns.items()}
+    return MappingProxyType({name: values for name, values in frozen.items() if not np.isnan(values).all()})
+
+
+@dataclass(frozen=True, eq=False)
+class Topology(Part):
+    """How far nodes are apart, in one of four forms.
+
+    Attributes
+    ----------
+    form
+        `distance` or `rate`: `matrix` has shape (nodes, nodes), `[from][to]` in the direction in which data moves;
+        `hops`: `hops` gives the distance on a node, in a rack and beyond (`node`, `rack`, `off_rack`); `links`:
+        undirected `links` (one end, other end, rate in MB/s) between node ids and names of switches.
+    """
+
+    form: Literal["distance", "rate", "hops", "links"]
+    matrix: Floats | None = None
+    hops: Mapping[str, float] | None = None
+    links: tuple[tuple[str, str, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.matrix is not None:
+            object.__setattr__(self, "matrix", read_only(self.matrix, np.float64))
+        if self.hops is not None:
+            object.__setattr__(self, "hops", MappingProxyType(dict(self.hops)))
+        object.__setattr__(self, "links", tuple((str(one), str(other), rate) for one, other, rate in self.links))
+
+    def __repr__(self) -> str:
+        held = counted(len(self.links), "link") if self.form == "links" else self.form
+        return brief(f"Topology: {held}")
+
+
+@dataclass(frozen=True, eq=False)
+class Shuffle(Part):
+    """What maps send to reduces in all: parallel columns of task indices and MB."""
+
+    #: The columns of task indices; and the fields in MB, of which the state holds `emitted`.
+    ENDS: ClassVar = ("map", "reduce")
+    AMOUNTS: ClassVar = ("size", "emitted")
+
+    map: Ints
+    reduce: Ints
+    size: Floats
+
+    def __post_init__(self) -> None:
+        for name in self.ENDS:
+            object.__setattr__(self, name, read_only(getattr(self, name), np.int64))
+        object.__setattr__(self, "size", read_only(self.size, np.float64))
+
+    def __len__(self) -> int:
+        return int(self.map.size)  # also where it is no list, which is a fault
+
+    def __repr__(self) -> str:
+        return brief(f"Shuffle: {counted(len(self), 'transfer')}")
+
+    def between(self, tasks: Ints, count: int) -> tuple[Shuffle, Ints]:
+        """The entries between two of the given tasks out of so many, which are numbered anew; and which these are."""
+        number = np.full(count, -1)
+        number[tasks] = np.arange(len(tasks))
+        ends = number[self.map], number[self.reduce]
+        keep = (ends[0] >= 0) & (ends[1] >= 0)
+        return Shuffle(ends[0][keep], ends[1][keep], self.size[keep]), np.flatnonzero(keep)
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs(Part):
+    """Costs, demands and permissions for each pair of task and node, shape (tasks, nodes) each, in file order."""
+
+    cost: Floats | None = None
+    demand: Mapping[str, Floats] = field(default_factory=dict)
+    allowed: Bools | None = None
+
+    def __post_init__(self) -> None:
+        if self.cost is not None:
+            object.__setattr__(self, "cost", read_only(self.cost, np.float64))
+        if self.allowed is not None:
+            object.__setattr__(self, "allowed", read_only(self.allowed, np.bool_))
+        demand = {name: read_only(matrix, np.float64) for name, matrix in self.demand.items()}
+        object.__setattr__(self, "demand", MappingProxyType(demand))
+
+    def __repr__(self) -> str:
+        held = [name for name in ("cost", "allowed") if getattr(self, name) is not None]
+        return brief(f"Pairs: {', '.join([*held, *(f'demand.{name}' for name in self.demand)]) or 'nothing'}")
+
+
+@dataclass(frozen=True, eq=False)
+class Cluster(Part):
+    """The nodes, as columns of shape (nodes,). Omitted columns take the defaults of the instance format.
+
+    `rack`, `datacenter`, `type` are indices into `rack_ids`, `datacenter_ids`, `type_ids`, or -1. `rate_process`,
+    `rate_in`, `rate_out` are Hsu and Freeh's R_p, R_in and R_out, in MB/s.
+    """
+
+    node_ids: Strings
+    rack: Annotated[Ints, _column("nodes", "label")] = _DEFAULT
+    rack_ids: Strings = _DEFAULT
+    datacenter: Annotated[Ints, _column("nodes", "label")] = _DEFAULT
+    datacenter_ids: Strings = _DEFAULT
+    type: Annotated[Ints, _column("nodes", "label")] = _DEFAULT
+    type_ids: Strings = _DEFAULT
+    slots: Annotated[Ints, _column("nodes", "integer", 1)] = _DEFAULT
+    reduce_slots: Annotated[Ints, _column("nodes", "integer", 1)] = _DEFAULT
+    rate_process: Annotated[Floats, _column("nodes", "number")] = _DEFAULT
+    rate_in: Annotated[Floats, _column("nodes", "number")] = _DEFAULT
+    rate_out: Annotated[Floats, _column("nodes", "number")] = _DEFAULT
+    capacity: Annotated[Mapping[str, Floats], _column("nodes", "resources")] = field(default_factory=dict)
+    topology: Topology | None = None
+
+    def __post_init__(self) -> None:
+        _fill(self, columns_of(Cluster))
+
+    def __len__(self) -> int:
+        return len(self.node_ids)
+
+    def __repr__(self) -> str:
+        sizes = f"{counted(len(self), 'node')}, {counted(len(self.rack_ids), 'rack')}"
+        return brief(f"Cluster: {sizes}, {counted(int(self.slots.sum()), 'slot')}")
+
+
+@dataclass(frozen=True, eq=False)
+class Workload(Part):
+    """Groups, jobs and tasks, as columns. Omitted columns take the defaults of the instance format.
+
+    `replicas` has one row a task: the indices of the nodes that hold its block. `rate_in` is the task's demand in
+    MB/s where it is one number; `rate_in_by_type` (shape (tasks, types), NaN where not given) where it depends on the
+    node's type. `duration`, in seconds, is how long the task took, or takes anywhere; `times`, shape (tasks, 3), how
+    long it takes by its locality: on a node that holds its block, in the rack of one, beyond (NaN: not given, all three
+    or none). Sizes are in MB.
+    """
+
+    task_ids: Annotated[Strings, _rows_of("tasks")]
+    job: Annotated[Ints, _column("tasks", "reference", target="jobs")] = _DEFAULT
+    kind: Annotated[Ints, _column("tasks", "choice", MAP, choices=KINDS)] = _DEFAULT
+    replicas: Annotated[Ragged, _column("tasks", "references", target="nodes")] = _DEFAULT
+    size: Annotated[Floats, _column("tasks", "number")] = _DEFAULT
+    rate_in: Annotated[Floats, _column("tasks", "rates")] = _DEFAULT
+    rate_in_by_type: Annotated[Floats | None, _rows_of("tasks")] = None
+    observed: Annotated[Ints, _column("tasks", "reference", target="nodes", hindsight=True)] = _DEFAULT
+    duration: Annotated[Floats, _column("tasks", "number", hindsight=True)] = _DEFAULT
+    times: Annotated[Floats, _column("tasks", "levels", hindsight=True)] = _DEFAULT
+    demand: Annotated[Mapping[str, Floats], _column("tasks", "resources")] = field(default_factory=dict)
+    demand_shuffle: Annotated[Mapping[str, Floats], _column("tasks", "resources")] = field(default_factory=dict)
+    job_ids: Annotated[Strings, _rows_of("jobs")] = _DEFAULT
+    job_group: Annotated[Ints, _column("jobs", "reference", field="group", target="groups")] = _DEFAULT
+    arrival: Annotated[Floats, _column("jobs", "number", signed=True)] = _DEFAULT
+    goal: Annotated[Floats, _column("jobs", "number", signed=True)] = _DEFAULT
+    filter_ratio: Annotated[Floats, _column("jobs", "number")] = _DEFAULT
+    map_time: Annotated[Floats, _column("jobs", "number")] = _DEFAULT
+    group_ids: Annotated[Strings, _rows_of("groups")] = _DEFAULT
+    group_weight: Annotated[Floats, _column("groups", "number", field="weight")] = _DEFAULT
+    shuffle: Shuffle | None = None
+    pairs: Pairs | None = None
+
+    def __post_init__(self) -> None:
+        _fill(self, columns_of(Workload))
+        if self.rate_in_by_type is not None:
+            rates = read_only(self.rate_in_by_type, np.float64)
+            object.__setattr__(self, "rate_in_by_type", None if np.isnan(rates).all() else rates)
+        if self.shuffle is not None and not len(self.shuffle):
+            object.__setattr__(self, "shuffle", None)
+        if self.pairs is not None and self.pairs.cost is None and self.pairs.allowed is None and not self.pairs.demand:
+            object.__setattr__(self, "pairs", None)
+
+    def __len__(self) -> int:
+        return len(self.task_ids)
+
+    def __repr__(self) -> str:
+        kinds = zip(np.bincount(self.kind, minlength=len(KINDS)).tolist(), KINDS, strict=True)
+        told = ", ".join(counted(count, kind) for count, kind in kinds if count) or "no task"
+        return brief(f"Workload: {told} of {counted(len(self.job_ids), 'job')}")
+
+    @cached_property
+    def group(self) -> Ints:
+        """Group of each task through its job, or -1; shape (tasks,)."""
+        groups = np.append(self.job_group, -1)  # a task without a job picks the last entry
+        return read_only(groups[self.job], np.int64)
+
+    def sending_nothing(self) -> Workload:
+        """The same with a shuffle of no entries: it is known that nothing is sent, where else nothing is known of it.
+
+        It is for snapshots of runs. No file can tell the two apart.
+        """
+        other = replace(self, shuffle=None)
+        none = np.zeros(0, dtype=np.int64)
+        object.__setattr__(other, "shuffle", Shuffle(none, none, np.zeros(0)))
+        return other
+
+    def foreseen(self, tasks: Ints, jobs: Ints) -> Workload:
+        """The given tasks and jobs, renumbered, and all groups, without columns of hindsight, shuffle and pairs."""
+        return self._with_rows(tasks, jobs, hindsight=False)
+
+    def taken(self, tasks: Ints, jobs: Ints) -> Workload:
+        """The given tasks and jobs, renumbered, and all groups, with all that is said of them."""
+        pairs, shuffle = self.pairs, self.shuffle
+        if pairs is not None:
+            pairs = Pairs(_taken(pairs.cost, tasks), _taken(pairs.demand, tasks), _taken(pairs.allowed, tasks))
+        between = None if shuffle is None else shuffle.between(tasks, len(self))[0]
+        return replace(self._with_rows(tasks, jobs, hindsight=True), shuffle=between, pairs=pairs)
+
+    def first(self, tasks: int, jobs: int) -> Workload:
+        """The first so many tasks and jobs, and all groups, as windows on the same memory.
+
+        The first tasks must be of the first jobs; without shuffle and pairs.
+        """
+        if tasks == len(self) and jobs == len(self.job_ids):
+            return self
+        counts = {"tasks": tasks, "jobs": jobs, "groups": len(self.group_ids)}
+        other = object.__new__(Workload)
+        for name, said in _SAID[Workload].items():
+            object.__setattr__(other, name, _first(getattr(self, name), counts[said["table"]]))
+        rates = other.rate_in_by_type
+        none = {"rate_in_by_type"} if rates is not None and np.isnan(rates).all() else set()
+        for name in (*none, "shuffle", "pairs"):
+            object.__setattr__(other, name, None)
+        return other
+
+    def _with_rows(self, tasks: Ints, jobs: Ints, hindsight: bool) -> Workload:
+        rows = {"tasks": tasks, "jobs": jobs, "groups": np.arange(len(self.group_ids))}
+        seen = {
+            name: _taken(getattr(self, name), rows[said["table"]])
+            for name, said in _SAID[Workload].items()
+            if hindsight or not said.get("hindsight")
+        }
+        number = np.full(len(self.job_ids) + 1, -1)  # a task without a job picks the last entry
+        number[jobs] = np.arange(len(jobs))
+        return Workload(**{**seen, "job": number[seen["job"]]})
+
+
+@dataclass(frozen=True, eq=False)
+class State(Part):
+    """What changes from one snapshot to the next, and when it is so: `time`, in seconds.
+
+    `status`, `node`, `start` have shape (tasks,): one of `PENDING`, `RUNNING`, `FINISHED`; the node it runs or ran
+    on, or -1; the time it started, or NaN. `idle_slots`, `idle_reduce_slots`, `load` have shape (nodes,). `idle_slots`
+    is what is free at this instant, as given: it is not computed from the running tasks. `bytes_read`, shape (tasks,),
+    are MB of its input that each task has read (Shen et al.'s d_j), or NaN. `out_in_use`, shape (nodes,), is the rate
+    at which each node gives data out, in MB/s (Hsu and Freeh's r_out; default 0). `running_rates` holds, for each node,
+    the input rates of tasks that run there but are not listed as tasks, in MB/s. `group_running_tasks`, shape
+    (groups,), counts tasks of a group that run but are not listed as tasks (-1: not given). `emitted`, shape (entries
+    of the shuffle,), are MB that the map has given out so far, or NaN.
+    """
+
+    status: Annotated[Ints, _column("tasks", "choice", PENDING, field="state", choices=STATES)]
+    node: Annotated[Ints, _column("tasks", "reference", target="nodes")]
+    start: Annotated[Floats, _column("tasks", "number", signed=True)]
+    idle_slots: Annotated[Ints, _column("nodes", "integer", default_of="slots")]
+    idle_reduce_slots: Annotated[Ints, _column("nodes", "integer", default_of="reduce_slots")]
+    load: Annotated[Floats, _column("nodes", "number", 0)]
+    bytes_read: Annotated[Floats, _column("tasks", "number", digest="workload.bytes_read")] = _DEFAULT
+    out_in_use: Annotated[Floats, _column("nodes", "number", 0, digest="cluster.out_in_use")] = _DEFAULT
+    running_rates: Annotated[Ragged, _column("nodes", "numbers", digest="cluster.running_rates")] = _DEFAULT
+    group_running_tasks: Annotated[
+        Ints, _column("groups", "integer", -1, field="running_tasks", digest="workload.group_running_tasks")
+    ] = _DEFAULT
+    emitted: Floats = _DEFAULT
+    time: float = 0
+
+    def __post_init__(self) -> None:
+        self._fill({"nodes": np.size(self.load), "tasks": np.size(self.status)})
+
+    def _fill(self, counts: Mapping[str, int]) -> None:
+        """Give omitted columns their defaults, where it is known how many records there are."""
+        for column in columns_of(State):
+            values = getattr(self, column.attribute)
+            if values is not None or column.table in counts:
+                object.__setattr__(self, column.attribute, column.filled(values, counts.get(column.table, 0)))
+        if self.emitted is not None or "shuffle" in counts:
+            emitted = np.full(counts["shuffle"], np.nan) if self.emitted is None else self.emitted
+            object.__setattr__(self, "emitted", read_only(emitted, np.float64))
+
+    def __repr__(self) -> str:
+        tasks = ", ".join(f"{np.count_nonzero(self.status == row)} {name}" for row, name in enumerate(STATES))
+        return brief(f"State: {tasks}; {counted(int(self.idle_slots.sum()), 'idle slot')}")
+
+    def of(self, workload: Workload) -> State:
+        """The same with the columns that were left out, and whose length only the workload tells.
+
+        Where there is no shuffle, nothing is emitted, and where nothing of that is said it is not known.
+        """
+        entries = 0 if workload.shuffle is None else len(workload.shuffle)
+        said = self.emitted is not None and bool(self.emitted.size) == bool(entries)
+        if self.group_running_tasks is not None and said:
+            return self
+        whole = replace(self) if said else replace(self, emitted=_DEFAULT)
+        whole._fill({"groups": len(workload.group_ids), "shuffle": entries})
+        return whole
+
+    def taken(self, tasks: Ints, entries: Ints) -> State:
+        """The state with the given tasks and entries of the shuffle alone, and all nodes."""
+        columns = [column.attribute for column in columns_of(State) if column.table == "tasks"]
+        kept = {name: getattr(self, name)[tasks] for name in columns}
+        return replace(self, **kept, emitted=self.emitted[entries])
+
+    @classmethod
+    def initial(
+        cls, cluster: Cluster, workload: Workload, *, time: float = 0, **columns: npt.ArrayLike | Ragged | None
+    ) -> State:
+        """The state in which nothing runs and every slot is idle, but for the given `columns`."""
+        counts = {"nodes": len(cluster), "groups": len(workload.group_ids), "tasks": len(workload)}
+        defaults = {
+            column.attribute: column.default_in(cluster)
+            if column.default_of
+            else column.filled(None, counts[column.table])
+            for column in columns_of(State)
+        }
+        given = {name: values for name, values in columns.items() if values is not None}
+        return cls(**{**defaults, **given}, time=time).of(workload)
+
+
+#: The metadata of the attributes of each part, by their names.
+_SAID: dict[type, dict[str, dict[str, Any]]] = {
+    part: {
+        name: hint.__metadata__[0]
+        for name, hint in get_type_hints(part, include_extras=True).items()
+        if get_origin(hint) is Annotated
+    }
+    for part in (Cluster, Workload, State)
+}
+_COLUMNS: dict[type, tuple[Column, ...]] = {
+    part: tuple(
+        Column(**{"field": attribute, "part": part.__name__.lower(), "attribute": attribute, **said})
+        for attribute, said in _SAID[part].items()
+        if "form" in said
+    )
+    for part in _SAID
+}
+
+
+def _taken(values: Any, rows: Ints) -> Any:
+    """The given rows of an attribute, whatever it holds for each record."""
+    if values is None:
+        return None
+    if isinstance(values, Mapping):
+        return {name: column[rows] for name, column in values.items()}
+    return values.take(rows) if isinstance(values, Ragged) else values[rows]
+
+
+def _first(values: Any, count: int) -> Any:
+    """The first rows of an attribute, whatever it holds for each record."""
+    if values is None:
+        return None
+    if isinstance(values, Mapping):
+        return _resources({name: column[:count] for name, column in values.items()})
+    if isinstance(values, Ragged):
+        return values.first(count)
+    return values[:count]
+
+
+def _fill(part: Cluster | Workload, columns: Iterable[Column]) -> None:
+    """Give omitted columns their defaults and make every column a read-only array of its type."""
+    faults = []
+    for name in (held.name for held in fields(part) if held.name.endswith("_ids")):
+        names = getattr(part, name)
+        ids = read_only_strings([] if names is None else names)
+        object.__setattr__(part, name, ids)
+        if ids.ndim != 1:
+            faults.append(Fault(name, f"has shape {ids.shape}: give one id a record, in one dimension"))
+    if faults:  # no column has a length to be compared with
+        raise InputError(faults)
+    for column in columns:
+        count = len(getattr(part, ids_in(column.table)[1]))
+        object.__setattr__(part, column.attribute, column.filled(getattr(part, column.attribute), count))

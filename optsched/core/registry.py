@@ -1,0 +1,890 @@
+"""Every problem that optsched knows, with one record each: where its definition, models, routes and proofs are.
+
+This is the one place where a problem is told to the program. A record names the parts as text (`package.module:name`),
+and each part is imported when it is first asked for, so that one problem never loads the engines of another.
+
+A problem is looked up by its own class, never by a base class: what a subclass changes, the searches and proofs of its
+base do not know. A class without a record can be solved by trying every placement, judged by its own `objective` and
+`violations`, and in no other way.
+
+Packages outside name records as entry points of the group `optsched.problems`; these come after the shipped ones. Their
+fields and their classes are checked when they are listed, their other parts when one of them is first asked for. Such a
+record may name a shipped part only if the part knows its class (`_stranger`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from operator import attrgetter
+from typing import Any
+
+from optsched.core.errors import UsageError, described, nearest
+from optsched.core.outside import Listed, raised
+
+__all__ = [
+    "GROUP",
+    "SHIPPED",
+    "KnownOptimum",
+    "ProgramLimit",
+    "Record",
+    "Scaling",
+    "altered",
+    "fault_of",
+    "package_of",
+    "record",
+    "record_of",
+    "records",
+]
+
+#: Entry points of this group are records of problems.
+GROUP = "optsched.problems"
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramLimit:
+    """What the limit of a problem's second program means (`build_pyomo(problem, limit=...)`, `export --limit`).
+
+    Attributes
+    ----------
+    meaning
+        What is limited, as a noun: "the makespan".
+    denominator
+        The limit is rounded to multiples of one over it; 1: it must be a whole number, 0 or more; None: any fraction.
+    component
+        Position of the component that is limited; of two, the other one is the objective then.
+    """
+
+    meaning: str
+    denominator: int | None = 1
+    component: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class KnownOptimum:
+    """What `optsched self-test` solves: an instance of the library, by two routes that share no code."""
+
+    instance: str
+    routes: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """What an optimum does where an instance is written in other units.
+
+    Attributes
+    ----------
+    powers
+        Of each component: by which power of the factor it is multiplied.
+    fields
+        What is multiplied by the factor: keys of each record of a part of the instance format. Where neither these nor
+        parameters are named, nothing is written in units, and every power is 0.
+    parameters
+        Parameters of the problem that are multiplied too.
+    whole
+        Whether all of these are whole numbers, so that they cannot be written in tenths.
+    rounded
+        Whether costs are rounded to the grid, so that the law holds up to half a unit of it for each rounding.
+    """
+
+    powers: tuple[int, ...]
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    parameters: tuple[str, ...] = ()
+    whole: bool = False
+    rounded: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What the program knows of one problem. What is left out, the problem does not have.
+
+    Attributes
+    ----------
+    name
+        As the command line knows it: the class's `name`.
+    problem
+        The class.
+    models
+        A module of models (`optsched.models.base.ModelModule`), for the routes `pyomo` and `pulp` and for `export`.
+    routes
+        A module of routes (`optsched.routes.base.RouteModule`). Without one there are `brute-force` and,
+        if there are models, the routes by these. A class with a program of its own (`Programmed`) needs to name
+        neither routes nor models nor provers.
+    provers
+        What recomputes a bound from a certificate's data, by the kind of the certificate:
+        `(problem, certificate, value) -> bound`.
+    enumeration
+        A quicker enumeration of placements than judging each: `problem -> iterator of (value, nodes)`, the value as
+        `minimised` compares it. Of a problem that decides a schedule: `(problem, most) -> iterator of
+        (value, (nodes, starts))`, which has an optimum.
+    network
+        `problem -> FlowNetwork`: the compact flow network, for `export --to FILE.dimacs`.
+    infeasible
+        What recomputes from a certificate's data that nothing is feasible: `(problem, certificate) -> sentence`;
+        CertificateInvalid where it does not show that.
+    unlimited
+        `problem -> sentence or None`: what shows that a feasible decision can be bettered for ever.
+    limit
+        What the limit of its second program means.
+    frontier
+        Whether its routes find every Pareto-optimal point (`optsched.routes.base.FrontierModule`).
+    beside
+        What a gap says beside itself, from the frontier: a class (`optsched.routes.base.Beside`).
+    slots
+        `problem -> slots of each node, or None`: where nodes only count the tasks that may use them (`usable`), so that
+        a matching shows why nothing is feasible.
+    runner
+        What runs a policy over time, where a schedule is decided: `(problem, policy, seed, observers, heartbeat,
+        assign) -> Simulation`.
+    rivals
+        What may contradict a solver's mere word: names of quick heuristics, and functions
+        `problem -> decision or None`.
+    known
+        What the self-test solves.
+    family, sizes
+        The family of generated instances (`optsched list families`), and parameters that make one small enough to try
+        every placement.
+    variants
+        Parameters of the problem, beside its defaults, with which the contract suite tries these instances too.
+    scaling
+        What its optimum does in other units, for the contract suite (`optsched.testing`).
+    ordered
+        Parts of an instance file whose order is part of the problem, each with the parameters with which it is.
+    """
+
+    name: str
+    problem: str
+    models: str | None = None
+    routes: str | None = None
+    provers: Mapping[str, str] = field(default_factory=dict)
+    enumeration: str | None = None
+    network: str | None = None
+    infeasible: str | None = None
+    unlimited: str | None = None
+    limit: ProgramLimit | None = None
+    frontier: bool = False
+    beside: str | None = None
+    slots: str | None = None
+    runner: str | None = None
+    rivals: tuple[str, ...] = ()
+    known: KnownOptimum | None = None
+    family: str | None = None
+    sizes: Mapping[str, Any] = field(default_factory=dict)
+    variants: tuple[Mapping[str, Any], ...] = ()
+    scaling: Scaling | None = None
+    ordered: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def problem_class(self) -> Any:
+        """The class of the problem."""
+        return imported(self.problem)
+
+
+def imported(path: str) -> Any:
+    """What `package.module:name` names, or the module where no name is given.
+
+    >>> imported("math:floor")(2.5)
+    2
+    """
+    module, _, name = path.partition(":")
+    found = import_module(module)
+    return attrgetter(name)(found) if name else found
+
+
+#: How the assignment problems are solved and proved: an exact network, or a table of costs.
+_ASSIGNMENT: dict[str, Any] = {
+    "routes": "optsched.routes.assignment",
+    "provers": {"dual": "optsched.certificates.assignment:assignment_proof"},
+    "enumeration": "optsched.searches.enumeration:assignments",
+    "network": "optsched.searches.assignment:compact_network",
+}
+
+#: Hsu and Freeh's rates scale as a whole; each penalty is rounded.
+_RATES = Scaling(
+    (1,),
+    {"nodes": ("rate_in", "rate_process", "running_rates"), "tasks": ("rate_in",)},
+    parameters=("scale",),
+    rounded=True,
+)
+
+#: Small instances of jobs over time: what runs, what is busy, lost blocks, arrivals between the ends of tasks.
+_SMALL_OVER_TIME: dict[str, Any] = {
+    "nodes": 2,
+    "tasks": 4,
+    "reduces": 2,
+    "jobs": 2,
+    "groups": 2,
+    "racks": 1,
+    "replicas": 1,
+    "slots": 2,
+    "reduce_slots": 1,
+    "longest": 9,
+    "gap": 3,
+    "distances": 5,
+    "lost": 0.25,
+    "running": 0.25,
+    "busy": 0.25,
+}
+
+#: Times are in seconds, and so are those at which something happens.
+_SECONDS = Scaling((1,), {"tasks": ("times", "duration", "start", "size"), "jobs": ("arrival",)})
+
+#: The shipped problems, in the order in which they are listed.
+SHIPPED = (
+    Record(
+        name="lsap",
+        problem="optsched.problems.lsap:Lsap",
+        models="optsched.models.lsap",
+        **_ASSIGNMENT,
+        rivals=("dl",),
+        known=KnownOptimum("generated/planted-lsap-n30-t25-remote4-seed0", ("network", "pulp")),
+        family="lsap",
+        sizes={"nodes": 3, "tasks": 4, "slots": 2, "idle_ratio": 0.5, "replicas": 1, "racks": 2, "lost": 0.25},
+        variants=({"levels": (0, 1, 2)},),
+        scaling=Scaling((1,), parameters=("levels",), whole=True),
+    ),
+    Record(
+        name="fair-lsap",
+        problem="optsched.problems.fair_lsap:FairLsap",
+        models="optsched.models.fair_lsap",
+        **_ASSIGNMENT,
+        rivals=("dl",),
+        known=KnownOptimum("generated/planted-fair-lsap-n20-t30-remote3-seed0", ("network", "pulp")),
+        family="fair-lsap",
+        sizes={"nodes": 3, "tasks": 4, "slots": 2, "weights": "1,2"},
+        variants=({"selection": "free"},),
+        scaling=Scaling((1,), {"groups": ("weight",)}, parameters=("alpha", "fairness"), rounded=True),
+        # Guo et al. 2012 take equal tasks into a group's ration in the order of the file.
+        ordered={"tasks": {"selection": "fixed"}},
+    ),
+    Record(
+        name="lsap-fairness",
+        problem="optsched.problems.lsap_fairness:LsapFairness",
+        models="optsched.models.lsap_fairness",
+        routes="optsched.routes.lsap_fairness",
+        provers={"dual": "optsched.certificates.lsap_fairness:lsap_fairness_proof"},
+        enumeration="optsched.searches.enumeration:assignments",
+        limit=ProgramLimit("the locality cost"),
+        frontier=True,
+        beside="optsched.routes.lsap_fairness:Beside",
+        rivals=("dl",),
+        known=KnownOptimum("examples/running-tasks", ("arrays", "pulp")),
+        family="lsap-fairness",
+        sizes={"nodes": 3, "tasks": 4, "slots": 2, "idle_ratio": 0.5, "weights": "1,2,4", "replicas": 1, "lost": 0.5},
+        variants=({"distance": "relative"},),
+        scaling=Scaling((0, 0), {"groups": ("weight",)}),
+    ),
+    Record(
+        name="worst-group",
+        problem="optsched.problems.worst_group:WorstGroup",
+        models="optsched.models.worst_group",
+        routes="optsched.routes.worst_group",
+        provers={"dual": "optsched.certificates.worst_group:worst_group_proof"},
+        limit=ProgramLimit("the worst mean", None),
+        rivals=("dl",),
+        known=KnownOptimum("examples/worst-group", ("thresholds", "pulp")),
+        family="worst-group",
+        sizes={
+            "nodes": 4,
+            "tasks": 4,
+            "slots": 1,
+            "idle_ratio": 1.0,
+            "replicas": 1,
+            "groups": 2,
+            "racks": 2,
+            "lost": 0.25,
+        },
+        variants=({"levels": (0, 1, 2)},),
+        scaling=Scaling((1, 1), parameters=("levels",), whole=True),
+    ),
+    Record(
+        name="flow",
+        problem="optsched.problems.flow:Flow",
+        models="optsched.models.flow",
+        **_ASSIGNMENT,
+        rivals=("dl", "balancing"),
+        known=KnownOptimum("generated/planted-flow-n8-racks3-t20-seed0", ("network", "pulp")),
+        family="flow",
+        sizes={"nodes": 4, "tasks": 4, "slots": 2, "lost": 0.5},
+        variants=({"scale": 1, "include_task": True},),
+        scaling=_RATES,
+    ),
+    Record(
+        name="flow-congestion",
+        problem="optsched.problems.flow_congestion:FlowCongestion",
+        models="optsched.models.flow_congestion",
+        routes="optsched.routes.flow_congestion",
+        provers={"dual": "optsched.certificates.flow_congestion:flow_congestion_proof"},
+        enumeration="optsched.searches.enumeration:congestions",
+        rivals=("flow-greedy", "balancing"),
+        known=KnownOptimum("papers/hsu-frozen-load", ("arrays", "pulp")),
+        family="flow",
+        sizes={"nodes": 4, "tasks": 3, "slots": 2, "lost": 0.34, "reduces": 1},
+        variants=({"scale": 1, "deviation": False, "weights": "shuffle"},),
+        scaling=_RATES,
+    ),
+    Record(
+        name="latency",
+        problem="optsched.problems.latency:Latency",
+        models="optsched.models.latency",
+        routes="optsched.routes.latency",
+        provers={"combinatorial": "optsched.certificates.latency:latency_proof"},
+        enumeration="optsched.searches.enumeration:schedules",
+        limit=ProgramLimit("the makespan"),
+        frontier=True,
+        beside="optsched.routes.latency:Beside",
+        rivals=("flow-based", "labl"),
+        known=KnownOptimum("generated/planted-latency-n20-seed0", ("search", "pulp")),
+        family="latency",
+        sizes={"nodes": 3, "tasks": 4, "replicas": 2, "lost": 0.25},
+        variants=({"w_loc": 2, "w_rem": 5},),
+        scaling=Scaling((1, 1), {"nodes": ("load",)}, parameters=("w_loc", "w_rem"), whole=True),
+    ),
+    Record(
+        name="transmission-maps",
+        problem="optsched.problems.transmission_maps:TransmissionMaps",
+        models="optsched.models.transmission_maps",
+        **_ASSIGNMENT,
+        rivals=("least-cost",),
+        known=KnownOptimum("papers/pna-largest-p", ("network", "pulp")),
+        family="transmission",
+        sizes={"nodes": 3, "tasks": 4, "replicas": 1, "spread": 9, "slots": 1},
+        scaling=Scaling((1,), {"tasks": ("size",)}),
+    ),
+    Record(
+        name="transmission-reduces",
+        problem="optsched.problems.transmission_reduces:TransmissionReduces",
+        models="optsched.models.transmission_reduces",
+        routes="optsched.routes.transmission_reduces",
+        provers={"dual": "optsched.certificates.transmission_reduces:transmission_reduces_proof"},
+        rivals=("least-cost",),
+        known=KnownOptimum("papers/pna-example-placed", ("arrays", "pulp")),
+        family="transmission",
+        sizes={"nodes": 4, "tasks": 4, "reduces": 4, "finished": 1, "spread": 9, "reduce_slots": 2, "running": 0.25},
+        variants=({"distinct": False},),
+        scaling=Scaling((1,), {"shuffle": ("size",)}),
+    ),
+    Record(
+        name="transmission",
+        problem="optsched.problems.transmission:Transmission",
+        models="optsched.models.transmission",
+        routes="optsched.routes.transmission",
+        provers={"combinatorial": "optsched.certificates.transmission:transmission_proof"},
+        rivals=("least-cost", "fifo"),
+        known=KnownOptimum("papers/pna-example", ("search", "pulp")),
+        family="transmission",
+        sizes={
+            "nodes": 2,
+            "tasks": 3,
+            "jobs": 2,
+            "reduces": 3,
+            "replicas": 1,
+            "spread": 9,
+            "slots": 1,
+            "reduce_slots": 2,
+            "finished": 0.34,
+            "running": 0.34,
+        },
+        variants=({"distinct": False},),
+        scaling=Scaling((1,), {"tasks": ("size",), "shuffle": ("size",)}),
+    ),
+    Record(
+        name="utility",
+        problem="optsched.problems.utility:Utility",
+        models="optsched.models.utility",
+        routes="optsched.routes.utility",
+        provers={
+            "dual": "optsched.certificates.utility:utility_proof",
+            "combinatorial": "optsched.certificates.utility:utility_tree_proof",
+        },
+        enumeration="optsched.searches.enumeration:allocations",
+        limit=ProgramLimit("a lowest utility that is asked for", 2**20),
+        rivals=("ras", "fair-sharing"),
+        known=KnownOptimum("papers/ras-endless-swap", ("thresholds", "pulp")),
+        family="utility",
+        sizes={"nodes": 2, "types": 2, "jobs": 3, "maps": 3, "reduces": 1, "room": 0.6, "running": 0.25},
+        variants=({"reduces": "fixed", "tables": "smoothed"}, {"phase": "reduce"}),
+        scaling=Scaling((0, 0), {"nodes": ("capacity",), "tasks": ("demand", "demand_shuffle")}),
+    ),
+    Record(
+        name="traffic",
+        problem="optsched.problems.traffic:Traffic",
+        models="optsched.models.traffic",
+        routes="optsched.routes.traffic",
+        provers={"dual": "optsched.certificates.traffic:traffic_proof"},
+        infeasible="optsched.certificates.traffic:no_room_proof",
+        limit=ProgramLimit("the load of the fullest datacenter", component=1),
+        frontier=True,
+        rivals=("joss-t", "joss-j"),
+        known=KnownOptimum("papers/joss-empty-datacenter", ("search", "pulp")),
+        family="traffic",
+        sizes={
+            "nodes": 3,
+            "datacenters": 3,
+            "tasks": 2,
+            "jobs": 2,
+            "reduces": 2,
+            "replicas": 2,
+            "lost": 0.5,
+            "finished": 2,
+            "running": 2,
+        },
+        variants=({"capacity": "slots"}, {"capacity": "slots", "reduces": "free"}),
+        scaling=Scaling((1, 0), {"tasks": ("size",)}),
+    ),
+    Record(
+        name="generalized-assignment",
+        problem="optsched.problems.generalized_assignment:GeneralizedAssignment",
+        models="optsched.models.generalized_assignment",
+        routes="optsched.routes.generalized_assignment",
+        provers={
+            "dual": "optsched.certificates.generalized_assignment:generalized_assignment_proof",
+            "combinatorial": "optsched.certificates.generalized_assignment:capacity_tree_proof",
+        },
+        infeasible="optsched.certificates.generalized_assignment:no_packing_proof",
+        enumeration="optsched.searches.enumeration:packings",
+        slots="optsched.searches.generalized_assignment:slots_counted",
+        rivals=("optsched.searches.generalized_assignment:greedy_packing",),
+        known=KnownOptimum("examples/knapsacks", ("arrays", "brute-force")),
+        family="generalized-assignment",
+        sizes={"nodes": 3, "tasks": 4, "tightness": 1.5, "resources": 2, "barred": 0.25},
+        variants=({"sense": "max"},),
+        scaling=Scaling((1,), {"nodes": ("capacity",), "pairs": ("cost", "demand")}),
+    ),
+    Record(
+        name="min-cost-flow",
+        problem="optsched.problems.min_cost_flow:MinCostFlow",
+        models="optsched.models.min_cost_flow",
+        routes="optsched.routes.min_cost_flow",
+        provers={"dual": "optsched.certificates.min_cost_flow:min_cost_flow_proof"},
+        infeasible="optsched.certificates.min_cost_flow:no_flow_proof",
+        unlimited="optsched.certificates.min_cost_flow:limitless_cycle",
+        rivals=("optsched.searches.min_cost_flow:feasible_flow",),
+        known=KnownOptimum("examples/negative-cycle", ("arrays", "network-simplex")),
+        family="min-cost-flow",
+        sizes={"nodes": 4, "arcs": 6, "units": 2, "bounded_below": 0.5},
+        scaling=Scaling((1,), {"arcs": ("cost",)}, whole=True),
+    ),
+    Record(
+        name="makespan",
+        problem="optsched.problems.makespan:Makespan",
+        models="optsched.models.makespan",
+        routes="optsched.routes.schedules",
+        provers={"dual": "optsched.certificates.schedules:makespan_proof"},
+        enumeration="optsched.searches.schedule_enumeration:semi_active",
+        runner="optsched.simulating.posed:run_posed",
+        rivals=("fair", "dl"),
+        known=KnownOptimum("examples/order-of-jobs", ("search", "brute-force")),
+        family="makespan",
+        sizes=_SMALL_OVER_TIME,
+        variants=({"slowstart": 1}, {"service": "transfer"}),
+        scaling=_SECONDS,
+    ),
+    Record(
+        name="job-times",
+        problem="optsched.problems.job_times:JobTimes",
+        models="optsched.models.job_times",
+        routes="optsched.routes.schedules",
+        provers={"dual": "optsched.certificates.schedules:job_times_proof"},
+        enumeration="optsched.searches.schedule_enumeration:semi_active",
+        runner="optsched.simulating.posed:run_posed",
+        rivals=("fair", "dl"),
+        known=KnownOptimum("examples/order-of-jobs", ("search", "brute-force")),
+        family="job-times",
+        sizes=_SMALL_OVER_TIME,
+        variants=({"weights": "group"}, {"slowstart": 1}, {"service": "transfer", "scale": 0.5}),
+        scaling=_SECONDS,
+    ),
+)
+
+#: Problems that nobody poses by name: `sequential` makes them of `transmission-maps`.
+_UNLISTED = (Record(name="ranked-maps", problem="optsched.heuristics.sequential:_Ranked", **_ASSIGNMENT),)
+
+
+_BY_NAME = {entry.name: entry for entry in SHIPPED}
+_BY_CLASS = {entry.problem: entry for entry in (*SHIPPED, *_UNLISTED)}
+
+#: The parts of a problem that has a program of its own (`optsched.problems.programs`) and names none.
+_BY_PROGRAM: dict[str, Any] = {
+    "models": "optsched.models.programs",
+    "routes": "optsched.routes.programs",
+    "provers": {"dual": "optsched.certificates.programs:program_proof"},
+}
+
+#: Shipped parts that serve every class: they ask its own `objective` and `violations`.
+_FOR_ALL = ("optsched.routes.enumerated", "optsched.searches.enumeration:judged")
+
+#: Shipped parts that serve every class whose `program` is of its own objective and constraints.
+_FOR_PROGRAMS = (_BY_PROGRAM["models"], _BY_PROGRAM["routes"], *_BY_PROGRAM["provers"].values())
+
+#: Shipped parts that know base classes, beside the classes whose records name them: the bases, and what of these a
+#: subclass may define anew beyond `left_open`. A network reads a table of costs; the enumeration asks `objective`.
+_FOR_BASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    **dict.fromkeys(
+        (_ASSIGNMENT["routes"], _ASSIGNMENT["provers"]["dual"], _ASSIGNMENT["network"]),
+        (("optsched.problems.assignment:TabledProblem",), ()),
+    ),
+    _ASSIGNMENT["enumeration"]: (
+        ("optsched.problems.assignment:LevelledProblem", "optsched.problems.assignment:TabledProblem"),
+        ("cheap_bounds", "first_step", "objective", "own_costs"),
+    ),
+}
+
+#: What a subclass may define anew with no effect on value, feasibility and proof: how it is called and described.
+_WORDS = {"name", "title", "paper", "requires", "proof", "remark", "told", "__repr__"}
+
+#: What Python itself gives each class.
+_OF_ANY_CLASS = {
+    *("__abstractmethods__", "__annotations__", "__dict__", "__doc__", "__module__", "__orig_bases__", "__slots__"),
+    *("__annotate__", "__annotate_func__", "__annotations_cache__", "__firstlineno__", "__static_attributes__"),
+    *("__parameters__", "__type_params__", "__weakref__", "_abc_impl"),
+}
+
+
+# Records of packages outside ------------------------------------------------------------------------------------------
+
+
+def _is_path(given: Any) -> bool:
+    return isinstance(given, str) and re.fullmatch(r"[\w.]+:[\w.]+", given) is not None
+
+
+def _is_module(given: Any) -> bool:
+    return isinstance(given, str) and re.fullmatch(r"[\w.]+", given) is not None
+
+
+def _is_table(given: Any) -> bool:
+    return isinstance(given, Mapping) and all(isinstance(key, str) for key in given)
+
+
+#: What each field of a record may hold, beside its default: the fields, in words, and a test of it.
+_FIELDS: tuple[tuple[tuple[str, ...], str, Callable[[Any], bool]], ...] = (
+    (
+        (
+            "problem",
+            "enumeration",
+            "network",
+            "infeasible",
+            "unlimited",
+            "beside",
+            "slots",
+            "runner",
+        ),
+        'a text "package.module:name"',
+        _is_path,
+    ),
+    (("models", "routes"), 'a text "package.module"', _is_module),
+    (
+        ("provers",),
+        'a mapping of kinds of certificates to texts "package.module:name"',
+        lambda given: _is_table(given) and all(map(_is_path, given.values())),
+    ),
+    (("limit",), "a ProgramLimit", lambda given: isinstance(given, ProgramLimit)),
+    (("frontier",), "True or False", lambda given: isinstance(given, bool)),
+    (
+        ("rivals",),
+        'a tuple of names of heuristics and texts "package.module:name"',
+        lambda given: isinstance(given, tuple) and all(isinstance(rival, str) for rival in given),
+    ),
+    (("known",), "a KnownOptimum", lambda given: isinstance(given, KnownOptimum)),
+    (("family",), "the name of a family", lambda given: isinstance(given, str)),
+    (("sizes",), "a mapping of parameters of the family", _is_table),
+    (
+        ("variants",),
+        "a tuple of mappings of parameters",
+        lambda given: isinstance(given, tuple) and all(map(_is_table, given)),
+    ),
+    (("scaling",), "a Scaling", lambda given: isinstance(given, Scaling)),
+    (
+        ("ordered",),
+        "a mapping of parts of an instance file to mappings of parameters",
+        lambda given: _is_table(given) and all(map(_is_table, given.values())),
+    ),
+)
+
+#: What a module or class that a record names must have.
+_HAVING = {
+    "models": ("build_pyomo", "build_pulp", "literal_size", "decode", "start_values"),
+    "routes": ("ROUTES", "by_route"),
+    "frontier": ("frontier",),
+    "beside": ("fields", "solution", "gaps"),
+}
+
+
+def _fault(given: Record) -> str | None:
+    """What is wrong with the record of a package outside, as far as its fields and its class tell."""
+    optional = {name for name, known in Record.__dataclass_fields__.items() if known.default is None}
+    for names, wanted, holds in _FIELDS:
+        for name in names:
+            value = getattr(given, name)
+            if not holds(value) and not (value is None and name in optional):
+                return f"its {name} is {value!r}; give {wanted}"
+    if given.frontier and given.routes is None:
+        return "its frontier is True, but it names no routes that find one"
+    if given.provers and given.routes is None:
+        return "it names provers, but no routes that give what these prove"
+    for part in (given.models, given.routes):
+        if part is not None and find_spec(part) is None:
+            return f'there is no module "{part}"'
+    kind = given.problem_class
+    if not isinstance(kind, type) or not issubclass(kind, imported("optsched.problems.base:BaseProblem")):
+        return f"its problem, {given.problem}, is {described(kind)}; give a subclass of optsched.problems.base.Problem"
+    own = f"{kind.__module__}:{kind.__qualname__}"
+    if own != given.problem:
+        return f'its problem, {given.problem}, is a class of another place; give "{own}"'
+    named = getattr(kind, "name", None)
+    return None if named == given.name else f'the name of {given.problem} is {named!r}, not "{given.name}"'
+
+
+def _parts(given: Record) -> Iterator[tuple[str, str]]:
+    """The parts that a record names beside its class: the field, and what it says."""
+    functions = ("enumeration", "network", "infeasible", "unlimited", "beside", "slots", "runner")
+    for name in ("models", "routes", *functions):
+        if getattr(given, name) is not None:
+            yield name, getattr(given, name)
+    if given.frontier and given.routes is not None:
+        yield "frontier", given.routes
+    if given.family is not None:
+        yield "family", given.family
+    for prover in given.provers.values():
+        yield "provers", prover
+    for rival in given.rivals:
+        yield "rivals", rival
+
+
+def _lacking(name: str, value: str) -> str | None:
+    """What is wrong with a part of a record of a package outside."""
+    listing = {"family": "optsched.instances.generate:FAMILIES", "rivals": "optsched.heuristics:HEURISTICS"}.get(name)
+    if listing is not None and ":" not in value:
+        listed = imported(listing)
+        what = "heuristic" if name == "rivals" else name
+        return None if value in listed else f"there is no such {what}; {nearest(value, list(listed))}"
+    try:
+        found = imported(value)
+    except (Exception, SystemExit) as error:
+        return f"it cannot be loaded: {raised(error)}"
+    lacks = [each for each in _HAVING.get(name, ()) if not hasattr(found, each)]
+    if lacks:
+        return f"it has no {lacks[0]}"
+    return None if ":" not in value or callable(found) else f"it is {described(found)}, which is no function"
+
+
+def _wrong_part(given: Record) -> str | None:
+    """What is wrong with the first part of a record that is not what it must be."""
+    for name, value in _parts(given):
+        wrong = _lacking(name, value)
+        if wrong is not None:
+            return f"names {value!r} in its {name}: {wrong}"
+    for name, value in _parts(given):
+        for origin in sorted(_origins(value)) if name not in _TRIED else ():
+            wrong = _stranger(given.problem_class, origin)
+            if wrong is not None:
+                return f"names {value!r} in its {name}: {wrong}"
+    for entry in SHIPPED:  # what shipped parts take for granted
+        if given.models == entry.models and given.limit != entry.limit:
+            return f"names the models of {entry.name} without its limit: give {entry.limit}"
+        lacking = entry.provers.keys() - given.provers.keys()
+        if given.routes == entry.routes and lacking and issubclass(given.problem_class, entry.problem_class):
+            return f"names the routes of {entry.name} without its provers of kind {', '.join(sorted(lacking))}"
+    return None
+
+
+def altered(kind: type[Any], base: type[Any], anew: Collection[str] = ()) -> str | None:
+    """The first attribute of a base class that a subclass defines anew; None: it is the same problem.
+
+    Abstract attributes are the subclass's to define, and words such as its name matter to nothing.
+
+    Parameters
+    ----------
+    kind, base
+        The subclass and the base.
+    anew
+        Further attributes that the subclass may define.
+
+    Examples
+    --------
+    >>> from optsched.problems import Lsap, LsapFairness
+    >>> altered(type("Renamed", (Lsap,), {"name": "renamed"}), Lsap)
+    >>> altered(type("Free", (Lsap,), {"objective": lambda self, placement: (0,)}), Lsap)
+    'objective'
+    """
+    free = {*_WORDS, *_OF_ANY_CLASS, *base.__abstractmethods__, *anew}
+    there = {name for each in base.__mro__ for name in vars(each)}
+    for name in sorted(there - free):
+        own, known = _definition(kind, name), _definition(base, name)
+        if own is not known and not (isinstance(own, tuple | str | int) and own == known):
+            return name
+    # A property with a setter may stand for what the base works out, such as `capacity`.
+    more = {name for each in set(kind.__mro__) - set(base.__mro__) for name in vars(each)} - there - free
+    return next((name for name in sorted(more) if getattr(_definition(kind, name), "fset", None) is not None), None)
+
+
+def _definition(kind: type[Any], name: str) -> Any:
+    return next(vars(each)[name] for each in kind.__mro__ if name in vars(each))
+
+
+#: What is tried, not trusted: instances, rivals, and policies, whose schedules the problem's own `objective` judges.
+_TRIED = ("family", "rivals", "runner")
+
+
+#: What of a module of routes or models makes answers; the rest only helps.
+_ANSWERING = ("by_route", "frontier", "bounds", "build_pyomo", "build_pulp")
+
+
+@cache
+def _knowing() -> Mapping[str, tuple[str, ...]]:
+    """The classes whose shipped records name a part, by the part."""
+    found: dict[str, list[str]] = {}
+    for entry in (*SHIPPED, *_UNLISTED):
+        for _, part in _parts(entry):
+            found.setdefault(part, []).append(entry.problem)
+    return {part: tuple(dict.fromkeys(classes)) for part, classes in found.items()}
+
+
+def _origins(value: str) -> set[str]:
+    """What a part is, and the shipped parts that it hands on under another name."""
+    found = imported(value)
+    if ":" in value:
+        given = {f"{getattr(found, '__module__', None)}:{getattr(found, '__qualname__', None)}"}
+    else:
+        given = {str(getattr(getattr(found, each, None), "__module__", None)) for each in _ANSWERING}
+    return {value} | (given & _knowing().keys())
+
+
+def _stranger(kind: type[Any], part: str) -> str | None:
+    """Why a shipped part does not know a class; None where it does, or is not shipped.
+
+    A part knows the class of each shipped record that names it (the contract suite holds these), and the base class
+    in `_FOR_BASES`. A subclass is known too, as long as it alters nothing of it.
+    """
+    if not part.startswith("optsched.") or part in _FOR_ALL:
+        return None
+    if part in _FOR_PROGRAMS:
+        owner: Any = next((each for each in kind.__mro__ if "program" in vars(each)), kind)
+        changed = altered(kind, owner)
+        taken = f"it takes the program of {owner.__name__}, and {kind.__name__} defines {changed} anew"
+        return None if changed is None else f"{taken}; define program too"
+    known: list[tuple[str, tuple[str, ...] | None]] = [(path, None) for path in _knowing().get(part, ())]
+    bases, more = _FOR_BASES.get(part, ((), ()))
+    known += [(path, more) for path in bases]
+    wrong = None
+    for path, anew in known:
+        base = imported(path)
+        if issubclass(kind, base):
+            changed = altered(kind, base, () if anew is None else (*anew, *base.left_open))
+            if changed is None:
+                return None
+            wrong = wrong or f"it knows {base.__name__}, and {kind.__name__} defines {changed} anew"
+    if wrong is None:
+        classes = ", ".join(path.partition(":")[2] for path, _ in known) or "no problem"
+        wrong = f"it knows {classes}, and {kind.__name__} is no subclass"
+    return f"{wrong}; name one of its own, or none"
+
+
+def fault_of(given: Record) -> str | None:
+    """What is wrong with a record: a field, its class, or a part that it names; None where nothing is.
+
+    >>> fault_of(Record(name="tidy", problem="builtins:dict"))
+    'its problem, builtins:dict, is the class dict; give a subclass of optsched.problems.base.Problem'
+    """
+    return _fault(given) or _wrong_part(given)
+
+
+class _Records(Listed[Record]):
+    """Records by their names. Of a package's record all parts are looked at when it is first asked for by `whole`."""
+
+    def __init__(self) -> None:
+        super().__init__(GROUP, Record, _BY_NAME, _BY_NAME.__getitem__, _fault)
+        self._whole = dict(_BY_NAME)
+
+    def whole(self, given: Record) -> Record:
+        """The record of a name; UsageError where it names a part that is not there."""
+        if given.name not in self._whole:
+            wrong = _wrong_part(given)
+            if wrong is not None:
+                raise UsageError(
+                    f'the record of the problem "{given.name}" ({given.problem}) {wrong}; mend or uninstall the '
+                    "package that brings it"
+                )
+            self._whole[given.name] = given
+        return given
+
+
+@cache
+def records() -> _Records:
+    """Every listed problem's record by its name, the shipped ones first.
+
+    What is installed is looked at for the first name that is not shipped, or for the whole list.
+
+    Raises
+    ------
+    UsageError
+        From the mapping, where a package outside names something else than a record, a name that is taken, a field that
+        holds what it must not, or a class or module that does not exist; says which package.
+    """
+    return _Records()
+
+
+def record(name: str) -> Record:
+    """The record of the problem called `name`; UsageError with the nearest name where there is none.
+
+    >>> record("latency").problem
+    'optsched.problems.latency:Latency'
+    """
+    if not isinstance(name, str):
+        raise UsageError(f"a problem is named by a text, not by {described(name)}; {nearest(name, list(records()))}")
+    if name not in records():
+        raise UsageError(f'there is no problem "{name}"; {nearest(name, list(records()))}')
+    return records().whole(records()[name])
+
+
+def record_of(kind: type[Any]) -> Record:
+    """The record of a class of problems; of one that is not registered a record of nothing but the class.
+
+    A package whose record cannot be read is as if it were not installed: the class is not its own.
+
+    Raises
+    ------
+    UsageError
+        If the record of a package outside names a part that is not there.
+
+    Examples
+    --------
+    >>> from optsched.problems.lsap import Lsap
+    >>> class Mine(Lsap):
+    ...     pass
+    >>> record_of(Lsap).routes, record_of(Mine).routes
+    ('optsched.routes.assignment', None)
+    """
+    own = f"{kind.__module__}:{kind.__qualname__}"
+    if own in _BY_CLASS:
+        return _BY_CLASS[own]
+    brought = _brought(kind)
+    found = Record(name=kind.name, problem=own) if brought is None else records().whole(brought[0])
+    return _by_program(found, kind)
+
+
+def _by_program(given: Record, kind: type[Any]) -> Record:
+    """A record with the parts that follow from a program which the class itself defines, where it names none."""
+    if "program" not in vars(kind) or not issubclass(kind, imported("optsched.problems.programs:Programmed")):
+        return given
+    if given.routes is not None:
+        return given
+    first, *others = kind.components
+    parts = _BY_PROGRAM | ({"limit": ProgramLimit(f"the {first.name}", None)} if others else {})
+    return replace(given, **{name: part for name, part in parts.items() if not getattr(given, name)})
+
+
+def package_of(kind: type[Any]) -> str | None:
+    """The installed package that brings a class of problems; None: none does."""
+    brought = _brought(kind)
+    return None if brought is None else brought[1]
+
+
+def _brought(kind: type[Any]) -> tuple[Record, str] | None:
+    """The record of a package outside that names this class, and the package."""
+    found = None if kind.name in _BY_NAME else records().readable(kind.name)
+    return found if found is not None and found[0].problem == f"{kind.__module__}:{kind.__qualname__}" else None

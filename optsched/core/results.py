@@ -1,0 +1,356 @@
+"""What solving gives: why it stopped, what is held, what is proved, and how the proof can be checked.
+
+Three questions are kept apart, as in MathOptInterface: why it stopped (`termination`, `limit`), what is held
+(`decision`, `objective`, `bound`), and what the solver literally said (`raw_status`). None means unknown, never zero
+or infinity.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from html import escape
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, cast
+
+from optsched.core.brief import brief
+from optsched.core.placement import NetworkFlow, Placement
+from optsched.core.schedule import Schedule
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "FEASIBLE",
+    "Bound",
+    "Certificate",
+    "Component",
+    "Decision",
+    "Digested",
+    "FrontierPoint",
+    "Limit",
+    "Number",
+    "Proof",
+    "Sense",
+    "Solution",
+    "Termination",
+    "Value",
+    "Violation",
+    "digest_of",
+    "digested",
+]
+
+T = TypeVar("T")
+
+#: Objectives are exact.
+Number = int | Fraction
+#: One number a component of the objective, in lexicographic order.
+Value = tuple[Number, ...]
+#: Of a certificate that nothing is feasible, in the place of a component: so many decisions are, and it claims 0.
+FEASIBLE = "feasible-decisions"
+#: What is decided.
+Decision = Placement | NetworkFlow | Schedule
+
+
+class Sense(enum.StrEnum):
+    """Direction of a component of an objective."""
+
+    MIN = "min"
+    MAX = "max"
+
+
+class Termination(enum.StrEnum):
+    """Why solving stopped. OPTIMAL only where every component is closed at zero gap."""
+
+    OPTIMAL = "OPTIMAL"
+    INFEASIBLE = "INFEASIBLE"
+    FEASIBLE = "FEASIBLE"
+    NO_SOLUTION = "NO_SOLUTION"
+    ERROR = "ERROR"
+
+
+class Limit(enum.StrEnum):
+    """What cut the search short."""
+
+    TIME = "TIME"
+    NODES = "NODES"
+    MEMORY = "MEMORY"
+    GAP = "GAP"
+    INTERRUPTED = "INTERRUPTED"
+
+
+class Proof(enum.StrEnum):
+    """Kind of a proof of a bound. `DUAL` and `COMBINATORIAL` are checked in exact arithmetic without a solver."""
+
+    DUAL = "dual"
+    COMBINATORIAL = "combinatorial"
+    ENUMERATION = "enumeration"
+    SOLVER = "solver"
+
+    @property
+    def rank(self) -> int:
+        """0 for the strongest kind."""
+        return list(Proof).index(self)
+
+    @property
+    def checkable(self) -> bool:
+        """Whether the proof itself can be checked without the solver that found it."""
+        return self in (Proof.DUAL, Proof.COMBINATORIAL)
+
+    @staticmethod
+    def weakest(kinds: list[Proof]) -> Proof | None:
+        """The weakest of several kinds; None of none."""
+        return max(kinds, key=lambda kind: kind.rank) if kinds else None
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One component of an objective: its name, direction and unit."""
+
+    name: str
+    sense: Sense
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One violated constraint: its name, the ids (of the instance) that it concerns, and by how much."""
+
+    constraint: str
+    ids: tuple[str, ...]
+    amount: Number
+
+    def __str__(self) -> str:
+        return f"{self.constraint}({', '.join(self.ids)}) by {self.amount}"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A proved limit on one quantity.
+
+    Parameters
+    ----------
+    name
+        The bound's name (`l**`).
+    component
+        The component of the objective that it bounds, or None where it bounds something else.
+    value
+        The bound, in the component's natural sense.
+    bounds
+        What it bounds, in words; a bound that is not one for the objective says so here.
+    source
+        Paper and equation.
+    """
+
+    name: str
+    component: str | None
+    value: Number
+    bounds: str
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A proof of a bound on one component, given that every earlier component is at its proved value.
+
+    Where nothing is feasible its component is `FEASIBLE`, and it claims 0. `claim` is the bound. `data` is what the
+    checker of this `kind` needs for this problem, in the instance's own ids: dictionaries, lists and numbers, or `ById`
+    and `Chosen`, of which `optsched.core.by_id.plain` makes what JSON has.
+    """
+
+    component: str
+    kind: Proof
+    claim: Number
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def cases(self) -> int | None:
+        """How many cases its proof has, where it is a tree: steps, or states; None where it is none."""
+        found = [self.data[key] for key in ("steps", "states") if isinstance(self.data.get(key), list | tuple)]
+        return len(found[0]) if found else None
+
+    def __repr__(self) -> str:
+        return brief(f"Certificate: {self.component} {self.claim}, {self.kind}")
+
+
+@dataclass(frozen=True)
+class FrontierPoint:
+    """A Pareto-optimal point of two components: no decision has less of one and not more of the other.
+
+    Attributes
+    ----------
+    objective
+        Its value.
+    placement
+        A placement that attains it.
+    certificates
+        Of the first component (no decision that is better in it is as good in the second), and of the second with the
+        first given.
+    """
+
+    objective: Value
+    placement: Placement
+    certificates: tuple[Certificate, Certificate]
+
+    @property
+    def certificate(self) -> Proof:
+        """The weaker of the two kinds of proof."""
+        weakest = Proof.weakest([certificate.kind for certificate in self.certificates])
+        assert weakest is not None
+        return weakest
+
+    def __repr__(self) -> str:
+        return brief(f"FrontierPoint: {_shown(self.objective)}, {self.certificate}")
+
+
+class Digested(Protocol):
+    """An instance or a flow network."""
+
+    @property
+    def sha256(self) -> str:
+        """Its digest."""
+
+
+def digest_of(whole: Digested) -> str:
+    """What a result is made with in place of a digest, which is then made when somebody looks at it.
+
+    Of a million tasks the digest takes longer than many a problem on them takes to solve.
+    """
+    return cast(str, whole)
+
+
+class _Digest:
+    """The attribute `instance_sha256`: text, or what has it, until one looks."""
+
+    def __get__(self, held: object, owner: type) -> str:
+        if held is None:
+            raise AttributeError(_DIGEST)
+        value = held.__dict__[_DIGEST]
+        told: str = value if isinstance(value, str) else value.sha256
+        held.__dict__[_DIGEST] = told
+        return told
+
+    def __set__(self, held: object, value: str) -> None:
+        held.__dict__[_DIGEST] = value
+
+
+#: The attribute, and what pickle asks for.
+_DIGEST, _STATE = "instance_sha256", "__getstate__"
+
+
+def digested(kind: type[T]) -> type[T]:
+    """Let a class of results take what `digest_of` gives. A copy for another process has the text."""
+
+    def state(held: object) -> dict[str, Any]:
+        return {**held.__dict__, _DIGEST: getattr(held, _DIGEST)}
+
+    setattr(kind, _DIGEST, _Digest())
+    setattr(kind, _STATE, state)
+    return kind
+
+
+@digested
+@dataclass(frozen=True)
+class Solution:
+    """What solving a problem gave. See the module's docstring for how to read it.
+
+    Attributes
+    ----------
+    problem, parameters, instance_sha256
+        What was solved.
+    decision
+        The best placement or flow held, or None.
+    objective
+        Its value, one entry a component, as `Problem.evaluate` gives it; None without a decision.
+    bound
+        Proved bound of each component, in its natural sense. An entry is None where nothing is proved, as for a later
+        component while an earlier one is not closed.
+    termination, limit, raw_status
+        Why it stopped, what cut it short, and the solver's literal words.
+    certificates
+        One for each component that has a bound, in the order of the components; where nothing is feasible, one of that
+        (`FEASIBLE`), or none.
+    route
+        The way taken, as `solve(route=...)` would name it.
+    build_seconds, solve_seconds
+        Wall-clock time for building the model or network, and for solving.
+    solver
+        Names, versions and options of whatever computed.
+    """
+
+    noun: ClassVar[str] = "solution"
+
+    problem: str
+    parameters: Mapping[str, Any]
+    instance_sha256: str
+    decision: Decision | None
+    objective: Value | None
+    bound: tuple[Number | None, ...]
+    termination: Termination
+    limit: Limit | None
+    certificates: tuple[Certificate, ...]
+    route: str
+    build_seconds: float
+    solve_seconds: float
+    solver: Mapping[str, Any]
+    raw_status: str
+
+    @property
+    def optimal(self) -> bool:
+        """Whether every component is closed at zero gap."""
+        return self.termination is Termination.OPTIMAL
+
+    @property
+    def certificate(self) -> Proof | None:
+        """The weakest kind of proof among the components, or that nothing is feasible; None where a bound lacks one."""
+        needed = 1 if self.termination is Termination.INFEASIBLE else max(1, len(self.bound))
+        if len(self.certificates) < needed:
+            return None
+        return Proof.weakest([certificate.kind for certificate in self.certificates])
+
+    def frame(self) -> pd.DataFrame:
+        """A row for each component, with what is held and what is proved.
+
+        Returns
+        -------
+        pandas.DataFrame
+            `component` (its name, None where nothing is proved of it), `objective`, `bound` (doubles, NaN where
+            unknown), `proof`.
+        """
+        import pandas as pd
+
+        objective = self.objective or (None,) * len(self.bound)
+        proofs = [(proof.component, str(proof.kind)) for proof in self.certificates if proof.component != FEASIBLE]
+        proofs += [(None, None)] * (len(self.bound) - len(proofs))  # type: ignore[list-item]
+        rows = [
+            (name, held, bound, kind) for (name, kind), held, bound in zip(proofs, objective, self.bound, strict=True)
+        ]
+        frame = pd.DataFrame(rows, columns=["component", "objective", "bound", "proof"], dtype=object)
+        return frame.astype({"objective": float, "bound": float})
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(str(self).splitlines()[0])}</p>{self.frame().to_html(na_rep='unknown', index=False)}"
+
+    def __repr__(self) -> str:
+        limit = f" (limit {self.limit})" if self.limit else ""
+        proof = f", {self.certificate}" if self.certificate else ""
+        held = f"objective {_shown(self.objective)}, bound {_shown(self.bound)}"
+        return brief(f"Solution of {self.problem}: {self.termination}{limit}, {held}{proof}")
+
+    def __str__(self) -> str:
+        limit = f" (limit {self.limit})" if self.limit else ""
+        proof = self.certificate or "none"
+        return (
+            f"{self.problem}: {self.termination}{limit}\n"
+            f"  objective {_shown(self.objective)}\n"
+            f"  bound     {_shown(self.bound)}\n"
+            f"  proof     {proof}\n"
+            f"  route     {self.route} in {self.build_seconds + self.solve_seconds:.3f} s"
+        )
+
+
+def _shown(value: tuple[Number | None, ...] | None) -> str:
+    if value is None:
+        return "unknown"
+    return ", ".join("unknown" if entry is None else str(entry) for entry in value)

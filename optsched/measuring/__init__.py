@@ -1,0 +1,1 @@
+"""How far heuristics are from the reference, and why: gaps, studies, sweeps, the worst instance."""

@@ -1,0 +1,576 @@
+"""What a policy's gap over time is made of: waits, placement, the order of jobs, knowledge, and what nothing proves.
+
+A policy runs over an instance, and so do variants of it that are granted more and more. What each grant changes is
+signed: a decision that is best where it was taken need not belong to a best run, so that more freedom may do worse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from optsched.core.brief import brief, counted
+from optsched.core.deadline import check
+from optsched.core.errors import HeuristicFailed, UsageError, described
+from optsched.core.instance import Instance, Ints
+from optsched.core.placement import NONE
+from optsched.core.results import Number, Proof, Solution
+from optsched.core.schedule import Schedule
+from optsched.heuristics import AnyHeuristic
+from optsched.measuring.decomposing.together import ORDERS, InOrder, Together
+from optsched.measuring.gaps import Reference, reference_of
+from optsched.problems.base import expect_problem
+from optsched.problems.schedules import ScheduleProblem
+from optsched.running.known import posed_on
+from optsched.simulating import on_the_clock, policy_of, simulate
+from optsched.simulating.engine import ENDED, STARTED, Rules
+from optsched.simulating.posed import service_of
+from optsched.simulating.simulation import Simulation
+from optsched.solvers.profiles import AnyProfile, Profile, load_profile
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "Decomposition",
+    "Decompositions",
+    "PARTS",
+    "Replays",
+    "arrivals",
+    "decompose",
+    "decompose_all",
+    "known_at",
+    "planned_anew",
+]
+
+#: The parts of a gap, in order, each with what it is the difference of.
+PARTS = {
+    "waits for offers": "A - B, slots offered at once",
+    "placement": "B - C, the nearest tasks of each job",
+    "order of jobs": "C - D, the best order tried",
+    "not found": "D - E, what no tried order reached",
+    "knowledge": "E - F, arrivals known beforehand",
+    "not proved": "F - G, the proved bound",
+}
+
+#: Of `Replays`: what is measured with each seed, A to D.
+_REPLAYED = ("as_is", "at_once", "nearest", "any_order")
+
+
+@dataclass(frozen=True, slots=True)
+class Replays:
+    """The values of one seed.
+
+    Attributes
+    ----------
+    seed
+        Of heartbeats and draws.
+    as_is
+        A: the policy as it is.
+    at_once
+        B: the policy without heartbeats, so that slots are offered as soon as they are free.
+    nearest
+        C: at each instant as many tasks of each job as the policy starts then, on the slots that it uses, but those
+        that take the least more than at their best, altogether.
+    any_order
+        D: the best of C and of plain orders of jobs, with the nearest tasks; of several policies also of the C of each
+        other.
+    order
+        Which that was: `policy`, a name of `optsched.measuring.decomposing.together.ORDERS`, or the label of another policy.
+    """
+
+    seed: int
+    as_is: Number
+    at_once: Number
+    nearest: Number
+    any_order: Number
+    order: str
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposition:
+    """What a policy's gap over time is made of.
+
+    Attributes
+    ----------
+    problem
+        What was measured.
+    policy
+        Name of what ran.
+    runs
+        The values of each seed.
+    arrived
+        E: the best schedule found with what has arrived known, and how long it takes: the best of all replays, and
+        of a plan that is made anew at each arrival. Where all arrives at once, F.
+    known
+        F: the best schedule found with all arrivals and times known, of all that was tried.
+    bound, proof
+        G: no schedule is better, and what proves it; None where nothing is proved.
+    parameters
+        Of the policy, as they were given.
+    assumed
+        How long tasks took, and when slots were offered, in words.
+    """
+
+    problem: ScheduleProblem
+    policy: str
+    runs: tuple[Replays, ...]
+    arrived: Number
+    known: Number
+    bound: Number | None
+    proof: Proof | None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    assumed: str = ""
+
+    @property
+    def label(self) -> str:
+        """The policy with its parameters, as the command line takes them: `fair,delay=0`."""
+        return _label(self.policy, self.parameters)
+
+    @property
+    def means(self) -> dict[str, Fraction]:
+        """A to D on average over the seeds, by their names in `Replays`."""
+        values = {name: [Fraction(getattr(run, name)) for run in self.runs] for name in _REPLAYED}
+        return {name: sum(column, Fraction(0)) / len(self.runs) for name, column in values.items()}
+
+    @property
+    def parts(self) -> dict[str, Fraction | None]:
+        """The parts of the gap by name, on average over the seeds: they add up to A less G. None: not known."""
+        ends: list[Any] = [*self.means.values(), Fraction(self.arrived), Fraction(self.known), self.bound]
+        steps = (None if after is None else before - after for before, after in pairwise(ends))
+        return dict(zip(PARTS, steps, strict=True))
+
+    @property
+    def gap(self) -> Fraction | None:
+        """The whole gap, A less G, on average over the seeds; None where nothing is proved."""
+        return None if self.bound is None else self.means["as_is"] - self.bound
+
+    def frame(self) -> pd.DataFrame:
+        """A row for each part: `part`, its mean in seconds, and its share of the whole gap (missing: no gap)."""
+        import pandas as pd
+
+        gap = self.gap
+        rows = [
+            {
+                "part": part,
+                "seconds": None if seconds is None else float(seconds),
+                "share": float(seconds / gap) if gap and seconds is not None else None,
+                "is": told,
+            }
+            for (part, seconds), told in zip(self.parts.items(), PARTS.values(), strict=True)
+        ]
+        return pd.DataFrame(rows)
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{part} {float(value):g}" for part, value in self.parts.items() if value is not None)
+        return brief(f"Decomposition of {self.label} on {self.problem.instance}: {told}")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Decompositions(Sequence[Decomposition]):
+    """What the gaps of several policies are made of, below one best schedule and one bound: a sequence of them.
+
+    Attributes
+    ----------
+    problem
+        What was measured.
+    found
+        What each policy's gap is made of.
+    failed
+        Of each policy that failed its label, and why.
+    """
+
+    problem: ScheduleProblem
+    found: tuple[Decomposition, ...]
+    failed: Mapping[str, HeuristicFailed] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __getitem__(self, position: Any) -> Any:
+        return self.found[position]
+
+    def __iter__(self) -> Iterator[Decomposition]:
+        return iter(self.found)
+
+    def raise_if_failed(self) -> Decompositions:
+        """The same; HeuristicFailed with a line for each policy that failed."""
+        if self.failed:
+            raise HeuristicFailed(*(line for error in self.failed.values() for line in str(error).splitlines()))
+        return self
+
+    def frame(self) -> pd.DataFrame:
+        """A row for each policy, its label the index: A as `as it is`, the parts, `bound` and `gap`, in seconds.
+
+        What is not known is missing.
+        """
+        import pandas as pd
+
+        rows = [{"as it is": one.means["as_is"], **one.parts, "bound": one.bound, "gap": one.gap} for one in self.found]
+        columns = ["as it is", *PARTS, "bound", "gap"]
+        index = pd.Index([one.label for one in self.found], name="policy", dtype=object)
+        return pd.DataFrame(rows, index, columns).astype(float)
+
+    def __repr__(self) -> str:
+        told = ", ".join(one.label for one in self.found) or "none"
+        return brief(f"Decompositions of {counted(len(self), 'gap')} on {self.problem.instance}: {told}")
+
+
+def decompose(
+    problem: ScheduleProblem,
+    policy: AnyHeuristic,
+    /,
+    seeds: Iterable[int] = range(5),
+    *,
+    heartbeat: float | None = 3,
+    assign: str = "all",
+    time_limit: float | None = None,
+    profile: str | Profile = "exact",
+    reference: Reference | Solution | None = None,
+    step: Callable[[str], None] | None = None,
+    **parameters: Any,
+) -> Decomposition:
+    """Measure what a policy's gap over time is made of, by replays of the same instance; of several, `decompose_all`.
+
+    Each replay grants more than the one before: A nothing; B slots as soon as they are free; C the best placement of
+    each instant, for the same number of tasks of each job on the same slots; D any order of jobs that looks at no
+    future; E the times of all that has arrived; F all arrivals; G is the proved bound. D, E and F are the best that was
+    found, and no bounds: the part `not found` is what the orders that were tried leave.
+
+    Parameters
+    ----------
+    problem
+        A problem over time, as `makespan` or `job-times`.
+    policy
+        As `optsched.simulate` takes it.
+    seeds
+        One or more.
+    heartbeat, assign
+        As in `optsched.simulate`; of A alone.
+    time_limit, profile
+        As in `optsched.solve`, for F and G, and again for E.
+    reference
+        As `optsched.gap` takes it, instead of solving.
+    step
+        Told what comes next: each seed, and the search for E to G.
+    **parameters
+        The policy's own.
+
+    Raises
+    ------
+    UsageError
+        If the problem decides no schedules, there is no seed, or the reference is of another problem.
+    HeuristicFailed
+        If the policy raises, starts what it cannot start, or leaves tasks for ever.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> from optsched.core.instance import Cluster, Ragged, Workload
+    >>> workload = Workload(["t1", "t2"], job=[0, 0], job_ids=["j"], replicas=Ragged.from_rows([[1], [0]]),
+    ...                     times=[[1, 5, 5]] * 2)
+    >>> problem = optsched.problem("makespan", optsched.Instance(Cluster(["a", "b"]), workload))
+    >>> found = decompose(problem, "rand", seeds=[2], heartbeat=0)
+    >>> {part: str(value) for part, value in found.parts.items() if value}
+    {'placement': '4'}
+    """
+    beside = _Beside(problem, seeds, "decompose", reference, profile, time_limit)
+    replay = _Replay(problem, heartbeat, assign)
+    made = _Made.of(problem, policy, parameters)
+    replay.run(made, beside.seeds, lambda seed: _tell(step, f"seed {seed}"))
+    _tell(step, "the best schedule")
+    return beside.of(replay)[0]
+
+
+def decompose_all(
+    problem: ScheduleProblem,
+    policies: Iterable[AnyHeuristic | tuple[AnyHeuristic, Mapping[str, Any]]],
+    /,
+    seeds: Iterable[int] = range(5),
+    *,
+    heartbeat: float | None = 3,
+    assign: str = "all",
+    time_limit: float | None = None,
+    profile: str | Profile = "exact",
+    reference: Reference | Solution | None = None,
+    step: Callable[[str], None] | None = None,
+) -> Decompositions:
+    """Measure what the gaps of several policies are made of, side by side.
+
+    The best schedule is sought, and the bound proved, once for all of them; plain orders of jobs are tried once for
+    each seed. D is the best order that was tried for any of the policies with the seed (but of those that know what
+    comes, as `observed`), and F the best schedule of all that was tried. Neither is worse than in `decompose` of one.
+
+    Parameters
+    ----------
+    problem, seeds, heartbeat, assign, time_limit, profile, reference
+        As in `decompose`.
+    policies
+        One or more, each as `optsched.simulate` takes it, or a pair of that and its parameters.
+    step
+        Told what comes next: each policy with each seed, and the search for E to G.
+
+    Returns
+    -------
+    Decompositions
+        A policy that fails, or leaves tasks for ever, ends no table: it is in `failed`.
+
+    Raises
+    ------
+    UsageError
+        As `decompose`, and where there is no policy, or one twice.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> found = decompose_all(optsched.problem("job-times", "examples/order-of-jobs"), ["fifo", ("fair", {"delay": 0})])
+    >>> found.frame()["order of jobs"].to_dict()
+    {'fifo': 1.5, 'fair,delay=0': 0.0}
+    """
+    beside = _Beside(problem, seeds, "decompose_all", reference, profile, time_limit)
+    made = _made(problem, policies)
+    replay = _Replay(problem, heartbeat, assign)
+    failed: dict[str, HeuristicFailed] = {}
+    for one in made:
+        try:
+            replay.run(one, beside.seeds, lambda seed, one=one: _tell(step, f"{one.label}, seed {seed}"))  # type: ignore[misc]
+        except HeuristicFailed as error:
+            failed[one.label] = error
+    if len(failed) < len(made):
+        _tell(step, "the best schedule")
+    return Decompositions(problem, beside.of(replay), failed)
+
+
+def _tell(step: Callable[[str], None] | None, text: str) -> None:
+    if step is not None:
+        step(text)
+
+
+def _label(name: str, parameters: Mapping[str, Any]) -> str:
+    """A policy with its parameters, as the command line takes them."""
+    values = (":".join(map(str, value)) if isinstance(value, list | tuple) else value for value in parameters.values())
+    return ",".join([name, *(f"{key}={value}" for key, value in zip(parameters, values, strict=True))])
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A policy with its parameters, its name, and whether it knows what comes."""
+
+    policy: AnyHeuristic
+    parameters: Mapping[str, Any]
+    name: str
+    knows: bool
+
+    @classmethod
+    def of(cls, problem: ScheduleProblem, policy: AnyHeuristic, parameters: Mapping[str, Any]) -> _Made:
+        """UsageError or MissingField for what cannot be run."""
+        name, driven, _ = policy_of(policy, problem.instance, dict(parameters))
+        return cls(policy, dict(parameters), name, hasattr(driven, "appointments"))
+
+    @property
+    def label(self) -> str:
+        return _label(self.name, self.parameters)
+
+
+def _made(problem: ScheduleProblem, policies: Any) -> list[_Made]:
+    """The policies, each with its parameters; UsageError where these are none, or one is there twice."""
+    if isinstance(policies, str) or not isinstance(policies, Iterable):
+        told = "a list of policies; for one alone there is optsched.decompose"
+        raise UsageError(f"decompose_all takes {told}, not {described(policies)}")
+    made: dict[str, _Made] = {}
+    for given in policies:
+        policy, parameters = given if isinstance(given, tuple) and len(given) == 2 else (given, {})
+        one = _Made.of(problem, policy, parameters)
+        if made.setdefault(one.label, one) is not one:
+            raise UsageError(
+                f"decompose_all: {one.label} is there twice; give policies of different names or parameters"
+            )
+    if not made:
+        raise UsageError("decompose_all: give one policy or more")
+    return list(made.values())
+
+
+class _Beside:
+    """What gaps are measured against, sought when it is asked for: once, whatever is measured."""
+
+    def __init__(
+        self,
+        problem: ScheduleProblem,
+        seeds: Iterable[int],
+        name: str,
+        reference: Any,
+        profile: Any,
+        limit: float | None,
+    ) -> None:
+        expect_problem(problem, name, ScheduleProblem)
+        self.seeds = tuple(seeds)
+        if not self.seeds:
+            raise UsageError(f"{name}: give one seed or more")
+        self._problem, self._reference = problem, reference_of(problem, reference, profile, limit)
+        self._profile, self._limit = profile, limit
+
+    def of(self, replay: _Replay) -> tuple[Decomposition, ...]:
+        """What the gap of each policy that ran is made of."""
+        if not replay.ran:
+            return ()
+        problem, solution = self._problem, self._reference.solution
+        component = problem.components[0].name
+        found = [(made, tuple(replay.replays(made, seed) for seed in self.seeds)) for made in replay.ran]
+        tried: dict[bool, list[Number]] = {False: [], True: []}  # by whether it knows what comes
+        for made, runs in found:
+            for run in runs:
+                tried[made.knows] += [run.as_is, run.at_once, run.any_order]
+        if solution.objective is not None:
+            tried[True].append(solution.objective[0])
+        if len(arrivals(problem)) > 1:
+            anew = planned_anew(problem, self._profile, self._limit)
+            tried[False] += [] if anew is None else [anew]
+        else:
+            tried[False] += tried[True]  # nothing is unknown
+        known = min(tried[False] + tried[True])
+        arrived = min(tried[False], default=known)
+        bounds = [] if solution.bound is None or solution.bound[0] is None else [(solution.bound[0], _proof(solution))]
+        bounds += [
+            (bound.value, Proof.COMBINATORIAL) for bound in problem.cheap_bounds() if bound.component == component
+        ]
+        bound, proof = max(bounds, key=lambda entry: entry[0], default=(None, None))
+        return tuple(
+            Decomposition(problem, made.name, runs, arrived, known, bound, proof, made.parameters, replay.assumed)
+            for made, runs in found
+        )
+
+
+def _proof(solution: Solution) -> Proof | None:
+    """What proves a solution's bound."""
+    return Proof.weakest([certificate.kind for certificate in solution.certificates])
+
+
+class _Replay:
+    """Runs over one instance, judged by the problem."""
+
+    def __init__(self, problem: ScheduleProblem, heartbeat: float | None, assign: str) -> None:
+        self._problem, self._heartbeat, self._assign = problem, heartbeat, assign
+        #: Of each seed what each of `ORDERS` comes to, whoever is measured.
+        self._orders: dict[int, dict[str, Number]] = {}
+        #: A, B and C with each seed, of the policies that ran to the end, in order.
+        self._found: dict[str, dict[int, tuple[Number, Number, Number]]] = {}
+        self.ran: list[_Made] = []
+        self.assumed = ""
+
+    def run(self, made: _Made, seeds: Iterable[int], tell: Callable[[int], None]) -> None:
+        """A, B and C of a policy with each seed, which is told before, and the plain orders with it."""
+        found = {}
+        for seed in seeds:
+            tell(seed)
+            driven = policy_of(made.policy, self._problem.instance, dict(made.parameters))[1]
+            as_is, assumed = self._value(made.policy, seed, self._heartbeat, **made.parameters)
+            self.assumed = assumed
+            found[seed] = (
+                as_is,
+                self._value(made.policy, seed, **made.parameters)[0] if self._heartbeat else as_is,
+                self._value(Together(self._problem, driven), seed)[0],
+            )
+            if seed not in self._orders:
+                self._orders[seed] = {order: self._value(InOrder(self._problem, order), seed)[0] for order in ORDERS}
+            check()
+        self._found[made.label] = found
+        self.ran.append(made)
+
+    def replays(self, made: _Made, seed: int) -> Replays:
+        """A to D of a policy with one seed."""
+        own = self._found[made.label][seed]
+        others = {one.label: self._found[one.label][seed][-1] for one in self.ran if one is not made and not one.knows}
+        tried = [("policy", own[-1]), *self._orders[seed].items(), *others.items()]
+        order, best = min(tried, key=lambda entry: entry[1])
+        return Replays(seed, *own, best, order)
+
+    def _value(self, policy: Any, seed: int, heartbeat: float | None = 0, **parameters: Any) -> tuple[Number, str]:
+        """What a run comes to, and by which rules it went, in words."""
+        problem = self._problem
+        run = simulate(
+            problem.instance,
+            policy,
+            service_of(problem),
+            heartbeat=heartbeat,
+            assign=self._assign,
+            slowstart=problem.parameters["slowstart"],
+            seed=seed,
+            **parameters,
+        )
+        return problem.evaluate(run.raise_if_unfinished().schedule)[0], run.assumed
+
+
+# Once jobs arrive ----------------------------------------------------------------------------------------------------
+#
+# The best schedule that is found with what has arrived known, and how long it takes, but no later arrival.
+
+
+def arrivals(problem: ScheduleProblem) -> Ints:
+    """The microseconds at which something arrives that is to run, in order; one at most: nothing is unknown."""
+    return np.unique(problem.release)
+
+
+def planned_anew(
+    problem: ScheduleProblem, profile: AnyProfile = "exact", time_limit: float | None = None
+) -> Number | None:
+    """The value of a plan that is made anew at each arrival, for what has arrived and is not yet started.
+
+    Parameters
+    ----------
+    problem
+        What is to run.
+    profile, time_limit
+        As in `optsched.solve`, for all plans together: each has an equal share of the time.
+
+    Returns
+    -------
+    Number or None
+        None where some plan was not found in its time.
+
+    Examples
+    --------
+    >>> from optsched.core.instance import Cluster, Workload
+    >>> from optsched.problems.job_times import JobTimes
+    >>> workload = Workload(["long", "short"], job=[0, 1], job_ids=["a", "b"], arrival=[0, 1], duration=[9, 1])
+    >>> planned_anew(JobTimes(Instance(Cluster(["n"]), workload)))  # a plan that knew of b would let a wait
+    18
+    """
+    instants = arrivals(problem)
+    limits = load_profile(profile).with_limits(time_limit=time_limit)
+    if limits.time_limit is not None and len(instants):
+        limits = limits.with_limits(time_limit=limits.time_limit / len(instants))
+    index = problem.instance.task_index
+    plan = Schedule.empty(len(index))
+    for instant in instants.tolist():
+        check()
+        posed = posed_on(problem, known_at(problem, plan, instant))
+        found = Reference.solved(posed, limits).solution.decision
+        if not isinstance(found, Schedule):
+            return None
+        tasks = np.array([index[task] for task in posed.instance.workload.task_ids[posed.tasks].tolist()], np.int64)
+        plan = plan.with_tasks(tasks, found.nodes[posed.tasks], found.starts[posed.tasks])
+    return problem.evaluate(plan)[0]
+
+
+def known_at(problem: ScheduleProblem, plan: Schedule, instant: int) -> Instance:
+    """The instance at a microsecond under a plan: what it has started by then, and no job that comes later.
+
+    What the plan starts at this very microsecond is free to be decided anew, unless it takes no time.
+    """
+    ends = problem.ends(plan)
+    begun = np.flatnonzero((plan.nodes != NONE) & ((plan.starts < instant) | (ends <= instant)))
+    ended = np.union1d(problem.running, begun)
+    ended = ended[ends[ended] <= instant]
+    columns = [
+        np.column_stack([when, np.full(len(tasks), what), tasks, plan.nodes[tasks]])
+        for when, what, tasks in ((plan.starts[begun], STARTED, begun), (ends[ended], ENDED, ended))
+    ]
+    record = np.concatenate(columns).astype(np.int64)  # of each task its end comes after its start
+    instance = on_the_clock(problem.instance)
+    run = Simulation(instance, "plan", {}, 0, "", Rules(heartbeat=0), plan, ends, "", False, record, 0)
+    return run.snapshot(len(record), instant)

@@ -1,0 +1,531 @@
+"""What tells a placement from a better one: chains and cycles of moves, each with its gain, which add up to the gap.
+
+Where the cost is a sum of what each task pays by itself (`Problem.own_costs`), a chain gains the same whichever others
+are made. Elsewhere the moves are made one after another, the one that gains most first. Each is judged by the problem
+as it comes, and gains what it does there: in another order it may gain more or less. What is feasible only together is
+one step. Either way gains are exact, and add up to the gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain as joined
+from typing import Any, Literal
+
+import numpy as np
+
+from optsched.core.deadline import check
+from optsched.core.instance import KINDS, Ints
+from optsched.core.placement import NONE, Placement
+from optsched.core.registry import record_of
+from optsched.core.results import Number, Sense, Value
+from optsched.problems import Problem
+from optsched.problems.assignment import AssignmentProblem, TaskClasses
+from optsched.problems.base import OwnCosts, TaskProblem, exact, stated
+from optsched.searches.nearest import nearest_optimum
+
+__all__ = [
+    "Chain",
+    "Difference",
+    "alike_kept",
+    "better_by",
+    "chains_of",
+    "difference",
+    "nearer",
+    "own_costs_of",
+    "total_gain",
+]
+
+#: A problem is asked for the value of so many placements at most, and of fewer where each takes long.
+MOST_VALUES, MOST_ENTRIES = 2000, 3_000_000
+#: But of so many always.
+LEAST_VALUES = 60
+
+Kind = Literal["chain", "cycle", "together", "rest"]
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Moves that belong together.
+
+    Attributes
+    ----------
+    positions
+        The tasks that move, positions in `problem.tasks`, in the order of the moves.
+    gain
+        By how much the value gets better, one number a component.
+    kind
+        `chain`: each move needs the slot that the next one leaves. `cycle`: so does the last, of the first. `together`:
+        feasible only all at once. `rest`: moves that were not told apart, since there are too many.
+    ordered
+        Whether it gains so much only after the ordered ones before it; else it does in any company.
+    """
+
+    positions: tuple[int, ...]
+    gain: Value
+    kind: Kind
+    ordered: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """The way from one placement to a better one.
+
+    Attributes
+    ----------
+    here, there
+        int64: node (or -1) of each of `problem.tasks`. `there` has the better placement's value; it may be nearer.
+    chains
+        Those that gain by themselves first, largest gain first; then the ordered ones, in their order.
+    needed
+        Whether no chain can be left out: without any one of them the value is not that of the better placement.
+    nearest
+        Whether `there` is an optimum that moves the fewest tasks. (Where a problem has several components, of those
+        optima that place as many tasks of each group.)
+    """
+
+    here: Ints
+    there: Ints
+    chains: tuple[Chain, ...]
+    needed: bool
+    nearest: bool = False
+
+
+def own_costs_of(problem: Problem) -> OwnCosts | None:
+    """What a problem says of its tasks' own costs; a class that no record gives routes is not believed its base's."""
+    found: OwnCosts | None = stated(problem, "own_costs", None)
+    return found
+
+
+def difference(problem: Problem, here: Placement, there: Placement) -> Difference:
+    """The moves from one feasible placement to another one.
+
+    Parameters
+    ----------
+    problem
+        What judges both.
+    here, there
+        Feasible placements. `there` is taken as no worse; where it is worse, gains are negative.
+
+    Returns
+    -------
+    Difference
+        The gains add up to the difference of the two values, exactly and in each component.
+
+    Examples
+    --------
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.problems import Lsap
+    >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]))
+    >>> problem = Lsap(Instance(Cluster(["a", "b"]), workload))
+    >>> difference(problem, problem.placement([0, 1]), problem.placement([1, 0])).chains
+    (Chain(positions=(1, 0), gain=(1,), kind='cycle', ordered=False),)
+    """
+    start, goal = problem.evaluate(here), problem.evaluate(there)
+    last, nearest = nearer(problem, here, there)
+    moves = _Moves(problem, problem.nodes_of(here), last)
+    own = own_costs_of(problem)
+    if own is not None and own.counted is not None and own.slots is not None:
+        found = _by_own_costs(moves, own, own.counted, nearest)
+        if total_gain(problem, found.chains) == better_by(problem, start, goal):
+            return found
+    return _Ordered(moves).found(moves.chains(own))
+
+
+def better_by(problem: TaskProblem[Any], value: Value, other: Value) -> Value:
+    """By how much the other value is better."""
+    pairs = zip(problem.minimised(value), problem.minimised(other), strict=True)
+    return tuple(_plain(one - two) for one, two in pairs)
+
+
+def _plain(number: Number) -> Number:
+    return number.numerator if number.denominator == 1 else number
+
+
+def total_gain(problem: Problem, chains: Iterable[Chain]) -> Value:
+    """What chains gain together, one number a component."""
+    zero: Value = (0,) * len(problem.components)
+    return tuple(_plain(sum(column)) for column in zip(zero, *(chain.gain for chain in chains), strict=True))
+
+
+def nearer(problem: Problem, here: Placement, there: Placement) -> tuple[Ints, bool]:
+    """A placement of the second one's value that moves fewer tasks, and whether no optimum moves fewer.
+
+    Parameters
+    ----------
+    problem
+        What judges both.
+    here, there
+        Feasible placements.
+
+    Returns
+    -------
+    tuple[Ints, bool]
+        int64, node or -1 of each of `problem.tasks`. Of a problem whose costs are its tasks' own it is the nearest
+        optimum, if `there` is one. Elsewhere tasks of `there` that are alike are swapped, if the problem knows any.
+    """
+    first, last, goal = problem.nodes_of(here), problem.nodes_of(there), problem.objective(there)
+    own, found = own_costs_of(problem), None
+    classes = getattr(problem, "classes", None)
+    classes = classes() if callable(classes) else classes
+    if not isinstance(classes, TaskClasses):
+        return last, False
+    recorded = record_of(type(problem)).routes is not None
+    if isinstance(problem, AssignmentProblem) and recorded and own is not None and own.counted is not None:
+        found = nearest_optimum(problem, first, last)
+    swapped = alike_kept(classes.of_task, first, last if found is None else found)
+    placement = problem.placement(swapped)
+    if problem.violations(placement) or problem.objective(placement) != goal:
+        return last, False
+    return swapped, found is not None
+
+
+class _Moves:
+    """The tasks that are placed differently, as arcs between places.
+
+    Attributes
+    ----------
+    positions
+        int64: which of `problem.tasks` they are.
+    tail, head
+        int64: the places, each a node or waiting, for one kind of task.
+    """
+
+    def __init__(self, problem: Problem, first: Ints, last: Ints) -> None:
+        self.problem, self.first, self.last = problem, first, last
+        self.positions: Ints = np.flatnonzero(first != last)
+        self._width = len(problem.instance.cluster) + 1
+        self.kind: Ints = problem.instance.workload.kind[problem.tasks]
+        self.tail, self.head = (self._place(nodes)[self.positions] for nodes in (first, last))
+
+    def _place(self, nodes: Ints) -> Ints:
+        """The place of each task: that of waiting is the first of its kind."""
+        return self.kind * self._width + nodes + 1
+
+    def waits(self, place: int) -> bool:
+        """Whether a place is waiting."""
+        return place % self._width == 0
+
+    def spare(self) -> dict[int, int]:
+        """How many more tasks each place may hold, here and there; not of places without a limit."""
+        found: dict[int, int] = {}
+        for kind, slots in self.problem.offered.items():
+            number = KINDS.index(kind)
+            which = self.kind == number
+            placed = (nodes[which & (nodes != NONE)] for nodes in (self.first, self.last))
+            left = np.maximum(slots - np.maximum(*(np.bincount(nodes, minlength=len(slots)) for nodes in placed)), 0)
+            first = number * self._width
+            found |= {first: 0, **dict(zip(range(first + 1, first + self._width), left.tolist(), strict=True))}
+        return found
+
+    def own_gain(self, own: OwnCosts) -> list[int]:
+        """What each move gains of the task's own costs, in units."""
+        sign = 1 if self.problem.components[own.component].sense is Sense.MIN else -1
+        gain = np.zeros(len(self.positions), dtype=np.int64)
+        for factor, nodes in ((sign, self.first), (-sign, self.last)):
+            placed = np.flatnonzero(nodes[self.positions] != NONE)
+            which = self.positions[placed]
+            gain[placed] += factor * own.units(which, nodes[which])
+        return gain.tolist()
+
+    def chains(self, own: OwnCosts | None, gain: list[int] | None = None) -> list[list[int]]:
+        """Positions in `positions` of the moves of each chain."""
+        if gain is None:
+            gain = [0] * len(self.positions) if own is None else self.own_gain(own)
+        return chains_of(self.tail, self.head, gain, self.spare())
+
+    def kind_of(self, arcs: Sequence[int]) -> Kind:
+        """Whether a chain closes."""
+        return "cycle" if self.tail[arcs[0]] == self.head[arcs[-1]] else "chain"
+
+    def tasks(self, arcs: Iterable[int]) -> tuple[int, ...]:
+        """The tasks that some moves are of."""
+        return tuple(int(self.positions[arc]) for arc in arcs)
+
+    def after(self, nodes: Ints, positions: Sequence[int]) -> Ints:
+        """Nodes once the tasks at `positions` are where they shall be."""
+        changed = nodes.copy()
+        which = np.array(positions, dtype=np.int64)
+        changed[which] = self.last[which]
+        return changed
+
+
+def _by_own_costs(moves: _Moves, own: OwnCosts, counted: Ints, nearest: bool) -> Difference:
+    """The chains where nothing but own costs changes the value, unless other labels are placed; idle ones left out.
+
+    The nearest optimum has no idle ones.
+    """
+    gain = moves.own_gain(own)
+    tails, heads = moves.tail.tolist(), moves.head.tolist()
+    components = len(moves.problem.components)
+    found: list[Chain] = []
+    others: list[list[int]] = []
+    for arcs in moves.chains(own, gain):
+        label: dict[int, int] = {}
+        waiting = [arc for arc in arcs if moves.waits(tails[arc]) or moves.waits(heads[arc])]
+        for arc in waiting:
+            of = int(counted[moves.positions[arc]])
+            label[of] = label.get(of, 0) + moves.waits(tails[arc]) - moves.waits(heads[arc])
+        if any(label.values()):
+            others.append(arcs)
+            continue
+        units = sum(gain[arc] for arc in arcs)
+        if units:
+            if tails[arcs[0]] == heads[arcs[-1]]:  # a cycle begins where something waits, or where most is gained
+                begin = max(range(len(arcs)), key=lambda at: (moves.waits(tails[arcs[at]]), gain[arcs[at]]))
+                arcs = [*arcs[begin:], *arcs[:begin]]
+            value = tuple(exact(units if part == own.component else 0, own.grid) for part in range(components))
+            found.append(Chain(moves.tasks(arcs), value, moves.kind_of(arcs)))
+    found.sort(key=lambda chain: chain.gain, reverse=True)
+    rest = _Ordered(moves).found(others)
+    there = moves.after(rest.there, [*joined.from_iterable(chain.positions for chain in found)])
+    return Difference(moves.first, there, (*found, *rest.chains), rest.needed, nearest)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """Moves of a step in the making."""
+
+    positions: tuple[int, ...]
+    kind: Kind
+
+
+class _Ordered:
+    """Makes steps one after another, each judged by the problem."""
+
+    def __init__(self, moves: _Moves) -> None:
+        self.moves, self.problem = moves, moves.problem
+        entries = len(self.problem.tasks) + len(self.problem.instance.cluster) + 500
+        self._thorough = True
+        self.left = max(LEAST_VALUES, min(MOST_VALUES, MOST_ENTRIES // entries))
+
+    def _value(self, nodes: Ints) -> Value | None:
+        """The value as it compares; None where infeasible."""
+        check()
+        self.left -= 1
+        placement = self.problem.placement(nodes)
+        if self.problem.violations(placement):
+            return None
+        return self.problem.minimised(self.problem.objective(placement))
+
+    def found(self, chains: list[list[int]]) -> Difference:
+        """The chains as steps from the first placement on; those that are not needed are left out."""
+        moves = self.moves
+        if not chains:
+            return Difference(moves.first, moves.first, (), True)
+        steps = self._coarse([_Step(moves.tasks(arcs), moves.kind_of(arcs)) for arcs in chains])
+        steps, needed = self._needed(steps)
+        done = tuple(self._made(steps))
+        while len(done) < len(steps):  # what is one step only together may be idle together
+            steps = [_Step(chain.positions, chain.kind) for chain in done]
+            kept, needed = self._needed(steps)
+            if len(kept) == len(steps):
+                break
+            steps, done = kept, tuple(self._made(kept))
+        there = moves.after(moves.first, [*joined.from_iterable(chain.positions for chain in done)])
+        return Difference(moves.first, there, done, needed)
+
+    def _coarse(self, steps: list[_Step]) -> list[_Step]:
+        """At most a quarter as many steps as values can be asked for: by where they begin, and one of all the rest."""
+        most = self.left // 4
+        if len(steps) <= most:
+            return steps
+        groups: dict[int, list[_Step]] = {}
+        for step in steps:
+            groups.setdefault(int(self.moves.first[step.positions[0]]), []).append(step)
+        ordered = sorted(groups.values(), key=lambda group: -sum(len(step.positions) for step in group))
+        cut = most if len(ordered) <= most else most - 1
+        parts = [*ordered[:cut], [*joined.from_iterable(ordered[cut:])]]
+        return [_together(part, "rest") for part in parts if part]
+
+    def _needed(self, steps: list[_Step]) -> tuple[list[_Step], bool]:
+        """The steps without those that can be left out, and whether none is left; the last are tried first.
+
+        Where a step is left out, others may be needed no longer, so that all are tried again.
+        """
+        moves, most = self.moves, self.left // 2
+        goal = self._value(self._after(moves.first, steps))
+        kept, needed = list(steps), False
+        while not needed and len(kept) <= most:
+            most -= len(kept)
+            needed = True
+            for step in reversed(kept):
+                rest = [other for other in kept if other is not step]
+                if self._value(self._after(moves.first, rest)) == goal:
+                    kept, needed = rest, False
+        return kept, needed and all(step.kind != "rest" for step in kept)
+
+    def _after(self, nodes: Ints, steps: Iterable[_Step]) -> Ints:
+        return self.moves.after(nodes, [*joined.from_iterable(step.positions for step in steps)])
+
+    def _made(self, steps: list[_Step]) -> Iterable[Chain]:
+        nodes = self.moves.first
+        value = self._value(nodes)
+        assert value is not None
+        waiting = self._sorted(nodes, steps)
+        while waiting:
+            if self.left <= 0:
+                waiting = [_together(waiting, "rest")]
+            chosen, after = self._next(nodes, waiting)
+            nodes = self.moves.after(nodes, chosen.positions)
+            gain = tuple(_plain(before - now) for before, now in zip(value, after, strict=True))
+            yield Chain(chosen.positions, gain, chosen.kind, True)
+            taken = set(chosen.positions)
+            value, waiting = after, [step for step in waiting if not taken & set(step.positions)]
+
+    def _sorted(self, nodes: Ints, steps: list[_Step]) -> list[_Step]:
+        """The steps, best first as each is alone, where there are too many to look for the best again and again."""
+        self._thorough = len(steps) ** 2 // 2 <= self.left
+        if self._thorough or len(steps) > self.left // 2:
+            return steps
+        alone = [(self._value(self.moves.after(nodes, step.positions)), step) for step in steps]
+        feasible = sorted(((value, step) for value, step in alone if value is not None), key=lambda pair: pair[0])
+        return [*(step for _, step in feasible), *(step for value, step in alone if value is None)]
+
+    def _next(self, nodes: Ints, waiting: list[_Step]) -> tuple[_Step, Value]:
+        """The best feasible step, or the first one; where none is, a smallest set of them that is."""
+        best: tuple[_Step, Value] | None = None
+        for step in waiting:
+            value = self._value(self.moves.after(nodes, step.positions))
+            if value is not None and (best is None or value < best[1]):
+                best = step, value
+                if not self._thorough:
+                    break
+        return best or self._smallest(nodes, waiting)
+
+    def _smallest(self, nodes: Ints, waiting: list[_Step]) -> tuple[_Step, Value]:
+        """Steps that are feasible together, and without any one of them not."""
+        group = list(waiting)
+        value = self._value(self._after(nodes, group))
+        assert value is not None  # all of them together make the other placement
+        for step in reversed(waiting):
+            rest = [other for other in group if other is not step]
+            without = self._value(self._after(nodes, rest)) if rest else None
+            if without is not None:
+                group, value = rest, without
+        return _together(group, "together"), value
+
+
+def _together(steps: Sequence[_Step], kind: Kind) -> _Step:
+    if len(steps) == 1:
+        return steps[0]
+    return _Step(tuple(joined.from_iterable(step.positions for step in steps)), kind)
+
+
+# Exchanges -----------------------------------------------------------------------------------------------------------
+#
+# The difference of two placements as chains and cycles of moves, each of which can be made without the others.
+#
+# A task that is placed differently is an arc from the place where it is to the place where it shall be. Places are
+# slots for one kind of task on a node, or waiting. A chain leaves a place that shall hold fewer tasks, pushes on at
+# each place that has no room, and ends at one that shall hold more; a cycle changes what no place holds in number. No
+# chain needs room that another makes. So whichever of them are applied, no place holds more than it may. Nothing here
+# knows a problem: it is arithmetic on arcs.
+
+
+def alike_kept(classes: Ints, here: Ints, there: Ints) -> Ints:
+    """`there`, with tasks of a class swapped among each other so that as many as can be stay where they are `here`.
+
+    Parameters
+    ----------
+    classes
+        int64, shape (tasks,): tasks of a class are the same to the problem.
+    here, there
+        int64, shape (tasks,): a place of each task, -1 or more.
+
+    Examples
+    --------
+    >>> alike_kept(np.array([0, 0, 1]), np.array([4, 5, 6]), np.array([5, 7, 4])).tolist()
+    [7, 5, 4]
+    """
+    width = int(max(here.max(initial=0), there.max(initial=0))) + 2
+    before, after = classes * width + here + 1, classes * width + there + 1
+    first, second = _numbered(before), _numbered(after)
+    stays, taken = np.isin(first, second), np.isin(second, first)
+    moving, left = np.flatnonzero(~stays), np.flatnonzero(~taken)
+    result = here.copy()
+    # As many tasks of each class move as places of it are left; both in the order of the classes.
+    result[moving[np.argsort(classes[moving], kind="stable")]] = there[left[np.argsort(classes[left], kind="stable")]]
+    return result
+
+
+def _numbered(keys: Ints) -> Ints:
+    """Each key with a number that tells it from the equal ones before it."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))
+    rank = np.arange(len(keys)) - np.repeat(starts, np.diff(np.append(starts, len(keys))))
+    numbered = np.empty_like(keys)
+    numbered[order] = ordered * (len(keys) + 1) + rank
+    return numbered
+
+
+def chains_of(tail: Ints, head: Ints, gain: Sequence[int], spare: Mapping[int, int]) -> list[list[int]]:
+    """The arcs (by their position) of each chain and cycle, in the order of the moves. Together they are all arcs.
+
+    Parameters
+    ----------
+    tail, head
+        int64, shape (arcs,): where each task is, and where it shall be.
+    gain
+        What each move gains by itself. It decides which move pushes which: at a place without room the move that gains
+        most pushes the one that gains least.
+    spare
+        How many more tasks a place may hold than it does, here or there, whichever is more. So many chains end there
+        without pushing on. Places that are not named have room for all.
+
+    Examples
+    --------
+    One task goes from 0 to 1 and pushes another from 1 to 2. Where 1 has room these are two chains:
+
+    >>> chains_of(np.array([0, 1]), np.array([1, 2]), [2, -1], {1: 0})
+    [[0, 1]]
+    >>> chains_of(np.array([0, 1]), np.array([1, 2]), [2, 1], {1: 1})
+    [[0], [1]]
+    """
+    entering: dict[int, list[int]] = {}
+    leaving: dict[int, list[int]] = {}
+    tails, heads = tail.tolist(), head.tolist()
+    for arc, (start, end) in enumerate(zip(tails, heads, strict=True)):
+        leaving.setdefault(start, []).append(arc)
+        entering.setdefault(end, []).append(arc)
+    pushes = [-1] * len(tails)
+    pushed = [False] * len(tails)
+    for place, arrivals in entering.items():
+        departures = leaving.get(place, ())
+        both = min(len(arrivals), len(departures))
+        pairs = both - min(spare.get(place, both), both)
+        eager = sorted(arrivals, key=lambda arc: -gain[arc])[:pairs]
+        for arc, other in zip(eager, sorted(departures, key=gain.__getitem__), strict=False):
+            pushes[arc], pushed[other] = other, True
+    chains: list[list[int]] = []
+    seen = [False] * len(tails)
+    begins = [arc for arc in range(len(tails)) if not pushed[arc]]
+    for arc in (*begins, *range(len(tails))):
+        if not seen[arc]:
+            chains += _simple(arc, tails, heads, pushes, seen)
+    return chains
+
+
+def _simple(arc: int, tails: list[int], heads: list[int], pushes: list[int], seen: list[bool]) -> list[list[int]]:
+    """The trail from an arc on, in parts none of which visits a place twice, but for where a cycle closes."""
+    parts: list[list[int]] = []
+    trail: list[int] = []
+    at = {tails[arc]: 0}  # how many arcs of the trail lead to a place
+    while arc >= 0 and not seen[arc]:
+        seen[arc] = True
+        trail.append(arc)
+        place = heads[arc]
+        if place in at:
+            cycle = trail[at[place] :]
+            del trail[at[place] :]
+            for part in cycle[:-1]:
+                del at[heads[part]]
+            parts.append(cycle)
+        else:
+            at[place] = len(trail)
+        arc = pushes[arc]
+    if trail:
+        parts.append(trail)
+    return parts

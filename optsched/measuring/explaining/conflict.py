@@ -1,0 +1,231 @@
+"""Why nothing is feasible: a few tasks that cannot be placed together, none of which could be left out.
+
+Where nodes only count their tasks it is a Hall violator, read off a maximum matching: these tasks can only go to these
+nodes, which have one slot too few. Elsewhere tasks are taken out and limits of nodes lifted, one after another, as long
+as an exact route says that what is left is infeasible.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from optsched.core.deadline import check
+from optsched.core.errors import OptschedError
+from optsched.core.instance import FINISHED, KINDS, Instance
+from optsched.core.registry import imported, record_of
+from optsched.core.results import Termination
+from optsched.measuring.gaps import Reference
+from optsched.problems import Problem
+from optsched.solvers.networks import maximum_b_matching
+from optsched.solvers.profiles import Profile
+
+__all__ = ["MOST_SOLVES", "Conflict", "conflict_of", "only_with"]
+
+#: An exact route is asked so many times at most.
+MOST_SOLVES = 500
+
+#: Of the tasks that a maximum matching leaves out so many are begun from; the smallest conflict is kept.
+MOST_BEGUN = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Tasks that cannot be placed together, whatever is done with the others.
+
+    Attributes
+    ----------
+    tasks
+        Their ids.
+    nodes
+        Ids of the nodes whose limits forbid it: those of all others could be lifted at once, and none of these with
+        them. With `slots` these are all nodes that any of the tasks may use.
+    slots
+        How many of the tasks the nodes hold, one fewer than there are, where they are counted; else None.
+    irreducible
+        Whether it was verified that without any one of the tasks the others can be placed.
+    """
+
+    tasks: tuple[str, ...]
+    nodes: tuple[str, ...]
+    slots: int | None
+    irreducible: bool
+
+
+def conflict_of(problem: Problem, profile: Profile) -> Conflict | None:
+    """A smallest conflict of an infeasible problem; None where no set of its tasks explains that nothing is feasible.
+
+    Parameters
+    ----------
+    problem
+        A problem of which no placement is feasible.
+    profile
+        Limits and options of the solver, for each of `MOST_SOLVES` questions at most.
+
+    Examples
+    --------
+    Two tasks may only use node a, which holds one:
+
+    >>> from optsched.core.instance import Cluster, Pairs, Workload
+    >>> from optsched.problems import GeneralizedAssignment
+    >>> from optsched.solvers.profiles import load_profile
+    >>> pairs = Pairs(cost=[[1.0, 1.0]] * 3, allowed=[[True, False], [True, True], [True, False]],
+    ...               demand={"slots": [[1.0, 1.0]] * 3})
+    >>> cluster = Cluster(["a", "b"], capacity={"slots": [1.0, 5.0]})
+    >>> problem = GeneralizedAssignment(Instance(cluster, Workload(["t1", "t2", "t3"], pairs=pairs)))
+    >>> conflict_of(problem, load_profile("exact"))
+    Conflict(tasks=('t1', 't3'), nodes=('a',), slots=1, irreducible=True)
+    """
+    counted = _counted(problem)
+    if counted is not None:
+        return counted
+    asked = _Asked(problem, profile)
+    few = _too_many_of_a_kind(problem)
+    tasks = few if few and asked.infeasible(few) else asked.fewer(range(len(problem.tasks)))
+    if tasks is None:
+        return None
+    tasks = asked.without_idle(tasks)
+    sure = asked.sure
+    nodes = asked.limits(tasks)
+    slots = len(tasks) - 1 if few and len(tasks) == len(few) else None
+    ids, node_ids = problem.instance.workload.task_ids[problem.tasks], problem.instance.cluster.node_ids
+    return Conflict(tuple(map(str, ids[tasks])), tuple(map(str, node_ids[nodes])), slots, sure)
+
+
+def _counted(problem: Any) -> Conflict | None:
+    """The smallest Hall violator that a maximum matching shows, where nodes only count their tasks."""
+    counted = record_of(type(problem)).slots
+    slots = None if counted is None else imported(counted)(problem)
+    if slots is None:
+        return None
+    task, node = np.nonzero(problem.usable)
+    starts = np.searchsorted(task, np.arange(len(problem.tasks) + 1))
+    matched = maximum_b_matching(starts, node, slots, len(slots)).node
+    on_node = [np.flatnonzero(matched == column).tolist() for column in range(len(slots))]
+    left_out = np.flatnonzero(matched < 0)[:MOST_BEGUN].tolist()
+    if not left_out:
+        return None
+    tasks, nodes = min((_reached(problem, begin, on_node) for begin in left_out), key=lambda found: len(found[0]))
+    ids, node_ids = problem.instance.workload.task_ids[problem.tasks], problem.instance.cluster.node_ids
+    # Any of the tasks can give its slot, along the path that reached it, to the task that had none.
+    return Conflict(tuple(map(str, ids[tasks])), tuple(map(str, node_ids[nodes])), int(slots[nodes].sum()), True)
+
+
+def _reached(problem: Any, begin: int, on_node: Sequence[list[int]]) -> tuple[list[int], list[int]]:
+    """The tasks and nodes that alternating paths reach from a task that a maximum matching leaves out."""
+    tasks, nodes, waiting = {begin}, set[int](), [begin]
+    while waiting:
+        check()
+        for node in np.flatnonzero(problem.usable[waiting.pop()]).tolist():
+            if node not in nodes:
+                nodes.add(node)
+                waiting += (task for task in on_node[node] if task not in tasks)
+                tasks.update(on_node[node])
+    return sorted(tasks), sorted(nodes)
+
+
+def _too_many_of_a_kind(problem: Problem) -> list[int]:
+    """Positions of one task more than there are slots for its kind; empty where no kind has so many."""
+    kinds = problem.instance.workload.kind[problem.tasks]
+    for name, slots in problem.offered.items():
+        positions = np.flatnonzero(kinds == KINDS.index(name))
+        if len(positions) > slots.sum():
+            return [int(position) for position in positions[: int(slots.sum()) + 1]]
+    return []
+
+
+def only_with(problem: Problem, positions: Sequence[int], unlimited: Sequence[int] = ()) -> Problem:
+    """The problem with only some of its tasks to place, the others gone, and without the limits of some nodes."""
+    instance = problem.instance
+    gone = np.delete(problem.tasks, list(positions))
+    status, node = instance.state.status.copy(), instance.state.node.copy()
+    status[gone], node[gone] = FINISHED, 0
+    changed = instance.with_state(replace(instance.state, status=status, node=node))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it has warned when it was posed first
+        return type(problem)(_unlimited(changed, list(unlimited)), **problem.parameters)
+
+
+def _unlimited(instance: Instance, nodes: list[int]) -> Instance:
+    """The instance with slots and capacities for every task on some nodes."""
+    if not nodes:
+        return instance
+    cluster, state, pairs = instance.cluster, instance.state, instance.workload.pairs
+    tasks = len(instance.workload)
+    capacity = {}
+    for name, amounts in cluster.capacity.items():
+        demand = 0.0 if pairs is None or name not in pairs.demand else float(pairs.demand[name].max(initial=0.0))
+        capacity[name] = _raised(amounts, nodes, np.ceil(demand) * tasks)
+    idle = _raised(state.idle_slots, nodes, tasks), _raised(state.idle_reduce_slots, nodes, tasks)
+    static = replace(instance, cluster=replace(cluster, capacity=capacity)) if capacity else instance
+    return static.with_state(replace(state, idle_slots=idle[0], idle_reduce_slots=idle[1]))
+
+
+def _raised(room: npt.NDArray[Any], nodes: list[int], least: float) -> npt.NDArray[Any]:
+    raised = room.copy()
+    raised[nodes] = np.maximum(raised[nodes], least)
+    return raised
+
+
+class _Asked:
+    """Asks the exact route whether some of the tasks can be placed; `sure`: it always gave an answer."""
+
+    def __init__(self, problem: Problem, profile: Profile) -> None:
+        self.problem, self.profile = problem, profile
+        self.left, self.sure = MOST_SOLVES, True
+
+    def infeasible(self, positions: Sequence[int], unlimited: Sequence[int] = ()) -> bool:
+        """Whether these tasks are proved to be too many; False also where nothing is proved."""
+        if not self.left:
+            self.sure = False
+            return False
+        self.left -= 1
+        try:
+            posed = only_with(self.problem, sorted(positions), unlimited)
+        except OptschedError:  # what is left of the instance is no such problem
+            self.sure = False
+            return False
+        solved = Reference.solved(posed, self.profile).solution
+        infeasible = solved.termination is Termination.INFEASIBLE
+        self.sure &= infeasible or solved.decision is not None
+        return infeasible
+
+    def fewer(self, positions: Sequence[int]) -> list[int] | None:
+        """Tasks that are too many, by looking for the last task of a conflict again and again (QuickXplain's idea)."""
+        found: list[int] = []
+        rest = list(positions)
+        if not self.infeasible(rest):
+            return None
+        while not (found and self.infeasible(found)):
+            low, high = 0, len(rest)  # with `high` of the rest it is infeasible
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (low, middle) if self.infeasible([*found, *rest[:middle]]) else (middle, high)
+            if not self.sure or not high:
+                return [*found, *rest]
+            found.append(rest[high - 1])
+            rest = rest[: high - 1]
+        return found
+
+    def without_idle(self, positions: Sequence[int]) -> list[int]:
+        """The tasks without those that can be left out, each tried."""
+        kept = list(positions)
+        for position in reversed(positions):
+            others = [other for other in kept if other != position]
+            if others and self.infeasible(others):
+                kept = others
+        return sorted(kept)
+
+    def limits(self, positions: Sequence[int]) -> list[int]:
+        """Nodes whose limits are needed for the conflict: those of the others can all be lifted."""
+        nodes = range(len(self.problem.instance.cluster))
+        lifted: list[int] = []
+        for node in nodes:
+            if self.infeasible(positions, [*lifted, node]):
+                lifted.append(node)
+        return [node for node in nodes if node not in lifted]

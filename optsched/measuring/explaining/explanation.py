@@ -1,0 +1,558 @@
+"""What explaining a gap gives: the tasks placed differently, the chains that they make, and what the gap is made of.
+
+Numbers are exact. `Explanation.to_dict` has everything in the instance's ids, for JSON; `sentences` says it in words.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from optsched.core.brief import brief, counted
+from optsched.core.decimals import spelled
+from optsched.core.instance import Ints
+from optsched.core.placement import NONE
+from optsched.core.results import Number, Sense, Termination, Value
+from optsched.measuring.explaining.chains import Chain, Difference, own_costs_of, total_gain
+from optsched.measuring.explaining.conflict import Conflict
+from optsched.measuring.explaining.worth import Worth
+from optsched.problems import Problem
+from optsched.problems.base import OwnCosts, exact
+
+if TYPE_CHECKING:
+    from optsched.measuring.gaps import GapReport
+
+__all__ = [
+    "Cause",
+    "Explanation",
+    "MOST",
+    "Move",
+    "cause_lines",
+    "causes_of",
+    "data_distance",
+    "explained_gap",
+    "gained",
+    "sentences",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A task that is placed differently.
+
+    Attributes
+    ----------
+    task
+        Its id.
+    here, there
+        Ids of the nodes where the heuristic and the better placement have it; None where it waits.
+    cost_here, cost_there
+        What the task pays by itself there, in the component that `Explanation.cost_of` names; None where it waits, and
+        where costs are of tasks together alone.
+    data_here, data_there
+        `node`, `rack` or `remote`: how far a map is from the nearest replica of its block; None where it waits, and for
+        a task without replicas.
+    """
+
+    task: str
+    here: str | None
+    there: str | None
+    cost_here: Number | None
+    cost_there: Number | None
+    data_here: str | None
+    data_there: str | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """Why the gap of a placement is there.
+
+    Attributes
+    ----------
+    problem
+        What is decided.
+    report
+        The gap: the heuristic's placement, the reference, and what was found of them.
+    who
+        What placed the tasks: the heuristic's name, or "the placement".
+    gap
+        By how much the better placement is better, one number a component: positive where it is. All components are
+        told, also after the first that differs. None without a better placement.
+    difference
+        The moves from the heuristic's placement to the better one; None where no better one is known.
+    worths
+        What one more slot, replica or room for a task would be worth, as far as it was asked for; the best first.
+    no_worth
+        Why there are no `worths` though they were asked for; else None.
+    conflict
+        Where nothing is feasible: a few tasks that cannot be placed together. None also where none was found.
+    """
+
+    problem: Problem
+    report: GapReport
+    who: str
+    gap: Value | None
+    difference: Difference | None
+    worths: tuple[Worth, ...] = ()
+    no_worth: str | None = None
+    conflict: Conflict | None = None
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the better placement is a proved optimum; else it is the best that is known."""
+        return self.report.reference.solution.optimal
+
+    @property
+    def infeasible(self) -> bool:
+        """Whether no placement is feasible."""
+        return self.report.reference.solution.termination is Termination.INFEASIBLE
+
+    @property
+    def chains(self) -> tuple[Chain, ...]:
+        """The chains and cycles of moves; their gains add up to the gap."""
+        return () if self.difference is None else self.difference.chains
+
+    @cached_property
+    def moved(self) -> int:
+        """How many tasks are placed differently."""
+        return sum(len(chain.positions) for chain in self.chains)
+
+    @property
+    def cost_of(self) -> str | None:
+        """The component that `Move.cost_here` and `cost_there` are of; None where tasks pay nothing by themselves."""
+        return None if self._own is None else self.problem.components[self._own.component].name
+
+    def moves(self, chain: Chain) -> list[Move]:
+        """The moves of a chain, in their order."""
+        assert self.difference is not None
+        tasks = self.problem.instance.workload.task_ids[self.problem.tasks[list(chain.positions)]].tolist()
+        sides = [list(self._side(chain.positions, nodes)) for nodes in (self.difference.here, self.difference.there)]
+        return [
+            Move(task, here[0], there[0], here[1], there[1], here[2], there[2])
+            for task, here, there in zip(tasks, *sides, strict=True)
+        ]
+
+    @cached_property
+    def _own(self) -> OwnCosts | None:
+        """What tasks pay by themselves; it takes a pass over the tasks to tell."""
+        return own_costs_of(self.problem)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is worked out: own costs are functions, which another process cannot be sent."""
+        return {name: value for name, value in vars(self).items() if name != "_own"}
+
+    def _side(self, positions: Sequence[int], nodes: Ints) -> Iterator[tuple[str | None, Number | None, str | None]]:
+        """The node, the own cost and the distance from its data of each task."""
+        which = np.array([position for position in positions if nodes[position] != NONE], dtype=np.int64)
+        own, ids = self._own, self.problem.instance.cluster.node_ids
+        units = iter([] if own is None else own.units(which, nodes[which]).tolist())
+        for position in positions:
+            node = int(nodes[position])
+            if node == NONE:
+                yield None, None, None
+            else:
+                paid = None if own is None else exact(next(units), own.grid)
+                yield str(ids[node]), paid, data_distance(self.problem, position, node)
+
+    def to_dict(self, most: int | None = None) -> dict[str, Any]:
+        """All of it, in the instance's ids, for JSON; rationals that are no integers as `"p/q"`.
+
+        Parameters
+        ----------
+        most
+            So many chains are written out; what the others gain together is in `rest`. None: all of them.
+        """
+        shown = self.chains if most is None else self.chains[:most]
+        left = self.chains[len(shown) :]
+        return {
+            **explained_gap(self.report, self.who, self.gap),
+            "reference_kind": self._reference_kind,
+            "moved": self.moved,
+            "cost_of": self.cost_of,
+            "fewest": self.difference is not None and self.difference.needed,
+            "nearest": self.difference is not None and self.difference.nearest,
+            "chains": [self._chain(chain) for chain in shown],
+            "rest": {
+                "chains": len(left),
+                "moves": sum(len(chain.positions) for chain in left),
+                "gain": _spelled(total_gain(self.problem, left)),
+            },
+            "worths": [
+                {
+                    "change": worth.change,
+                    "node": worth.node,
+                    "of": worth.of,
+                    "promised": _spelled(worth.promised),
+                    "objective": _spelled(worth.objective),
+                    "gain": _spelled(worth.gain),
+                    "placed": worth.placed,
+                    "more": {resource: spelled(amount) for resource, amount in worth.more.items()},
+                }
+                for worth in self.worths
+            ],
+            "no_worth": self.no_worth,
+            "conflict": None if self.conflict is None else asdict(self.conflict),
+        }
+
+    @property
+    def _reference_kind(self) -> str | None:
+        if self.infeasible:
+            return "infeasible"
+        if self.report.reference.solution.objective is None:
+            return None
+        return "optimum" if self.optimal else "best-known"
+
+    def _chain(self, chain: Chain) -> dict[str, Any]:
+        return {
+            "kind": chain.kind,
+            "gain": _spelled(chain.gain),
+            "ordered": chain.ordered,
+            "moves": [
+                {
+                    "task": move.task,
+                    "from": move.here,
+                    "to": move.there,
+                    "cost_from": spelled(move.cost_here),
+                    "cost_to": spelled(move.cost_there),
+                    "data_from": move.data_here,
+                    "data_to": move.data_there,
+                }
+                for move in self.moves(chain)
+            ],
+        }
+
+    def __repr__(self) -> str:
+        told = "no better placement known" if self.gap is None else f"gap {', '.join(map(str, self.gap))}"
+        where = self.problem.instance.name or "instance"
+        if self.infeasible:
+            return brief(f"{self.problem.name} on {where}: infeasible, {self.conflict}")
+        counts = f"{counted(len(self.chains), 'chain')} of {counted(self.moved, 'move')}"
+        return brief(f"{self.who} on {where}, {self.problem.name}: {told}, {counts}")
+
+    def __str__(self) -> str:
+        return "\n".join(sentences(self))
+
+
+def explained_gap(report: GapReport, who: str, gap: Value | None) -> dict[str, Any]:
+    """What is explained, for JSON: whose gap in which problem, and of what size."""
+    problem, reference = report.problem, report.reference
+    return {
+        "instance": problem.instance.name,
+        "problem": problem.name,
+        "parameters": dict(problem.parameters),
+        "heuristic": who,
+        "heuristic_parameters": dict(report.run.parameters),
+        "seed": report.seed,
+        "components": [{"name": part.name, "sense": str(part.sense), "unit": part.unit} for part in problem.components],
+        "objective": _spelled(report.objective),
+        "reference": _spelled(reference.solution.objective),
+        "certificate": None if reference.certificate is None else str(reference.certificate),
+        "gap": _spelled(gap),
+    }
+
+
+def _spelled(value: Value | None) -> list[int | str | None] | None:
+    return None if value is None else [spelled(entry) for entry in value]
+
+
+# In words ------------------------------------------------------------------------------------------------------------
+#
+# An explanation in sentences, for a reader who is no optimiser.
+
+# Causes --------------------------------------------------------------------------------------------------------------
+#
+# What the moves to a better placement have in common: maps that are farther from their data than they need be.
+
+#: How far a map may be from its data, nearest first.
+_DISTANCES = ("node", "rack", "remote")
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Maps that are equally far from their data, and that a better placement has nearer to it.
+
+    Attributes
+    ----------
+    data
+        `rack` or `remote`: how far they are.
+    positions
+        The maps, positions in `problem.tasks`.
+    gain
+        What they pay less by themselves; None where tasks pay nothing by themselves.
+    nodes, racks
+        How many of them each node and each rack holds, by id, most first; no racks where all nodes share one.
+    """
+
+    data: str
+    positions: tuple[int, ...]
+    gain: Number | None
+    nodes: Mapping[str, int]
+    racks: Mapping[str, int]
+
+
+def data_distance(problem: Problem, position: int, node: int) -> str | None:
+    """`node`, `rack` or `remote`: how far a node is from the nearest replica of a task's block; None without any."""
+    holders = problem.replicas[position]
+    if not len(holders):
+        return None
+    if node in holders:
+        return "node"
+    rack = problem.instance.cluster.rack
+    return "rack" if rack[node] != NONE and rack[node] in rack[holders] else "remote"
+
+
+def causes_of(problem: Problem, here: Ints, there: Ints) -> list[Cause]:
+    """The avoidable maps of a placement, those farthest from their data first.
+
+    Parameters
+    ----------
+    problem
+        What is decided.
+    here, there
+        int64, shape (tasks,): node or -1 of each of `problem.tasks`, in the placement and in a better one.
+
+    Examples
+    --------
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.problems import Lsap
+    >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]))
+    >>> problem = Lsap(Instance(Cluster(["a", "b"]), workload))
+    >>> causes_of(problem, np.array([0, 1]), np.array([1, 0]))
+    [Cause(data='remote', positions=(1,), gain=1, nodes={'b': 1}, racks={})]
+    """
+    both = np.flatnonzero((here != there) & (here != NONE) & (there != NONE))
+    own = own_costs_of(problem)
+    gain = [0] * len(both)
+    if own is not None:
+        sign = 1 if problem.components[own.component].sense is Sense.MIN else -1
+        gain = (sign * (own.units(both, here[both]) - own.units(both, there[both]))).tolist()
+    order, cluster = _DISTANCES.index, problem.instance.cluster
+    several = len(cluster.rack_ids) > 1
+    found: dict[str, list[tuple[int, int]]] = {}
+    for position, units in zip(both.tolist(), gain, strict=True):
+        before, after = (data_distance(problem, position, int(nodes[position])) for nodes in (here, there))
+        if before and after and order(after) < order(before) and (own is None or units > 0):
+            found.setdefault(before, []).append((position, units))
+    causes = []
+    for data in sorted(found, key=order, reverse=True):
+        positions = tuple(position for position, _ in found[data])
+        nodes = here[list(positions)]
+        racks = cluster.rack[nodes]
+        causes.append(
+            Cause(
+                data,
+                positions,
+                None if own is None else exact(sum(units for _, units in found[data]), own.grid),
+                dict(Counter(map(str, cluster.node_ids[nodes])).most_common()),
+                dict(Counter(map(str, cluster.rack_ids[racks[several & (racks != NONE)]])).most_common()),
+            )
+        )
+    return causes
+
+
+#: So many chains are told one by one, and so many moves of each, unless more are asked for; so many places of a cause.
+MOST, MOST_MOVES, MOST_PLACES = 10, 8, 3
+
+_DATA = {"node": "where its data is", "rack": "in the rack of its data", "remote": "away from its data"}
+
+
+def sentences(explanation: Explanation, most: int = MOST) -> Iterator[str]:
+    """The explanation, a line a sentence or a chain; `most` chains are told one by one."""
+    if explanation.infeasible:
+        problem = explanation.problem
+        yield f"{problem.instance.name or 'instance'}, {problem.name}: no placement is feasible."
+        yield _conflict(explanation)
+        return
+    yield _values(explanation)
+    if explanation.chains:
+        yield from _differences(explanation, most)
+    else:
+        yield _nothing(explanation)
+    if explanation.worths:
+        yield "Solved again with one change of the cluster:"
+        yield from (f"  -  {_worth(explanation.problem, worth)}" for worth in explanation.worths)
+    if explanation.no_worth is not None:
+        yield f"No change of the cluster was tried: {explanation.no_worth}."
+
+
+def _differences(explanation: Explanation, most: int) -> Iterator[str]:
+    yield from _heading(explanation)
+    shown = explanation.chains[:most]
+    for number, chain in enumerate(shown, start=1):
+        yield f"{number:3}. {_chain(explanation, chain)}"
+    left = explanation.chains[len(shown) :]
+    if left:
+        moves = sum(len(chain.positions) for chain in left)
+        together = gained(explanation.problem, total_gain(explanation.problem, left))
+        yield f"     and {_counted(len(left), 'more')} of {_counted(moves, 'move')}: together {together}"
+    yield f"Together: {gained(explanation.problem, explanation.gap or ())}, which is the gap."
+
+
+def _values(explanation: Explanation) -> str:
+    problem, report = explanation.problem, explanation.report
+    here, there = report.objective, report.reference.solution.objective
+    names = ", then ".join(f"{part.name} ({part.unit})" for part in problem.components)
+    best = "the proved optimum" if explanation.optimal else "the best placement known, which is not proved the best"
+    told = f"{problem.instance.name or 'instance'}, {problem.name}: {explanation.who} has {_value(here)} {names}"
+    return f"{told}; {best}: {_value(there)}."
+
+
+def _nothing(explanation: Explanation) -> str:
+    if explanation.optimal:
+        return "There is no gap: the placement is as good as the optimum."
+    return "No better placement is known, so that there is nothing to compare it with."
+
+
+def _heading(explanation: Explanation) -> Iterator[str]:
+    problem, chains, found = explanation.problem, explanation.chains, explanation.difference
+    assert found is not None
+    tasks = f"{_counted(explanation.moved, 'task')} of {len(problem.tasks)}"
+    verb = "is" if explanation.moved == 1 else "are"
+    fewest = "; no optimum moves fewer" if found.nearest else ", and no line can be left out" if found.needed else ""
+    yield f"{tasks} {verb} placed differently{fewest}."
+    yield from (f"  -  {line}" for line in cause_lines(problem, causes_of(problem, found.here, found.there)))
+    ordered = sum(chain.ordered for chain in chains)
+    if ordered < len(chains):
+        which = "Each line" if not ordered else f"Each of the first {_counted(len(chains) - ordered, 'line')}"
+        yield f"{which} is a change that can be made without the others, and always saves as much."
+    if ordered:
+        which = "The lines" if ordered == len(chains) else f"The last {_counted(ordered, 'line')}"
+        yield f"{which} are made one after another, from the top; in another order each may save more or less."
+
+
+def _chain(explanation: Explanation, chain: Chain) -> str:
+    moves = explanation.moves(chain) if len(chain.positions) <= MOST_MOVES else explanation.moves(_cut(chain))
+    text = gained(explanation.problem, chain.gain) + ": "
+    pushes = chain.kind in ("chain", "cycle")
+    for number, move in enumerate(moves):
+        if number:
+            text += ", which pushes " if pushes else "; "
+        text += _move(move, pushed=bool(number) and pushes)
+    more = len(chain.positions) - len(moves)
+    if more:
+        text += f", and so on, {_counted(more, 'more move')}" if pushes else f"; and {_counted(more, 'more move')}"
+    if chain.kind == "cycle" and moves[-1].there is not None and not more:
+        text += f", to the slot that {moves[0].task} leaves"
+    return text + {"together": " (all at once)", "rest": " (not told apart)"}.get(chain.kind, "")
+
+
+def _cut(chain: Chain) -> Chain:
+    return Chain(chain.positions[:MOST_MOVES], chain.gain, chain.kind, chain.ordered)
+
+
+def _move(move: Move, pushed: bool) -> str:
+    """A move in words; where a task is pushed, the move before says from where."""
+    if move.there is None:
+        return f"{move.task} off {move.here}, to wait"
+    where = "" if move.data_there in (None, move.data_here) else f", {_DATA[move.data_there or '']}"
+    source = "" if pushed else " from waiting" if move.here is None else f" from {move.here}"
+    return f"{move.task}{source} to {move.there}{where}{_pays(move)}"
+
+
+def _pays(move: Move) -> str:
+    if move.cost_there is None:
+        return ""
+    there = _shown(move.cost_there)
+    if move.cost_here is None:
+        return f" (pays {there})"
+    here = _shown(move.cost_here)
+    return f" (still pays {there})" if move.cost_here == move.cost_there else f" (pays {there}, not {here})"
+
+
+def gained(problem: Problem, gain: Sequence[Number]) -> str:
+    """A gain in words, by its components.
+
+    Examples
+    --------
+    >>> from optsched.core.instance import Cluster, Instance, Workload
+    >>> from optsched.problems import Latency
+    >>> gained(Latency(Instance(Cluster(["a"]), Workload(["t"]))), (3, -1))
+    '3 less makespan, 1 more work'
+    """
+    told = []
+    for part, entry in zip(problem.components, gain, strict=True):
+        if entry:
+            more = (entry > 0) == (part.sense is Sense.MAX)
+            told.append(f"{_shown(entry if entry > 0 else -entry)} {'more' if more else 'less'} {part.name}")
+    return ", ".join(told) or "no change by itself"
+
+
+def _worth(problem: Problem, worth: Worth) -> str:
+    if worth.change == "slot":
+        what = f"one more {worth.of} slot on {worth.node}"
+    elif worth.change == "capacity":
+        amounts = " and ".join(f"{_shown(amount)} more {resource}" for resource, amount in worth.more.items())
+        what = f"{amounts} on {worth.node}, room for {worth.of}"
+    else:
+        what = f"one more replica of {worth.of}, on {worth.node}"
+    if worth.gain is None:
+        return f"{what}: not proved within the limit"
+    told = gained(problem, worth.gain) if any(worth.gain) else "the optimum stays as it is"
+    more = f", with {_counted(worth.placed, 'task')} more placed" if worth.placed else ""
+    return f"{what}: {told} ({_value(worth.objective)}){more}"
+
+
+def _conflict(explanation: Explanation) -> str:
+    conflict = explanation.conflict
+    if conflict is None:
+        return "No set of tasks was found that explains it."
+    tasks, nodes = ", ".join(conflict.tasks), ", ".join(conflict.nodes)
+    several = len(conflict.tasks) > 1
+    these = f"These {len(conflict.tasks)} tasks"
+    if conflict.slots is None:
+        told = f"{these} cannot be placed together" if several else "One task cannot be placed"
+        told += f": {tasks}." + (f" What forbids it are the limits of {nodes}." if nodes else "")
+    elif several:
+        hold = "together hold" if len(conflict.nodes) > 1 else "holds"
+        told = f"{these} can only go to {nodes}, which {hold} {conflict.slots} of them: {tasks}."
+    else:
+        told = f"There is no room for {tasks}" + (f" on {nodes}, where alone it may go." if nodes else " on any node.")
+    if several and conflict.irreducible:
+        return f"{told} Without any one of them the others can be placed."
+    return told + ("" if conflict.irreducible else " Perhaps fewer of them do as well: not each was tried.")
+
+
+def cause_lines(problem: Problem, causes: Sequence[Cause]) -> Iterator[str]:
+    """A line for each cause: how many maps, what they pay too much, and on which nodes, in which racks.
+
+    Examples
+    --------
+    >>> from optsched.core.instance import Cluster, Instance, Workload
+    >>> from optsched.problems import Lsap
+    >>> problem = Lsap(Instance(Cluster(["b"]), Workload(["t"])))
+    >>> print(*cause_lines(problem, [Cause("rack", (0,), 1, {"b": 1}, {"r": 1})]))
+    1 avoidable rack-local map (1 less locality-cost), on b, rack r
+    """
+    own = own_costs_of(problem)
+    for cause in causes:
+        told = ""
+        if own is not None and cause.gain is not None:
+            told = f" ({gained(problem, [cause.gain * (own.component == n) for n in range(len(problem.components))])})"
+        called = "remote map" if cause.data == "remote" else "rack-local map"
+        racks = f", {'rack' if len(cause.racks) == 1 else 'racks'} {_places(cause.racks)}" if cause.racks else ""
+        yield f"{_counted(len(cause.positions), f'avoidable {called}')}{told}, on {_places(cause.nodes)}{racks}"
+
+
+def _places(places: Mapping[str, int]) -> str:
+    """The places that hold most, by name, each with its number where that is not 1."""
+    names = [name if number == 1 else f"{name} ({number})" for name, number in places.items()]
+    more = len(names) - MOST_PLACES
+    return ", ".join(names[:MOST_PLACES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 or noun == 'more' else 's'}"
+
+
+def _value(value: Sequence[Number] | None) -> str:
+    return "nothing" if value is None else ", ".join(map(_shown, value))
+
+
+def _shown(number: Number) -> str:
+    return f"{float(number):.6g}" if isinstance(number, Fraction) else str(number)

@@ -1,0 +1,385 @@
+"""What a slot, a replica or room for one task more would be worth, each verified by solving the changed instance.
+
+Prices of a certificate and the optimum's own placement say where to look. What they promise is no answer: a price is
+the most that a slot can be worth, and what the same placement saves is the least that a replica is. What is reported is
+what solving again gives.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import chain, islice, zip_longest
+
+import numpy as np
+
+from optsched.certificates.checking import proved_bound
+from optsched.core.deadline import check
+from optsched.core.errors import CertificateInvalid
+from optsched.core.instance import KINDS, MAP, Instance, Ints, Ragged
+from optsched.core.placement import NONE, Placement
+from optsched.core.registry import record_of
+from optsched.core.results import Certificate, Number, Sense, Solution, Value
+from optsched.measuring.explaining.chains import better_by, own_costs_of
+from optsched.measuring.gaps import Reference
+from optsched.problems import Problem
+from optsched.problems.base import exact
+from optsched.solvers.profiles import Profile
+
+__all__ = [
+    "Room",
+    "Worth",
+    "again",
+    "rooms",
+    "with_replica",
+    "with_room",
+    "with_slot",
+    "worths",
+]
+
+#: For each replica that is asked for so many are looked at: what does not help the placement as it is, is passed over.
+LOOKED_AT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What a change of the instance is worth.
+
+    Attributes
+    ----------
+    change
+        `slot`: one more slot, also idle, for one kind of task on a node. `replica`: one more replica of a task's block.
+        `capacity`: as much more of a node's capacities as one task more needs there.
+    node
+        Id of the node.
+    of
+        `map` or `reduce` for a slot, else the id of the task.
+    promised
+        For a slot its price in the certificate, the most that it can be worth as long as no more tasks are placed; for
+        a replica, and for capacity with that task moved there, by how much the optimum's own placement gets better, the
+        least that it is worth. One number a component; None where there is no price, and where tasks pay something
+        else once there is a slot more.
+    objective
+        The optimum of the changed instance; None where it was not proved within the limit.
+    gain
+        By how much the optimum is better, one number a component; None where it was not proved.
+    placed
+        How many tasks more the optimum places: their cost is in `objective`, and a gain may be negative for it.
+    more
+        For capacity: by how much each resource grows.
+    """
+
+    change: str
+    node: str
+    of: str
+    promised: Value | None
+    objective: Value | None
+    gain: Value | None
+    placed: int
+    more: Mapping[str, Number] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    change: str
+    node: int
+    of: str
+    promised: Value | None
+    problem: Problem
+    placement: Placement  # of the optimum, or made of it: perhaps the optimum of the changed instance, too
+    more: Mapping[str, Number] = field(default_factory=dict)
+
+
+def worths(problem: Problem, best: Solution, last: Ints, prefer: Ints, most: int, profile: Profile) -> list[Worth]:
+    """What slots, replicas and room would be worth, the best first, by at most `most` solves.
+
+    Parameters
+    ----------
+    problem, best
+        The problem and its proved optimum.
+    last
+        int64: node (or -1) of each of `problem.tasks` in an optimum.
+    prefer
+        Positions of tasks that are looked at first where nothing else tells which.
+    most
+        How many changed instances are solved.
+    profile
+        Limits and options of the solver, for each of them.
+    """
+    assert best.objective is not None
+    assert isinstance(best.decision, Placement)
+    slots, replicas = _slots(problem, best, last, prefer), _replicas(problem, last, prefer, most)
+    taken = chain.from_iterable(zip_longest(slots, replicas, _capacities(problem, last)))
+    found = []
+    for candidate in islice((entry for entry in taken if entry is not None), most):
+        check()
+        node = str(problem.instance.cluster.node_ids[candidate.node])
+        gain, objective, placed = None, None, 0
+        optimum = _proved(candidate, best) or _solved(candidate, profile)
+        if optimum is not None:
+            objective, gain = optimum[1], better_by(problem, best.objective, optimum[1])
+            placed = optimum[0].placed - best.decision.placed
+        found.append(
+            Worth(candidate.change, node, candidate.of, candidate.promised, objective, gain, placed, candidate.more)
+        )
+    # What places more tasks is not comparable, and comes after the others; what was not proved comes last.
+    nothing: Value = (0,) * len(problem.components)
+    found.sort(key=lambda worth: (worth.gain is not None, not worth.placed, worth.gain or nothing), reverse=True)
+    return found
+
+
+def _proved(candidate: _Candidate, best: Solution) -> tuple[Placement, Value] | None:
+    """A candidate's placement and its value, where the optimum's certificates prove that there is no better one."""
+    problem, placement = candidate.problem, candidate.placement
+    if problem.violations(placement):
+        return None
+    value = problem.objective(placement)
+    kinds = record_of(type(problem)).provers
+    for part, entry in zip(problem.components, value, strict=True):
+        held = (proof for proof in best.certificates if proof.component == part.name and str(proof.kind) in kinds)
+        if not any(_bound(problem, proof, value) == entry for proof in held):
+            return None
+    return placement, value
+
+
+def _bound(problem: Problem, certificate: Certificate, value: Value) -> Number | None:
+    """What a certificate of another instance proves on this one; None where it says nothing of it."""
+    try:
+        return proved_bound(problem, certificate, value)
+    except CertificateInvalid:
+        return None
+
+
+def _solved(candidate: _Candidate, profile: Profile) -> tuple[Placement, Value] | None:
+    """The optimum of the changed instance and its value; None where it is not proved within the limits."""
+    solved = Reference.solved(candidate.problem, profile).solution
+    if not solved.optimal or solved.objective is None or not isinstance(solved.decision, Placement):
+        return None
+    return solved.decision, solved.objective
+
+
+def with_slot(instance: Instance, node: int, kind: int = MAP) -> Instance:
+    """The instance with one more slot for a kind of task on a node, which is idle."""
+    cluster, state = instance.cluster, instance.state
+    if kind == MAP:
+        cluster = replace(cluster, slots=_one_more(cluster.slots, node))
+        state = replace(state, idle_slots=_one_more(state.idle_slots, node))
+    else:
+        cluster = replace(cluster, reduce_slots=_one_more(cluster.reduce_slots, node))
+        state = replace(state, idle_reduce_slots=_one_more(state.idle_reduce_slots, node))
+    return replace(instance, cluster=cluster, state=state)
+
+
+def _one_more(counts: Ints, node: int) -> Ints:
+    grown = counts.copy()
+    grown[node] += 1
+    return grown
+
+
+def with_replica(instance: Instance, task: int, node: int) -> Instance:
+    """The instance with a replica of a task's block on a node that holds none."""
+    held = instance.replicas
+    starts = held.starts + (np.arange(len(held.starts)) > task)
+    replicas = Ragged(starts, np.insert(held.values, held.starts[task + 1], node))
+    return replace(instance, workload=replace(instance.workload, replicas=replicas))
+
+
+def _slots(problem: Problem, best: Solution, last: Ints, prefer: Ints) -> Iterator[_Candidate]:
+    """Nodes by the price of a slot, then those that hold as many tasks as they may, most of the preferred first."""
+    assert isinstance(best.decision, Placement)
+    kinds = problem.instance.workload.kind[problem.tasks]
+    for name, slots in problem.offered.items():
+        kind = KINDS.index(name)
+        prices = _prices(problem, best) if len(problem.offered) == 1 else {}
+        at = last[(kinds == kind) & (last != NONE)]
+        used = np.bincount(at, minlength=len(slots))
+        wanted = np.bincount(last[prefer][(kinds[prefer] == kind) & (last[prefer] != NONE)], minlength=len(slots))
+        full = np.flatnonzero((used >= slots) & (used > 0))
+        dear = sorted(prices, key=lambda node: -prices[node])
+        for node in dict.fromkeys([*dear, *full[np.argsort(-wanted[full], kind="stable")].tolist()]):
+            changed = again(problem, with_slot(problem.instance, node, kind))
+            if not np.array_equal(changed.offered[name], slots):
+                priced = node in prices and changed.due == problem.due and _same_costs(problem, changed, node)
+                yield _Candidate("slot", node, name, (prices[node],) if priced else None, changed, best.decision)
+
+
+def _same_costs(problem: Problem, changed: Problem, node: int) -> bool:
+    """Whether tasks pay the same on a node once it has a slot more: a share of all slots may be more, too."""
+    if len(problem.components) > 1:
+        return False
+    before, after = own_costs_of(problem), own_costs_of(changed)
+    if before is None or after is None:
+        return before is after
+    tasks = np.arange(len(problem.tasks))
+    there = np.full(len(tasks), node)
+    return before.grid == after.grid and np.array_equal(before.units(tasks, there), after.units(tasks, there))
+
+
+def _prices(problem: Problem, best: Solution) -> dict[int, Number]:
+    """The prices of slots that certificates hold, by node; of several certificates the first."""
+    for certificate in best.certificates:
+        if "node_prices" in certificate.data:
+            unit = Fraction(str(certificate.data.get("unit", 1)))
+            index = problem.instance.node_index
+            prices = {index[node]: Fraction(price) * unit for node, price in certificate.data["node_prices"].items()}
+            return {node: exact(*price.as_integer_ratio()) for node, price in prices.items() if price > 0}
+    return {}
+
+
+def _replicas(problem: Problem, last: Ints, prefer: Ints, most: int) -> Iterator[_Candidate]:
+    """A replica of a task where the optimum places it: tasks that pay most first, and only where it helps."""
+    start = problem.objective(problem.placement(last))
+    looked = 0
+    for position in _paying(problem, last, prefer):
+        node = int(last[position])
+        if node in problem.replicas[position]:
+            continue
+        if looked == LOOKED_AT * most:
+            return
+        looked += 1
+        changed = again(problem, with_replica(problem.instance, int(problem.tasks[position]), node))
+        gain = better_by(problem, start, changed.objective(changed.placement(last)))
+        if gain > (0,) * len(gain):
+            task = str(problem.instance.workload.task_ids[problem.tasks[position]])
+            yield _Candidate("replica", node, task, gain, changed, changed.placement(last))
+
+
+def _capacities(problem: Problem, last: Ints) -> Iterator[_Candidate]:
+    """Room for one task more on each node where that helps."""
+    for room in rooms(problem, last):
+        task = str(problem.instance.workload.task_ids[problem.tasks[room.position]])
+        yield _Candidate("capacity", room.node, task, room.gain, room.problem, room.placement, room.more)
+
+
+def _paying(problem: Problem, last: Ints, prefer: Ints) -> list[int]:
+    """Positions of placed tasks: those that pay most by themselves first, or else the preferred ones first."""
+    placed = np.flatnonzero(last != NONE)
+    own = own_costs_of(problem)
+    if own is None:
+        first = prefer[last[prefer] != NONE]
+        return list(dict.fromkeys([*first.tolist(), *placed.tolist()]))
+    sign = -1 if problem.components[own.component].sense is Sense.MIN else 1
+    order = np.argsort(sign * own.units(placed, last[placed]), kind="stable")
+    return [int(position) for position in placed[order]]
+
+
+# Room ----------------------------------------------------------------------------------------------------------------
+#
+# Room for one task more: what a node would have to hold more of each resource, and what that would save.
+#
+# It is for problems whose nodes have capacities, whichever these are: a task of the optimum is put on another node,
+# and the problem's own judgement says which capacities are overdrawn there, and by how much.
+
+#: So many moves of a task to another node are judged, at most.
+JUDGED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A node that would hold one task more.
+
+    Attributes
+    ----------
+    node, position
+        The node, and the position in `problem.tasks` of the task that moves there.
+    more
+        By how much each resource's capacity grows for it.
+    problem, placement
+        The problem with this room, and the optimum's placement with this task moved.
+    gain
+        By how much the optimum's own placement gets better when this task moves, the others staying where they are.
+    """
+
+    node: int
+    position: int
+    more: Mapping[str, Number]
+    problem: Problem
+    placement: Placement
+    gain: Value
+
+
+def again(problem: Problem, instance: Instance) -> Problem:
+    """The same problem on a changed instance."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it has warned when it was posed first
+        return type(problem)(instance, **problem.parameters)
+
+
+def with_room(instance: Instance, node: int, more: Mapping[str, Number]) -> Instance:
+    """The instance with more capacity on a node; `more` is by resource, in the units of the instance.
+
+    >>> from optsched.core.instance import Cluster, Workload
+    >>> held = Instance(Cluster(["a"], capacity={"cpu": [0.1]}), Workload(["t"]))
+    >>> with_room(held, 0, {"cpu": Fraction(1, 5)}).cluster.capacity["cpu"].tolist()
+    [0.3]
+    """
+    capacity = dict(instance.cluster.capacity)
+    for resource, amount in more.items():
+        grown = capacity[resource].copy()
+        grown[node] = float(Fraction(str(grown[node])) + Fraction(amount))
+        capacity[resource] = grown
+    return replace(instance, cluster=replace(instance.cluster, capacity=capacity))
+
+
+def rooms(problem: Problem, last: Ints) -> list[Room]:
+    """Of each node the room for that task which gains most there, the largest gain first.
+
+    What gains nothing is left out, and so is a node that running tasks overload.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    last
+        int64: node (or -1) of each of `problem.tasks` in an optimum.
+    """
+    if not problem.instance.cluster.capacity:
+        return []
+    best: dict[int, Room] = {}
+    for position, node in _moves(problem, last):
+        room = _room(problem, last, position, node)
+        if room is not None and (node not in best or room.gain > best[node].gain):
+            best[node] = room
+    return sorted(best.values(), key=lambda room: room.gain, reverse=True)
+
+
+def _moves(problem: Problem, last: Ints) -> Iterator[tuple[int, int]]:
+    """Tasks and nodes to put them on: by what each saves by itself, or else waiting tasks first, spread over all."""
+    width = len(problem.instance.cluster)
+    positions, nodes = (side.reshape(-1) for side in np.indices((len(last), width)))
+    apart = last[positions] != nodes
+    positions, nodes = positions[apart], nodes[apart]
+    own = own_costs_of(problem)
+    if own is None or (last == NONE).any():
+        order = np.argsort(last[positions] != NONE, kind="stable")
+        waiting = int((last[positions] == NONE).sum())
+        order = order[: waiting or None]
+        order = order[:: 1 + len(order) // JUDGED]
+    else:
+        sign = 1 if problem.components[own.component].sense is Sense.MIN else -1
+        saved = sign * (own.units(positions, last[positions]) - own.units(positions, nodes))
+        order = np.argsort(-saved, kind="stable")
+        order = order[saved[order] > 0][:JUDGED]
+    return zip(positions[order].tolist(), nodes[order].tolist(), strict=True)
+
+
+def _room(problem: Problem, last: Ints, position: int, node: int) -> Room | None:
+    """The room for a task on a node, if it is room alone that it lacks, and something is gained by it."""
+    moved = last.copy()
+    moved[position] = node
+    name = str(problem.instance.cluster.node_ids[node])
+    more: dict[str, Number] = {}
+    for wrong in problem.violations(problem.placement(moved)):
+        if wrong.constraint != "capacity" or wrong.ids[-1] != name:
+            return None
+        more[wrong.ids[0]] = wrong.amount
+    if not more:
+        return None
+    changed = again(problem, with_room(problem.instance, node, more))
+    placement = changed.placement(moved)
+    if changed.violations(placement):
+        return None
+    gain = better_by(problem, problem.objective(problem.placement(last)), changed.objective(placement))
+    return Room(node, position, more, changed, placement, gain) if gain > (0,) * len(gain) else None

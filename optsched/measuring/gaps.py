@@ -1,0 +1,643 @@
+"""A heuristic against the optimum: what a gap is, and what it is measured against.
+
+The reference is the proved optimum, or where none is proved the best bound. Against a bound, the gap is an upper limit
+of the true one. Gaps are exact, never negative, and None where unknown.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from optsched.core.brief import brief
+from optsched.core.deadline import check, deadline
+from optsched.core.errors import BoundViolated, HeuristicFailed, OutOfTime, TooLarge, UsageError, expect
+from optsched.core.placement import Placement
+from optsched.core.registry import imported, record_of
+from optsched.core.results import Bound, Limit, Number, Proof, Sense, Solution, Termination, Value, Violation
+from optsched.core.schedule import Schedule
+from optsched.heuristics import HeuristicRun, run
+from optsched.problems import AnyProblem
+from optsched.problems.base import TaskProblem, expect_problem, stated
+from optsched.problems.locality_counts import locality_counts
+from optsched.processes.containing import in_force
+from optsched.routes import routes_of, solve
+from optsched.routes.base import Beside
+from optsched.routes.call import Call
+from optsched.routes.contained import ContainedBeside
+from optsched.solvers.profiles import Profile, load_profile
+
+__all__ = [
+    "GapReport",
+    "Reference",
+    "fields_beside",
+    "gap",
+    "gap_limit",
+    "gap_of",
+    "ratio",
+    "reference_of",
+    "unanswered",
+]
+
+Gaps = tuple[Number | None, ...]
+#: How many tasks of each kind are on a node with their data, in a rack with it, and remote.
+Locality = Mapping[str, Mapping[str, int]]
+
+
+class Reference:
+    """What heuristics on one problem are measured against; solved once, when first asked for.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    profile
+        Limits and options of the solver.
+    time_limit
+        Seconds; overrides the profile's. Each question of `beside` has as much time again.
+    solution
+        A solution that is held already, instead of solving. One whose value or kind of proof is not the
+        problem's is refused (UsageError).
+    """
+
+    def __init__(
+        self,
+        problem: TaskProblem[Any],
+        profile: str | Path | Profile = "exact",
+        time_limit: float | None = None,
+        solution: Solution | None = None,
+    ) -> None:
+        expect_problem(problem, "Reference", TaskProblem)
+        expect(solution, (Solution, type(None)), "a reference is measured by a solution", "solve first: optsched.solve")
+        self.problem = problem
+        self.profile = load_profile(profile).with_limits(time_limit=time_limit)
+        self._limits = in_force()
+        if solution is not None:
+            _check_same(problem, solution.problem, solution.instance_sha256, solution.parameters)
+            _check_holds(problem, solution)
+            self.solution = solution
+
+    @classmethod
+    def solved(
+        cls, problem: TaskProblem[Any], profile: str | Path | Profile = "exact", time_limit: float | None = None
+    ) -> Reference:
+        """A reference that is solved at once. Where the problem is too large, nothing is known (limit MEMORY).
+
+        It is for tables, which should not end with one problem. `raw_status` of the solution says what was too large.
+        """
+        reference = cls(problem, profile, time_limit)
+        try:
+            _ = reference.solution
+        except TooLarge as error:
+            reference.solution = unanswered(problem, Limit.MEMORY, str(error))
+        return reference
+
+    def __repr__(self) -> str:
+        told = repr(self.solution) if "solution" in self.__dict__ else f"{self.problem!r}, not solved yet"
+        return brief(f"Reference: {told}")
+
+    @cached_property
+    def solution(self) -> Solution:
+        """The solution; its time counts once however many heuristics use it."""
+        found: Solution | None = self._in_time(self._solved)
+        return unanswered(self.problem, Limit.TIME, "out of time") if found is None else found
+
+    def _solved(self) -> Solution:
+        return solve(self.problem, self.profile) if self._beside is None else self._beside.solution()
+
+    def _in_time(self, ask: Callable[[], Any]) -> Any:
+        """An answer; None where there is none within the time limit. An earlier deadline is for whoever set it."""
+        try:
+            with deadline(self.profile.time_limit):
+                return ask()
+        except OutOfTime:
+            check()
+            return None
+
+    @cached_property
+    def _beside(self) -> Beside | ContainedBeside | None:
+        named = record_of(type(self.problem)).beside
+        if named is None:
+            return None
+        found: Beside = imported(named)(self.problem, self.profile, self._in_time)
+        return found if self._limits is None else ContainedBeside(found, self.problem, self._limits)
+
+    @cached_property
+    def cheap(self) -> Bound | None:
+        """The best cheap bound on the first component, where the solver proved none; None where it did, or none is."""
+        solution, problem = self.solution, self.problem
+        if solution.bound[0] is not None or solution.termination is Termination.INFEASIBLE:
+            return None
+        first = problem.components[0]
+        try:
+            found = [bound for bound in stated(problem, "cheap_bounds", tuple)() if bound.component == first.name]
+        except TooLarge:
+            return None
+        best = min if first.sense is Sense.MAX else max
+        return best(found, key=lambda bound: bound.value, default=None)
+
+    @property
+    def kind(self) -> str | None:
+        """`optimum`, `bound`, or None where nothing is known."""
+        if self.solution.optimal:
+            return "optimum"
+        return "bound" if self.value is not None else None
+
+    @property
+    def value(self) -> Gaps | None:
+        """The proved optimum, or the proved bounds, or a cheap one; None where not even the first component has one."""
+        solution = self.solution
+        if solution.optimal:
+            return solution.objective
+        if self.cheap is not None:
+            return (self.cheap.value, *(None for _ in solution.bound[1:]))
+        return solution.bound if solution.bound[0] is not None else None
+
+    @property
+    def infeasible(self) -> str | None:
+        """Why nothing is feasible, in words: a plain reason, or what it rests on; None where something may be."""
+        if self.solution.termination is not Termination.INFEASIBLE:
+            return None
+        plain: str | None = stated(self.problem, "plainly_infeasible", None)
+        return plain or f"proof: {self.certificate or Proof.SOLVER}"
+
+    @property
+    def certificate(self) -> Proof | None:
+        """Weakest kind of proof among the components; None where a component has none, as beside a cheap bound."""
+        return self.solution.certificate
+
+    @property
+    def optimum(self) -> Placement | None:
+        """Where tasks are in a decision whose value is the proved optimum; None where none is proved."""
+        found = self.solution.decision if self.solution.optimal else None
+        if isinstance(found, Schedule):
+            return found.placement
+        return found if isinstance(found, Placement) else None
+
+    @cached_property
+    def locality(self) -> Locality | None:
+        """How near tasks are to their data in `optimum`; another optimum may differ. None where nothing has data."""
+        return _locality(self.problem, self.optimum)
+
+    def beside(self, value: Value) -> dict[str, Number | None]:
+        """What is told beside the gap of a feasible value, from the frontier; None where it is not proved.
+
+        For `latency` and `lsap-fairness` it is how far each component is from the least at the other's value; for other
+        problems there is nothing.
+        """
+        return {} if self._beside is None else dict(zip(self._beside.fields, self._beside.gaps(value), strict=True))
+
+
+def unanswered(problem: TaskProblem[Any], limit: Limit | None, told: str) -> Solution:
+    """The solution of a problem of which nothing is known, since a limit or, without one, a fault cut solving short.
+
+    `told`, in words, is its `raw_status`.
+    """
+    broken = Termination.ERROR if limit is None else None
+    return Call(problem, routes_of(problem)[0], plainly=False).solution(None, (), limit, told, unanswered=broken)
+
+
+def _check_same(problem: TaskProblem[Any], name: str, instance_sha256: str, parameters: Mapping[str, Any]) -> None:
+    """Raise UsageError unless a reference is of this problem."""
+    if name != problem.name or instance_sha256 != problem.instance.sha256:
+        raise UsageError(f"the reference is of another problem or instance: {name}")
+    differing = problem.differing(parameters)
+    if differing:
+        raise UsageError(f"the reference is of {name} with other parameters: {', '.join(differing)}")
+
+
+def _check_holds(problem: TaskProblem[Any], solution: Solution) -> None:
+    """Raise UsageError for a reference whose value or kind of proof is not the problem's, as that of its base class."""
+    decision, objective = solution.decision, solution.objective
+    if isinstance(decision, problem.decided) and objective is not None:
+        noun, wrong = decision.noun, problem.violations(decision)
+        told = f"its {noun} is infeasible: {wrong[0]}" if wrong else ""
+        if not wrong and problem.evaluate(decision) != objective:
+            told = f"its {noun} is not worth {', '.join(map(str, objective))}"
+        if told:
+            raise UsageError(f"the reference is of another problem than {problem.name} as it is posed: {told}")
+    for certificate in solution.certificates:
+        if certificate.kind.checkable and str(certificate.kind) not in record_of(type(problem)).provers:
+            told = f"{problem.name} as it is posed has no proof of kind {certificate.kind}"
+            raise UsageError(f"the reference is of another problem: {told}")
+
+
+@dataclass(frozen=True)
+class GapReport:
+    """How far a placement is from the reference.
+
+    Attributes
+    ----------
+    problem
+        The problem posed.
+    run
+        What the heuristic did.
+    seed
+        Of the run.
+    reference
+        What it is measured against.
+    objective
+        Value of the placement; None where it is infeasible or missing.
+    violations
+        Why the placement has no value.
+    absolute_gap, relative_gap
+        One entry a component, exact; after the first component that differs the entries are None. None as a whole
+        where there is no objective or no reference.
+    """
+
+    problem: TaskProblem[Any]
+    run: HeuristicRun
+    seed: int
+    reference: Reference
+    objective: Value | None
+    violations: tuple[Violation, ...]
+    absolute_gap: Gaps | None
+    relative_gap: Gaps | None
+
+    @property
+    def feasible(self) -> bool:
+        """Whether there is a placement, and it violates nothing."""
+        return self.objective is not None
+
+    @property
+    def error(self) -> str | None:
+        """What was wrong with the heuristic's answer, if anything."""
+        return self.run.error
+
+    @property
+    def status(self) -> str:
+        """What became of the run, in a word.
+
+        `done`: there is a feasible placement. `infeasible`: there is one, and it violates something. `starved`: so does
+        one of a policy that the driver gave up. `failed`: the heuristic raised or answered nonsense. `out-of-time`: it
+        was cut short, or its process was killed at its limit. `out-of-memory`, `crashed`: so ended the process of its
+        own that it ran in (`optsched.processes`).
+        """
+        if self.run.ended is not None:
+            return self.run.ended
+        if self.run.out_of_time is not None:
+            return "out-of-time"
+        if self.error is not None:
+            return "failed"
+        if self.feasible:
+            return "done"
+        return "starved" if self.run.starved else "infeasible"
+
+    @property
+    def placement(self) -> Placement | None:
+        """Where the heuristic placed the tasks."""
+        return self.run.placement
+
+    @property
+    def decision(self) -> Placement | Schedule | None:
+        """What the heuristic decided: its placement, or its schedule where the problem decides one."""
+        return self.run.decision
+
+    @property
+    def waiting(self) -> int | None:
+        """How many of the tasks to place the heuristic left waiting; None where it made no placement."""
+        return None if self.placement is None else len(self.problem.tasks) - self.placement.placed
+
+    @cached_property
+    def locality(self) -> Locality | None:
+        """How near tasks are to their data (`locality_counts`); None where nothing has data, or it is not feasible."""
+        return _locality(self.problem, self.placement if self.feasible else None)
+
+    @property
+    def deciding(self) -> tuple[Number, Number | None] | None:
+        """Absolute and relative gap of the first component that differs from the reference; None where it is unknown.
+
+        The relative gap is None beside a reference of 0. Where nothing differs, these are the first component's.
+        """
+        if self.absolute_gap is None or self.relative_gap is None:
+            return None
+        for absolute, relative in zip(self.absolute_gap, self.relative_gap, strict=True):
+            if absolute is None:
+                return None
+            if absolute:
+                return absolute, relative
+        return 0, self.relative_gap[0]
+
+    def __repr__(self) -> str:
+        return brief(f"GapReport: {self}")
+
+    def __str__(self) -> str:
+        who = f"{self.problem.instance.name or 'instance'}, {self.problem.name}, {self.run.name}"
+        if self.error is not None:
+            return f"{who}: {self.error}"
+        if self.objective is None:
+            return f"{who}: infeasible: {'; '.join(map(str, self.violations[:5]))}"
+        value = ", ".join(map(str, self.objective))
+        if self.reference.value is None or self.absolute_gap is None:
+            return f"{who}: {value}, no reference"
+        best = ", ".join("unknown" if entry is None else str(entry) for entry in self.reference.value)
+        beyond = ", ".join("-" if entry is None else str(entry) for entry in self.absolute_gap)
+        cheap = self.reference.cheap
+        proof = self.reference.certificate if cheap is None else f"cheap bound {cheap.name}"
+        return f"{who}: {value} against the {self.reference.kind} {best} ({proof}): {beyond} beyond"
+
+    def within(self, limit: float | Fraction | str) -> bool:
+        """Whether the relative gap of the first component that differs from the reference is at most `limit`.
+
+        Nothing is within a limit for an infeasible placement, an error, or an unknown gap (nothing is proved, or the
+        value differs from a reference of 0).
+
+        Raises
+        ------
+        UsageError
+            If `limit` is no number of at least 0, such as `0.05` or `"5%"`, or a bare number of 1 or more.
+        """
+        most = gap_limit(limit)
+        if self.deciding is None:
+            return False
+        absolute, relative = self.deciding
+        return not absolute or (relative is not None and relative <= most)
+
+    def _told_gap(self) -> str:
+        """The gap of the first component that differs, relative where it can be."""
+        if self.deciding is None:
+            return "unknown"
+        absolute, relative = self.deciding
+        return f"of {absolute} (beside 0)" if relative is None else str(float(relative))
+
+    def raise_unless_within(self, limit: float | Fraction | str) -> None:
+        """Raise HeuristicFailed with the reason unless `within(limit)`: for tests of schedulers."""
+        if self.within(limit):
+            return
+        who = f"{self.run.name} on {self.problem.instance.name or 'the instance'}, {self.problem.name}"
+        if self.error:
+            raise HeuristicFailed(self.error) from self.run.cause
+        if not self.feasible:
+            raise HeuristicFailed(f"{who}: infeasible: " + "; ".join(map(str, self.violations[:5])))
+        found = self._told_gap()
+        value = ", ".join(map(str, self.objective or ()))
+        best = ", ".join(map(str, self.reference.value or ("unknown",)))
+        kind = self.reference.kind or "a reference that is"
+        most = float(limit) if isinstance(limit, Fraction) else limit
+        raise HeuristicFailed(f"{who}: gap {found} is over {most}: {value} against {kind} {best}")
+
+    def record(self, placements: bool = False) -> dict[str, Any]:
+        """The report as JSON holds it: one number where the problem has one component, else lists.
+
+        `placements`: also the node of each task (of a schedule node and start), of the heuristic's decision and of the
+        reference, by their ids.
+        """
+        solution = self.reference.solution
+        single = len(self.problem.components) == 1
+        record: dict[str, Any] = {
+            "instance": self.problem.instance.name,
+            "problem": self.problem.name,
+            "parameters": dict(self.problem.parameters),
+            "heuristic": self.run.name,
+            "heuristic_parameters": dict(self.run.parameters),
+            "seed": self.seed,
+            "sense": _entries(tuple(str(part.sense) for part in self.problem.components), single),
+            "feasible": self.feasible,
+            "violations": [
+                {"constraint": entry.constraint, "ids": list(entry.ids), "amount": _plain(entry.amount)}
+                for entry in self.violations
+            ],
+            "objective": _entries(self.objective, single),
+            "reference": _entries(self.reference.value, single),
+            "reference_kind": self.reference.kind,
+            "absolute_gap": _entries(self.absolute_gap, single),
+            "relative_gap": _entries(self.relative_gap, single),
+            "certificate": None if self.reference.certificate is None else str(self.reference.certificate),
+            "termination": str(solution.termination),
+            "limit": None if solution.limit is None else str(solution.limit),
+            "error": self.error,
+            "build_seconds": solution.build_seconds,
+            "solve_seconds": solution.solve_seconds,
+            "heuristic_seconds": self.run.seconds,
+            "waiting": self.waiting,
+            "locality": self.locality,
+            "reference_locality": self.reference.locality,
+            "status": self.status,
+            "components": [part.name for part in self.problem.components],
+            "instance_sha256": self.problem.instance.sha256,
+            "source": self.problem.instance.source,
+            "profile": self.reference.profile.name,
+            "time_limit": self.reference.profile.time_limit,
+        }
+        known = {} if self.objective is None else self.reference.beside(self.objective)
+        record |= {name: _plain(known.get(name)) for name in fields_beside(self.problem)}
+        if self.run.rounds is not None:
+            record["rounds"] = self.run.rounds
+            record["idle_slot_time"] = self.run.idle_slot_time
+        if self.problem.decided is Schedule:
+            record["assumed"] = self.run.assumed
+        if placements:
+            best = solution.decision if solution.optimal else None
+            found: dict[str, Any] = {"placement": self.decision, "reference_placement": best}
+            record |= {name: None if held is None else held.to_dict(self.problem) for name, held in found.items()}
+        return record
+
+
+#: An exponent past those of doubles: a fraction of it would take all memory.
+_LONG_EXPONENT = re.compile("[eE][-+]?[0-9]{4}")
+
+
+def gap_limit(given: Any, told: str = "a limit on the gap") -> Fraction | float:
+    """The most that a relative gap may be, as `ratio` reads it; from 100 % on it is written with its unit.
+
+    Raises
+    ------
+    UsageError
+        If it is none, or a bare number of 1 or more: 5 would be 500 %, where 5 % may be meant. A Fraction, and a text
+        such as `"7/5"`, are shares.
+
+    Examples
+    --------
+    >>> gap_limit(0.05), gap_limit("500%")
+    (Fraction(1, 20), Fraction(5, 1))
+    """
+    found = ratio(given, told)
+    if 1 <= found < math.inf and not isinstance(given, Fraction) and not {"%", "/"} & set(str(given)):
+        number, share, percents = str(given).strip(), float(found) / 100, 100 * float(found)
+        mend = f'write "{number}%" or {share:g}, or "{percents:g}%" if that is meant'
+        raise UsageError(f"{told} of {number} is {percents:g} %: {mend}")
+    return found
+
+
+def ratio(given: Any, told: str = "a share") -> Fraction | float:
+    """A share as a number of at least 0: `0.05`, `"0.05"`, `"1/20"` and `"5%"` are the same, to the last digit.
+
+    Infinity (`"inf"`) is a share that everything known is within.
+
+    Raises
+    ------
+    UsageError
+        If it is none.
+
+    Examples
+    --------
+    >>> ratio("5%"), ratio(0.05), ratio("1/20")
+    (Fraction(1, 20), Fraction(1, 20), Fraction(1, 20))
+    """
+    text = given.strip() if isinstance(given, str) else given
+    if text in (math.inf, "inf"):
+        return math.inf
+    percent = isinstance(text, str) and text.endswith("%")
+    try:
+        number = text[:-1].strip() if percent else str(text)
+        past = "/" not in number and math.isinf(float(number))
+        if isinstance(text, bool) or past or _LONG_EXPONENT.search(number):
+            raise ValueError
+        found = Fraction(number) / 100 if percent else Fraction(number)
+    except (ValueError, ZeroDivisionError):
+        raise UsageError(f'{told} is a number of at least 0, such as 0.05 or "5%", not {given!r}') from None
+    if found < 0:
+        raise UsageError(f'{told} is a number of at least 0, such as 0.05 or "5%", not {given!r}')
+    return found
+
+
+def fields_beside(problem: TaskProblem[Any] | type[AnyProblem]) -> tuple[str, ...]:
+    """Names of what a gap in this problem, or of this class, says beside itself."""
+    named = record_of(problem if isinstance(problem, type) else type(problem)).beside
+    fields: tuple[str, ...] = () if named is None else imported(named).fields
+    return fields
+
+
+def _locality(problem: TaskProblem[Any], placement: Placement | None) -> Locality | None:
+    """The counts of a placement; None without one, or where the instance says of no task where its data is."""
+    instance = problem.instance
+    if placement is None or not (len(instance.replicas.values) or instance.workload.shuffle is not None):
+        return None
+    return locality_counts(problem, placement)
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if isinstance(value, Fraction) else value
+
+
+def _entries(values: tuple[Any, ...] | None, single: bool) -> Any:
+    if values is None:
+        return None
+    entries = [_plain(value) for value in values]
+    return entries[0] if single else entries
+
+
+def gap(
+    problem: TaskProblem[Any],
+    heuristic: Any,
+    /,
+    seed: int = 0,
+    reference: Reference | Solution | None = None,
+    profile: str | Path | Profile = "exact",
+    time_limit: float | None = None,
+    **parameters: Any,
+) -> GapReport:
+    """Run a heuristic and measure its distance from the optimum.
+
+    Parameters
+    ----------
+    problem
+        What is decided, and at what cost.
+    heuristic
+        A name from `optsched list heuristics`, `package.module:function`, a policy, or any callable
+        `(problem, rng) -> placement or node ids`; or what was decided elsewhere: a `Placement`, `Schedule` or
+        `Solution`, or a mapping from ids of tasks to ids of nodes.
+    seed
+        For the heuristic, and for the driver of a policy.
+    reference
+        A reference or solution to measure against, where several heuristics share one; else the problem is solved.
+    profile
+        Of the solver.
+    time_limit
+        Seconds for solving, instead of the profile's, and as many for the run of the heuristic. By default there is the
+        profile's limit for solving, and none for the heuristic. A report says what was cut short.
+    **parameters
+        Of the heuristic.
+
+    Returns
+    -------
+    GapReport
+        It is there also if the heuristic failed or its placement is infeasible: see its `error` and `violations`.
+
+    Raises
+    ------
+    UsageError
+        For an unknown heuristic, one that does not serve the problem, or a reference of another problem.
+    BoundViolated
+        If a feasible placement beats a proved bound: a bug somewhere.
+
+    Examples
+    --------
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.problems import Lsap
+    >>> workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]))
+    >>> problem = Lsap(Instance(Cluster(["a", "b"]), workload))
+    >>> report = gap(problem, lambda problem, rng: ["a", "b"])
+    >>> report.objective, report.reference.value, report.absolute_gap
+    ((1,), (0,), (1,))
+    >>> gap(problem, {"t1": "b", "t2": "a"}).absolute_gap
+    (0,)
+    """
+    expect_problem(problem, "gap", TaskProblem)
+    beside = reference_of(problem, reference, profile, time_limit)
+    return gap_of(problem, run(problem, heuristic, seed, time_limit=time_limit, **parameters), seed, beside)
+
+
+def reference_of(
+    problem: TaskProblem[Any],
+    given: Reference | Solution | None,
+    profile: str | Path | Profile = "exact",
+    time_limit: float | None = None,
+) -> Reference:
+    """What is measured against: as given, or the problem as it will be solved; UsageError if of another problem."""
+    expect(given, (Reference, Solution, type(None)), "measured is against a reference or a solution")
+    if isinstance(given, Solution):
+        return Reference(problem, profile, solution=given)
+    if given is None:
+        return Reference(problem, profile, time_limit)
+    if (other := given.problem) is not problem:
+        _check_same(problem, other.name, other.instance.sha256, other.parameters)
+    return given
+
+
+def gap_of(problem: TaskProblem[Any], run: HeuristicRun, seed: int, reference: Reference) -> GapReport:
+    """The gap of a run that is there already."""
+    violations: tuple[Violation, ...] = ()
+    objective: Value | None = None
+    decision: Any = run.decision
+    if decision is not None:
+        violations = tuple(problem.violations(decision))
+        objective = None if violations else problem.evaluate(decision)
+    absolute: Gaps | None = None
+    relative: Gaps | None = None
+    if objective is not None and reference.value is not None:
+        absolute, relative = _gaps(problem, objective, reference.value)
+    return GapReport(problem, run, seed, reference, objective, violations, absolute, relative)
+
+
+def _gaps(problem: TaskProblem[Any], objective: Value, reference: Gaps) -> tuple[Gaps, Gaps]:
+    """Absolute and relative gap a component, as far as they mean something."""
+    absolute: list[Number | None] = []
+    relative: list[Number | None] = []
+    equal_so_far = True
+    for component, value, best in zip(problem.components, objective, reference, strict=True):
+        if not equal_so_far or best is None:
+            absolute.append(None)
+            relative.append(None)
+            equal_so_far = False
+            continue
+        difference = value - best if component.sense is Sense.MIN else best - value
+        if difference < 0:
+            raise BoundViolated(f"{problem!r}: {component.name} {value} is beyond the proved {best}")
+        absolute.append(difference)
+        relative.append(_ratio(difference, best))
+        equal_so_far = difference == 0
+    return tuple(absolute), tuple(relative)
+
+
+def _ratio(difference: Number, best: Number) -> Number | None:
+    if best == 0:
+        return 0 if difference == 0 else None
+    ratio = Fraction(difference) / abs(Fraction(best))
+    return ratio.numerator if ratio.denominator == 1 else ratio

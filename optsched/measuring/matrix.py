@@ -1,0 +1,333 @@
+"""The gap matrix: every heuristic on one instance, judged by every problem that can be posed on it.
+
+A heuristic that serves a problem is run in it. In a problem that it does not serve, the placement that it made in one
+that it does serve is judged: so one sees what a scheduler that cares for one thing costs in another. What a gap is, is
+for `optsched.measuring.gaps` to say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from optsched.core.brief import brief, counted
+from optsched.core.errors import InputError, UsageError, expect
+from optsched.core.instance import Instance
+from optsched.core.results import Limit, Number
+from optsched.core.schedule import Schedule
+from optsched.heuristics import AnyHeuristic, Heuristic, HeuristicRun, applicable, heuristic, run
+from optsched.measuring.gaps import GapReport, Reference, gap_of
+from optsched.measuring.printing import number, percent
+from optsched.problems import PROBLEMS, Problem, problem_class
+from optsched.problems.base import TaskProblem, expect_problem
+from optsched.solvers.profiles import Profile
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Cell", "GapMatrix", "each_cell", "gap_matrix", "heuristics_of", "posable"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A heuristic's placement, judged by a problem.
+
+    Attributes
+    ----------
+    heuristic
+        What the row is called.
+    ran_in
+        Name of the problem in which the heuristic was run.
+    report
+        The gap, or why there is none.
+    """
+
+    heuristic: str
+    ran_in: str
+    report: GapReport
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is no gap, in one word; None where there is one.
+
+        `failed`: the heuristic raised or answered nonsense. `out-of-time`: it did not end in its time. `starved`: it
+        left tasks waiting for ever. `unproved`: no reference is known. `no-schedule`, `no-placement`: the problem is
+        about when tasks run, and the heuristic said where alone, or the other way round. Else the constraint of the
+        problem that the placement violates first.
+        """
+        status = self.report.status
+        if status == "infeasible" and self.report.decision is None:
+            return f"no-{self.report.problem.decided.noun}"
+        if status == "infeasible":
+            return self.report.violations[0].constraint
+        if status != "done":
+            return status
+        return "unproved" if self.report.absolute_gap is None else None
+
+    @property
+    def gap(self) -> tuple[Number, Number | None] | None:
+        """Absolute and relative gap of the first component that differs; relative None beside a reference of 0."""
+        report = self.report
+        if report.absolute_gap is None or report.relative_gap is None:
+            return None
+        known = [
+            (absolute, relative)
+            for absolute, relative in zip(report.absolute_gap, report.relative_gap, strict=True)
+            if absolute is not None
+        ]
+        return next((pair for pair in known if pair[0]), known[0])
+
+    def shown(self) -> str:
+        """The relative gap, a difference beside 0, or the reason; `*` where the heuristic ran in another problem."""
+        if self.gap is None:
+            text = str(self.reason)
+        else:
+            absolute, relative = self.gap
+            text = f"+{number(absolute)}" if relative is None else percent(relative)
+        return text if self.ran_in == self.report.problem.name else f"{text} *"
+
+    def __repr__(self) -> str:
+        return brief(f"Cell of {self.heuristic}, run in {self.ran_in}: {self.reason or self.report}")
+
+    def record(self) -> dict[str, Any]:
+        """The report's record, with `ran_in` and `reason`."""
+        return {**self.report.record(), "heuristic": self.heuristic, "ran_in": self.ran_in, "reason": self.reason}
+
+
+@dataclass(frozen=True)
+class GapMatrix:
+    """Rows of heuristics, columns of problems.
+
+    Attributes
+    ----------
+    instance
+        Its name.
+    heuristics, problems
+        What rows and columns are called.
+    cells
+        The cell of each pair (heuristic, problem).
+    """
+
+    instance: str
+    heuristics: tuple[str, ...]
+    problems: tuple[str, ...]
+    cells: Mapping[tuple[str, str], Cell]
+
+    def __getitem__(self, pair: tuple[str, str]) -> Cell:
+        return self.cells[pair]
+
+    def __repr__(self) -> str:
+        sizes = f"{counted(len(self.heuristics), 'heuristic')}, {counted(len(self.problems), 'problem')}"
+        return brief(f"GapMatrix on {self.instance or 'instance'}: {sizes}")
+
+    def _repr_html_(self) -> str:
+        """A row a heuristic, a column a problem, and in each cell what `Cell.shown` says."""
+        import pandas as pd
+
+        rows = [[self.cells[row, column].shown() for column in self.problems] for row in self.heuristics]
+        shown = pd.DataFrame(rows, index=list(self.heuristics), columns=list(self.problems))
+        return f"<p>{escape(self.instance)}</p>{shown.to_html()}"
+
+    def frame(self) -> pd.DataFrame:
+        """A row for each cell, row by row.
+
+        Returns
+        -------
+        pandas.DataFrame
+            `heuristic`, `problem`, `ran_in`, `gap` (relative, of the first component that differs; infinite beside a
+            reference of 0), `absolute_gap`, `reason` (why there is none; None where there is one).
+        """
+        import pandas as pd
+
+        rows = []
+        for row in self.heuristics:
+            for column in self.problems:
+                cell = self.cells[row, column]
+                absolute, relative = cell.gap or (None, None)
+                if cell.gap is not None and relative is None:
+                    relative = math.inf  # type: ignore[assignment]
+                rows.append((row, column, cell.ran_in, relative, absolute, cell.reason))
+        names = ["heuristic", "problem", "ran_in", "gap", "absolute_gap", "reason"]
+        return pd.DataFrame(rows, columns=names, dtype=object).astype({"gap": float, "absolute_gap": float})
+
+    def records(self) -> list[dict[str, Any]]:
+        """A record for each cell, row by row."""
+        return [self.cells[row, column].record() for row in self.heuristics for column in self.problems]
+
+
+def posable(
+    instance: Instance,
+    names: Sequence[str] = (),
+    parameters: Mapping[str, Mapping[str, Any]] | None = None,
+    refused: Callable[[str, InputError], None] = lambda name, error: None,
+) -> list[TaskProblem[Any]]:
+    """The problems called `names` on an instance; without names every one that can be posed and has tasks to place.
+
+    Problems that decide when tasks run have to be named: what is placed on a snapshot says nothing of that.
+
+    `refused` is told of those that were not asked for and cannot be posed, and why.
+
+    Raises
+    ------
+    UsageError
+        For a name or parameter that there is not, a problem that decides no placement, and if none can be posed.
+    InputError
+        If a problem that was asked for lacks a field, or finds a value that it cannot take.
+    """
+    given = parameters or {}
+    found: list[TaskProblem[Any]] = []
+    for name in dict.fromkeys(names) if names else PROBLEMS:
+        kind = problem_class(name)
+        if kind.decided is Schedule and not names:
+            continue
+        if not issubclass(kind, TaskProblem):
+            if names:
+                raise UsageError(f"{name} decides no placement, so that no heuristic has a gap in it")
+            continue
+        try:
+            posed = kind(instance, **given.get(name, {}))
+        except InputError as error:
+            if names:
+                raise
+            refused(name, error)
+            continue
+        if names or len(posed.tasks):
+            found.append(posed)
+    if not found:
+        raise UsageError(f"{instance.name or 'the instance'}: no problem with tasks to place can be posed")
+    return found
+
+
+def gap_matrix(
+    problems: Sequence[TaskProblem[Any]],
+    heuristics: Mapping[str, tuple[AnyHeuristic, Mapping[str, Any]]] | None = None,
+    seed: int = 0,
+    profile: str | Path | Profile = "exact",
+    time_limit: float | None = None,
+    step: Callable[[str], None] = lambda text: None,
+) -> GapMatrix:
+    """Judge heuristics by problems, all posed on one instance.
+
+    Parameters
+    ----------
+    problems
+        See `posable`.
+    heuristics
+        What each row is called, with the heuristic and its parameters; by default every one of the list that serves
+        one of the problems.
+    seed
+        Of every run.
+    profile, time_limit
+        For solving each problem, once; and the limit for each run of a heuristic.
+    step
+        Told of each thing that is done next.
+
+    Returns
+    -------
+    GapMatrix
+
+    Raises
+    ------
+    UsageError
+        If there is no problem, they are on several instances, a heuristic serves none of them, or none does.
+    KeyboardInterrupt
+        Also where Ctrl-C cut short a solver.
+
+    Examples
+    --------
+    >>> from optsched.instances.files import load
+    >>> from optsched.instances.library import library
+    >>> matrix = gap_matrix(posable(load(library()["papers/guo-fig2"].path), ["lsap", "latency"]))
+    >>> matrix["lsap-sched", "lsap"].gap, matrix["lsap-sched", "latency"].ran_in, matrix["labl", "lsap"].reason
+    ((0, 0), 'lsap', 'slots')
+    """
+    cells = {
+        (cell.heuristic, cell.report.problem.name): cell
+        for cell in each_cell(problems, heuristics, seed, profile, time_limit, step)
+    }
+    names = tuple(posed.name for posed in problems)
+    return GapMatrix(problems[0].instance.name, tuple(heuristics_of(problems, heuristics)), names, cells)
+
+
+def each_cell(
+    problems: Sequence[TaskProblem[Any]],
+    heuristics: Mapping[str, tuple[AnyHeuristic, Mapping[str, Any]]] | None = None,
+    seed: int = 0,
+    profile: str | Path | Profile = "exact",
+    time_limit: float | None = None,
+    step: Callable[[str], None] = lambda text: None,
+) -> Iterator[Cell]:
+    """The cells of `gap_matrix` row by row, each as soon as it is there; what is wrong is raised before the first."""
+    expect(problems, (list, tuple), "a gap matrix is of a list of problems", "posable(instance) makes one")
+    for posed in problems:
+        expect_problem(posed, "a gap matrix", TaskProblem)
+    if len({posed.instance.sha256 for posed in problems}) != 1:
+        raise UsageError(f"a gap matrix is of one instance, not of {len({p.instance.sha256 for p in problems})}")
+    rows = heuristics_of(problems, heuristics)
+    names = ", ".join(posed.name for posed in problems)
+    if not rows:
+        raise UsageError(f"no heuristic of the list serves {names} on this instance; give your own")
+    homes = {
+        label: [
+            posed
+            for name in dict.fromkeys((*entry.problems, *(posed.name for posed in problems)))
+            for posed in problems
+            if posed.name == name and entry.serves(posed)
+        ]
+        for label, (entry, _) in rows.items()
+    }
+    for label, found in homes.items():
+        if not found:
+            raise UsageError(f"heuristic {label} serves none of {names} on this instance")
+
+    def cells() -> Iterator[Cell]:
+        references: dict[str, Reference] = {}
+        for label, (entry, parameters) in rows.items():
+            runs: dict[str, HeuristicRun] = {}
+            for posed in problems:
+                if posed.name not in references:
+                    step(f"{posed.instance.name} {posed.name}")
+                    references[posed.name] = Reference.solved(posed, profile, time_limit)
+                step(f"{posed.instance.name} {posed.name} {label}")
+                home = _home(posed, homes[label])
+                if home.name not in runs:
+                    runs[home.name] = run(home, entry, seed, time_limit=time_limit, **parameters)
+                reference = references[posed.name]
+                yield Cell(label, home.name, gap_of(posed, _carried(runs[home.name], posed, home), seed, reference))
+                if reference.solution.limit is Limit.INTERRUPTED:
+                    raise KeyboardInterrupt
+
+    return cells()
+
+
+def heuristics_of(
+    problems: Sequence[TaskProblem[Any]], heuristics: Mapping[str, tuple[AnyHeuristic, Mapping[str, Any]]] | None = None
+) -> dict[str, tuple[Heuristic, Mapping[str, Any]]]:
+    """The rows: what each is called, with the heuristic and its parameters; by default every one of the list."""
+    if heuristics:
+        return {label: (heuristic(given), parameters) for label, (given, parameters) in heuristics.items()}
+    found = {entry.name: entry for posed in problems for entry in applicable(posed, by_default=True)}
+    return {name: (entry, {}) for name, entry in found.items()}
+
+
+def _home(posed: TaskProblem[Any], homes: Sequence[TaskProblem[Any]]) -> TaskProblem[Any]:
+    """Where a heuristic is run for `posed`: there, else in the first that places the same kinds, else in the first."""
+    if posed in homes:
+        return posed
+    return next((home for home in homes if set(home.kinds) >= set(posed.kinds)), homes[0])
+
+
+def _carried(done: HeuristicRun, posed: TaskProblem[Any], home: TaskProblem[Any]) -> HeuristicRun:
+    """A run as another problem sees it: only where its own tasks are placed; nothing where it decides another noun."""
+    if done.placement is None or posed is home:
+        return done
+    if posed.decided is Schedule and done.schedule is not None:
+        return done
+    if not isinstance(posed, Problem) or done.schedule is not None:
+        return replace(done, placement=None, schedule=None)
+    placement = posed.placement(done.placement.nodes[posed.tasks])
+    return replace(done, placement=placement)

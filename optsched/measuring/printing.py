@@ -1,0 +1,650 @@
+"""What people read: tables, CSV, JSON, and progress on a terminal. What is in them is for others to compute.
+
+Numbers are exact until here; tables round them to a few digits, CSV and JSON write rationals as doubles. A page has so
+many characters a line: those of a terminal, or 80 in a file and a pipe. What does not fit is shortened, left out or
+folded.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+import statistics
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal, Self, TextIO
+
+from optsched.core.errors import printable
+from optsched.core.results import Number
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+    from rich.progress import ProgressColumn
+
+__all__ = [
+    "Cell",
+    "Fitted",
+    "Lines",
+    "Progress",
+    "Table",
+    "counts",
+    "elided",
+    "escaped",
+    "figures",
+    "fitted",
+    "folded",
+    "in_full",
+    "interval",
+    "number",
+    "page_width",
+    "percent",
+    "progress",
+    "render",
+    "seconds",
+    "share",
+    "spread",
+    "to_csv",
+    "to_json",
+    "value",
+]
+
+#: Columns wider than this may wrap on a terminal.
+_LONG = 45
+
+
+class Cell(str):
+    """A text of a table and the number that it stands for (None: nothing is known); with `again` a command.
+
+    >>> Cell("12.5 %", 0.125), Cell("12.5 %", 0.125).value
+    ('12.5 %', 0.125)
+    """
+
+    value: float | int | str | None
+    again: bool
+
+    def __new__(cls, shown: str, value: float | int | str | None = None, again: bool = False) -> Self:
+        cell = super().__new__(cls, shown)
+        cell.value, cell.again = value, again
+        return cell
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of texts.
+
+    Attributes
+    ----------
+    columns
+        Names; the first is the head of each row.
+    rows
+        A text a column, or a `Cell`.
+    numbers
+        The columns that hold numbers.
+    key, title, note
+        In a report: by what it is found in links, labels and CSV, what it is, and what must be known to read it.
+    everywhere
+        Whether it is also for papers (LaTeX, Markdown); else only for the page and CSV.
+    """
+
+    columns: tuple[str, ...]
+    rows: Sequence[Sequence[str]]
+    numbers: frozenset[str] = frozenset()
+    key: str = ""
+    title: str = ""
+    note: str = ""
+    everywhere: bool = True
+
+    def numbered(self) -> Iterator[dict[str, Any]]:
+        """Each row by column: numbers in full, and the text where there is no number."""
+        for row in self.rows:
+            full = [cell if (known := in_full(cell)) is None else known for cell in row]
+            yield dict(zip(self.columns, full, strict=True))
+
+
+def in_full(cell: str) -> float | int | str | None:
+    """What a cell stands for, and a text itself.
+
+    >>> in_full(Cell("12.5 %", 0.125)), in_full("lsap")
+    (0.125, 'lsap')
+    """
+    return cell.value if isinstance(cell, Cell) else cell
+
+
+def render(table: Table, terminal: bool = False, form: str = "table") -> str:
+    """A table as text: with rich's colours and rules for a terminal, else aligned columns and nothing more.
+
+    `form` may be `markdown` or `latex` instead of `table`: then it is for a text, and not for a terminal. In `csv`
+    numbers are in full.
+
+    Examples
+    --------
+    >>> print(render(Table(("name", "value"), [("lsap", "7"), ("flow", "12")], frozenset({"value"}))), end="")
+    name  value
+    ----  -----
+    lsap      7
+    flow     12
+    """
+    if form == "csv":
+        return to_csv(list(table.numbered()), table.columns)
+    columns, *rows = ([printable(cell) for cell in row] for row in (table.columns, *table.rows))
+    table = Table(tuple(columns), rows, frozenset(map(printable, table.numbers)))
+    if terminal and form == "table":
+        return _with_rich(table, rows)
+    widths = [max(len(cell) for cell in column) for column in zip(table.columns, *rows, strict=True)]
+    lines = Lines(table.columns, widths, table.numbers).in_form(form)
+    return lines.head() + "".join(map(lines.line, rows)) + lines.foot()
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The lines of a table whose rows come one by one: names of the columns, their widths, which are of numbers.
+
+    A cell that is wider than its column moves the next ones by as little as it must.
+
+    Examples
+    --------
+    >>> lines = Lines(("name", "value", "note"), (4, 5, 4), frozenset({"value"}))
+    >>> print(lines.head() + lines.line(["lsap", "7", ""]) + lines.line(["transmission", "12", "long"]), end="")
+    name  value  note
+    ----  -----  ----
+    lsap      7
+    transmission  12  long
+    """
+
+    columns: Sequence[str]
+    widths: Sequence[int]
+    numbers: frozenset[str] = frozenset()
+
+    def head(self, terminal: bool = False) -> str:
+        """The names, and a rule; on a terminal the names are bold, and the rule is a line."""
+        names, rule = self.line(self.columns), self.line(["-" * width for width in self.widths])
+        return f"\x1b[1m{names[:-1]}\x1b[0m\n{rule.replace('-', '─')}" if terminal else names + rule
+
+    def line(self, cells: Sequence[str]) -> str:
+        """A row."""
+        text, start = "", 0
+        for name, width, cell in zip(self.columns, self.widths, map(printable, cells), strict=True):
+            at = start + width - len(cell) if name in self.numbers else start
+            text = text.ljust(max(at, len(text) + 2 * bool(start))) + cell
+            start += width + 2
+        return text.rstrip() + "\n"
+
+    def foot(self) -> str:
+        """What stands after the last row."""
+        return ""
+
+    def in_form(self, form: str) -> Lines:
+        """The same columns as `table`, `markdown` or `latex`."""
+        return {"table": Lines, "markdown": _Markdown, "latex": _Latex}[form](self.columns, self.widths, self.numbers)
+
+
+#: How LaTeX and Markdown write what they would otherwise obey.
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "±": r"$\pm$",
+        "≤": r"$\leq$",
+        **{character: f"\\{character}" for character in "&%$#_{}"},
+    }
+)
+_MARKDOWN = str.maketrans({character: f"\\{character}" for character in r"\`*_[]<>|~$&#"})
+
+
+def escaped(text: str, form: str) -> str:
+    r"""A text in which LaTeX (`latex`) or GitHub's Markdown (`markdown`) obeys nothing.
+
+    >>> print(escaped("5 % of a_b", "latex"), escaped("a_b", "markdown"))
+    5 \% of a\_b a\_b
+    """
+    return printable(text).translate({"latex": _LATEX, "markdown": _MARKDOWN}[form])
+
+
+class _Markdown(Lines):
+    """A table of GitHub's Markdown."""
+
+    __slots__ = ()
+
+    def head(self, terminal: bool = False) -> str:
+        rule = "|".join("--:" if name in self.numbers else "---" for name in self.columns)
+        return f"{self.line(self.columns)}|{rule}|\n"
+
+    def line(self, cells: Sequence[str]) -> str:
+        return f"| {' | '.join(escaped(cell, 'markdown') for cell in cells)} |\n"
+
+
+class _Latex(Lines):
+    """A table of LaTeX's package booktabs."""
+
+    __slots__ = ()
+
+    def head(self, terminal: bool = False) -> str:
+        places = "".join("r" if name in self.numbers else "l" for name in self.columns)
+        return f"\\begin{{tabular}}{{{places}}}\n\\toprule\n{self.line(self.columns)}\\midrule\n"
+
+    def line(self, cells: Sequence[str]) -> str:
+        return f"{' & '.join(escaped(cell, 'latex') for cell in cells)} \\\\\n"
+
+    def foot(self) -> str:
+        return "\\bottomrule\n\\end{tabular}\n"
+
+
+def _with_rich(table: Table, rows: Iterable[Sequence[str]]) -> str:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    # Folded into a narrow terminal, names and numbers can no longer be read: only long texts may wrap.
+    widths = [max(len(cell) for cell in column) for column in zip(table.columns, *rows, strict=True)]
+    least = sum(min(width, _LONG) + 2 for width in widths)
+    drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name, width in zip(table.columns, widths, strict=True):
+        justify: Literal["left", "right"] = "right" if name in table.numbers else "left"
+        drawn.add_column(name, justify=justify, overflow="fold", min_width=min(width, _LONG))
+    for row in rows:
+        drawn.add_row(*map(Text, row))
+    console = Console(force_terminal=True, width=max(Console().width, least))
+    with console.capture() as capture:
+        console.print(drawn)
+    return capture.get()
+
+
+# On a page of so many characters ----------------------------------------------------------------------------------
+
+#: Names are cut to so many characters before a column is left out, and to so few where none is left to go.
+_SHORT, _SHORTEST = 12, 8
+
+#: A last column of text with less room than that is put below its row.
+_ROOM = 24
+
+
+def page_width(file: bool = False) -> int:
+    """How many characters a line may have: of the terminal, 80 where there is none; COLUMNS goes before both.
+
+    `file` is where a file is written, and no terminal counts.
+    """
+    if not file:
+        return shutil.get_terminal_size().columns
+    told = os.environ.get("COLUMNS", "")
+    return int(told) if told.isdecimal() and int(told) else 80
+
+
+def elided(text: str, most: int) -> str:
+    """A name in so many characters, its end kept as well as its beginning.
+
+    >>> elided("lsap-n24-slots2-t40-racks4-seed1", 20), elided("lsap", 20)
+    ('lsap-n24-...s4-seed1', 'lsap')
+    """
+    if len(text) <= most:
+        return text
+    kept = max(most - 3, 2)
+    return f"{text[: kept - kept // 2]}...{text[len(text) - kept // 2 :]}"
+
+
+def folded(text: str, most: int, indent: str = "") -> str:
+    """A text in lines of so many characters, 20 at least, each but the first indented.
+
+    >>> print(folded("more words than that, by far", 20, "  "), end="")
+    more words than
+      that, by far
+    """
+    return textwrap.fill(text, max(most, 20), subsequent_indent=indent, break_on_hyphens=False) + "\n"
+
+
+class Fitted:
+    """The lines of a table that fit a page; the last column is text that is folded, below the row if need be.
+
+    Parameters
+    ----------
+    lines
+        The columns, as wide as they are to be.
+    most
+        Characters of a line.
+    shed
+        Columns that may be left out, the first one first.
+    reserved
+        Characters that the last column is to have.
+    short
+        Names are cut to so many characters before a column is left out.
+
+    Examples
+    --------
+    >>> lines = Fitted(Lines(("name", "value", "note"), (20, 5, 4), frozenset({"value"})), 30)
+    >>> print(lines.head() + lines.line(["an instance with a name", "7", "a note that is longer"]), end="")
+    name                  value
+    --------------------  -----
+    an instan...h a name      7
+      a note that is longer
+    """
+
+    def __init__(
+        self, lines: Lines, most: int, shed: Sequence[str] = (), reserved: int = 0, short: int = _SHORT
+    ) -> None:
+        self._most = most
+        self._kept = list(range(len(lines.columns) - 1))
+        widths, left_out = list(lines.widths), list(shed)
+        texts = [at for at in self._kept if lines.columns[at] not in lines.numbers]
+
+        def taken() -> int:
+            return sum(widths[at] + 2 for at in self._kept) - 2 + (reserved + 2 if reserved else 0)
+
+        while (over := taken() - most) > 0:
+            widest = max((at for at in texts if at in self._kept), key=widths.__getitem__, default=None)
+            going = next((at for name in left_out for at in self._kept if lines.columns[at] == name), None)
+            least = short if going is not None else _SHORTEST
+            if widest is not None and widths[widest] > least:
+                widths[widest] = max(least, widths[widest] - over)
+            elif going is not None:
+                self._kept.remove(going)
+            elif reserved:
+                reserved = 0
+            else:
+                break
+        self._texts = set(texts)
+        room = most - (sum(widths[at] + 2 for at in self._kept))
+        self._room = room if room >= (reserved or _ROOM) else 0
+        shown = [*self._kept, *[len(lines.columns) - 1] * bool(self._room)]
+        if self._room:
+            widths[-1] = min(widths[-1], self._room)
+        self._lines = Lines([lines.columns[at] for at in shown], [widths[at] for at in shown], lines.numbers)
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Those that are not left out."""
+        return self._lines.columns
+
+    def head(self, terminal: bool = False) -> str:
+        """The names, and a rule."""
+        return self._lines.head(terminal)
+
+    def line(self, cells: Sequence[str]) -> str:
+        """A row, of all columns of the table."""
+        cells = [printable(cell) for cell in cells]
+        widths = dict(zip(self._kept, self._lines.widths, strict=False))
+        shown = [elided(cells[at], widths[at]) if at in self._texts else cells[at] for at in self._kept]
+        text = cells[-1]
+        if not self._room:
+            return self._lines.line(shown) + (textwrap.indent(folded(text, self._most - 2), "  ") if text else "")
+        first, *more = textwrap.wrap(text, self._room, break_on_hyphens=False) or [""]
+        return self._lines.line([*shown, first]) + "".join(
+            self._lines.line([*[""] * len(shown), another]) for another in more
+        )
+
+
+def fitted(table: Table, most: int, shed: Sequence[str] = (), terminal: bool = False, keyed: str | None = None) -> str:
+    """A whole table that fits a page.
+
+    Parameters
+    ----------
+    table
+        Its last column is left out where it is empty in all rows.
+    most, shed
+        As for `Fitted`.
+    terminal
+        Whether the head is drawn.
+    keyed
+        A column of names that become numbers where there is no room for them, with a line below that says whose.
+
+    Examples
+    --------
+    >>> rows = [["dl", "far too long for that", ""], ["rand", "far too long for that", ""], ["fifo", "here", ""]]
+    >>> print(fitted(Table(("heuristic", "on", "note"), rows), 24, keyed="on"), end="")
+    heuristic  on
+    ---------  --
+    dl          1
+    rand        1
+    fifo        2
+    on 1: far too long for that, 2: here
+    """
+    columns, *rows = ([printable(cell) for cell in row] for row in (table.columns, *table.rows))
+    numbers, key = set(table.numbers), ""
+    told = any(row[-1] for row in rows)
+    if not told:
+        columns[-1] = ""
+
+    def widths() -> list[int]:
+        return [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+
+    if keyed is not None and sum(width + 2 for width in widths()[: None if told else -1]) - 2 > most:
+        at = columns.index(keyed)
+        names = list(dict.fromkeys(row[at] for row in rows if row[at]))
+        rows = [[*row[:at], str(names.index(row[at]) + 1) if row[at] else "", *row[at + 1 :]] for row in rows]
+        numbers.add(keyed)
+        entries = ", ".join(f"{number}:\0{name}" for number, name in enumerate(names, 1))
+        key = folded(f"{keyed}\0{entries}", most, "  ").replace("\0", " ") if names else ""
+    lines = Fitted(Lines(columns, widths(), frozenset(numbers)), most, shed, min(widths()[-1], _ROOM) if told else 0)
+    return lines.head(terminal) + "".join(map(lines.line, rows)) + (key if keyed in lines.columns else "")
+
+
+# CSV and JSON -----------------------------------------------------------------------------------------------------
+
+
+def to_json(content: Any) -> str:
+    """Content as JSON text, a rational as the nearest double."""
+    return json.dumps(content, indent=2, allow_nan=False, default=_jsonable) + "\n"
+
+
+def _jsonable(content: Any) -> Any:
+    if isinstance(content, Fraction):
+        return float(content)
+    if isinstance(content, Mapping):
+        return dict(content)
+    raise TypeError(f"{content!r} has no form in JSON")
+
+
+def to_csv(records: Sequence[Mapping[str, Any]], names: Sequence[str] | None = None, header: bool = True) -> str:
+    """Records as CSV: what is unknown is empty, lists and objects are JSON text.
+
+    Parameters
+    ----------
+    records
+        What is told.
+    names
+        The columns; by default every field of a record. A field that is none of them is an error.
+    header
+        Whether the names come first.
+
+    Examples
+    --------
+    >>> print(to_csv([{"name": "a", "gap": [1, None], "error": None}]), end="")
+    name,gap,error
+    a,"[1,null]",
+    """
+    if names is None:
+        names = list(dict.fromkeys(name for record in records for name in record))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    if header:
+        writer.writeheader()
+    writer.writerows({name: _cell(content) for name, content in record.items()} for record in records)
+    return text.getvalue()
+
+
+def _cell(content: Any) -> Any:
+    if content is None or isinstance(content, str):
+        return content
+    return json.dumps(content, separators=(",", ":"), allow_nan=False, default=_jsonable)
+
+
+def number(exact: Number | float | None) -> str:
+    """A number with up to six digits, an integer with all; `-` where it is unknown.
+
+    >>> number(1234567), number(Fraction(1, 3)), number(None)
+    ('1234567', '0.333333', '-')
+    """
+    if exact is None:
+        return "-"
+    return str(exact) if isinstance(exact, int) else f"{float(exact):.6g}"
+
+
+def value(exact: Sequence[Number | float | None] | None) -> str:
+    """Numbers of several components, with commas."""
+    return "-" if exact is None else ", ".join(map(number, exact))
+
+
+def percent(ratio: Number | float | None) -> str:
+    """A relative gap in percent.
+
+    >>> percent(Fraction(1, 8)), percent(0)
+    ('12.5 %', '0 %')
+    """
+    return "-" if ratio is None else f"{100 * float(ratio):.4g} %"
+
+
+def interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float] | None:
+    """Confidence interval of the mean of independent draws, by Student's t; None for fewer than two.
+
+    Examples
+    --------
+    >>> low, high = interval([1.0, 2.0, 3.0])
+    >>> round(low, 3), round(high, 3)
+    (-0.484, 4.484)
+    """
+    if len(values) < 2:
+        return None
+    from scipy.special import stdtrit
+
+    mean = statistics.fmean(values)
+    half = float(stdtrit(len(values) - 1, 0.5 + level / 2)) * statistics.stdev(values) / len(values) ** 0.5
+    return mean - half, mean + half
+
+
+def spread(shown: str, half: float) -> str:
+    """A mean as it is shown, with half the width of its interval, of which the unit is the same.
+
+    >>> spread("28.33 %", 0.0941), spread("+2.5", 0.377), spread("0", 0)
+    ('28.33 ±9.41 %', '+2.5 ±0.377', '0')
+    """
+    number, percents, _ = shown.partition(" %")
+    return number + (f" ±{(100 if percents else 1) * half:.3g}" if half else "") + percents
+
+
+# Cells ------------------------------------------------------------------------------------------------------------
+
+
+def counts(*numbers: int) -> list[Cell]:
+    """Cells of whole numbers."""
+    return [Cell(str(number), number) for number in numbers]
+
+
+def share(value: float | None) -> Cell:
+    """A share in per cent with three digits.
+
+    >>> share(0.025137), share(None), share(0)
+    ('2.51 %', '-', '0 %')
+    """
+    if value is None:
+        return Cell("-", None)
+    return Cell(f"{100 * value:.0f} %" if abs(value) >= 1 else f"{100 * value:.3g} %", float(value))
+
+
+def seconds(value: float | None) -> Cell:
+    """Seconds with three digits."""
+    return Cell("-", None) if value is None else Cell(f"{value:.3g}", float(value))
+
+
+def figures(value: float | None) -> Cell:
+    """A value of an objective with six digits, a whole one with all."""
+    if value is None:
+        return Cell("-", None)
+    whole = float(value).is_integer() and abs(value) < 2**53
+    return Cell(str(int(value)) if whole else f"{value:.6g}", int(value) if whole else float(value))
+
+
+# Progress ---------------------------------------------------------------------------------------------------------
+
+
+class Progress:
+    """Told of what is done next; this one shows nothing."""
+
+    def __call__(self, text: str) -> None:
+        """Begin the next step."""
+
+    def within(self, share: float) -> None:
+        """So much of the present step is done, from 0 to 1."""
+
+    def aside(self) -> AbstractContextManager[None]:
+        """Out of the way of what is printed meanwhile."""
+        return nullcontext()
+
+
+@contextmanager
+def progress(stream: TextIO, total: int | None = None) -> Iterator[Progress]:
+    """Show on a terminal, and only there, what goes on.
+
+    Parameters
+    ----------
+    stream
+        Where; nothing is written unless it is a terminal.
+    total
+        How many steps there are; None for one of unknown length.
+
+    Yields
+    ------
+    Progress
+        To be called with what is done next, once a step.
+    """
+    if not stream.isatty():
+        yield Progress()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as RichProgress
+
+    counted = [BarColumn(), MofNCompleteColumn()] if total is not None else []
+    columns = [SpinnerColumn(), TextColumn("{task.description}", markup=False), *counted, TimeElapsedColumn()]
+    if total is not None:
+        columns.append(_time_left())
+    with RichProgress(*columns, console=Console(file=stream), transient=True) as bar:
+        yield _Bar(bar, total)
+
+
+def _time_left() -> ProgressColumn:
+    """A column with the time that is left, if the steps to come take as long as those that are done."""
+    from rich.progress import ProgressColumn, Task
+    from rich.text import Text
+
+    class TimeLeft(ProgressColumn):
+        max_refresh = 0.5
+
+        def render(self, task: Task) -> Text:
+            if not task.completed or task.total is None or task.elapsed is None:
+                return Text("")
+            left = task.elapsed * (task.total - task.completed) / task.completed
+            return Text(f"about {max(1, round(left))} s left" if left < 120 else f"about {round(left / 60)} min left")
+
+    return TimeLeft()
+
+
+class _Bar(Progress):
+    """Shows the step on a bar of rich."""
+
+    def __init__(self, bar: RichProgress, total: int | None) -> None:
+        self._bar, self._task = bar, bar.add_task("", total=total)
+        self._done = -1
+
+    def __call__(self, text: str) -> None:
+        self._done += 1
+        self._bar.update(self._task, description=printable(text), completed=self._done)
+
+    def within(self, share: float) -> None:
+        self._bar.update(self._task, completed=max(0, self._done) + min(max(share, 0.0), 1.0))
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        self._bar.stop()  # which wipes it away
+        try:
+            yield
+        finally:
+            self._bar.start()

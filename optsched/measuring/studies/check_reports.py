@@ -1,0 +1,259 @@
+"""What is told of checks: rows of a table, JUnit XML, annotations of GitHub Actions, Markdown."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from optsched.core.errors import printable
+from optsched.measuring.printing import Table, escaped, render, spread
+from optsched.measuring.studies.check_files import NamedCheck
+from optsched.measuring.studies.checks import Outcome
+from optsched.measuring.studies.limits import Breach, GapLimit
+from optsched.measuring.studies.messages import frames_of, traceback_of
+from optsched.measuring.studies.records import Run
+
+__all__ = ["COLUMNS", "NUMBERS", "Result", "github_annotations", "junit", "markdown", "told"]
+
+#: Of the table, and which of them hold numbers.
+COLUMNS = ("check", "runs", "seeds", "worst", "mean", "verdict", "limit")
+NUMBERS = frozenset({"runs", "seeds", "worst", "mean"})
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a check of a file.
+
+    Attributes
+    ----------
+    check
+        Which.
+    outcome
+        None where it was not finished.
+    done
+        How many of its runs were.
+    seconds
+        How long it took.
+    """
+
+    check: NamedCheck
+    outcome: Outcome | None
+    done: int
+    seconds: float
+
+    @property
+    def verdict(self) -> str:
+        """`passed`, `FAILED`, `recorded` where a baseline was and all else holds, `not finished`, or `not run`."""
+        if self.outcome is None:
+            return "not finished" if self.done else "not run"
+        if self.outcome.failed:
+            return "FAILED"
+        planned = self.check.planned
+        return "recorded" if planned.record and planned.check.baseline is not None else "passed"
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Its row."""
+        asserted = self.check.planned.check.asserted
+        if self.outcome is None:
+            return self.check.name, f"{self.done}{self.check.planned.whole}", "-", "-", "-", self.verdict, asserted
+        limit, worst, mean = self.outcome.check.limit, *self._gaps(self.outcome)
+        told = [f"{self.outcome.improved} better than recorded"] if self.outcome.improved else []
+        if limit is not None and limit.statistic not in ("worst", "mean"):
+            told.append(f"{limit.statistic} {limit.shown(limit.compared(self.outcome.reports.measured))}")
+        beside = f" ({', '.join(told)})" if told else ""
+        seeds = f"{self.outcome.numbers['seeds']:g}"
+        return self.check.name, str(self.done), seeds, worst, mean, self.verdict, asserted + beside
+
+    def _gaps(self, outcome: Outcome) -> tuple[str, str]:
+        """Worst and mean gap; a word where a run has no feasible placement, or is above an optimum of 0."""
+        limit = outcome.check.limit or GapLimit.of(max_gap=0)
+        assert limit is not None
+        numbers = outcome.numbers
+        if numbers["feasible"] < numbers["runs"]:
+            return "infeasible", "-"
+        if numbers["over_zero"]:
+            return "over 0", "-"
+        mean = spread(limit.shown(numbers.get("mean")), numbers.get("half_width", 0))
+        return limit.shown(numbers.get("worst")), mean
+
+
+def told(result: Result, folder: str = "") -> Iterator[str]:
+    """What does not hold, for people: the lines on each breach, and the traceback of what a heuristic raised.
+
+    `folder` is where commands are to be typed, if not here.
+    """
+    if result.outcome is None or not result.outcome.failed:
+        return
+    yield from result.outcome.lines(folder)
+    if result.outcome.cause is not None:
+        yield from traceback_of(result.outcome.cause).rstrip("\n").split("\n")
+
+
+# JUnit XML --------------------------------------------------------------------------------------------------------
+
+
+def junit(results: Sequence[Result], folder: str = "") -> bytes:
+    """The results in the form that CI servers read: a suite for each check, a case for each group of its runs.
+
+    A group is an instance or a family, with one heuristic in one problem. What was measured is among the properties of
+    the suite; a check that was not finished is one case that was skipped.
+    """
+    root = ET.Element("testsuites", {"name": "optsched check"})
+    for result in results:
+        root.append(_suite(result, folder))
+    for count in ("tests", "failures", "errors"):
+        root.set(count, str(sum(int(suite.get(count, 0)) for suite in root)))
+    root.set("time", f"{sum(result.seconds for result in results):.3f}")
+    ET.indent(root)
+    text: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"
+
+
+def _suite(result: Result, folder: str) -> ET.Element:
+    suite = ET.Element("testsuite", {"name": _held(result.check.name), "errors": "0"})
+    properties = ET.SubElement(suite, "properties")
+    check = result.check.planned.check
+    values: dict[str, object] = {
+        "heuristic": ", ".join(choice.label for choice in check.choices),
+        "problem": ", ".join(check.problems),
+        "limit": check.asserted,
+        "verdict": result.verdict,
+    }
+    if result.outcome is not None:
+        values |= result.outcome.numbers
+    for name, value in values.items():
+        ET.SubElement(properties, "property", {"name": f"optsched.{name}", "value": _held(str(value))})
+    if result.outcome is None:
+        case = ET.SubElement(suite, "testcase", {"name": "not finished", "classname": _held(result.check.name)})
+        ET.SubElement(case, "skipped", {"message": f"{result.done}{result.check.planned.whole} runs were done"})
+    else:
+        _cases(suite, result.check.name, result.outcome, folder)
+    suite.set("tests", str(len(suite.findall("testcase"))))
+    suite.set("failures", str(len(suite.findall("testcase/failure"))))
+    suite.set("skipped", str(len(suite.findall("testcase/skipped"))))
+    suite.set("time", f"{result.seconds:.3f}")
+    return suite
+
+
+def _cases(suite: ET.Element, name: str, outcome: Outcome, folder: str) -> None:
+    groups: dict[tuple[str, str, str], list[Run]] = {}
+    for entry in outcome.reports.measured:
+        groups.setdefault(_group(entry), []).append(entry)
+    broken: dict[tuple[str, str, str], list[Breach]] = {}
+    for breach in outcome.breaches:
+        for key in dict.fromkeys(map(_group, breach.runs)):
+            broken.setdefault(key, []).append(breach)
+    for key, runs in groups.items():
+        group, problem, label = key
+        seconds = f"{sum(entry.report.run.seconds for entry in runs):.3f}"
+        title = _held(f"{label} on {group}, {problem}")
+        case = ET.SubElement(suite, "testcase", {"name": title, "classname": _held(name), "time": seconds})
+        if key in broken:
+            _failure(case, broken[key], outcome, folder)
+
+
+def _failure(case: ET.Element, broken: Sequence[Breach], outcome: Outcome, folder: str) -> None:
+    causes = [breach.worst.report.run.cause for breach in broken]
+    cause = next(filter(None, causes), None)
+    text = list(outcome.lines(folder, broken))
+    kind = "AssertionError" if cause is None else getattr(cause, "kind", type(cause).__name__)
+    failure = ET.SubElement(case, "failure", {"type": kind, "message": _held(broken[0].told)})
+    if cause is not None:
+        text.append(traceback_of(cause).rstrip("\n"))
+    failure.text = _held("\n".join(text))
+
+
+def _group(entry: Run) -> tuple[str, str, str]:
+    return entry.group, entry.report.problem.name, entry.heuristic
+
+
+#: Characters that no XML document can hold, escaped or not.
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _held(text: str) -> str:
+    """A text with what XML cannot hold spelled out."""
+    return _FORBIDDEN.sub(lambda found: printable(found[0]), text)
+
+
+# GitHub Actions ---------------------------------------------------------------------------------------------------
+
+
+def github_annotations(
+    results: Iterable[Result], path: str | Path, workspace: str | Path = ".", folder: str = ""
+) -> Iterator[str]:
+    """A line for each check that failed, which GitHub Actions shows beside the code.
+
+    It is shown at the line of the user's own code that raised, where one did, else at the check in its file.
+
+    Parameters
+    ----------
+    path
+        The file of the checks.
+    workspace
+        The folder that the repository is checked out to.
+    folder
+        Where commands are to be typed, if not here.
+    """
+    for result in results:
+        if result.outcome is None or not result.outcome.failed:
+            continue
+        place = _raised_at(result.outcome, Path(workspace)) or (_within(Path(path), Path(workspace)), result.check.line)
+        properties = {"file": place[0], "line": place[1], "title": f"optsched: {result.check.name}"}
+        listed = ",".join(f"{key}={_escaped(value, True)}" for key, value in properties.items() if value is not None)
+        heads = filter(None, [result.outcome.told, result.outcome.over])
+        message = "\n".join([*heads, *result.outcome.lines(folder)])
+        yield f"::error {listed}::{_escaped(message)}"
+
+
+def _within(path: Path, workspace: Path) -> str:
+    """A path as GitHub wants it: from the workspace on, where it is in it."""
+    full, root = path.resolve(), workspace.resolve()
+    return full.relative_to(root).as_posix() if full.is_relative_to(root) else str(path)
+
+
+def _raised_at(outcome: Outcome, workspace: Path) -> tuple[str, int | None] | None:
+    """File and line of the innermost of the user's own lines that raised."""
+    if outcome.cause is None:
+        return None
+    root = workspace.resolve()
+    own = [
+        (Path(file), line)
+        for file, line in frames_of(outcome.cause)
+        if Path(file).resolve().is_relative_to(root)
+        and not Path(file).resolve().is_relative_to(Path(__file__).parent.parent)
+        and "site-packages" not in Path(file).parts
+    ]
+    return (_within(own[-1][0], workspace), own[-1][1]) if own else None
+
+
+def _escaped(value: object, of_property: bool = False) -> str:
+    """A value as the commands of GitHub Actions write it."""
+    escapes = {"%": "%25", "\r": "%0D", "\n": "%0A"} | ({":": "%3A", ",": "%2C"} if of_property else {})
+    return re.sub(f"[{''.join(escapes)}]", lambda found: escapes[found[0]], str(value))
+
+
+# Markdown ---------------------------------------------------------------------------------------------------------
+
+
+def markdown(results: Sequence[Result], folder: str = "") -> str:
+    """A heading, a table with a row for each check, and what does not hold."""
+    failed = [result for result in results if result.verdict == "FAILED"]
+    unfinished = [result for result in results if result.outcome is None]
+    heading = f"{len(failed)} of {len(results)} failed" if failed else f"{len(results) - len(unfinished)} passed"
+    heading += f", {len(unfinished)} not finished" if unfinished else ""
+    table = render(Table(COLUMNS, [result.cells for result in results], NUMBERS), form="markdown")
+    parts = [f"## optsched check: {heading}", table.rstrip("\n")]
+    for result in failed:
+        text = "\n".join(map(_line, told(result, folder)))
+        fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+        parts.append(f"### {escaped(result.check.name, 'markdown')}\n\n{fence}text\n{text}\n{fence}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _line(text: str) -> str:
+    return printable(text.replace("\t", "    "))

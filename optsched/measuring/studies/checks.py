@@ -1,0 +1,347 @@
+"""What is asserted of a heuristic's gaps, and what came of it: for tests, whoever runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+from optsched.certificates import certify
+from optsched.core.brief import counted
+from optsched.core.errors import CertificateInvalid, UsageError, expect, nearest
+from optsched.heuristics import AnyHeuristic
+from optsched.measuring.studies.baselines import Baseline, Comparison
+from optsched.measuring.studies.choices import Choice, Group, Source, chosen, distinct, seeds_of
+from optsched.measuring.studies.limits import Breach, GapLimit, breaches
+from optsched.measuring.studies.messages import lines
+from optsched.measuring.studies.records import Run
+from optsched.measuring.studies.runs import Work, measure, plan
+from optsched.measuring.studies.tables import GapReports
+from optsched.problems import problem_class
+from optsched.processes.containing import contained
+from optsched.processes.outcomes import Limits
+from optsched.solvers.profiles import AnyProfile
+
+__all__ = ["Check", "CheckArguments", "Outcome", "Planned"]
+
+#: What a reference may rest on without a proof, where `certify` allows it.
+KINDS = ("enumeration", "solver", "nothing")
+
+
+#: Those that say which gap is limited, and how far.
+_LIMITING = ("max_gap", "max_absolute", "over", "component", "frontier")
+
+
+class CheckArguments(TypedDict, total=False):
+    """What a check asserts, and how its gaps are measured: for tests, files of checks and `Check.of` alike.
+
+    Attributes
+    ----------
+    max_gap
+        Most that a gap may be, as a share of the optimum: `0.05` or `"5%"`. A bare number of 1 or more is refused.
+    max_absolute
+        The same as a difference, for optima that may be 0.
+    over
+        Which gap of the runs on an instance, or on all instances of a family: `worst`, `mean`, `median`, or a
+        quantile such as 0.9.
+    component
+        Of the objective; by default the first that differs.
+    frontier
+        Whether the component is compared with the best at the other component's value, instead of with the optimum.
+    feasible
+        Whether every run must have a feasible placement.
+    baseline
+        The path of a file: no run may be worse than recorded there.
+    certify
+        Whether the reference must be proved by certificates, all of it (True), or but for allowed kinds
+        (`["solver"]`).
+    seeds
+        Of the heuristic: how many, from 0, or which: a list, or a text (`"0-9"`). By default ten where it draws
+        random numbers, else one.
+    parameters
+        Of the problem.
+    profile, time_limit
+        As for `optsched.gap`.
+    run_limit, memory_limit
+        As for `optsched.study`: seconds and MiB after which a run or solve is killed, in a process of its own.
+    """
+
+    max_gap: Any
+    max_absolute: Any
+    over: Any
+    component: str | None
+    frontier: bool
+    feasible: bool
+    baseline: bool | str | Path | None
+    certify: bool | Iterable[str]
+    seeds: int | str | Iterable[int] | None
+    parameters: Mapping[str, Any] | None
+    profile: AnyProfile
+    time_limit: float | None
+    run_limit: float | None
+    memory_limit: int | None
+
+
+@dataclass(frozen=True)
+class Check:
+    """What is asserted of heuristics in problems; see `of`.
+
+    Examples
+    --------
+    >>> check = Check.of("lsap-sched", "papers/guo-fig2", "lsap", max_gap="5%", certify=True)
+    >>> check.asserted
+    'worst gap at most 5 %, proved'
+    >>> outcome = check.planned().run()
+    >>> outcome.failed, outcome.told
+    (False, 'lsap-sched in lsap, 1 run: worst gap 0 %')
+    """
+
+    choices: tuple[Choice, ...]
+    instances: Sequence[Source | Group]
+    problems: tuple[str, ...]
+    limit: GapLimit | None = None
+    feasible: bool = True
+    baseline: Path | None = None
+    #: Kinds of claims that are taken without a proof; None where nothing is certified.
+    allowed: tuple[str, ...] | None = None
+    #: None: as many as each heuristic needs (`measure`).
+    seeds: tuple[int, ...] | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    profile: AnyProfile = "exact"
+    time_limit: float | None = None
+    #: Of each run and each solve, which then have processes of their own.
+    contained: Limits | None = None
+
+    @classmethod
+    def of(
+        cls,
+        heuristic: AnyHeuristic | Choice | Sequence[AnyHeuristic | Choice],
+        instances: Source | Iterable[Source],
+        problem: str | Sequence[str],
+        **given: Unpack[CheckArguments],
+    ) -> Check:
+        """What is meant by the arguments.
+
+        Parameters
+        ----------
+        heuristic, instances, problem
+            As `optsched.pytest_plugin.GapCheck` takes them.
+        **given
+            See `CheckArguments`.
+
+        Raises
+        ------
+        UsageError
+            If nothing is asserted, or a value is none that there is.
+        TypeError
+            If there is no such argument.
+        """
+        asked: dict[str, Any] = {**given}
+        if strangers := asked.keys() - CheckArguments.__annotations__.keys():
+            raise TypeError(f"a check has no argument {', '.join(sorted(strangers))}")
+        limit = GapLimit.of(**{name: asked[name] for name in _LIMITING if name in asked})
+        feasible, baseline = asked.get("feasible", True), asked.get("baseline")
+        allowed, parameters, seeds = kinds_of(asked.get("certify", False)), asked.get("parameters"), asked.get("seeds")
+        if limit is None and not baseline and not feasible and allowed is None:
+            raise UsageError("nothing is asserted: give max_gap, max_absolute, baseline, feasible or certify")
+        heuristics: Sequence[Any] = heuristic if isinstance(heuristic, list | tuple) else [heuristic]
+        expect(problem, (str, list, tuple), "a check is in a problem, or a list of them, by name")
+        expect(parameters, (Mapping, type(None)), "parameters of problems are a mapping of names to values")
+        problems = [problem] if isinstance(problem, str) else list(problem)
+        one = isinstance(instances, str) or not isinstance(instances, Iterable)
+        sources: list[Any] = [instances] if one else list(instances)  # type: ignore[arg-type]
+        if not (heuristics and problems and sources):
+            raise UsageError("a check is of at least one heuristic in at least one problem on at least one instance")
+        return cls(
+            tuple(distinct(map(chosen, heuristics))),
+            sources,
+            tuple(dict.fromkeys(problem_class(name).name for name in problems)),
+            limit,
+            feasible,
+            Path(baseline) if baseline else None,
+            allowed,
+            None if seeds is None else tuple(seeds_of(seeds)),
+            dict(parameters or {}),
+            asked.get("profile", "exact"),
+            asked.get("time_limit"),
+            Limits.of_runs(asked.get("run_limit"), asked.get("memory_limit")),
+        )
+
+    @property
+    def asserted(self) -> str:
+        """What must hold, in a few words."""
+        told = {
+            str(self.limit): self.limit is not None,
+            "no worse than recorded": self.baseline is not None,
+            "proved": self.allowed is not None,
+        }
+        return ", ".join(words for words, holds in told.items() if holds) or "feasible"
+
+    def planned(self, record: bool = False, recorder: str = "record it") -> Planned:
+        """What is to be run; all that was asked for wrongly is found here.
+
+        Parameters
+        ----------
+        record
+            Whether the runs are to be recorded as the baseline, and not compared with it.
+        recorder
+            What to do where there is no baseline, in words.
+
+        Raises
+        ------
+        UsageError
+            For heuristics, problems, parameters and limits that do not go together.
+        InputError
+            For instances, and for a baseline, that are wrong.
+        """
+        strangers = [
+            f"heuristic {choice.entry.name} serves {', '.join(choice.entry.problems)}; not {name}"
+            for choice in self.choices
+            for name in self.problems
+            if name not in choice.entry.problems
+        ]
+        if strangers:
+            raise UsageError(*strangers)
+        work = plan(self.instances, self.problems, self.choices, self.parameters)
+        for part in work:
+            if self.limit is not None:
+                self.limit.check(part.problem)
+        compared = self.baseline is not None and not record and self.baseline.exists()
+        recorded = Baseline.read(self.baseline) if compared and self.baseline is not None else None
+        return Planned(self, tuple(work), record, recorded, recorder)
+
+
+def kinds_of(certify: bool | Iterable[str]) -> tuple[str, ...] | None:
+    """The kinds of claims that `certify` takes without a proof; None where it asks for no proof.
+
+    Raises
+    ------
+    UsageError
+        If there is no such kind.
+    """
+    if isinstance(certify, bool):
+        return () if certify else None
+    kinds = (certify,) if isinstance(certify, str) else tuple(certify)
+    for kind in kinds:
+        if kind not in KINDS:
+            raise UsageError(f"certify={kind!r}: {nearest(kind, KINDS)}, or true where all must be proved")
+    return kinds
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A check that can be run: what on, and what the runs are compared with."""
+
+    check: Check
+    work: tuple[Work, ...]
+    record: bool
+    recorded: Baseline | None
+    recorder: str
+
+    @property
+    def steps(self) -> int:
+        """How many runs there are to be; without seeds, of how many heuristics on problems."""
+        return len(self.check.seeds or (0,)) * sum(len(part.choices) for part in self.work)
+
+    @property
+    def whole(self) -> str:
+        """` of 20`, where it is known how many runs there are to be."""
+        return "" if self.check.seeds is None else f" of {self.steps}"
+
+    def measure(self, step: Callable[[str], None] = lambda text: None) -> Iterator[Run]:
+        """Every run as soon as it is there, for who holds to `check.contained`; `step` is told before each begins."""
+        check = self.check
+        limits, seconds = check.profile, check.time_limit
+        return measure(self.work, check.seeds, profile=limits, time_limit=seconds, step=step)
+
+    def run(self) -> Outcome:
+        """What comes of it."""
+        with contained(self.check.contained):
+            return self.judge(self.measure())
+
+    def judge(self, measured: Iterable[Run]) -> Outcome:
+        """What is to be said of the runs, once all are there."""
+        check, reports = self.check, GapReports(measured)
+        broken = breaches(reports.measured, check.limit, check.feasible)
+        if check.allowed is not None:
+            broken += list(_uncertified(reports.measured, check.allowed))
+        compared = None if check.baseline is None or self.record else self._compared(reports, check.baseline)
+        if compared is not None:
+            broken += compared.breaches
+        return Outcome(check, reports, tuple(broken), 0 if compared is None else compared.improved)
+
+    def _compared(self, reports: GapReports, path: Path) -> Comparison:
+        if self.recorded is not None:
+            return self.recorded.compare(reports.measured, self.recorder, every=self.check.seeds is not None)
+        told = f"there is no baseline {path}; {self.recorder}"
+        return Comparison((Breach(told, reports.measured[0], reports.measured),), 0, 0)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a check.
+
+    Attributes
+    ----------
+    check, reports
+        What was asserted, and what was measured.
+    breaches
+        What does not hold.
+    improved
+        How many runs are better than recorded.
+    """
+
+    check: Check
+    reports: GapReports
+    breaches: tuple[Breach, ...]
+    improved: int
+
+    @property
+    def failed(self) -> bool:
+        """Whether something does not hold."""
+        return bool(self.breaches)
+
+    @property
+    def cause(self) -> BaseException | None:
+        """What the heuristic raised, in the first run that shows it."""
+        return next((cause for entry in self.breaches if (cause := entry.worst.report.run.cause) is not None), None)
+
+    @property
+    def told(self) -> str:
+        """A line on all runs."""
+        better = f"; {self.improved} better than recorded" if self.improved else ""
+        return self.reports.told(self.check.limit)[0] + better
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """How many runs there are and how many have a feasible placement, and the worst and mean gap of these."""
+        return self.reports.told(self.check.limit)[1]
+
+    @property
+    def over(self) -> str:
+        """How many runs have a gap over the limit, in words; empty where there is no limit."""
+        limit, reports = self.check.limit, self.reports
+        if limit is None:
+            return ""
+        over = sum((gap := limit.gap(report)) is not None and gap > limit.most for report in reports)
+        return f"{over} of {counted(len(reports), 'run')} over the limit of {limit.shown(limit.most)}"
+
+    def lines(self, folder: str = "", breaches: Sequence[Breach] | None = None) -> Iterator[str]:
+        """All that does not hold, or some of it; `folder` is where commands are to be typed, if not here."""
+        check, broken = self.check, self.breaches if breaches is None else breaches
+        return lines(broken, check.choices, folder, check.profile, check.time_limit, check.contained)
+
+
+def _uncertified(measured: Iterable[Run], allowed: Sequence[str]) -> Iterator[Breach]:
+    """The references that are not proved."""
+    seen: set[int] = set()
+    for entry in measured:
+        reference = entry.report.reference
+        if id(reference) in seen:
+            continue
+        seen.add(id(reference))
+        try:
+            certify(entry.report.problem, reference.solution).raise_unless_proved(allowed)
+        except CertificateInvalid as error:
+            yield Breach(f"the reference is not proved: {error}", entry, (entry,))

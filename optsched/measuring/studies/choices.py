@@ -1,0 +1,408 @@
+"""What a study is of: heuristics with parameters, and instances by name, file, folder, pattern or family."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from optsched.core.brief import brief, counted
+from optsched.core.errors import Fault, InputError, UsageError, described
+from optsched.core.instance import Instance
+from optsched.heuristics import AnyHeuristic, Heuristic, heuristic
+from optsched.instances.files import SUFFIXES, load
+from optsched.instances.library import NETWORK, fitting
+from optsched.problems.base import resolve
+from optsched.running.run import of_run, users_own
+
+__all__ = [
+    "SEEDS",
+    "Choice",
+    "Family",
+    "Group",
+    "Source",
+    "assignments",
+    "chosen",
+    "distinct",
+    "groups_of",
+    "literal",
+    "load_instance",
+    "parted",
+    "raise_all",
+    "seeds_of",
+    "users_function",
+]
+
+
+#: What stands for the optimum of each round where policies are run over time, and for no heuristic.
+_SOLVE = "solve"
+
+#: The seeds that a heuristic runs with where nobody says which: one that draws no random numbers with the first alone.
+SEEDS = range(10)
+
+#: So many seeds are taken at most: each is an instance, or a run.
+MOST_SEEDS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A heuristic with the parameters that were given, and the label that tells it from others."""
+
+    entry: Heuristic
+    parameters: Mapping[str, Any]
+    label: str
+
+
+def chosen(given: AnyHeuristic | Choice) -> Choice:
+    """A heuristic from a text `H[,K=V...]`, or from what `optsched.heuristics.heuristic` takes.
+
+    In a text, commas part the parameters, so that a list is written with colons (`f_c=0:0.1:1`). A module of the
+    current folder is found, too.
+
+    Raises
+    ------
+    UsageError
+        If there is no such heuristic or parameter, or it does not take the value.
+
+    Examples
+    --------
+    >>> choice = chosen("dl,reading=heartbeat")
+    >>> choice.entry.name, dict(choice.parameters)
+    ('dl', {'reading': 'heartbeat'})
+    """
+    if isinstance(given, Choice):
+        return given
+    if not isinstance(given, str):
+        entry = heuristic(given)
+        return Choice(entry, {}, entry.name)
+    name, texts = parted(given, "--heuristic")
+    if name == _SOLVE:
+        raise UsageError(
+            f'"{given}": solve decides in rounds of simulate and decompose; here derive a class from '
+            "optsched.simulating.EveryRound, and name it package.module:class"
+        )
+    if ":" in name:
+        _find_here()
+    entry = heuristic(name)
+    values = {key: value if entry.parameters is not None else literal(value) for key, value in texts.items()}
+    if entry.parameters is not None:
+        others = ({"max_idle_rounds"} | of_run(entry)) - {known.name for known in entry.parameters}
+        resolve(entry.name, entry.parameters, {key: value for key, value in values.items() if key not in others})
+    return Choice(entry, values, given)
+
+
+def parted(given: str, option: str) -> tuple[str, dict[str, str]]:
+    """The name and the parameters of a text `NAME[,K=V...]`.
+
+    Raises
+    ------
+    UsageError
+        If a part is no assignment; names the option.
+
+    Examples
+    --------
+    >>> parted("dl,reading=heartbeat", "--heuristic")
+    ('dl', {'reading': 'heartbeat'})
+    """
+    name, *assignments = given.split(",")
+    values: dict[str, str] = {}
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        if not equals or not key:
+            raise UsageError(f'{option} "{given}": write parameters as name=value, lists with colons (0:0.1:1)')
+        values[key] = value
+    return name, values
+
+
+def distinct(choices: Iterable[Choice]) -> list[Choice]:
+    """Each heuristic once.
+
+    Raises
+    ------
+    UsageError
+        If two that are not the same have one label, as two lambdas of a function have.
+    """
+    found: dict[str, Choice] = {}
+    for choice in choices:
+        if found.setdefault(choice.label, choice) != choice:
+            raise UsageError(f"two heuristics are called {choice.label}: define each under a name of its own")
+    return list(found.values())
+
+
+def _find_here() -> None:
+    """Let modules of the current folder be found; one hides no installed module."""
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
+
+
+def users_function(name: str, what: str) -> Callable[..., Any]:
+    """A user's function `package.module:function`, also of a module of the current folder.
+
+    `what` it is meant to be is for the messages.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
+
+    Examples
+    --------
+    >>> users_function("math:floor", "claim")(2.5)
+    2
+    """
+    _find_here()
+    found = users_own(name, what)
+    if not callable(found):
+        raise UsageError(f'{what} "{name}": it is {described(found)}, which is no function')
+    return found  # type: ignore[no-any-return]
+
+
+def assignments(option: str, texts: Iterable[str]) -> dict[str, str]:
+    """Names and values from the texts `name=value` of a command line's option, with `_` for `-` in the names.
+
+    Raises
+    ------
+    UsageError
+        If one is no assignment.
+
+    Examples
+    --------
+    >>> assignments("--set", ["max-load=5"])
+    {'max_load': '5'}
+    """
+    values: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UsageError(f'{option} "{text}": write it as name=value')
+        values[name.replace("-", "_")] = value
+    return values
+
+
+def literal(text: str) -> Any:
+    """What a user's own function gets: a number, true, false or a text; a list where there are colons."""
+    if ":" in text:
+        return [literal(part) for part in text.split(":")]
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def seeds_of(given: int | str | Iterable[int]) -> list[int]:
+    """Seeds from how many there are, from 0, or from which: a list, or a text such as `0-29` or `1,4,7-9`.
+
+    Raises
+    ------
+    UsageError
+        If they are none, or more than a million.
+
+    Examples
+    --------
+    >>> seeds_of(3), seeds_of("1,4,7-9")
+    ([0, 1, 2], [1, 4, 7, 8, 9])
+    """
+    try:
+        found: list[Any] = list(islice(_each_seed(given), MOST_SEEDS + 1))
+    except (TypeError, ValueError):
+        found = []
+    if not found or any(isinstance(seed, bool) or not hasattr(seed, "__index__") or seed < 0 for seed in found):
+        raise UsageError(f"seeds {given!r}: give how many, a list of whole numbers from 0 on, or 0-29, or 1,4,7")
+    if len(found) > MOST_SEEDS:
+        raise UsageError(f"seeds {given!r} are more than {MOST_SEEDS:,}: take fewer at once")
+    return list(dict.fromkeys(found))
+
+
+def _each_seed(given: Any) -> Iterator[Any]:
+    if isinstance(given, str):
+        for part in given.split(","):
+            first, dash, last = part.strip().partition("-")
+            yield from range(int(first), int(last if dash else first) + 1)
+    else:
+        yield from range(given) if isinstance(given, int) and not isinstance(given, bool) else given
+
+
+@dataclass(frozen=True)
+class Family:
+    """Generated instances: one of a family for each seed.
+
+    Attributes
+    ----------
+    name
+        As `optsched list families` knows it.
+    seeds
+        Of the instances, as `seeds_of` takes them.
+    parameters
+        That differ from the family's defaults.
+
+    Examples
+    --------
+    >>> [instance.name for instance in Family("lsap", range(2), {"nodes": 3, "tasks": 4}).instances()]
+    ['lsap-n3-t4-seed0', 'lsap-n3-t4-seed1']
+    """
+
+    name: str
+    seeds: int | str | Iterable[int] = range(10)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Keep what an iterator gives, which it gives once."""
+        if isinstance(self.seeds, Iterator):
+            object.__setattr__(self, "seeds", tuple(islice(self.seeds, MOST_SEEDS + 1)))
+
+    def instances(self) -> Iterator[Instance]:
+        """The instances, drawn one by one."""
+        from optsched.instances.generate import generate
+
+        if taken := {"seed", "family"} & set(self.parameters):
+            raise UsageError(
+                f"{self.name}: {taken.pop()} is no parameter: give a family's name and its seeds by themselves"
+            )
+        for seed in seeds_of(self.seeds):
+            drawn = generate(self.name, seed=seed, **self.parameters)
+            if not isinstance(drawn, Instance):
+                raise UsageError(f"family {self.name} draws flow networks, for which there are no heuristics")
+            yield drawn
+
+    def __repr__(self) -> str:
+        return brief(f"Family {self}")
+
+    def __str__(self) -> str:
+        told = [f"{key}={value}" for key, value in self.parameters.items()]
+        seeds = seeds_of(self.seeds)
+        return f"{','.join([self.name, *told])} ({counted(len(seeds), 'seed')})"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Instances over which one mean, median or worst gap is told: a single one, or the seeds of a family."""
+
+    label: str
+    instances: tuple[Instance, ...]
+
+
+#: What instances may be given as: a name of the library, a file, a folder, a pattern of files (`traces/*.json`) or of
+#: names of the library (`papers/*`) where it fits no file, an instance, a family, or a group that was made of these.
+Source = str | os.PathLike[str] | Instance | Family | Group
+
+
+def groups_of(sources: Source | Iterable[Source]) -> list[Group]:
+    """The instances that are meant, each file and name a group of its own, each family one.
+
+    A name that two of the instances bear gives way to the path or name by which each was asked for.
+
+    Raises
+    ------
+    UsageError
+        If a source is none.
+    InputError
+        With the faults of all files, if there are any, and for folders and patterns without instances.
+    """
+    if isinstance(sources, str | os.PathLike | Instance | Family | Group):
+        sources = [sources]
+    found: list[tuple[str, tuple[Instance, ...]]] = []
+    errors: list[InputError] = []
+    for source in _expanded(sources, errors):
+        if isinstance(source, Instance):
+            found.append((source.name or "instance", (source,)))
+        elif isinstance(source, Group):
+            found.append((source.label, source.instances))
+        elif isinstance(source, Family):
+            found.append((str(source), tuple(source.instances())))
+        else:
+            try:
+                found.append((source, (load_instance(source),)))
+            except InputError as error:
+                errors.append(error if error.source else error.with_source(source))
+    raise_all(errors)
+    names = [instance.name for _, instances in found for instance in instances]
+    return [
+        Group(label, instances if len(instances) != 1 else (_told_apart(instances[0], label, names),))
+        for label, instances in found
+    ]
+
+
+def _told_apart(instance: Instance, label: str, names: Sequence[str]) -> Instance:
+    return replace(instance, name=label) if names.count(instance.name) > 1 else instance
+
+
+def _expanded(sources: Iterable[Source], errors: list[InputError]) -> Iterator[str | Instance | Family | Group]:
+    """Folders and patterns as the files and names that they hold, each once; those without any are noted."""
+    seen: set[str] = set()
+    for source in sources:
+        if isinstance(source, Instance | Family | Group):
+            yield source
+            continue
+        if not isinstance(source, str | os.PathLike):
+            raise UsageError(f"an instance is a name, a path, an Instance or a Family, not {described(source)}")
+        try:
+            paths = _paths(os.fspath(source))
+        except InputError as error:
+            errors.append(error)
+            continue
+        for path in paths:
+            if path not in seen:
+                seen.add(path)
+                yield path
+
+
+def _paths(source: str) -> list[str]:
+    if os.path.isdir(source):
+        from optsched.instances.frames import tasks_table
+
+        if tasks_table(source) is not None:
+            return [source]
+        found = sorted(str(path) for path in Path(source).iterdir() if path.name.endswith(SUFFIXES))
+        told = f"holds no instance: no file whose name ends in {', '.join(SUFFIXES)}, and no tasks.csv"
+    elif glob.has_magic(source) and not os.path.exists(source):
+        found = sorted(path for path in glob.glob(source, recursive=True) if os.path.isfile(path))
+        found = found or [entry.name for entry in fitting(source) if NETWORK not in entry.tags]
+        told = "fits no file, and no instance of the library"
+    elif source.endswith(SUFFIXES) or os.path.exists(source):
+        return [source]
+    else:  # of the library: its whole name, which is that of no other instance
+        found = [entry.name for entry in fitting(source)]
+        return found if len(found) == 1 else [source]
+    if not found:
+        raise InputError([Fault("", told)], source)
+    return found
+
+
+def load_instance(source: str) -> Instance:
+    """The instance of a file or of the library, called by its path where it has no name.
+
+    Raises
+    ------
+    InputError
+        If there is none, it is wrong, or it is a flow network.
+    """
+    loaded = load(source)
+    if not isinstance(loaded, Instance):
+        raise InputError([Fault("format", "is a flow network, for which there are no heuristics; solve it")], source)
+    return loaded if loaded.name else replace(loaded, name=source)
+
+
+class _SeveralInputs(InputError):
+    """Faults of several files, each told with the name of its own."""
+
+    def __init__(self, errors: Sequence[InputError]) -> None:
+        self.errors = errors
+        super().__init__([fault for error in errors for fault in error.faults])
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.errors))
+
+
+def raise_all(errors: Sequence[InputError]) -> None:
+    """Raise the errors, if there are any, as one."""
+    if errors:
+        raise errors[0] if len(errors) == 1 else _SeveralInputs(errors)

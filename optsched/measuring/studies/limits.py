@@ -1,0 +1,286 @@
+"""Limits on gaps, for tests: which gap, over which runs, how much; and which runs break one."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from optsched.core.errors import UsageError, nearest
+from optsched.core.results import Number
+from optsched.measuring.gaps import GapReport, fields_beside, gap_limit, ratio
+from optsched.measuring.studies.records import Run
+from optsched.problems.base import TaskProblem
+
+__all__ = ["Breach", "GapLimit", "breaches", "difference"]
+
+#: What may be said of many runs at once, beside a quantile.
+_OVER = ("worst", "mean", "median")
+
+#: A gap that is larger than every number: of a placement that is not feasible, or beside a reference of 0.
+_ENDLESS = math.inf
+
+
+def difference(given: Any, told: str = "a difference") -> Fraction | float:
+    """A difference as a number of at least 0, in the unit of the component.
+
+    Raises
+    ------
+    UsageError
+        If it is none; a percentage is a share, and no difference.
+
+    Examples
+    --------
+    >>> difference(2), difference("1/2")
+    (Fraction(2, 1), Fraction(1, 2))
+    """
+    try:
+        return ratio("" if "%" in str(given) else given)
+    except UsageError:
+        mend = "; a percentage is for max_gap" if "%" in str(given) else ""
+        raise UsageError(f"{told} is a number of at least 0, such as 2, not {given!r}{mend}") from None
+
+
+@dataclass(frozen=True)
+class GapLimit:
+    """How large a gap may be.
+
+    Attributes
+    ----------
+    most
+        The limit: a share of the reference, or with `absolute` a difference in the unit of the component.
+    absolute
+        Whether differences are compared, for references that may be 0.
+    over
+        `worst`, `mean`, `median`, or a quantile between 0 and 1 over the runs of a group; a quantile q leaves out the
+        worst 1 - q of them.
+    component
+        Name of the component of the objective. By default the first one that differs from the reference, as they are
+        compared in order.
+    frontier
+        Whether the component is measured against the best that goes with the run's own value of the other component,
+        instead of against the optimum.
+    """
+
+    most: Fraction | float
+    absolute: bool = False
+    over: str | Fraction = "worst"
+    component: str | None = None
+    frontier: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        max_gap: Any = None,
+        max_absolute: Any = None,
+        over: Any = "worst",
+        component: str | None = None,
+        frontier: bool = False,
+    ) -> GapLimit | None:
+        """The limit that is meant, read and checked; None where neither kind of limit is given.
+
+        Raises
+        ------
+        UsageError
+            If both are given, or what is limited without a limit, or a value is none that there is.
+        """
+        if max_gap is None and max_absolute is None:
+            if (over, component, frontier) != ("worst", None, False):
+                raise UsageError("over, component and frontier say which gap is limited: give max_gap or max_absolute")
+            return None
+        if max_gap is not None and max_absolute is not None:
+            raise UsageError("give max_gap, a share of the optimum, or max_absolute, a difference; not both")
+        if over not in _OVER:
+            share = None if isinstance(over, str) and over.isalpha() else ratio(over, "a quantile")
+            if share is None or not 0 < share <= 1:
+                raise UsageError(f"over={over!r}: give {', '.join(_OVER)}, or a quantile over 0 and up to 1")
+            over = Fraction(share)
+        if frontier and component is None:
+            raise UsageError("frontier compares one component; name it: component=...")
+        absolute = max_gap is None
+        most = difference(max_absolute, "max_absolute") if absolute else gap_limit(max_gap, "max_gap")
+        return cls(most, absolute, over, component, frontier)
+
+    def check(self, problem: TaskProblem[Any]) -> None:
+        """Raise UsageError where the problem has no such component, or the limit says too little of it."""
+        names = [component.name for component in problem.components]
+        if self.component is None:
+            if self.absolute and len(names) > 1:
+                raise UsageError(f"{problem.name} has {' and '.join(names)}: max_absolute wants component=...")
+            return
+        if self.component not in names:
+            raise UsageError(f'{problem.name} has no component "{self.component}"; {nearest(self.component, names)}')
+        if self.frontier and not fields_beside(problem):
+            raise UsageError(f"{problem.name} has no frontier to measure against; leave frontier out")
+
+    def gap(self, report: GapReport) -> Number | float | None:
+        """The gap that is limited: infinite where there is no feasible placement, None where it is unknown."""
+        if not report.feasible:
+            return _ENDLESS
+        pair = self.pair(report)
+        if pair is None:
+            return None
+        absolute, relative = pair
+        if self.absolute or absolute == 0:
+            return absolute
+        return _ENDLESS if relative is None else relative
+
+    def pair(self, report: GapReport) -> tuple[Number, Number | None] | None:
+        """Absolute and relative gap of the component that counts; None where it is unknown."""
+        if self.component is None:
+            return report.deciding
+        names = [component.name for component in report.problem.components]
+        position = names.index(self.component)
+        if self.frontier:
+            assert report.objective is not None
+            # The field of the second component comes first (`optsched.routes.base.Beside`).
+            beyond = list(report.reference.beside(report.objective).values())[::-1][position]
+            if beyond is None:
+                return None
+            best = report.objective[position] - beyond
+            return beyond, None if best == 0 else Fraction(beyond) / abs(Fraction(best))
+        if report.absolute_gap is None or report.relative_gap is None or report.absolute_gap[position] is None:
+            return None
+        return report.absolute_gap[position], report.relative_gap[position]  # type: ignore[return-value]
+
+    def over_all(self, gaps: Sequence[Number | float]) -> Number | float:
+        """The one gap of several runs that is compared."""
+        if self.over == "worst":
+            return max(gaps)
+        if any(math.isinf(gap) for gap in gaps) and self.over == "mean":
+            return _ENDLESS
+        if self.over == "mean":
+            return sum((Fraction(gap) for gap in gaps), Fraction(0)) / len(gaps)
+        if self.over == "median":
+            return statistics.median_high(gaps)
+        assert isinstance(self.over, Fraction)
+        return sorted(gaps)[math.ceil(self.over * len(gaps)) - 1]
+
+    def compared(self, measured: Iterable[Run]) -> Number | float | None:
+        """The gap that is held to the limit, of the group where it is largest; None where none is known."""
+        each = (_weighed(runs, [self.gap(entry.report) for entry in runs]) for runs in _grouped(measured))
+        return max((self.over_all(gaps) for gaps in each if gaps), default=None)
+
+    @property
+    def statistic(self) -> str:
+        """`worst`, `mean`, `median`, or `0.9 quantile`."""
+        return self.over if isinstance(self.over, str) else f"{float(self.over):g} quantile"
+
+    def __str__(self) -> str:
+        over = self.over if isinstance(self.over, str) else f"{self.statistic} of the"
+        what = f"{over} gap" + (f" in {self.component}" if self.component else "")
+        return f"{what}{' on the frontier' if self.frontier else ''} at most {self.shown(self.most)}"
+
+    def shown(self, gap: Number | float | None) -> str:
+        """A gap as this limit counts it: `12.5 %`, or `3`."""
+        if gap is None:
+            return "unknown"
+        if math.isinf(gap):
+            return "infinite"
+        return f"{float(gap):.6g}" if self.absolute else f"{100 * float(gap):.4g} %"
+
+
+@dataclass(frozen=True)
+class Breach:
+    """Runs of one heuristic on one group that break a limit.
+
+    Attributes
+    ----------
+    told
+        What is wrong, in a sentence.
+    worst
+        The run that shows it best.
+    runs
+        All runs of the group.
+    """
+
+    told: str
+    worst: Run
+    runs: tuple[Run, ...]
+
+
+def breaches(measured: Iterable[Run], limit: GapLimit | None, feasible: bool = True) -> list[Breach]:
+    """The groups whose runs break the limit: one breach for each group, problem and heuristic.
+
+    Parameters
+    ----------
+    measured
+        The runs.
+    limit
+        On their gaps; None where only feasibility counts.
+    feasible
+        Whether a run without a feasible placement breaks it, whatever the limit. If not, its gap is infinite, so that
+        a quantile may pass over it.
+    """
+    found = []
+    for runs in _grouped(measured):
+        told = _broken(runs, limit, feasible)
+        if told is not None:
+            found.append(Breach(told[0], told[1], tuple(runs)))
+    return found
+
+
+def _grouped(measured: Iterable[Run]) -> Iterable[list[Run]]:
+    """The runs of each group, problem and heuristic."""
+    groups: dict[tuple[str, str, str], list[Run]] = {}
+    for entry in measured:
+        groups.setdefault((entry.group, entry.report.problem.name, entry.heuristic), []).append(entry)
+    return groups.values()
+
+
+def _weighed(runs: Sequence[Run], gaps: Sequence[Number | float | None]) -> list[Number | float]:
+    """The gaps that are known; one run without random numbers stands for as many as others have seeds."""
+    counts = Counter(id(entry.report.problem) for entry in runs)
+    most = max(counts.values())
+    return [
+        gap
+        for entry, gap in zip(runs, gaps, strict=True)
+        if gap is not None
+        for _ in range(most // counts[id(entry.report.problem)])
+    ]
+
+
+def _broken(runs: Sequence[Run], limit: GapLimit | None, feasible: bool) -> tuple[str, Run] | None:
+    """What is wrong with the runs of a group and the run that shows it; None if nothing."""
+    failed = [entry for entry in runs if not entry.report.feasible]
+    if failed and feasible:
+        counted = "" if len(runs) == 1 else f"{len(failed)} of {len(runs)} runs without a feasible placement: "
+        return f"{counted}{reason(failed[0].report)}", failed[0]
+    if limit is None:
+        return None
+    limit.check(runs[0].report.problem)
+    gaps = [limit.gap(entry.report) for entry in runs]
+    for entry, gap in zip(runs, gaps, strict=True):
+        if gap is None:
+            return f"the gap is unknown: {_unknown(entry.report)}", entry
+    known = [gap for gap in gaps if gap is not None]
+    compared = limit.over_all(_weighed(runs, known))
+    if compared <= limit.most:
+        return None
+    worst = runs[known.index(max(known))]
+    over = "" if len(runs) == 1 else f" ({limit.statistic} of {len(runs)} runs)"
+    pair = limit.pair(worst.report) if math.isinf(compared) and worst.report.feasible else None
+    if pair is not None:
+        told = f"the value is {pair[0]} over an optimum of 0, which no share can tell"
+        return f"{told}: give max_absolute instead of max_gap", worst
+    kind = worst.report.reference.kind
+    against = "" if kind != "bound" else "; the reference is a bound, so that the true gap may be smaller"
+    return f"the gap is {limit.shown(compared)}{over}, over the limit of {limit.shown(limit.most)}{against}", worst
+
+
+def reason(report: GapReport) -> str:
+    """Why a run has no feasible placement, in words."""
+    if report.error is not None:
+        return report.error
+    broken = "; ".join(map(str, report.violations[:5]))
+    return f"infeasible{', tasks starved' if report.run.starved else ''}: {broken}"
+
+
+def _unknown(report: GapReport) -> str:
+    if report.reference.value is None:
+        return "no reference is proved; give more time, or another profile"
+    return "an earlier component differs from the optimum, so that this one has no gap; measure it on the frontier"

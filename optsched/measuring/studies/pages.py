@@ -1,0 +1,275 @@
+"""Gaps as rows that people read, one for each heuristic on a problem, under headings of what is the same in all."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from optsched.core.brief import counted
+from optsched.core.errors import printable
+from optsched.core.results import Limit, Number
+from optsched.measuring.printing import Fitted, Lines, Table, folded, interval, number, percent, spread, value
+
+if TYPE_CHECKING:
+    from optsched.measuring.gaps import GapReport
+    from optsched.problems.base import TaskProblem
+
+__all__ = ["GapPage", "gap_lines", "gap_table"]
+
+#: Columns of gaps that are left out where there is no room, the first one first.
+_SHED = ("proof", "reference", "objective", "worst gap")
+
+#: Names of instances, whose ends tell them apart, are cut to so many characters before a column is left out.
+_TELLING = 28
+
+
+def gap_table(reports: Sequence[tuple[str, GapReport]], repeated: bool = False) -> Table:
+    """One row for each instance, problem, heuristic, in order of appearance.
+
+    Parameters
+    ----------
+    reports
+        Label of the heuristic and report of each run.
+    repeated
+        Whether there may be several seeds: then how many, the mean gap with its 95 % confidence interval, and the
+        worst. Later components count only those seeds whose earlier ones are at the reference.
+    """
+    groups: dict[tuple[Any, ...], list[GapReport]] = {}
+    for label, report in reports:
+        key = (report.problem.instance.name, report.problem.name, label)
+        groups.setdefault(key, []).append(report)
+    rows = []
+    for (instance, problem, label), group in groups.items():
+        references = list(dict.fromkeys(report.reference.value for report in group))
+        first = group[0].reference
+        reference = value(first.value) if len(references) == 1 else _mean_value(references)
+        kinds = list(dict.fromkeys(report.reference.kind or "unknown" for report in group))
+        cells = [instance, problem, label]
+        cells += [_mean_value([report.objective for report in group]), reference, "/".join(kinds)]
+        cells += [str(first.certificate or "-"), *_gaps(group, repeated), _note(group)]
+        rows.append(cells)
+    return Table(gap_columns(repeated), rows, _NUMBERS)
+
+
+_COLUMNS = ("instance", "problem", "heuristic", "objective", "reference", "kind", "proof")
+_MEAN = "mean gap ±95 %"
+_NUMBERS = frozenset({"objective", "reference", "gap", "seeds", _MEAN, "worst gap"})
+
+#: Width of what is not known before it is there, with one component and with two. A longer one moves the rest a little.
+_WIDTHS = {
+    "objective": (9, 17),
+    "reference": (9, 17),
+    "gap": (8, 13),
+    _MEAN: (14, 20),
+    "worst gap": (9, 14),
+}
+
+
+def gap_columns(repeated: bool) -> tuple[str, ...]:
+    """The columns of `gap_table`."""
+    gaps = ("seeds", _MEAN, "worst gap") if repeated else ("gap",)
+    return (*_COLUMNS, *gaps, "note")
+
+
+def gap_lines(work: Iterable[tuple[TaskProblem[Any], Iterable[str]]], repeated: bool = False) -> Lines:
+    """The lines of `gap_table` before there is a row: what is to be done tells how wide names are.
+
+    `work`: each problem, with the labels of the heuristics that are to run on it.
+    """
+    columns = gap_columns(repeated)
+    widths = {name: [len(name)] for name in columns}
+    several = False
+    for problem, labels in ((problem, list(labels)) for problem, labels in work):
+        if not labels:
+            continue
+        several |= len(problem.components) > 1
+        widths["instance"].append(len(printable(problem.instance.name)))
+        widths["problem"].append(len(problem.name))
+        widths["heuristic"] += (len(printable(label)) for label in labels)
+        widths["proof"].append(len(problem.proof))
+    widths["kind"].append(len("optimum"))
+    for name in _WIDTHS.keys() & widths.keys():
+        widths[name].append(_WIDTHS[name][several])
+    return Lines(columns, [max(widths[name]) for name in columns], _NUMBERS)
+
+
+def _mean_value(values: Sequence[Sequence[Number | None] | None]) -> str:
+    """The one value, or the mean of several, entry by entry; what is unknown is left out."""
+    known = [entry for entry in values if entry is not None]
+    if not known:
+        return "-"
+    if all(entry == known[0] for entry in known):
+        return value(known[0])
+    return ", ".join(
+        number(statistics.fmean(map(float, column))) if all(part is not None for part in column) else "-"
+        for column in zip(*known, strict=True)
+    )
+
+
+def _gaps(group: Sequence[GapReport], repeated: bool) -> list[str]:
+    """The cells that tell the gap: one, or how many seeds, mean with interval, and worst."""
+    known = [report for report in group if report.absolute_gap is not None and report.relative_gap is not None]
+    seeds = [str(len({report.seed for report in group}))] if repeated else []
+    if not known:
+        return [*seeds, "-", "-"] if repeated else ["-"]
+    cells: list[list[str]] = [[], []]
+    for position in range(len(group[0].problem.components)):
+        pairs = [(report.absolute_gap[position], report.relative_gap[position]) for report in known]  # type: ignore[index]
+        told = [(absolute, relative) for absolute, relative in pairs if absolute is not None]
+        # Beside a reference of 0 no gap is a percentage: then the row has the differences themselves.
+        relative_to = all(report.reference.value[position] != 0 for report in known)  # type: ignore[index]
+        show: Callable[[Any], str] = percent if relative_to else _difference
+        values = [float(relative if relative_to else absolute) for absolute, relative in told]  # type: ignore[arg-type]
+        limits = interval(values)
+        half = (limits[1] - limits[0]) / 2 if limits else 0
+        cells[0].append(spread(show(statistics.fmean(values)), half) if values else "-")
+        cells[1].append(show(max(values)) if values else "-")
+    joined = [", ".join(cell) for cell in cells]
+    return [*seeds, *joined] if repeated else joined[:1]
+
+
+def _difference(gap: float) -> str:
+    return f"{gap:+.4g}" if gap else "0"
+
+
+def _unstarted(report: GapReport) -> str:
+    """How many tasks a run over time left waiting for ever; empty of a run in one snapshot."""
+    if report.run.schedule is None:
+        return ""
+    return f": {report.waiting} of {counted(len(report.problem.tasks), 'task')} never started"
+
+
+def _note(group: Sequence[GapReport]) -> str:
+    """What is odd about a row: errors, starvation, violations, what was out of time, and in how many of its runs.
+
+    Of a policy over time, also how long tasks were assumed to take, and when slots to be offered.
+    """
+    notes: dict[str, int] = {}
+    for report in group:
+        if report.run.out_of_time is not None:
+            note = f"out of time after {report.run.out_of_time:g} s"
+        elif report.error is not None:
+            note = "error: " + _shortened(report.error.splitlines()[0])
+        elif report.run.starved:
+            note = "starved" + _unstarted(report)
+        elif not report.feasible:
+            all_are = "" if report.reference.infeasible is None else ", as all placements are"
+            note = f"infeasible{all_are}: " + _shortened("; ".join(map(str, report.violations[:2])))
+        elif report.reference.cheap is not None:
+            note = f"beside the cheap bound {report.reference.cheap.name}"
+        elif report.reference.kind is None and report.reference.solution.limit is not Limit.TIME:
+            note = "reference unknown"
+        elif len(group) == 1 and (nearer := _nearer(report)):
+            note = nearer
+        else:
+            continue
+        notes[note] = notes.get(note, 0) + 1
+    told = list(notes) if len(group) == 1 else [f"{times} of {len(group)} {note}" for note, times in notes.items()]
+    late = [report.reference for report in group if report.reference.solution.limit is Limit.TIME]
+    if late:
+        from optsched.routes.contained import told_end
+
+        limit = late[0].profile.time_limit if told_end(late[0].solution) is None else None
+        told.append("reference out of time" + (f" after {limit:g} s" if limit is not None else ""))
+    assumed = dict.fromkeys(report.run.assumed for report in group if report.run.assumed)
+    return "; ".join([*told, *assumed])
+
+
+def _nearer(report: GapReport) -> str:
+    """How many tasks are on a node with their data, in a rack with it and remote, where a gap is."""
+    held, best = report.locality, report.reference.locality
+    racks = len(report.problem.instance.cluster.rack_ids)
+    if held is None or best is None or held == best or not racks or not any(report.deciding or ()):
+        return ""
+    several = sum(any(counts.values()) for counts in best.values()) > 1
+    told = []
+    for kind, counts in held.items():
+        if counts != best[kind]:
+            mine, others = ("/".join(str(number) for number in each.values()) for each in (counts, best[kind]))
+            told.append(f"{f'{kind}s ' if several else ''}{mine} {'/'.join(counts)}, optimum {others}")
+    return "; ".join(told)
+
+
+def _shortened(text: str, most: int = 60) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+class GapPage:
+    """The rows of gaps as they come: under a heading for each instance and problem, or in one table by instance.
+
+    Parameters
+    ----------
+    work
+        Each problem, with the labels of the heuristics that are to run on it, in the order in which they come.
+    repeated
+        As for `gap_table`.
+    most
+        Characters of a line.
+    terminal
+        Whether heads are drawn.
+    """
+
+    def __init__(
+        self,
+        work: Iterable[tuple[TaskProblem[Any], Sequence[str]]],
+        repeated: bool = False,
+        most: int = 80,
+        terminal: bool = False,
+    ) -> None:
+        self._work = [(problem, labels) for problem, labels in work if labels]
+        self._repeated, self._most, self._terminal = repeated, most, terminal
+        #: Whether there are several instances and one heuristic each, of which a section each would be all heads.
+        self._by_instance = len(self._work) > 1 and all(len(labels) == 1 for _, labels in self._work)
+        self._on: tuple[str, str] | None = None
+        self._lines = Fitted(Lines(("note",), (4,)), most)
+        self._columns: list[str] = []
+
+    def rows(self, reports: Sequence[tuple[str, GapReport]], note: str = "") -> str:
+        """The rows of one heuristic on one problem, below the head of their section where they are its first."""
+        first = reports[0][1]
+        on = ("", "") if self._by_instance else (first.problem.instance.name, first.problem.name)
+        before = ""
+        if on != self._on:
+            before = "\n" * (self._on is not None) + self._section(first)
+            self._on = on
+        told = gap_table(reports, self._repeated)
+        lines = []
+        for row in told.rows:
+            cells = dict(zip(told.columns, row, strict=True))
+            if cells["kind"] == "bound":
+                cells["reference"] = f"bound {cells['reference']}"
+            cells["note"] = "; ".join(filter(None, [note, cells["note"]]))
+            lines.append(self._lines.line([cells[name] for name in self._columns]))
+        return before + "".join(lines)
+
+    def _section(self, first: GapReport) -> str:
+        """The heading of a section and the head of its table, which `rows` fills from now on."""
+        if self._by_instance:
+            names = {
+                "heuristic": {label for _, labels in self._work for label in labels},
+                "problem": {problem.name for problem, _ in self._work},
+                "instance": {problem.instance.name for problem, _ in self._work},
+            }
+            away = {name for name, held in names.items() if len(held) == 1}
+            words = {"heuristic": "", "problem": "in ", "instance": "on "}
+            told = " ".join(words[name] + min(names[name]) for name in names if name in away)
+            work, heading = self._work, told.removeprefix("in ").removeprefix("on ")
+        else:
+            problem, reference = first.problem, first.reference
+            here = (problem.instance.name, problem.name)
+            work = [entry for entry in self._work if (entry[0].instance.name, entry[0].name) == here]
+            away = {"instance", "problem", "reference", "proof"}
+            parts = ", ".join(part.name for part in problem.components)
+            told = f"{reference.kind} {value(reference.value)} ({parts}), proof: {reference.certificate or '-'}"
+            if reference.kind is None:
+                why = reference.infeasible
+                told = "no reference is known" if why is None else f"nothing is feasible: {why}"
+            heading = f"{', '.join(here)}: {told}"
+        lines = gap_lines(work, self._repeated)
+        self._columns = [name for name in lines.columns if name not in away | {"kind"}]
+        widths = [width for name, width in zip(lines.columns, lines.widths, strict=True) if name in self._columns]
+        short = {"short": _TELLING} if self._by_instance else {}
+        self._lines = Fitted(Lines(self._columns, widths, lines.numbers), self._most, _SHED, **short)
+        before = folded(printable(heading), self._most, "  ") if heading else ""
+        return before + self._lines.head(self._terminal)

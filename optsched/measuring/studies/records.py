@@ -1,0 +1,298 @@
+"""The record of a run, just measured or read from where it was kept; a run as tables, frames and sums take it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from optsched.core.instance import KINDS
+from optsched.core.schedule import Schedule
+from optsched.measuring.gaps import GapReport, fields_beside
+from optsched.problems.base import TaskProblem
+from optsched.problems.locality_counts import CLASSES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Record", "Run", "frame_of", "record_fields"]
+
+#: A number a component; one number alone where there is one component.
+Entries: TypeAlias = float | list[float | None] | None
+
+#: What became of a run (`GapReport.status`), and of one that was contained in a process of its own.
+Status: TypeAlias = Literal["done", "infeasible", "starved", "failed", "out-of-time", "out-of-memory", "crashed"]
+
+#: How many tasks of each kind are how near to their data.
+Locality: TypeAlias = dict[str, dict[str, int]] | None
+
+
+class Record(Struct, frozen=True, kw_only=True):
+    """A run, as `GapReport.record` and `optsched gap --format json` write it; with `ran_in` a cell of a gap matrix.
+
+    Fields that older versions did not write have defaults; `further` has what only some problems and runs say.
+    """
+
+    instance: str
+    problem: str
+    parameters: dict[str, Any]
+    heuristic: str
+    heuristic_parameters: dict[str, Any] = {}
+    seed: int
+    sense: str | list[str] = "min"
+    feasible: bool
+    violations: list[dict[str, Any]] = []
+    objective: Entries
+    reference: Entries
+    reference_kind: Literal["optimum", "bound"] | None
+    absolute_gap: Entries
+    relative_gap: Entries
+    certificate: str | None = None
+    termination: str | None = None
+    limit: str | None = None
+    error: str | None = None
+    build_seconds: float | None = None
+    solve_seconds: float | None = None
+    heuristic_seconds: float | None = None
+    waiting: int | None = None
+    locality: Locality = None
+    reference_locality: Locality = None
+    status: Status | None = None
+    components: list[str] = []
+    instance_sha256: str = ""
+    source: str = ""
+    profile: str = "exact"
+    time_limit: float | UnsetType | None = UNSET
+    # What stands before or after these, or in some records alone.
+    version: str = ""
+    wave: int | UnsetType | None = UNSET
+    ran_in: str | None = None
+    reason: str | None = None
+    notes: list[str] = []
+    further: dict[str, Any] = {}
+
+    def __post_init__(self) -> None:
+        """Say what became of a run of which an older version did not: it did not tell who starved."""
+        if self.status is None:
+            status = "done" if self.feasible else "infeasible"
+            if self.error is not None:
+                status = "out-of-time" if " was out of time after " in self.error else "failed"
+            msgspec.structs.force_setattr(self, "status", status)
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Record:
+        """The record of a report, or of JSON.
+
+        Raises
+        ------
+        msgspec.ValidationError
+            If a field is missing or has another type.
+        """
+        further = {name: value for name, value in document.items() if name not in cls.__struct_fields__}
+        return msgspec.convert({**document, "further": further}, cls)
+
+    def of_each(self, name: str) -> list[Any]:
+        """What a field has of each component: of one component it is no list."""
+        value = getattr(self, name)
+        return value if isinstance(value, list) else [value]
+
+    @property
+    def deciding(self) -> tuple[float | None, float | None]:
+        """Absolute and relative gap of the first component that differs, infinite beside 0; None where unknown."""
+        relatives = self.of_each("relative_gap")
+        for absolute, relative in zip(self.of_each("absolute_gap"), relatives, strict=True):
+            if absolute is None:
+                return None, None
+            if absolute:
+                return absolute, float("inf") if relative is None else relative
+        return 0, relatives[0]
+
+
+#: Fields of every record, as `GapReport.record` orders them.
+_FIELDS = Record.__struct_fields__[: Record.__struct_fields__.index("version")]
+
+
+def record_fields(problems: Iterable[TaskProblem[Any]], *, policies: bool, placements: bool = False) -> list[str]:
+    """The fields that the records of any gaps in these problems may have, in order: the header of a table of them.
+
+    `policies`: whether a policy runs. `placements`: whether they have placements.
+    """
+    problems = list(problems)
+    found = dict.fromkeys(_FIELDS)
+    found |= dict.fromkeys(name for problem in problems for name in fields_beside(problem))
+    further = {
+        "rounds": policies,
+        "idle_slot_time": policies,
+        "assumed": any(problem.decided is Schedule for problem in problems),
+        "placement": placements,
+        "reference_placement": placements,
+    }
+    return [*found, *(name for name, there in further.items() if there)]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run, and what it is called where several stand together.
+
+    Attributes
+    ----------
+    made
+        The report of a gap that was measured just now, or the record of one that was kept.
+    group
+        Of which group of instances it is.
+    heuristic, problem, instance
+        What these are called, where not by the names that the record has.
+    """
+
+    made: GapReport | Record
+    group: str = ""
+    heuristic: str = ""
+    problem: str = ""
+    instance: str = ""
+
+    def __post_init__(self) -> None:
+        """Call by the names of the record what has no other."""
+        if isinstance(self.made, GapReport):
+            names = {"problem": self.made.problem.name, "instance": self.made.problem.instance.name}
+            names["heuristic"] = self.made.run.name
+        else:
+            names = {name: getattr(self.made, name) for name in ("problem", "instance", "heuristic")}
+        for name, known in names.items():
+            object.__setattr__(self, name, getattr(self, name) or known)
+
+    @property
+    def report(self) -> GapReport:
+        """The report, of a run that was measured just now."""
+        assert isinstance(self.made, GapReport)
+        return self.made
+
+    @cached_property
+    def record(self) -> Record:
+        """Its record."""
+        return self.made if isinstance(self.made, Record) else Record.of(self.made.record())
+
+    @cached_property
+    def reference(self) -> Hashable:
+        """The same for runs that are measured against the same: of an instance, or a wave of one."""
+        record = self.record
+        parameters = json.dumps(record.parameters, sort_keys=True, default=str)
+        return record.instance_sha256, record.instance, record.problem, parameters, str(record.wave)
+
+    @property
+    def proof(self) -> str:
+        """The kind of proof of the reference where that is an optimum; else `bound` or `unknown`."""
+        kind = self.record.reference_kind
+        return (self.record.certificate if kind == "optimum" else kind) or "unknown"
+
+    @cached_property
+    def outcome(self) -> str:
+        """What it came to.
+
+        `optimal` (a proved optimum is met), `above`, `beside_zero`, `unknown`, `infeasible`, `starved`, `failed`,
+        `out_of_time`, `out_of_memory` or `crashed`.
+        """
+        if self.status != "done":
+            return self.status.replace("-", "_")
+        absolutes = self.record.of_each("absolute_gap")
+        if absolutes[0] is None:
+            return "unknown"
+        if self.relative is None:
+            return "beside_zero"
+        met = self.record.reference_kind == "optimum" and not any(absolutes) and None not in absolutes
+        return "optimal" if met else "above"
+
+    @property
+    def status(self) -> str:
+        """What became of it, as `GapReport.status` says it."""
+        return str(self.record.status)
+
+    @property
+    def component(self) -> str:
+        """The first component, whose gaps are told."""
+        return self.record.components[0] if self.record.components else "the first component"
+
+    @property
+    def objective(self) -> float | None:
+        """The value in the first component."""
+        return self._first("objective")
+
+    @property
+    def best(self) -> float | None:
+        """The reference's value there."""
+        return self._first("reference")
+
+    @property
+    def absolute(self) -> float | None:
+        """The difference."""
+        return self._first("absolute_gap")
+
+    @property
+    def relative(self) -> float | None:
+        """The relative gap; None also beside a reference of 0, where there is a difference."""
+        return self._first("relative_gap")
+
+    def _first(self, name: str) -> float | None:
+        first: float | None = self.record.of_each(name)[0]
+        return first
+
+    @property
+    def maximum(self) -> bool:
+        """Whether the first component is to be high."""
+        return bool(self.record.of_each("sense")[0] == "max")
+
+
+def frame_of(kept: Iterable[Run], beside: Sequence[str] = ()) -> pd.DataFrame:
+    """A row for each run, one number a column; `optsched.GapReports.frame` says which.
+
+    `beside`: the names of what gaps say beside themselves.
+    """
+    import pandas as pd
+
+    runs = list(kept)
+    columns = max((len(run.record.components) for run in runs), default=1) or 1
+    frame = pd.DataFrame([_row(run, columns, beside) for run in runs])
+    texts = {"group", "instance", "problem", "parameters", "heuristic", "status", "error", "proof", "termination"}
+    for name in frame.columns:
+        if name not in texts | {"seed", "feasible", "starved"} and not name.startswith("component_"):
+            frame[name] = frame[name].astype(float)
+    return frame
+
+
+def _row(run: Run, columns: int, beside: Sequence[str]) -> dict[str, Any]:
+    record = run.record
+    absolute, relative = record.deciding
+    row: dict[str, Any] = {
+        "group": run.group,
+        "instance": run.instance,
+        "problem": run.problem,
+        "parameters": json.dumps(record.parameters, default=str),
+        "heuristic": run.heuristic,
+        "seed": record.seed,
+        "feasible": record.feasible,
+        "starved": record.status == "starved",
+        "status": record.status,
+        "error": record.error,
+        "proof": record.certificate,
+        "termination": record.termination or ("OPTIMAL" if record.reference_kind == "optimum" else None),
+        "gap": relative,
+        "absolute_gap": absolute,
+    }
+    for position in range(columns):
+        names = record.components
+        row[f"component_{position + 1}"] = names[position] if position < len(names) else None
+        for name in ("objective", "reference", "absolute_gap", "relative_gap"):
+            values = record.of_each(name)
+            row[f"{name}_{position + 1}"] = values[position] if position < len(values) else None
+    row["waiting"] = record.waiting
+    for whose in ("", "reference_"):
+        counts = getattr(record, f"{whose}locality")
+        for kind in KINDS:
+            for place in CLASSES:
+                row[f"{whose}{kind}_{place}"] = None if counts is None else counts.get(kind, {}).get(place)
+    row |= {name: record.further.get(name) for name in beside}
+    return row | {name: getattr(record, name) for name in ("build_seconds", "solve_seconds", "heuristic_seconds")}

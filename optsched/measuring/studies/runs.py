@@ -1,0 +1,305 @@
+"""Many gaps at once: instances x problems x heuristics x seeds, planned before anything runs, measured one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from warnings import warn
+
+from optsched.core.errors import Fault, InputError, MissingField, ProblemFailed, UsageError, nearest
+from optsched.core.instance import Instance
+from optsched.core.placement import Placement
+from optsched.core.results import Limit
+from optsched.core.schedule import Schedule
+from optsched.heuristics import HEURISTICS, AnyHeuristic, applicable, run
+from optsched.measuring.gaps import GapReport, Reference, gap_of
+from optsched.measuring.studies.choices import (
+    SEEDS,
+    Choice,
+    Group,
+    Source,
+    chosen,
+    distinct,
+    groups_of,
+    raise_all,
+    seeds_of,
+)
+from optsched.measuring.studies.records import Run
+from optsched.problems import PROBLEMS, problem_class
+from optsched.problems.base import TaskProblem
+from optsched.solvers.profiles import Profile, load_profile
+
+__all__ = [
+    "Work",
+    "by_problem",
+    "check_served",
+    "measure",
+    "plan",
+    "posed",
+    "problems_with_heuristics",
+    "tell_unrepeatable",
+    "work_on",
+]
+
+
+@dataclass(frozen=True)
+class Work:
+    """A problem posed on an instance of a group, and the heuristics to run on it."""
+
+    group: str
+    problem: TaskProblem[Any]
+    choices: tuple[Choice, ...]
+
+
+def problems_with_heuristics() -> list[str]:
+    """Names of the problems that decide a placement."""
+    return [name for name, kind in PROBLEMS.items() if kind.decided is Placement]
+
+
+def check_served(choices: Sequence[Choice], names: Sequence[str], listed: bool = False) -> None:
+    """Raise UsageError for heuristics that serve none of the problems, and problems that none serves.
+
+    `listed`: the problems are all there are, and were not chosen by name.
+    """
+    for name in names:
+        if problem_class(name).decided not in (Placement, Schedule):
+            raise UsageError(f"{name} has no heuristics: its decision is a flow; optsched solve takes it")
+        if not listed and not choices and not any(name in entry.problems for entry in HEURISTICS.values()):
+            raise UsageError(
+                f"no heuristic of the list serves {name}; give your own as --heuristic package.module:function"
+            )
+    lines = [
+        f"heuristic {choice.entry.name} serves {', '.join(choice.entry.problems)}; not {', '.join(names)}"
+        for choice in choices
+        if not any(map(choice.entry.runs_in, names))
+    ]
+    if lines:
+        raise UsageError(*lines)
+
+
+def posed(
+    groups: Iterable[Group],
+    names: Sequence[str],
+    parameters: Mapping[str, Mapping[str, Any]],
+    needed: bool,
+    refused: Callable[[Instance, str, InputError], None] = lambda instance, name, error: None,
+    strict: bool = True,
+) -> list[tuple[str, TaskProblem[Any]]]:
+    """The problems on each instance, with its group.
+
+    Where they were not asked for by name (`needed`), only those that can be posed; `refused` is told of the others.
+    Where the instances were not chosen (not `strict`), those without a problem's fields are passed over.
+
+    Raises
+    ------
+    InputError
+        For what was asked for and cannot be posed, and for an instance of which nothing can be; where instances are
+        passed over, for a problem that none of them can pose.
+    """
+    found: list[tuple[str, Any]] = []
+    errors: list[InputError] = []
+    passed: dict[str, InputError] = {}
+    for label, instance in ((group.label, instance) for group in groups for instance in group.instances):
+        missing: list[InputError] = []
+        for name in names:
+            try:
+                found.append((label, problem_class(name)(instance, **parameters.get(name, {}))))
+            except InputError as error:
+                told = error if error.source else error.with_source(instance.name)
+                if needed and not strict and isinstance(error, MissingField):
+                    passed.setdefault(name, told)
+                    continue
+                missing.append(told)
+                if not needed:
+                    refused(instance, name, error)
+        if needed:
+            errors += missing
+        elif len(missing) == len(names):
+            words = f"none of {', '.join(names)} can be posed; `optsched describe` says which fields are missing"
+            errors.append(MissingField([Fault("", words)], instance.name))
+    on = {problem.name for _, problem in found}
+    raise_all([*errors, *(error for name, error in passed.items() if name not in on)])
+    return found
+
+
+def work_on(
+    problems: Iterable[tuple[str, TaskProblem[Any]]], choices: Sequence[Choice], strict: bool = True
+) -> list[Work]:
+    """What to run on each problem: the chosen heuristics that serve it, or every applicable one.
+
+    A chosen heuristic whose fields are missing is an error where the instances were chosen too (`strict`), or where it
+    would run nowhere; else it passes over the instance.
+    """
+    if not choices:
+        return [
+            Work(group, problem, tuple(map(chosen, applicable(problem, by_default=True))))
+            for group, problem in problems
+        ]
+    work: list[Work] = []
+    errors: list[InputError] = []
+    runs: set[str] = set()
+    for group, problem in problems:
+        serving = []
+        for choice in choices:
+            if not choice.entry.runs_in(problem.name):
+                continue
+            if faults := choice.entry.faults(problem, choice.parameters):
+                errors.append(MissingField(faults, f"{problem.instance.name}: {choice.entry.name}"))
+                continue
+            serving.append(choice)
+            runs.add(choice.label)
+        if serving:
+            work.append(Work(group, problem, tuple(serving)))
+    if strict or any(choice.label not in runs for choice in choices):
+        raise_all(errors)
+    for choice in choices:
+        if choice.label not in runs:
+            raise UsageError(
+                f"heuristic {choice.entry.name} serves {', '.join(choice.entry.problems)}, which no instance can pose"
+            )
+    return work
+
+
+def plan(
+    instances: Source | Iterable[Source],
+    problems: str | Sequence[str] = (),
+    heuristics: AnyHeuristic | Sequence[AnyHeuristic | Choice] = (),
+    parameters: Mapping[str, Any] | None = None,
+    refused: Callable[[Instance, str, InputError], None] = lambda instance, name, error: None,
+) -> list[Work]:
+    """What `measure` is to do; every fault of what was asked for is found here.
+
+    Parameters
+    ----------
+    instances
+        Names, files, folders, patterns, instances, families (`optsched.measuring.studies.Family`).
+    problems
+        Names; by default every problem that can be posed.
+    heuristics
+        As `optsched.gap` takes them, or texts with parameters (`dl,reading=heartbeat`); by default every one that
+        serves the problem.
+    parameters
+        Of the problems: `{"levels": (0, 1, 2)}` of all that have it, `{"latency": {"w_rem": 5}}` of one.
+    refused
+        Told of problems that were not asked for by name and cannot be posed.
+
+    Raises
+    ------
+    UsageError
+        For an unknown problem, heuristic or parameter, and for heuristics and problems that do not go together.
+    InputError
+        For instances that are wrong or lack a field.
+    """
+    names = [problems] if isinstance(problems, str) else list(problems)
+    several = isinstance(heuristics, Iterable) and not isinstance(heuristics, str | Choice | Mapping)
+    given: list[Any] = list(heuristics) if several else [heuristics]  # type: ignore[arg-type]
+    wanted = list(dict.fromkeys(problem_class(name).name for name in names)) or problems_with_heuristics()
+    choices = distinct(map(chosen, given))
+    check_served(choices, wanted, listed=not names)
+    values = by_problem(wanted, parameters or {})
+    return work_on(posed(groups_of(instances), wanted, values, bool(names), refused), choices)
+
+
+def by_problem(names: Sequence[str], parameters: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Parameters of each problem, from those of all and those of one."""
+    tables = {name: [entry.name for entry in problem_class(name).parameter_table] for name in names}
+    found: dict[str, dict[str, Any]] = {name: {} for name in names}
+    for key, value in parameters.items():
+        if key in tables and isinstance(value, Mapping):
+            found[key] |= value
+            continue
+        takers = [name for name, known in tables.items() if key in known]
+        if not takers:
+            known = list(dict.fromkeys(name for table in tables.values() for name in table))
+            raise UsageError(f'no problem of {", ".join(names)} has a parameter "{key}"; {nearest(key, known)}')
+        for name in takers:
+            found[name].setdefault(key, value)
+    return found
+
+
+def measure(
+    work: Iterable[Work],
+    seeds: int | str | Iterable[int] | None = 1,
+    *,
+    profile: str | Path | Profile = "exact",
+    time_limit: float | None = None,
+    step: Callable[[str], None] = lambda text: None,
+) -> Iterator[Run]:
+    """Every report as soon as it is there; a problem is solved once, for all heuristics and seeds.
+
+    Parameters
+    ----------
+    work
+        From `plan`.
+    seeds
+        Of the heuristics: how many, from 0, or which; as `seeds_of` takes them. None: ten of a heuristic that draws
+        random numbers, one of another. Code from outside then runs twice with the first, and a warning says where its
+        two answers differ.
+    profile, time_limit
+        As for `optsched.gap`: of each reference, and of each run of a heuristic.
+    step
+        Told of each run before it begins; without `seeds` once for all seeds.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Also where the interrupt cut short a solver, which tells of it in its solution.
+    ProblemFailed
+        At the end, with a line for each instance on which the problem of another package raised.
+    """
+    loaded = load_profile(profile)
+    limits = loaded.with_limits(time_limit=time_limit)
+    given = None if seeds is None else seeds_of(seeds)
+    failed: list[ProblemFailed] = []
+    for part in work:
+        try:
+            yield from _measured(part, given, limits, time_limit, step)
+        except ProblemFailed as error:
+            failed.append(error)
+    if failed:
+        raise ProblemFailed(*dict.fromkeys(map(str, failed))) from failed[0]
+
+
+def _measured(
+    part: Work,
+    seeds: Sequence[int] | None,
+    limits: Profile,
+    time_limit: float | None,
+    step: Callable[[str], None],
+) -> Iterator[Run]:
+    """The reports of one problem on one instance."""
+    problem = part.problem
+    reference = None
+    for choice in part.choices:
+        goes_on = seeds is not None
+        for number, seed in enumerate(SEEDS if seeds is None else seeds):
+            if seeds is not None or not number:
+                step(f"{problem.instance.name} {problem.name} {choice.label}" + f" seed {seed}" * (seeds is not None))
+            reference = reference or Reference.solved(problem, limits)
+            ran = run(problem, choice.entry, seed, time_limit=time_limit, **choice.parameters)
+            report = gap_of(problem, ran, seed, reference)
+            goes_on |= ran.drawn
+            yield Run(report, part.group, choice.label)
+            if reference.solution.limit is Limit.INTERRUPTED:
+                raise KeyboardInterrupt
+            if seeds is None and not number:
+                goes_on |= not _repeatable(report, choice, time_limit)
+            if not goes_on:
+                break
+
+
+def _repeatable(first: GapReport, choice: Choice, time_limit: float | None) -> bool:
+    """Whether a heuristic does the same again with the same seed: code from outside runs again, and a warning says."""
+    if choice.entry.shipped or first.error is not None:
+        return True
+    again = run(first.problem, choice.entry, first.seed, time_limit=time_limit, **choice.parameters)
+    return again.decision == first.decision or tell_unrepeatable(choice.label, first.problem.instance.name)
+
+
+def tell_unrepeatable(label: str, on: str) -> bool:
+    """Warn of two runs that differ, though they have one seed; False."""
+    where = f" on {on}" if on else ""
+    warn(f"{label} is not repeatable: two runs{where} with seed {SEEDS[0]} differ; draw from rng alone", stacklevel=2)
+    return False

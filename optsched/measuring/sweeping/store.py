@@ -1,0 +1,363 @@
+"""The store of a sweep: an SQLite file in which each result is one transaction, so that what is finished is never lost.
+
+A rollback journal is used, not a write-ahead log: between two results the store is one file that can be copied, and
+network drives do. Whoever sweeps holds a lock (a file beside the store); others may read meanwhile, and
+where they do so for long, what is to be put in waits for them. pandas and any SQLite browser read the tables;
+docs/how-to/sweep.md says what each is for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from optsched.core.errors import Fault, InputError
+
+__all__ = ["APPLICATION", "SCHEMA", "Store", "VERSION", "locked"]
+
+#: Says in the file's header what it is ("opsw"), and by which version of the tables.
+APPLICATION, VERSION = 0x6F707377, 1
+
+_INSTANCES = """
+CREATE TABLE instances (
+    sha256 TEXT PRIMARY KEY NOT NULL,   -- of everything that a problem may read
+    name TEXT NOT NULL,
+    tasks INTEGER NOT NULL,
+    nodes INTEGER NOT NULL,
+    content BLOB NOT NULL               -- the instance as a file NAME.json.gz
+)"""
+
+_OPTIMA = """
+CREATE TABLE optima (
+    key TEXT PRIMARY KEY NOT NULL,
+    instance_sha256 TEXT NOT NULL REFERENCES instances (sha256),
+    problem TEXT NOT NULL,
+    parameters TEXT NOT NULL,           -- JSON
+    source_sha256 TEXT NOT NULL,        -- of the problem, where a package of its own brings it
+    profile TEXT NOT NULL,              -- its name
+    solver TEXT NOT NULL,               -- JSON: what of the profile the key covers
+    version TEXT NOT NULL,              -- of optsched
+    status TEXT NOT NULL,               -- done, out-of-time, out-of-memory, crashed, failed
+    message TEXT NOT NULL,              -- what went wrong
+    termination TEXT NOT NULL,
+    objective REAL,                     -- first component
+    bound REAL,
+    certificate TEXT,
+    time_limit REAL,
+    run_limit REAL,
+    memory_limit REAL,
+    seconds REAL,
+    peak_mb REAL,
+    sweep INTEGER NOT NULL REFERENCES sweeps (id),
+    ended TEXT NOT NULL,
+    solution TEXT NOT NULL              -- a solution file, optsched-solution/1
+)"""
+
+_RUNS = """
+CREATE TABLE runs (
+    key TEXT PRIMARY KEY NOT NULL,
+    optimum TEXT NOT NULL REFERENCES optima (key),
+    status TEXT NOT NULL,               -- done, infeasible, starved, failed, out-of-time, out-of-memory, crashed
+    message TEXT,                       -- what went wrong
+    instance TEXT NOT NULL,
+    instance_sha256 TEXT NOT NULL,
+    problem TEXT NOT NULL,
+    parameters TEXT NOT NULL,           -- JSON
+    heuristic TEXT NOT NULL,
+    heuristic_parameters TEXT NOT NULL, -- JSON
+    source_sha256 TEXT NOT NULL,        -- of the heuristic's source
+    seed INTEGER NOT NULL,
+    profile TEXT NOT NULL,
+    version TEXT NOT NULL,              -- of optsched
+    objective REAL,                     -- first component
+    reference REAL,
+    reference_kind TEXT,                -- optimum, bound
+    certificate TEXT,
+    gap REAL,                           -- relative, of the component that decides; infinite beside 0
+    absolute_gap REAL,
+    heuristic_seconds REAL,
+    time_limit REAL,
+    run_limit REAL,
+    memory_limit REAL,
+    seconds REAL,
+    peak_mb REAL,
+    sweep INTEGER NOT NULL REFERENCES sweeps (id),
+    ended TEXT NOT NULL,
+    stale INTEGER NOT NULL DEFAULT 0,   -- 1: the optimum was solved again since
+    record TEXT NOT NULL                -- JSON, as optsched gap --format json writes it
+)"""
+
+_SWEEPS = """
+CREATE TABLE sweeps (
+    id INTEGER PRIMARY KEY,
+    plan TEXT NOT NULL,                 -- which rows of the table planned
+    command TEXT NOT NULL,
+    options TEXT NOT NULL,              -- JSON
+    version TEXT NOT NULL,
+    versions TEXT NOT NULL,             -- JSON: Python, solvers, numpy, ...
+    machine TEXT NOT NULL,              -- JSON
+    runs INTEGER NOT NULL,
+    begun TEXT NOT NULL,
+    ended TEXT,                         -- null: it runs, or it was killed
+    outcome TEXT                        -- finished, interrupted, or what went wrong
+)"""
+
+_PLANNED = """
+CREATE TABLE planned (
+    plan TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    run TEXT NOT NULL,                  -- key of runs, where it is done
+    "group" TEXT NOT NULL,              -- of instances
+    instance TEXT NOT NULL,             -- what it is called in this plan
+    label TEXT NOT NULL,                -- of the heuristic
+    variant TEXT NOT NULL,              -- of the parameters
+    PRIMARY KEY (plan, position)
+) WITHOUT ROWID"""
+
+_GAPS = """
+CREATE VIEW gaps AS
+SELECT instance, problem, parameters, heuristic, heuristic_parameters, seed, status, objective, reference,
+       reference_kind, certificate, gap, absolute_gap, heuristic_seconds
+FROM runs WHERE gap IS NOT NULL"""
+
+#: What makes the tables, one command each.
+SCHEMA = (
+    _INSTANCES,
+    _SWEEPS,
+    _OPTIMA,
+    _RUNS,
+    _PLANNED,
+    "CREATE INDEX runs_by_optimum ON runs (optimum)",
+    _GAPS,
+)
+
+
+#: Seconds to wait for whoever reads the store just now; and between two looks whether another sweep has ended.
+_PATIENCE, _PAUSE = 60.0, 0.5
+
+
+class Store:
+    """An open store.
+
+    Parameters
+    ----------
+    path
+        The file.
+    write
+        Whether results are to be put in; then the file is made where there is none.
+    waits
+        Called where another program holds the store for long, once for each time; then there is no end to the wait.
+        Without it that is an error, as it is for whoever opens the store.
+
+    Raises
+    ------
+    InputError
+        If it cannot be opened, is no store or a damaged one, or is of a newer version of optsched.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], write: bool = False, waits: Callable[[], None] | None = None
+    ) -> None:
+        self.path = os.fspath(path)
+        self._write, self._waits = write, waits
+        if not write and not os.path.exists(self.path):
+            raise InputError([Fault("", "there is no such store; optsched sweep --store makes one")], self.path)
+        if os.path.isdir(self.path):
+            raise InputError([Fault("", "is a folder; name a file, such as sweep.sqlite")], self.path)
+        if os.path.exists(self.path) and not os.path.isfile(self.path):
+            raise InputError([Fault("", "is a device or a pipe; name a file, such as sweep.sqlite")], self.path)
+        with self._told():
+            mode = "rwc" if write else "rw"  # a hot journal must be rolled back by whoever reads, too
+            uri = f"{Path(self.path).absolute().as_uri()}?mode={mode}"
+            self._connection = sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None)
+        try:
+            with self._told():
+                self._connection.execute("PRAGMA foreign_keys = ON")
+                self._connection.execute("PRAGMA synchronous = FULL")
+                self._check_kind()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _check_kind(self) -> None:
+        """Raise InputError unless this is a store that this version knows; make one of an empty file."""
+        application, version = self._number("application_id"), self._number("user_version")
+        if application == APPLICATION and version > VERSION:
+            told = f"is a store of a newer optsched (version {version}; this one knows {VERSION}): update optsched"
+            raise InputError([Fault("", told)], self.path)
+        if application == APPLICATION:
+            # Who reads meets what is damaged; who adds to it should know beforehand.
+            if self._write and (self._connection.execute("PRAGMA quick_check(1)").fetchone() or [""])[0] != "ok":
+                raise sqlite3.DatabaseError("its pages contradict one another")
+            return
+        if application or self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            raise InputError([Fault("", "is a database, but no store of optsched sweep: name another file")], self.path)
+        if not self._write:
+            raise InputError([Fault("", "is empty: no sweep has begun in it")], self.path)
+        with self.transaction():
+            for statement in SCHEMA:
+                self._connection.execute(statement)
+            self._connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            self._connection.execute(f"PRAGMA user_version = {VERSION}")
+
+    def _number(self, pragma: str) -> int:
+        return int(self._connection.execute(f"PRAGMA {pragma}").fetchone()[0])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._connection.close()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """What SQLite says is wrong, in words of ours."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise InputError([Fault("", _words(error))], self.path) from None
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """What is put in within is there as a whole, on the disk, or not at all."""
+        with self._told():
+            self._patiently("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._patiently("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):  # a full disk has rolled back already
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def _patiently(self, command: str, *values: Any) -> sqlite3.Cursor:
+        """Have a command done for which other programs may have to let go of the store first."""
+        told = False
+        while True:
+            try:
+                return self._connection.execute(command, values)
+            except sqlite3.OperationalError as error:
+                if self._waits is None or not _busy(error):
+                    raise
+            if not told:
+                self._waits()
+                told = True
+
+    def put(self, table: str, row: Mapping[str, Any]) -> None:
+        """Put a row in, in the place of one with the same first column, its key."""
+        names, marks = _columns(row)
+        updates = ", ".join(f'"{name}" = excluded."{name}"' for name in row)
+        command = (
+            f'INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT ("{next(iter(row))}") DO UPDATE SET {updates}'
+        )
+        self._connection.execute(command, _cells(row))
+
+    def add(self, table: str, row: Mapping[str, Any]) -> int:
+        """Put a new row in, and give its number."""
+        names, marks = _columns(row)
+        added = self._connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", _cells(row))
+        return added.lastrowid or 0
+
+    def execute(self, command: str, *values: Any) -> None:
+        """Change what is there, within a transaction."""
+        self._connection.execute(command, values)
+
+    def rows(self, query: str, *values: Any) -> Iterator[dict[str, Any]]:
+        """What a query finds, a row a dictionary."""
+        with self._told():
+            cursor = self._patiently(query, *values)
+            names = [column[0] for column in cursor.description]
+            for row in cursor:
+                yield dict(zip(names, row, strict=True))
+
+    def faults(self) -> list[str]:
+        """What is wrong with the file by SQLite's own check, and which rows refer to rows that are not there."""
+        with self._told():
+            found = [str(row[0]) for row in self._connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
+            found += [
+                f"table {row[0]}, row {row[1]}: refers to a row of {row[2]} that is not there"
+                for row in self._connection.execute("PRAGMA foreign_key_check")
+            ]
+        return found
+
+
+def _columns(row: Mapping[str, Any]) -> tuple[str, str]:
+    return ", ".join(f'"{name}"' for name in row), ", ".join("?" * len(row))
+
+
+def _cells(row: Mapping[str, Any]) -> list[Any]:
+    """Values as SQLite takes them: lists and objects as JSON, and of a text what Unicode has a form for."""
+    cells = [json.dumps(value, default=str) if isinstance(value, list | dict) else value for value in row.values()]
+    return [cell.encode("utf-8", "backslashreplace").decode() if isinstance(cell, str) else cell for cell in cells]
+
+
+def _words(error: sqlite3.Error) -> str:
+    """What to say of an error of SQLite, and what to do."""
+    name = getattr(error, "sqlite_errorname", "") or ""
+    if name == "SQLITE_NOTADB":
+        return "is no SQLite file, and so no store: name another file"
+    if name.startswith("SQLITE_CORRUPT") or not name:
+        return f"is damaged ({error}): take a copy of it, or what `sqlite3 FILE .recover` still finds"
+    if name.startswith(("SQLITE_FULL", "SQLITE_IOERR_WRITE")):
+        return "cannot be written: the disk is full; what was finished is kept, so make room and sweep again"
+    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        return f"cannot be opened or written ({error}): check the path, its folder and who may write there"
+    if _busy(error):
+        return f"is held by another program for more than {_PATIENCE:g} s: close it there"
+    return f"cannot be used: {error}"
+
+
+def _busy(error: sqlite3.Error) -> bool:
+    return (getattr(error, "sqlite_errorname", "") or "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+
+
+@contextmanager
+def locked(path: str | os.PathLike[str], waits: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Keep others from sweeping into a store meanwhile; where another does, wait until it has ended.
+
+    The lock is on a file beside the store, FILE-lock, which stays. It goes with the process that holds it.
+
+    Parameters
+    ----------
+    path
+        The store.
+    waits
+        Called once, if there is need to wait.
+
+    Raises
+    ------
+    InputError
+        If the file beside it cannot be written.
+    """
+    beside = f"{os.path.realpath(path)}-lock"  # the same by whichever name the store is called
+    connection = None
+    try:
+        connection = sqlite3.connect(beside, timeout=0, isolation_level=None)
+        told = False
+        while True:
+            try:
+                connection.execute("BEGIN EXCLUSIVE")
+                break
+            except sqlite3.OperationalError as error:
+                if not _busy(error):
+                    raise
+            if not told:
+                waits()
+                told = True
+            time.sleep(_PAUSE)
+        yield
+    except sqlite3.Error as error:
+        raise InputError([Fault("", _words(error))], beside) from None
+    finally:
+        if connection is not None:
+            connection.close()

@@ -1,0 +1,456 @@
+"""When each task ran where, of runs over time and of schedules, as pandas frames: the numbers behind the pictures.
+
+Times are in seconds on the clock of the instance. Functions take what `timeline` takes, one or several. Distributions
+put runs of one name together, so that policies are compared over many seeds and instances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from optsched.core.brief import brief, counted
+from optsched.core.errors import UsageError, described
+from optsched.core.instance import FINISHED, KINDS, MAP, RUNNING, Bools, Floats, Instance, Ints
+from optsched.core.placement import NONE, Placement
+from optsched.core.results import Solution
+from optsched.core.schedule import MICRO, Schedule
+from optsched.measuring.gaps import GapReport
+from optsched.problems.locality_counts import CLASSES, locality
+from optsched.problems.schedules import NEVER, Jobs, ScheduleProblem
+from optsched.simulating import Simulation
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "Timeline",
+    "job_reductions",
+    "locality_by_size",
+    "running_tasks",
+    "spans",
+    "time_distribution",
+    "timeline",
+    "timelines_of",
+]
+
+#: So many sizes of jobs are told one by one; of more, those between two powers of two are together.
+_SIZES = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Timeline:
+    """When each task of an instance ran where.
+
+    Attributes
+    ----------
+    instance
+        What was run.
+    name
+        What ran it: runs of one name are put together.
+    rows
+        int64: the tasks that ran or ran when it began, rows of the instance, in the order of their starts.
+    nodes, starts, ends
+        int64, of each of these: node, and microseconds. What had not ended when a run was stopped ends there.
+    ended
+        bool, of each of these: whether it did end.
+    begin, last
+        Microseconds of the beginning, and of the last that happened, or of when the run was stopped.
+    assumed
+        How long tasks took, and when slots were offered, in words; empty where none were.
+    vain
+        How many starts were in vain, since nodes were lost: they have no row.
+    """
+
+    instance: Instance
+    name: str
+    rows: Ints
+    nodes: Ints
+    starts: Ints
+    ends: Ints
+    ended: Bools
+    begin: int
+    last: int
+    assumed: str = ""
+    vain: int = 0
+
+    def __repr__(self) -> str:
+        return brief(f"Timeline of {self.name} on {self.instance}: {counted(len(self.rows), 'task')} ran")
+
+    @cached_property
+    def kinds(self) -> Ints:
+        """`MAP` or `REDUCE` of each of `rows`."""
+        kinds: Ints = self.instance.workload.kind[self.rows]
+        return kinds
+
+    @cached_property
+    def left(self) -> Ints:
+        """The tasks that had not ended at the beginning, whether they ran or not."""
+        return np.flatnonzero(self.instance.state.status != FINISHED)
+
+    @cached_property
+    def jobs(self) -> Jobs:
+        """The jobs of these tasks."""
+        return Jobs.of(self.instance, self.left)
+
+    @cached_property
+    def job(self) -> Ints:
+        """The job of each of `rows`, an index into `jobs`."""
+        job: Ints = self.jobs.of_task[self.rows]
+        return job
+
+    @cached_property
+    def slots(self) -> Mapping[str, Ints]:
+        """Slots of each kind on each node that tasks may run on: idle at the beginning, or of what ran then."""
+        state, kind = self.instance.state, self.instance.workload.kind
+        runs = np.flatnonzero(state.status == RUNNING)
+        idle = (state.idle_slots, state.idle_reduce_slots)
+        return {
+            name: idle[number] + np.bincount(state.node[runs[kind[runs] == number]], minlength=len(idle[number]))
+            for number, name in enumerate(KINDS)
+        }
+
+    @cached_property
+    def lanes(self) -> Ints:
+        """The slot of its kind on its node that each of `rows` takes, from 0: of the free ones the one used last."""
+        found = np.zeros(len(self.rows), dtype=np.int64)
+        groups: dict[tuple[int, int], list[tuple[int, int]]] = {}  # by node and kind: slots by their last end
+        spans = zip(self.nodes.tolist(), self.kinds.tolist(), self.starts.tolist(), self.ends.tolist(), strict=True)
+        for row, (node, kind, start, end) in enumerate(spans):
+            slots = groups.setdefault((node, kind), [])
+            free = max((slot for slot in slots if slot[0] <= start), key=lambda slot: (slot[0], -slot[1]), default=None)
+            if free is not None:
+                slots.remove(free)
+            found[row] = len(slots) if free is None else free[1]
+            slots.append((end, int(found[row])))
+        return found
+
+    @cached_property
+    def job_ends(self) -> Ints:
+        """The microsecond at which each of `jobs` ended; 2^60 where it did not."""
+        ends = np.full(len(self.instance.workload), NEVER)
+        ends[self.rows[self.ended]] = self.ends[self.ended]
+        found = np.full(len(self.jobs), -NEVER)
+        np.maximum.at(found, self.jobs.of_task[self.left], ends[self.left])
+        return found
+
+
+def timeline(of: Any, decision: Any = None, name: str = "") -> Timeline:
+    """When each task ran where.
+
+    Parameters
+    ----------
+    of
+        A `Simulation`; a problem over time with a `decision`; a `GapReport` of such a problem; a `Timeline`.
+    decision
+        A `Schedule`, or a `Solution` that holds one.
+    name
+        What ran it; by default the policy, or "schedule".
+
+    Raises
+    ------
+    UsageError
+        For anything else, and for a schedule of another instance.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> problem = optsched.problem("makespan", "examples/order-of-jobs")
+    >>> timeline(problem, optsched.solve(problem))
+    <Timeline of schedule on order-of-jobs: 8 tasks, 2 nodes: 8 tasks ran>
+    """
+    if isinstance(of, Timeline):
+        found = of
+    elif isinstance(of, Simulation):
+        found = _of_run(of)
+    elif isinstance(of, GapReport) and isinstance(of.problem, ScheduleProblem) and of.run.schedule is not None:
+        found = replace(_of_schedule(of.problem, of.run.schedule, of.run.name), assumed=of.run.assumed)
+    elif isinstance(of, ScheduleProblem):
+        found = _of_schedule(of, decision, "schedule")
+    else:
+        told = "a Simulation, a report on a problem over time, or such a problem with a schedule"
+        raise UsageError(f"timeline takes {told}, not {described(of)}")
+    return replace(found, name=name) if name else found
+
+
+def timelines_of(runs: Any) -> list[Timeline]:
+    """The timelines of one or several; UsageError where there is none."""
+    several = isinstance(runs, Iterable) and not isinstance(runs, str)
+    found = [timeline(run) for run in (runs if several else [runs])]
+    if not found:
+        raise UsageError("there is no run to show")
+    return found
+
+
+def _of_run(run: Simulation) -> Timeline:
+    nodes, starts = run.schedule.nodes.copy(), run.schedule.starts.copy()
+    nodes[run.begun_before], starts[run.begun_before] = run.instance.state.node[run.begun_before], run.start_before
+    stopped = run.last if run.rules.until is None or run.starved or not run.unfinished else run.rules.until
+    found = _made(run.instance, run.policy, (nodes, starts, run.end), run.begin, max(run.last, stopped))
+    return replace(found, assumed=run.assumed, vain=len(run.attempts) if run.rules.losses else 0)
+
+
+def _of_schedule(problem: ScheduleProblem, decision: Any, name: str) -> Timeline:
+    held = decision.decision if isinstance(decision, Solution) else decision
+    if not isinstance(held, Schedule):
+        raise UsageError(f"{problem.place}: a timeline is of a schedule, not of {described(held)}")
+    if len(held) != len(problem.instance.workload) or (held.nodes >= len(problem.instance.cluster)).any():
+        raise UsageError(f"{problem.place}: the schedule is of another instance")
+    nodes, starts = held.nodes.copy(), held.starts.copy()
+    state, begun = problem.instance.state, problem.running
+    nodes[begun], starts[begun] = state.node[begun], np.round(state.start[begun] * MICRO).astype(np.int64)
+    ends = problem.ends(held)
+    last = int(ends[nodes != NONE].max(initial=problem.now))
+    return _made(problem.instance, name, (nodes, starts, ends), problem.now, last)
+
+
+def _made(instance: Instance, name: str, columns: tuple[Ints, Ints, Ints], begin: int, last: int) -> Timeline:
+    """A timeline of columns over all tasks."""
+    nodes, starts, ends = columns
+    rows = np.flatnonzero((nodes != NONE) & (instance.state.status != FINISHED))
+    rows = rows[np.lexsort((rows, ends[rows], starts[rows]))]
+    ended = ends[rows] < NEVER
+    return Timeline(
+        instance, name, rows, nodes[rows], starts[rows], np.where(ended, ends[rows], last), ended, begin, last
+    )
+
+
+# Frames -----------------------------------------------------------------------------------------------------------
+
+
+def spans(runs: Any) -> pd.DataFrame:
+    """A row for each task that ran: what a Gantt chart shows.
+
+    Columns `run`, `task_id`, `job_id` (missing: of no job), `kind`, `node`, `slot` (of its kind on the node, from 0),
+    `locality`, `start`, `end` (seconds; missing: it had not ended).
+
+    Examples
+    --------
+    >>> import optsched
+    >>> run = optsched.simulate(optsched.load("examples/order-of-jobs"), "fifo", heartbeat=0)
+    >>> spans(run)[["task_id", "slot", "start", "end"]].values.tolist()[:2]
+    [['long-1', 0, 0.0, 6.0], ['long-2', 0, 0.0, 7.0]]
+    """
+    import pandas as pd
+
+    parts = []
+    for one in timelines_of(runs):
+        workload, cluster = one.instance.workload, one.instance.cluster
+        placed = np.full(len(workload), NONE)
+        placed[one.rows] = one.nodes
+        near = locality(one.instance, Placement(placed))[one.rows]
+        columns = {
+            "run": one.name,
+            "task_id": workload.task_ids[one.rows].astype(object),
+            "job_id": np.array([*workload.job_ids.tolist(), None], dtype=object)[workload.job[one.rows]],
+            "kind": np.array(KINDS, dtype=object)[one.kinds],
+            "node": cluster.node_ids[one.nodes].astype(object),
+            "slot": one.lanes,
+            "locality": np.array([*CLASSES, None], dtype=object)[near],
+            "start": one.starts / MICRO,
+            "end": np.where(one.ended, one.ends / MICRO, np.nan),
+        }
+        parts.append(pd.DataFrame(columns))
+    return pd.concat(parts, ignore_index=True)
+
+
+def running_tasks(runs: Any) -> pd.DataFrame:
+    """How many tasks run and wait from each instant on at which that changes, up to the last.
+
+    Columns `run`, `kind`, `time` (seconds), `running`, `waiting` (of jobs that have arrived), `slots` and `utilisation`
+    (running over slots; missing without slots). Runs of one name stay apart by `number`, from 0.
+    """
+    import pandas as pd
+
+    parts = []
+    for number, one in enumerate(timelines_of(runs)):
+        for kind, name in enumerate(KINDS):
+            time, running, waiting = _steps(one, kind)
+            slots = int(one.slots[name].sum())
+            columns = {
+                "run": one.name,
+                "number": number,
+                "kind": name,
+                "time": time / MICRO,
+                "running": running,
+                "waiting": waiting,
+                "slots": slots,
+                "utilisation": running / slots if slots else np.nan,
+            }
+            parts.append(pd.DataFrame(columns))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _steps(one: Timeline, kind: int) -> tuple[Ints, Ints, Ints]:
+    """Instants from the beginning on, and how many tasks of a kind run and wait from each on."""
+    own = one.kinds == kind
+    starts, ends = np.maximum(one.starts[own], one.begin), np.maximum(one.ends[own], one.begin)
+    left = one.left[one.instance.workload.kind[one.left] == kind]
+    arrived = np.maximum(one.jobs.arrival[one.jobs.of_task[left]], one.begin)
+    arrived = arrived[arrived <= one.last]
+    time = np.unique(np.concatenate([[one.begin, one.last], starts, ends, arrived]))
+    count = [np.searchsorted(np.sort(times), time, side="right") for times in (starts, ends, arrived)]
+    return time, count[0] - count[1], count[2] - count[0]
+
+
+def time_distribution(runs: Any, of: str = "job") -> pd.DataFrame:
+    """How long jobs, maps or reduces took, sorted, and which share of a run's took at most so long.
+
+    Shen et al. (2016) draw these as Figures 4 and 6. Columns `run`, `seconds` (of a job from its arrival to its end, of
+    a task from its start to its end) and `share`, of all that there are: what has not ended has no row.
+
+    Parameters
+    ----------
+    runs
+        One or several; those of one name are put together.
+    of
+        `job`, `map` or `reduce`.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> run = optsched.simulate(optsched.load("examples/order-of-jobs"), "fifo", heartbeat=0)
+    >>> time_distribution(run)[["seconds", "share"]].values.tolist()
+    [[13.0, 0.5], [14.5, 1.0]]
+    """
+    import pandas as pd
+
+    if of not in ("job", *KINDS):
+        raise UsageError(f"of={of!r}: give job, {' or '.join(KINDS)}")
+    took: dict[str, list[Floats]] = {}
+    total: dict[str, int] = {}
+    for one in timelines_of(runs):
+        times, count = _job_times(one) if of == "job" else _task_times(one, KINDS.index(of))
+        took.setdefault(one.name, []).append(times[times < NEVER] / MICRO)
+        total[one.name] = total.get(one.name, 0) + count
+    parts = []
+    for name, held in took.items():
+        seconds = np.sort(np.concatenate(held))
+        share = np.arange(1, len(seconds) + 1) / max(1, total[name])
+        parts.append(pd.DataFrame({"run": name, "seconds": seconds, "share": share}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _job_times(one: Timeline) -> tuple[Ints, int]:
+    """Microseconds from arrival to end of each job, `NEVER` of one that has not ended; and how many there are."""
+    return np.where(one.job_ends < NEVER, one.job_ends - one.jobs.arrival, NEVER), len(one.jobs)
+
+
+def _task_times(one: Timeline, kind: int) -> tuple[Ints, int]:
+    own = (one.kinds == kind) & one.ended
+    return (one.ends - one.starts)[own], int(np.count_nonzero(one.instance.workload.kind[one.left] == kind))
+
+
+def job_reductions(runs: Any, name: str | None = None) -> pd.DataFrame:
+    """By which share each job was quicker with one of the policies than with the others.
+
+    Shen et al. (2016) draw it as Figure 5. Columns `run` (the other one), `job_id`, `seconds`, `other_seconds` and
+    `reduction`: (other - this) / other, below 0 where this one was slower. Jobs that did not end in both, or took no
+    time in the other, have no row.
+
+    Parameters
+    ----------
+    runs
+        Of two names or more, as many of each, on the same instances in the same order.
+    name
+        The one that is compared with the others; by default that of the last run.
+
+    Raises
+    ------
+    UsageError
+        If there is nothing to compare, or the runs are on different instances.
+    """
+    import pandas as pd
+
+    by_name = _by_name(timelines_of(runs))
+    chosen = list(by_name)[-1] if name is None else name
+    if chosen not in by_name or len(by_name) < 2:
+        raise UsageError(f"there are runs of {', '.join(by_name)}: reductions need {chosen} and another one")
+    parts = []
+    for other, theirs in by_name.items():
+        if other == chosen:
+            continue
+        ours = by_name[chosen]
+        if [one.instance.sha256 for one in ours] != [one.instance.sha256 for one in theirs]:
+            raise UsageError(f"{chosen} and {other} ran on different instances: no job of theirs is the same")
+        for mine, his in zip(ours, theirs, strict=True):
+            seconds, before = _job_times(mine)[0], _job_times(his)[0]
+            both = (seconds < NEVER) & (before < NEVER) & (before > 0)
+            columns = {
+                "run": other,
+                "job_id": np.array(mine.jobs.ids, dtype=object)[both],
+                "seconds": seconds[both] / MICRO,
+                "other_seconds": before[both] / MICRO,
+                "reduction": (before - seconds)[both] / before[both],
+            }
+            parts.append(pd.DataFrame(columns))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _by_name(runs: Sequence[Timeline]) -> dict[str, list[Timeline]]:
+    """Runs of one name together, in order of appearance."""
+    found: dict[str, list[Timeline]] = {}
+    for one in runs:
+        found.setdefault(one.name, []).append(one)
+    return found
+
+
+def locality_by_size(runs: Any) -> pd.DataFrame:
+    """How near to their data the maps of jobs ran, by the size of the job.
+
+    Shen et al. (2016) draw it as Figure 7. The size of a job is the MB that its maps read, or where some map has no
+    size (in any of the runs) the number of its maps. Up to eight sizes are told one by one. Of more, sizes from a power
+    of two up to the next are together. Maps of no job are left out.
+
+    Columns `run`, `least` and `most` (the sizes that are there), `unit` (`MB` or `maps`), `jobs`, `maps`, and `node`,
+    `rack` and `remote`: the shares of the maps that ran so near.
+    """
+    import pandas as pd
+
+    by_name = _by_name(timelines_of(runs))
+    unit = "MB" if all(_has_sizes(one) for held in by_name.values() for one in held) else "maps"
+    rows: dict[str, list[tuple[float, Ints]]] = {
+        name: [entry for one in held for entry in _localities(one, unit)] for name, held in by_name.items()
+    }
+    sizes = sorted({size for held in rows.values() for size, _ in held})
+    whole = {size: size if len(sizes) <= _SIZES else np.floor(np.log2(size)) if size > 0 else -np.inf for size in sizes}
+    found = []
+    for name, held in rows.items():
+        bins: dict[float, list[tuple[float, Ints]]] = {}
+        for size, counts in sorted(held, key=lambda entry: entry[0]):
+            bins.setdefault(whole[size], []).append((size, counts))
+        for entries in bins.values():
+            counts = np.sum([count for _, count in entries], axis=0)
+            maps = int(counts.sum())
+            shares = {near: count / maps for near, count in zip(CLASSES, counts.tolist(), strict=True)}
+            least, most = entries[0][0], entries[-1][0]
+            found.append(
+                {"run": name, "least": least, "most": most, "unit": unit, "jobs": len(entries), "maps": maps, **shares}
+            )
+    return pd.DataFrame(found, columns=["run", "least", "most", "unit", "jobs", "maps", *CLASSES])
+
+
+def _has_sizes(one: Timeline) -> bool:
+    workload = one.instance.workload
+    return not bool(np.isnan(workload.size[(workload.kind == MAP) & (workload.job >= 0)]).any())
+
+
+def _localities(one: Timeline, unit: str) -> list[tuple[float, Ints]]:
+    """The size of each job with maps that ran, and how many of these ran how near."""
+    workload = one.instance.workload
+    placed = np.full(len(workload), NONE)
+    placed[one.rows] = one.nodes
+    ran = (placed != NONE) & (workload.kind == MAP) & (workload.job >= 0)
+    near = locality(one.instance, Placement(placed))
+    count = len(workload.job_ids)
+    counts = np.stack(
+        [np.bincount(workload.job[ran & (near == number)], minlength=count) for number in range(len(CLASSES))], axis=1
+    )
+    maps = (workload.kind == MAP) & (workload.job >= 0)
+    weights = workload.size[maps] if unit == "MB" else None
+    size = np.bincount(workload.job[maps], weights=weights, minlength=count)
+    return [(float(size[job]), counts[job]) for job in np.flatnonzero(counts.sum(axis=1)).tolist()]

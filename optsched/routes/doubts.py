@@ -1,0 +1,212 @@
+"""Doubts about claims that nothing proves: decisions that are quickly found, and trying all of a small instance.
+
+What is found here proves no optimum, but it can contradict a claim: a feasible decision contradicts INFEASIBLE, and a
+better one contradicts a bound. Routes take a solver's mere word only where nothing here contradicts it. `examine` does
+the same for a solution that somebody else claims. Effort is limited by counts, never by the clock, so that the same
+input gives the same answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from optsched.certificates import Enumerated, Verdict, certify
+from optsched.core.errors import InputError, OutOfTime, TooLarge, UsageError
+from optsched.core.fronts import Frontier
+from optsched.core.instance import Ints
+from optsched.core.placement import NONE, Placement
+from optsched.core.registry import imported, record_of
+from optsched.core.results import Decision, Solution
+from optsched.problems import AnyProblem, Problem
+from optsched.problems.base import TaskProblem, expect_problem
+
+__all__ = ["FEW", "MANY", "enumerated", "examine", "quick_decisions"]
+
+#: Instances with more tasks are left to the solver: heuristics would take longer than a doubt is worth.
+_MOST_TASKS = 1000
+
+#: A search around the best placement looks at so many others, or at so many tasks times placements if that is fewer.
+_LOOKS, _LOOKS_BY_TASKS = 2000, 40_000
+
+#: All placements are tried if there are at most so many: where a solver's word is doubted; where a claim is examined.
+FEW, MANY = 2000, 200_000
+
+
+def examine(
+    problem: AnyProblem,
+    solution: Solution | Frontier,
+    against: dict[str, Decision] | None = None,
+    most: int = MANY,
+) -> Verdict:
+    """Certify a solution and, where something in it is only claimed, look for what contradicts it.
+
+    Parameters
+    ----------
+    problem, solution
+        As for `optsched.certify`.
+    against
+        Decisions that the caller knows, by the name of what found them.
+    most
+        With at most so many placements all are tried, which settles every claim.
+
+    Returns
+    -------
+    Verdict
+        As `optsched.certify` gives it, with more contradicted and more proved.
+
+    Examples
+    --------
+    An optimum of 2 is claimed, on a solver's word, where 0 is possible:
+
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.problems import Lsap
+    >>> from optsched.core.results import Certificate, Proof, Termination
+    >>> problem = Lsap(Instance(Cluster(["a", "b"]), Workload(["t", "u"], replicas=Ragged.from_rows([[0], [1]]))))
+    >>> word = Certificate("locality-cost", Proof.SOLVER, 2)
+    >>> solution = Solution(
+    ...     "lsap", {}, problem.instance.sha256, problem.placement([1, 0]), (2,), (2,), Termination.OPTIMAL, None,
+    ...     (word,), "by hand", 0.0, 0.0, {}, "")
+    >>> examine(problem, solution).contradicted[0]
+    'enumeration of locality-cost: every placement was tried: 0, claimed 2'
+    """
+    verdict = certify(problem, solution, against)
+    if not verdict.valid or not verdict.claims:
+        return verdict
+    tried = _tried(problem, solution, most)
+    if tried is not None:
+        verdict = certify(problem, solution, against, tried)
+        if not verdict.valid or not verdict.claims:
+            return verdict
+    held = solution.decision if isinstance(solution, Solution) else None
+    start = held if isinstance(held, problem.decided) else None
+    return certify(problem, solution, {**(against or {}), **quick_decisions(problem, start)}, tried)
+
+
+def _tried(problem: AnyProblem, claimed: Solution | Frontier, most: int) -> Enumerated | None:
+    """What trying every placement says of a claim; None where there are more than `most`."""
+    from optsched.searches.enumeration import pareto_values
+
+    if isinstance(claimed, Solution):
+        return enumerated(problem, most)
+    try:
+        return Enumerated(front=tuple(pareto_values(problem, most)))  # type: ignore[arg-type]
+    except (TooLarge, OutOfTime):
+        return None
+
+
+def enumerated(problem: AnyProblem, most: int = FEW) -> Enumerated | None:
+    """What trying every placement, or schedule, gives; None where there are more than `most`, or a flow is decided."""
+    from optsched.searches.enumeration import best_decision
+
+    expect_problem(problem, "enumerated")
+    if not isinstance(problem, TaskProblem):
+        return None
+    try:
+        best = best_decision(problem, most=most)
+    except (TooLarge, OutOfTime, UsageError):
+        return None
+    return Enumerated(None if best is None else best[0])
+
+
+def quick_decisions(problem: AnyProblem, start: Decision | None = None) -> dict[str, Decision]:
+    """Feasible decisions that are quickly found, by the name of what found them.
+
+    Parameters
+    ----------
+    problem
+        What to decide.
+    start
+        A feasible decision that is held already; the search around the best one may begin there.
+
+    Returns
+    -------
+    dict
+        From some heuristics, a greedy packing, and a search that moves single tasks and swaps pairs; for a network, any
+        flow. Empty where the problem is too large for that, or nothing was found.
+
+    Examples
+    --------
+    >>> from optsched.core.instance import Cluster, Instance, Ragged, Workload
+    >>> from optsched.problems import Latency
+    >>> problem = Latency(Instance(Cluster(["s1", "s2"]), Workload(["t"], replicas=Ragged.from_rows([[1]]))))
+    >>> {name: held.nodes.tolist() for name, held in quick_decisions(problem).items()}
+    {'flow-based': [1], 'labl': [1], 'local search': [1]}
+    """
+    if isinstance(problem, TaskProblem) and len(problem.tasks) > _MOST_TASKS:
+        return {}
+    try:
+        found = dict(_rivals(problem))
+        if not isinstance(problem, Problem):
+            return found
+        held = [entry for entry in (*found.values(), start) if isinstance(entry, Placement)]
+        held = [entry for entry in held if not problem.violations(entry)]
+        if held and len(problem.tasks):
+            best = min(held, key=lambda entry: problem.minimised(problem.evaluate(entry)))
+            found["local search"] = _improved(problem, best)
+    except OutOfTime:
+        return {}
+    return found
+
+
+def _rivals(problem: AnyProblem) -> Iterator[tuple[str, Decision]]:
+    """What the quick heuristics and functions of the problem's record find, where it is feasible."""
+    for name in record_of(type(problem)).rivals:
+        if ":" in name:
+            found: Decision | None = imported(name)(problem)
+            told = name.rpartition(":")[2].replace("_", " ")
+        else:
+            assert isinstance(problem, TaskProblem)
+            found, told = _by_heuristic(problem, name), name
+        if found is not None and not problem.violations(found):
+            yield told, found
+
+
+def _by_heuristic(problem: TaskProblem[Any], name: str) -> Decision | None:
+    """What a heuristic decides; None where the instance lacks a field that it needs."""
+    from optsched.heuristics import run
+
+    try:
+        return run(problem, name).decision
+    except InputError:
+        return None
+
+
+def _improved(problem: Problem, placement: Placement) -> Placement:
+    """A placement that no single move or swap improves, or the best one after all looks are used up."""
+    rng = np.random.default_rng(0)
+    nodes = problem.nodes_of(placement).copy()
+    value = problem.minimised(problem.evaluate(placement))
+    looks = min(_LOOKS, _LOOKS_BY_TASKS // len(nodes))
+    better = True
+    while better:
+        better = False
+        for trial in _neighbours(problem, nodes, rng):
+            looks -= 1
+            if looks < 0:
+                return problem.placement(nodes)
+            candidate = problem.placement(trial)
+            if problem.violations(candidate):
+                continue
+            worth = problem.minimised(problem.evaluate(candidate))
+            if worth < value:
+                nodes, value, better = trial, worth, True
+                break
+    return problem.placement(nodes)
+
+
+def _neighbours(problem: Problem, nodes: Ints, rng: np.random.Generator) -> Iterator[Ints]:
+    """Every placement that differs by one task's node, or by two tasks that change places, in a drawn order."""
+    tasks, hosts = len(nodes), range(NONE, len(problem.instance.cluster))
+    moves = [(task, host, NONE) for task in range(tasks) for host in hosts if host != nodes[task]]
+    swaps = [(a, int(nodes[b]), b) for a in range(tasks) for b in range(a) if nodes[a] != nodes[b]]
+    every = moves + swaps
+    for position in rng.permutation(len(every)).tolist():
+        task, host, other = every[position]
+        trial = nodes.copy()
+        if other != NONE:
+            trial[other] = nodes[task]
+        trial[task] = host
+        yield trial

@@ -1,0 +1,120 @@
+"""The arrays that an instance is made of: read-only copies, ids without spare width, rows of different length."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched.core.arrays import Ragged, grouped, joined, read_only, read_only_strings
+
+
+def test_what_may_be_written_to_is_copied() -> None:
+    """Tests that an array that its owner may change is copied, and one that nobody may change is shared."""
+    given = np.array([1, 2])
+    kept = read_only(given, np.int64)
+    given[0] = 9
+    assert kept.tolist() == [1, 2]
+    assert read_only(kept, np.int64) is kept
+    assert read_only(kept, np.float64).dtype == np.float64
+    with pytest.raises(ValueError, match="read-only"):
+        kept[0] = 3
+
+
+@pytest.mark.parametrize(
+    ("given", "dtype"),
+    [
+        (["a", "日本"], "<U2"),
+        (np.array(["a", "b"], dtype="<U90"), "<U1"),
+        (np.array(["ab"], dtype=">U2"), "<U2"),
+        (np.array(["ab", "c", "d"])[::2], "<U2"),
+        ([1, 20], "<U2"),
+        ([], "<U1"),
+        ("ab", "<U2"),
+    ],
+)
+def test_ids_have_no_spare_width(given: Any, dtype: str) -> None:
+    """Tests that ids are as wide as the longest, in the machine's byte order, one after another, and read-only."""
+    ids = read_only_strings(given)
+    assert ids.dtype == np.dtype(dtype)
+    assert ids.tolist() == np.asarray(given).astype(np.str_).tolist()
+    assert ids.flags.c_contiguous
+    assert not ids.flags.writeable
+
+
+@pytest.mark.parametrize(
+    "ids", [["n1", "n10", ""], ["", ""], ["a\0b", "c"], ["日本", "a"], ["é"], ["a\n", "b"], []], ids=ascii
+)
+def test_ids_one_a_line(ids: list[str]) -> None:
+    """Tests that joined ids are the bytes of their text, whatever characters are in them, also of every second one."""
+    column = np.array(ids, dtype=np.str_)
+    assert joined(column) == "\n".join(ids).encode()
+    assert joined(column[::2]) == "\n".join(ids[::2]).encode()
+
+
+def test_ragged_rows() -> None:
+    """Tests rows, taking rows, and transposing, against lists."""
+    rows = [[2, 0], [], [1], [2, 1, 0]]
+    ragged = Ragged.from_rows(rows)
+    assert [row.tolist() for row in ragged] == rows
+    assert ragged.lengths.tolist() == [2, 0, 1, 3]
+    assert ragged.row_of.tolist() == [0, 0, 2, 3, 3, 3]
+    assert [row.tolist() for row in ragged.take([3, 1, 0])] == [rows[3], rows[1], rows[0]]
+    assert [row.tolist() for row in ragged.transposed(4)] == [[0, 3], [2, 3], [0, 3], []]
+    assert [row.tolist() for row in Ragged.empty(2)] == [[], []]
+
+
+def test_transposed_rows_by_another_number() -> None:
+    """Tests transposing with rows of the least number first, also with numbers too large to be put into one."""
+    rng = np.random.default_rng(0)
+    rows = [rng.choice(6, int(rng.integers(0, 4)), replace=False).tolist() for _ in range(40)]
+    ragged, first = Ragged.from_rows(rows), rng.integers(0, 3, 40)
+    for factor in (1, 2**60):
+        held = ([row for row in range(40) if node in rows[row]] for node in range(6))
+        expected = [sorted(each, key=lambda row: first[row]) for each in held]
+        assert [row.tolist() for row in ragged.transposed(6, first * factor)] == expected
+
+
+def test_rows_with_an_entry_for_which_it_holds() -> None:
+    """Tests the count of such rows, where it holds for few entries, half of them, nearly all, all and none."""
+    rng = np.random.default_rng(1)
+    ragged = Ragged.from_rows([list(range(int(rng.integers(0, 4)))) for _ in range(200)])
+    for share in (0, 0.05, 0.5, 0.95, 1):
+        holds = rng.random(len(ragged.values)) < share
+        expected = sum(holds[start:end].any() for start, end in itertools.pairwise(ragged.starts))
+        assert ragged.count_any(holds) == expected
+
+
+def test_no_row_and_no_column() -> None:
+    """Tests that no rows, no rows taken and no columns are empty, and not an error."""
+    ragged = Ragged.from_rows([])
+    assert (len(ragged), list(ragged), ragged.values.dtype) == (0, [], np.int64)
+    assert len(ragged.transposed(0)) == len(Ragged.from_rows([[1], [0]]).take([])) == 0
+    assert Ragged.empty(1, float).values.dtype == np.float64
+
+
+def test_pickled_rows_are_checked_again() -> None:
+    """Tests that rows come back from another process with their type, and read-only."""
+    again = pickle.loads(pickle.dumps(Ragged.from_rows([[0.5], []], float)))
+    assert [row.tolist() for row in again] == [[0.5], []]
+    assert not again.values.flags.writeable
+    assert not again.starts.flags.writeable
+
+
+def test_positions_by_value() -> None:
+    """Tests that values come increasing, each one's positions in order, -1 first, and none for no value."""
+    found = grouped(np.array([1, 0, -1, 1, 0]))
+    assert [(value, positions.tolist()) for value, positions in found] == [(-1, [2]), (0, [1, 4]), (1, [0, 3])]
+    assert list(grouped(np.zeros(0, dtype=np.int64))) == []
+
+
+def test_rows_by_their_lengths() -> None:
+    """Tests rows of given lengths, those with fewer entries, and empty ones after them."""
+    rows = Ragged.of_lengths([2, 0, 1], np.array([5, 6, 7]))
+    assert [row.tolist() for row in rows] == [[5, 6], [], [7]]
+    assert [row.tolist() for row in rows.kept(np.array([False, True, True]))] == [[6], [], [7]]
+    assert [row.tolist() for row in rows.padded(2)] == [[5, 6], [], [7], [], []]
+    assert [row.tolist() for row in Ragged.of_lengths([], np.zeros(0, dtype=np.int64)).padded(1)] == [[]]

@@ -1,0 +1,127 @@
+"""Tests of short reprs: each noun that may hold thousands of entries says what it is in a line."""
+
+from __future__ import annotations
+
+import enum
+import inspect
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import optsched
+from optsched.core.brief import LONGEST, brief
+from optsched.core.instance import Cluster, Instance, Pairs, Ragged, Shuffle, Topology, Workload
+from optsched.heuristics import HEURISTICS, HeuristicRun, run
+from optsched.instances.generate import FAMILIES, generate
+from optsched.instances.library import library
+from optsched.measuring.gaps import Reference
+from optsched.measuring.matrix import gap_matrix
+from optsched.problems import Latency, MinCostFlow
+from optsched.running.base import View
+
+
+@cache
+def nouns() -> dict[str, Any]:
+    """A noun of each class: of a cluster of 585 nodes where that matters, with names that no line would hold."""
+    drawn = generate("latency", nodes=585, tasks=90)
+    assert isinstance(drawn, Instance)
+    named = Instance(drawn.cluster, drawn.workload, drawn.state, name="n" * 9000)
+    latency = Latency(named)
+    solution = optsched.solve(latency)
+    report = optsched.gap(latency, "labl", reference=solution)
+    network = generate("min-cost-flow", nodes=60, arcs=900)
+    assert isinstance(network, optsched.FlowNetwork)
+    flow = optsched.solve(MinCostFlow(network))
+    lsap = optsched.problem("lsap", generate("lsap", nodes=3, tasks=4))
+    matrix = gap_matrix([lsap], {"rand" * 99: ("rand", {})})
+    frontier = optsched.frontier(latency)
+    jobs = optsched.problem("job-times", "examples/order-of-jobs")
+    seen: list[View] = []
+
+    class Looks:
+        def start(self, view: View, rng: np.random.Generator) -> None:
+            seen.append(view)
+
+        def offer(self, offer: Any, view: View) -> list[int]:
+            return view.pending[: offer.free].tolist()
+
+    run(lsap, Looks())
+    made = [
+        named, named.cluster, named.workload, named.state, named.replicas, latency, solution, solution.decision, report,
+        report.run, report.reference, network, flow.decision, matrix, next(iter(matrix.cells.values())), frontier,
+        frontier[0], solution.certificates[0], optsched.Family("lsap", range(9000)), optsched.explain(latency, "labl"),
+        optsched.mine("dl,reading=heartbeat", "lsap", budget=40),
+        optsched.study("papers/guo-fig2", "lsap", "dl"), next(iter(library().values())), FAMILIES["mixed"], seen[0],
+        HEURISTICS["labl"],
+        Shuffle([0] * 999, [1] * 999, np.ones(999)), Pairs(cost=np.ones((99, 99))),
+        Topology("links", links=tuple((str(end), "s", 1.0) for end in range(999))),
+        optsched.Schedule.of([(0, 5)] * 9000), optsched.simulate(jobs.instance, "dl"),
+        optsched.decompose(jobs, "dl", [0]),
+        optsched.Sweep("gaps.sqlite" * 99, [{"record": None}] * 9000),
+    ]  # fmt: skip
+    return {type(noun).__name__: noun for noun in made}
+
+
+def test_every_public_noun_is_tried() -> None:
+    """Tests that no public class is left out: but errors, words of a list, and the two below, which are small."""
+    public = {name for name in optsched.__all__ if inspect.isclass(getattr(optsched, name))}
+    small = {name for name in public if issubclass(getattr(optsched, name), Exception | enum.Enum)}
+    assert public - small <= set(nouns())
+
+
+def test_reprs_are_short() -> None:
+    """Tests that each noun says in one line of less than 200 characters what it is."""
+    for name, noun in nouns().items():
+        told = repr(noun)
+        assert len(told) < 200, name
+        assert told.startswith("<"), name
+        assert told.endswith(">"), name
+        assert "\n" not in told, name
+
+
+@pytest.mark.parametrize(
+    ("noun", "told"),
+    [
+        ("Cluster", "<Cluster: 585 nodes, 0 racks, 585 slots>"),
+        ("Workload", "<Workload: 90 maps of 0 jobs>"),
+        ("State", "<State: 90 pending, 0 running, 0 finished; 585 idle slots>"),
+        ("Placement", "<Placement: 90 of 90 tasks placed>"),
+        ("FlowNetwork", "<FlowNetwork min-cost-flow-n60-a900-seed0: 60 nodes, 900 arcs>"),
+        ("Frontier", "<Frontier of latency: 4 points of makespan, work>"),
+        ("GapMatrix", "<GapMatrix on lsap-n3-t4-seed0: 1 heuristic, 1 problem>"),
+        ("HeuristicRun", "<HeuristicRun of labl: 90 of 90 tasks placed>"),
+        ("Shuffle", "<Shuffle: 999 transfers>"),
+        ("Pairs", "<Pairs: cost>"),
+        ("Topology", "<Topology: 999 links>"),
+        ("View", "<View of lsap: 4 tasks arrived, 3 nodes>"),
+    ],
+)
+def test_what_they_say(noun: str, told: str) -> None:
+    """Tests that the line counts what is in the noun."""
+    assert repr(nouns()[noun]) == told
+
+
+def test_what_is_not_there() -> None:
+    """Tests nouns that hold nothing, have no name, or came to nothing."""
+    instance = Instance(Cluster(["a"]), Workload([]))
+    assert repr(instance) == "<Instance: 0 tasks, 1 node>"
+    assert repr(instance.workload) == "<Workload: no task of 0 jobs>"
+    assert repr(Ragged.from_rows([[1]])) == "<Ragged: 1 row, 1 number>"
+    assert repr(Pairs()) == "<Pairs: nothing>"
+    assert repr(Topology("hops", hops={"node": 0})) == "<Topology: hops>"
+    assert repr(Reference(optsched.problem("lsap", "papers/guo-fig2"))) == (
+        "<Reference: <lsap on guo-fig2: 3 tasks, 3 nodes>, not solved yet>"
+    )
+    assert repr(HeuristicRun("mine", {}, None, 0.1, error='heuristic "mine" raised')) == (
+        '<HeuristicRun of mine: heuristic "mine" raised>'
+    )
+    assert repr(optsched.FlowNetwork(["s"], [], [])) == "<FlowNetwork: 1 node, 0 arcs>"
+
+
+def test_control_characters_and_length() -> None:
+    """Tests that what a terminal would obey is spelled out, and that what is cut says so."""
+    assert brief("a\nb\x1b") == r"<a\nb\x1b>"
+    assert brief("a" * LONGEST) == f"<{'a' * (LONGEST - 5)}...>"
+    assert brief("a" * (LONGEST - 2)) == f"<{'a' * (LONGEST - 2)}>"

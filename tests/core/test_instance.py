@@ -1,0 +1,178 @@
+"""Tests of the noun `Instance`: defaults, read-only columns, sharing and digests."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from optsched.core.instance import (
+    MAP,
+    Cluster,
+    Instance,
+    Pairs,
+    Ragged,
+    Shuffle,
+    State,
+    Topology,
+    Workload,
+)
+
+
+def test_defaults() -> None:
+    """Tests that what is not given takes the defaults of the format."""
+    instance = Instance(Cluster(["n1", "n2"]), Workload(["t1"]))
+    assert instance.cluster.slots.tolist() == [1, 1]
+    assert instance.state.idle_slots.tolist() == [1, 1]
+    assert instance.state.load.tolist() == [0, 0]
+    assert instance.workload.kind.tolist() == [MAP]
+    assert instance.workload.group.tolist() == [-1]
+    assert len(instance.replicas[0]) == 0
+    assert np.isnan(instance.workload.size).all()
+    assert len(instance.state.running_rates) == 2
+    assert str(instance) == "instance: 1 tasks, 2 nodes"
+
+
+def test_initial() -> None:
+    """Tests that columns of the state and texts are given by name, and that the rest of the state is as at first."""
+    nodes, tasks = Cluster(["a", "b"], slots=[2, 3]), Workload(["t"])
+    rates = Ragged.from_rows([[], [3.0]], float)
+    made = Instance.initial(nodes, tasks, time=5, out_in_use=[0, 7], running_rates=rates, name="x", labels={"a": "b"})
+    assert (made.cluster, made.workload, made.name, made.labels) == (nodes, tasks, "x", {"a": "b"})
+    assert (made.time, made.state.out_in_use.tolist(), made.state.idle_slots.tolist()) == (5, [0, 7], [2, 3])
+    assert made.state.running_rates is rates
+    state = State.initial(nodes, tasks, time=5, out_in_use=[0, 7], running_rates=rates)
+    assert Instance(nodes, tasks, state).sha256 == made.sha256
+    left_out = State([0], [-1], [np.nan], [2, 3], [1, 1], [0, 0])
+    grouped = Workload(["t"], group_ids=["g", "h"])
+    assert Instance(nodes, grouped, left_out).state.group_running_tasks.tolist() == [-1, -1]
+    assert Instance(nodes, grouped).with_state(left_out).state.group_running_tasks.tolist() == [-1, -1]
+    assert made.with_state(made.state).state is made.state
+    sending = Workload(["m", "r"], kind=[0, 1], shuffle=Shuffle([0], [1], [5.0]))
+    state = State.initial(nodes, sending, emitted=[2])
+    assert Instance(nodes, sending, state).state is state
+    assert np.isnan(Instance(nodes, sending).state.emitted).tolist() == [True]
+    assert Instance(nodes, replace(sending, shuffle=None), state).state.emitted.size == 0
+    with pytest.raises(TypeError, match="idle"):
+        Instance.initial(nodes, tasks, idle=[1, 1])
+
+
+def test_columns_are_read_only_and_private() -> None:
+    """Tests that no array of an instance can be written to, and that it does not share one that can."""
+    slots, ids, matrix = np.array([1, 2]), np.array(["a", "b"]), np.zeros((2, 2))
+    cluster = Cluster(ids, slots=slots, capacity={"cpu": slots * 1.0}, topology=Topology("distance", matrix))
+    workload = Workload(
+        ["t"],
+        demand={"cpu": np.ones(1)},
+        pairs=Pairs(np.zeros((1, 2)), {"cpu": np.zeros((1, 2))}, np.ones((1, 2), dtype=bool)),
+    )
+    instance = Instance(cluster, workload)
+    slots[0], ids[0], matrix[0, 0] = 9, "z", 9
+    assert cluster.slots.tolist() == [1, 2]
+    assert cluster.node_ids.tolist() == ["a", "b"]
+    assert cluster.topology is not None
+    assert cluster.topology.matrix is not None
+    assert workload.pairs is not None
+    arrays = [*vars(cluster).values(), *vars(workload).values(), *vars(instance.state).values()]
+    arrays += [*cluster.capacity.values(), *workload.demand.values(), cluster.topology.matrix]
+    arrays += [workload.pairs.cost, workload.pairs.allowed, *workload.pairs.demand.values()]
+    arrays += [instance.replicas.starts, instance.replicas.values]
+    for array in arrays:
+        if isinstance(array, np.ndarray):
+            assert not array.flags.writeable
+    with pytest.raises(TypeError):
+        instance.parameters["lsap"] = {}  # type: ignore[index]
+
+
+def test_read_only_columns_are_shared() -> None:
+    """Tests that arrays that are read-only already are not copied."""
+    load = np.array([1.0])
+    load.setflags(write=False)
+    cluster, workload = Cluster(["a"]), Workload([])
+    assert State.initial(cluster, workload, load=load).load is load
+
+
+def test_states_share_the_static_part() -> None:
+    """Tests that another state shares cluster, workload and parameters, and has a digest of its own."""
+    instance = Instance(Cluster(["a"]), Workload(["t"]), parameters={"lsap": {"levels": (0, 1)}})
+    assert instance.sha256
+    other = instance.with_state(State.initial(instance.cluster, instance.workload, load=[2.0]))
+    assert other.cluster is instance.cluster
+    assert other.workload is instance.workload
+    assert other.sha256 != instance.sha256
+    again = other.with_state(instance.state)
+    assert again.sha256 == instance.sha256
+    assert replace(instance, parameters={"lsap": {"levels": [0.0, 1]}}).sha256 == instance.sha256
+
+
+def test_digest_reads_what_a_problem_may_read() -> None:
+    """Tests that every column counts for the digest, and that name, labels and ways of writing a number do not."""
+    cluster, workload = Cluster(["a", "b"], rack=[0, 1], rack_ids=["r", "s"]), Workload(["t"])
+    base = Instance(cluster, workload)
+    assert Instance(cluster, workload, name="x", labels={"a": "b"}, source="y").sha256 == base.sha256
+    state = State.initial(cluster, workload, load=[-0.0, 0.0])
+    assert Instance(cluster, workload, state).sha256 == base.sha256
+    others = [
+        Instance(cluster, workload, State.initial(cluster, workload, time=1)),
+        Instance(cluster, workload, parameters={"lsap": {}}),
+        Instance(Cluster(["a", "c"], rack=[0, 1], rack_ids=["r", "s"]), workload),
+        Instance(Cluster(["a", "b"], rack=[0, 1], rack_ids=["s", "r"]), workload),
+        Instance(Cluster(["a", "b"], rack=[0, 0], rack_ids=["r"]), workload),
+        Instance(cluster, Workload(["t"], size=[1.0])),
+        Instance(cluster, Workload(["t"], replicas=Ragged.from_rows([[0]]))),
+        Instance(cluster, Workload(["t"], demand={"cpu": [1.0]})),
+        Instance(cluster, Workload(["t"], demand={"io": [1.0]})),
+        Instance(cluster, Workload(["t"], demand_shuffle={"io": [1.0]})),
+    ]
+    assert len({other.sha256 for other in [base, *others]}) == 1 + len(others)
+
+
+def test_what_says_nothing_is_left_out() -> None:
+    """Tests that resources without a number, empty shuffles and empty pairs are as if they were not given."""
+    cluster = Cluster(["a"], capacity={"cpu": [np.nan]})
+    nothing = np.zeros(0)
+    workload = Workload(
+        ["t"],
+        rate_in_by_type=np.full((1, 3), np.nan),
+        shuffle=Shuffle(nothing.astype(int), nothing.astype(int), nothing),
+        pairs=Pairs(),
+    )
+    assert Instance(cluster, workload).sha256 == Instance(Cluster(["a"]), Workload(["t"])).sha256
+
+
+def test_pickling_keeps_everything() -> None:
+    """Tests that an instance survives pickling, for sweeps over processes, and is read-only again."""
+    topology = Topology("hops", hops={"node": 0, "rack": 1, "off_rack": 2})
+    cluster = Cluster(["a"], capacity={"cpu": [2.0]}, topology=topology)
+    workload = Workload(["t"], replicas=Ragged.from_rows([[0]]), size=[3.0], pairs=Pairs(np.zeros((1, 1))))
+    instance = Instance(
+        cluster,
+        workload,
+        State.initial(cluster, workload, time=4),
+        parameters={"lsap": {"levels": [0, 1, 2]}},
+        labels={"a": "b"},
+    )
+    again = pickle.loads(pickle.dumps(instance))
+    assert again.sha256 == instance.sha256
+    assert again.labels == instance.labels
+    assert again.parameters == instance.parameters
+    assert not again.workload.size.flags.writeable
+
+
+def test_indices() -> None:
+    """Tests that nodes and tasks are found by id, and tasks find their group through their job."""
+    workload = Workload(["t1", "t2", "t3"], job=[1, 0, -1], job_ids=["j1", "j2"], job_group=[-1, 0], group_ids=["g"])
+    instance = Instance(Cluster(["a", "b"]), workload)
+    assert instance.node_index["b"] == 1
+    assert instance.task_index["t3"] == 2
+    assert workload.group.tolist() == [0, -1, -1]
+
+
+def test_parameters_become_plain() -> None:
+    """Tests that numbers of NumPy and tuples in parameters become what a file would give."""
+    given = {"lsap": {"levels": (np.int64(0), np.float64(1.5)), "deep": {"a": True}}}
+    instance = Instance(Cluster(["n"]), Workload([]), parameters=given)
+    assert dict(instance.parameters["lsap"]) == {"levels": [0, 1.5], "deep": {"a": True}}
+    assert all(type(level) in (int, float) for level in instance.parameters["lsap"]["levels"])

@@ -1,0 +1,323 @@
+"""What can be wrong with an instance, whatever it was made from: every fault with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched.core.errors import InputError
+from optsched.core.instance import (
+    FINISHED,
+    MAP,
+    REDUCE,
+    RUNNING,
+    Cluster,
+    Instance,
+    Pairs,
+    Ragged,
+    Shuffle,
+    State,
+    Topology,
+    Workload,
+)
+
+
+def cluster(**columns: Any) -> Cluster:
+    """Three nodes of two types in one rack."""
+    return Cluster(["n1", "n2", "n3"], **{"type": [0, 1, 0], "type_ids": ["c1", "c2"], **columns})
+
+
+def workload(**columns: Any) -> Workload:
+    """Two maps and a reduce."""
+    return Workload(["t1", "t2", "t3"], **{"kind": [MAP, MAP, REDUCE], **columns})
+
+
+def instance_of(nodes: Cluster | None = None, tasks: Workload | None = None, **rest: Any) -> Instance:
+    """An instance of the two, with a state of the given columns."""
+    nodes, tasks = nodes or cluster(), tasks or workload()
+    state = State.initial(nodes, tasks, **rest.pop("state", {}))
+    return Instance(nodes, tasks, state, **rest)
+
+
+LONG = Ragged.from_rows([[0, 1, 2], [0, 1, 2, 0, 1, 2, 0, 1, 2, 0], []])
+
+
+NAN = np.nan
+
+
+@pytest.mark.parametrize(
+    ("make", "faults"),
+    [
+        (lambda: Instance(Cluster(["a", "b", "a"]), Workload([])), ['nodes[2].id: "a" is the id of nodes[0] already']),
+        (
+            lambda: Instance(Cluster(["", "a\nb", "é", "é"]), Workload([])),
+            [
+                "nodes[0].id: '' must be a non-empty string of printable characters",
+                "nodes[1].id: 'a\\nb' must be a non-empty string of printable characters",
+                'nodes[3].id: "é" is the id of nodes[2] already',
+            ],
+        ),
+        (
+            lambda: Instance(Cluster(["a\0b"]), Workload([])),
+            ["nodes[0].id: 'a\\x00b' must be a non-empty string of printable characters"],
+        ),
+        (lambda: Cluster(np.array([["a"]])), ["node_ids: has shape (1, 1): give one id a record, in one dimension"]),
+        (
+            lambda: instance_of(cluster(slots=[1, 2])),
+            [
+                "nodes.slots: has shape (2,) where the table has 3 records",
+                "nodes.idle_slots: has shape (2,) where the table has 3 records",
+            ],
+        ),
+        (
+            lambda: instance_of(cluster(rack=[0, -1, -2])),
+            [
+                "nodes[0].rack: there is no entry 0 to refer to",
+                "nodes[2].rack: there is no entry -2 to refer to",
+            ],
+        ),
+        (lambda: instance_of(cluster(rack_ids=["r", "r"])), ['rack_ids[1].id: "r" is the id of rack_ids[0] already']),
+        (
+            lambda: instance_of(cluster(slots=[1, -1, 1]), state={"idle_slots": [1, 0, 0]}),
+            [
+                "nodes[1].slots: -1 is negative",
+                "nodes[1].idle_slots: 0 is more than its -1 slots",
+            ],
+        ),
+        (
+            lambda: instance_of(cluster(rate_in=[NAN, -0.5, np.inf])),
+            [
+                "nodes[1].rate_in: -0.5 is negative",
+                "nodes[2].rate_in: inf is past 2^53",
+            ],
+        ),
+        (
+            lambda: instance_of(state={"out_in_use": [0, NAN, 0]}),
+            [
+                "nodes[1].out_in_use: is no number; where nothing is known it is 0",
+            ],
+        ),
+        (
+            lambda: instance_of(cluster(capacity={"": [1.0, 1, 1]})),
+            [
+                "nodes.capacity: '' names no resource: give a non-empty string of printable characters",
+            ],
+        ),
+        (
+            lambda: instance_of(state={"running_rates": Ragged.from_rows([[1.0]], float)}),
+            [
+                "nodes.running_rates: the row starts must run from 0 to 1 over 3 rows",
+            ],
+        ),
+        (
+            lambda: instance_of(state={"running_rates": Ragged.from_rows([[], [1.0, -2.0], [NAN]], float)}),
+            [
+                "nodes[1].running_rates[1]: -2.0 must be a rate in MB/s, 0 or more",
+                "nodes[2].running_rates[0]: nan must be a rate in MB/s, 0 or more",
+            ],
+        ),
+        (lambda: instance_of(tasks=workload(kind=[0, 1, 2])), ["tasks[2].kind: there is no entry 2 to refer to"]),
+        (
+            lambda: instance_of(tasks=workload(replicas=Ragged(np.array([0, 2, 1, 2]), np.array([0, 1])))),
+            [
+                "tasks.replicas: the row starts must run from 0 to 2 over 3 rows",
+            ],
+        ),
+        (
+            lambda: instance_of(tasks=workload(replicas=Ragged.from_rows([[0], [2, 3], [1, 1, -1]]))),
+            [
+                "tasks[1].replicas[1]: there is no node 3",
+                "tasks[2].replicas[2]: there is no node -1",
+                'tasks[2].replicas[1]: node "n2" is named twice',
+            ],
+        ),
+        (
+            lambda: instance_of(tasks=workload(replicas=Ragged.from_rows([[0, 1, 0], [1], [7, 7]]))),
+            [
+                "tasks[2].replicas[0]: there is no node 7",
+                "tasks[2].replicas[1]: there is no node 7",
+                'tasks[0].replicas[2]: node "n1" is named twice',
+                'tasks[2].replicas[1]: node "7" is named twice',
+            ],
+        ),
+        (
+            lambda: instance_of(tasks=workload(replicas=LONG)),
+            [f'tasks[1].replicas[{position}]: node "n{position % 3 + 1}" is named twice' for position in range(3, 10)],
+        ),
+        (
+            lambda: instance_of(tasks=workload(arrival=[0.0])),
+            ["jobs.arrival: has shape (1,) where the table has 0 records"],
+        ),
+        (
+            lambda: instance_of(tasks=workload(group_ids=["g"]), state={"group_running_tasks": [-2]}),
+            [
+                "groups[0].running_tasks: -2 is negative",
+            ],
+        ),
+        (
+            lambda: instance_of(state={"status": [RUNNING, 0, FINISHED], "node": [-1, 2, -1]}),
+            [
+                "tasks[0].node: a running task needs the node it runs on",
+                "tasks[1].node: a pending task runs on no node; leave it out, or set its state",
+            ],
+        ),
+        (
+            lambda: instance_of(tasks=workload(times=[[0.0, NAN, 2**54], [NAN, NAN, NAN], [-1, 2, NAN]])),
+            [
+                "tasks[0].times.rack: is not given; give node, rack, off_rack or none of them",
+                "tasks[2].times.off_rack: is not given; give node, rack, off_rack or none of them",
+                "tasks[2].times.node: -1.0 is negative",
+                "tasks[0].times.off_rack: 1.8014398509481984e+16 is past 2^53",
+            ],
+        ),
+        (
+            lambda: instance_of(tasks=workload(times=np.ones((3, 2)))),
+            ["tasks.times: has shape (3, 2), not tasks x levels of locality (3, 3)"],
+        ),
+        (
+            lambda: instance_of(tasks=workload(rate_in_by_type=np.ones((3, 1)))),
+            [
+                "tasks.rate_in: has shape (3, 1), not tasks x types (3, 2)",
+            ],
+        ),
+        (
+            lambda: instance_of(
+                cluster(type_ids=["c1", "c2", "c3"]),
+                workload(rate_in=[1.0, NAN, NAN], rate_in_by_type=[[NAN, 1, NAN], [-1, NAN, NAN], [NAN, NAN, 2]]),
+            ),
+            [
+                "tasks[1].rate_in.c1: -1.0 must be 0 up to 2^53",
+                "tasks[0].rate_in: is given both as one number and by node type; give one of them",
+                'tasks[2].rate_in.c3: no node is of type "c3"',
+            ],
+        ),
+        (
+            lambda: instance_of(
+                tasks=workload(pairs=Pairs(np.ones((3, 2)), {"cpu": np.ones((3, 3))}, np.ones((1, 1))))
+            ),
+            [
+                "pairs.demand.cpu: no node has this resource in its capacity",
+                "pairs.allowed: has shape (1, 1), not tasks x nodes (3, 3)",
+                "pairs.cost: has shape (3, 2), not (3, 3)",
+            ],
+        ),
+        (
+            lambda: instance_of(
+                cluster(capacity={"cpu": [1.0, 1, 1]}),
+                workload(
+                    pairs=Pairs([[-1.0, 2.0**54, 0], [0, 0, NAN], [0] * 3], {"cpu": [[-1.0, 0, 0], [0] * 3, [0] * 3]})
+                ),
+            ),
+            [
+                "pairs.cost[0][1]: 1.8014398509481984e+16 must be a number up to 2^53",
+                "pairs.cost[1][2]: nan must be a number up to 2^53",
+                "pairs.demand.cpu[0][0]: -1.0 must be a number, 0 or more, up to 2^53",
+            ],
+        ),
+        (
+            lambda: instance_of(cluster(topology=Topology("distance", np.ones((3, 3))))),
+            [f"topology.distance[{row}][{row}]: the distance of a node to itself must be 0" for row in range(3)],
+        ),
+        (lambda: instance_of(cluster(topology=Topology("rate"))), ["topology.rate: has shape (0,), not (3, 3)"]),
+        (
+            lambda: instance_of(cluster(topology=Topology("hops", hops={"node": 0, "rack": -1, "x": 2}))),
+            [
+                "topology.hops.rack: -1 must be a distance, 0 or more",
+                "topology.hops.off_rack: None must be a distance, 0 or more",
+                "topology.hops.x: is none of node, rack, off_rack",
+            ],
+        ),
+        (
+            lambda: instance_of(cluster(topology=Topology("links", links=(("n1", "", 1), ("n1", "s", 0))))),
+            [
+                "topology.links[0].to: '' must be a non-empty, printable name",
+                "topology.links[1].rate: 0 must be a rate in MB/s above 0",
+            ],
+        ),
+        (
+            lambda: instance_of(tasks=workload(shuffle=Shuffle([0], [2, 2], [1.0]))),
+            [
+                "shuffle.reduce: has shape (2,), not (1,)",
+            ],
+        ),
+        (
+            lambda: instance_of(tasks=workload(shuffle=Shuffle([0, 1], [2, 2], [1, 2])), state={"emitted": [1, -1]}),
+            ["shuffle[1].emitted: -1.0 is negative"],
+        ),
+        (
+            lambda: instance_of(tasks=workload(shuffle=Shuffle([0, 1], [2, 2], [1, 2])), state={"emitted": [1]}),
+            ["shuffle.emitted: has shape (1,), not (2,)"],
+        ),
+        (
+            lambda: instance_of(tasks=workload(shuffle=Shuffle([0, 2, 5], [2, 1, -1], [1.0, -1, NAN]))),
+            [
+                "shuffle[2].map: there is no task 5",
+                'shuffle[1].map: task "t3" is no map',
+                "shuffle[2].reduce: there is no task -1",
+                'shuffle[1].reduce: task "t2" is no reduce',
+                "shuffle[1].size: -1.0 is negative",
+                "shuffle[2].size: is not given",
+            ],
+        ),
+        (lambda: instance_of(state={"time": NAN}), ["time: nan is no instant between -2^53 and 2^53"]),
+        (lambda: instance_of(state={"time": True}), ["time: True is no instant between -2^53 and 2^53"]),
+        (
+            lambda: instance_of(name=3, labels={"a": 1}),
+            ["name: expected a text, got 3", "labels.a: expected a text, got 1"],
+        ),
+        (
+            lambda: instance_of(description="\ud800"),
+            ["description: '\\ud800' holds half a character (a lone surrogate)"],
+        ),
+        (
+            lambda: instance_of(parameters={"p": 1, "q": {"a": {1}, "b": [np.int64(3), NAN], 5: None}}),
+            [
+                "parameters.p: expected an object, got 1",
+                "parameters.q.a: {1} cannot be written as JSON; use numbers, texts, lists and objects",
+                "parameters.q.b[1]: nan must be a number between -2^53 and 2^53",
+                "parameters.q.5: expected a text, got 5",
+            ],
+        ),
+    ],
+)
+def test_each_fault_has_its_place(make: Callable[[], Any], faults: list[str]) -> None:
+    """Tests that each kind of fault is found, whatever the instance was made from, with its place and value."""
+    with pytest.raises(InputError) as caught:
+        make()
+    assert [str(fault) for fault in caught.value.faults] == faults
+
+
+def test_ids_of_any_alphabet_and_length() -> None:
+    """Tests that sound ids pass, also where they take the slow check, and that equal hashes would not mislead."""
+    names = ["a", "ab", "b", "ba", "é", "日本", "a b", "x" * 200]
+    assert Instance(Cluster(names), Workload([])).cluster.node_ids.tolist() == names
+    wide = np.array(["n1", "n2"], dtype="<U100")
+    assert Cluster(wide).node_ids.dtype == np.dtype("<U2")
+    assert Cluster(np.array(["n1"], dtype=">U2")).node_ids.tolist() == ["n1"]
+    assert Cluster([1, 2]).node_ids.tolist() == ["1", "2"]
+
+
+def test_running_task_of_a_job_that_does_not_exist() -> None:
+    """Tests that an instance whose running task names a job past the end lists that fault and those beside it."""
+    workload = {"job": [5, -1], "job_ids": ["j"], "job_group": [0], "group_ids": ["g"]}
+    instance = Instance(Cluster(["a"]), Workload(["t1", "t2"]))
+    state = type(instance.state)([1, 1], [0, 0], [np.nan] * 2, [2], [1], [0])
+    with pytest.raises(InputError) as caught:
+        Instance(Cluster(["a"]), Workload(["t1", "t2"], **workload), state)
+    assert [str(fault) for fault in caught.value.faults] == [
+        "tasks[0].job: there is no entry 5 to refer to",
+        "nodes[0].idle_slots: 2 is more than its 1 slots",
+    ]
+
+
+@pytest.mark.parametrize("shape", [(), (1, 2)])
+@pytest.mark.parametrize("name", ["rack_ids", "datacenter_ids", "type_ids", "node_ids"])
+def test_names_in_no_list(name: str, shape: tuple[int, ...]) -> None:
+    """Tests that names of racks, datacenters and types in other than one dimension are refused by the column's name."""
+    columns: dict[str, Any] = {"node_ids": ["a"], name: np.full(shape, "x")}
+    with pytest.raises(InputError, match=name) as caught:
+        Cluster(**columns)
+    assert "in one dimension" in str(caught.value)

@@ -1,0 +1,168 @@
+"""Tests of flow networks: defaults, faults, and the forms in which other tools take them."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Callable
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from optsched.core.errors import InputError
+from optsched.core.network import UNBOUNDED, FlowNetwork
+
+
+def transport() -> FlowNetwork:
+    """Two parallel arcs, one without a limit, and a lower bound."""
+    return FlowNetwork(
+        ["s", "m", "t"],
+        tail=[0, 0, 1],
+        head=[1, 1, 2],
+        lower=[0, 0, 2],
+        capacity=[5, UNBOUNDED, 9],
+        cost=[1, 4, 0],
+        supply=[7, 0, -7],
+        name="transport",
+        labels={"costs": "assumed"},
+    )
+
+
+def test_defaults() -> None:
+    """Tests that an arc has no lower bound, no limit and no cost unless it is given them."""
+    network = FlowNetwork(["a", "b"], [0, 0], [1, 1])
+    assert (len(network), network.arcs) == (2, 2)
+    assert network.lower.tolist() == [0, 0]
+    assert network.capacity.tolist() == [UNBOUNDED, UNBOUNDED]
+    assert network.cost.tolist() == [0, 0]
+    assert network.supply.tolist() == [0, 0]
+    assert network.arc_ids.tolist() == ["0", "1"]
+    assert network.node_index == {"a": 0, "b": 1}
+    assert str(network) == "network: 2 nodes, 2 arcs"
+    assert str(FlowNetwork([], [], [])) == "network: 0 nodes, 0 arcs"
+
+
+def test_columns_are_read_only() -> None:
+    """Tests that no column can be written to, also after pickling, and that the digest stays."""
+    network = transport()
+    again = pickle.loads(pickle.dumps(network))
+    assert again.sha256 == network.sha256
+    for one in (network, again):
+        for name in ("node_ids", "arc_ids", "tail", "head", "lower", "capacity", "cost", "supply"):
+            assert getattr(one, name).dtype.kind in "iU"
+            assert not getattr(one, name).flags.writeable
+
+
+def test_digest_reads_all_columns() -> None:
+    """Tests that every column and id counts for the digest, and names and labels do not."""
+    base = FlowNetwork(["a", "b"], [0], [1])
+    assert FlowNetwork(["a", "b"], [0], [1], name="x", labels={"a": "b"}).sha256 == base.sha256
+    others = [
+        FlowNetwork(["a", "c"], [0], [1]),
+        FlowNetwork(["a", "b"], [0], [1], arc_ids=["x"]),
+        FlowNetwork(["a", "b"], [1], [0]),
+        FlowNetwork(["a", "b"], [0], [1], lower=[1]),
+        FlowNetwork(["a", "b"], [0], [1], capacity=[1]),
+        FlowNetwork(["a", "b"], [0], [1], cost=[1]),
+        FlowNetwork(["a", "b"], [0], [1], supply=[1, -1]),
+    ]
+    assert len({other.sha256 for other in [base, *others]}) == 1 + len(others)
+
+
+@pytest.mark.parametrize(
+    ("make", "faults"),
+    [
+        (lambda: FlowNetwork(["a", "a"], [0], [1]), ['nodes[1].id: "a" is the id of nodes[0] already']),
+        (
+            lambda: FlowNetwork(["a"], [0, 0], [0, 0], arc_ids=["x", "x"]),
+            ['arcs[1].id: "x" is the id of arcs[0] already'],
+        ),
+        (
+            lambda: FlowNetwork(["a"], [0, -1], [1, 0]),
+            ["arcs[1].tail: there is no node -1", "arcs[0].head: there is no node 1"],
+        ),
+        (
+            lambda: FlowNetwork(["a"], [0], [0], lower=[3], capacity=[2]),
+            ["arcs[0].lower: 3 is more than the capacity 2"],
+        ),
+        (
+            lambda: FlowNetwork(["a"], [0, 0], [0, 0], lower=[-1, 0], capacity=[-5, 2**53 + 1], cost=[-(2**60), 2**60]),
+            [
+                "arcs[0].lower: -1 is negative",
+                "arcs[0].capacity: -5 is negative",
+                f"arcs[1].capacity: {2**53 + 1} is past 2^53",
+                f"arcs[0].cost: {-(2**60)} is past 2^53",
+                f"arcs[1].cost: {2**60} is past 2^53",
+            ],
+        ),
+        (
+            lambda: FlowNetwork(["a", "b"], [0], [1], supply=[2, -1]),
+            ["nodes.supply: the supplies add up to 1, not 0: what enters must leave somewhere"],
+        ),
+        (
+            lambda: FlowNetwork(["a"], [0], [0, 0], cost=[1, 2]),
+            [
+                "head: has shape (2,), not (1,): give one entry a node or arc",
+                "cost: has shape (2,), not (1,): give one entry a node or arc",
+            ],
+        ),
+    ],
+)
+def test_each_fault_has_its_place(make: Callable[[], FlowNetwork], faults: list[str]) -> None:
+    """Tests that each kind of fault is found with its place and value."""
+    with pytest.raises(InputError) as caught:
+        make()
+    assert [str(fault) for fault in caught.value.faults] == faults
+
+
+def test_dimacs() -> None:
+    """Tests the DIMACS text, and that the capacity it gives to an arc without a limit is no tighter than none."""
+    assert transport().to_dimacs() == (
+        "c transport\nc an arc of capacity 21 has none: no optimal flow needs more\np min 3 3\nn 1 7\nn 3 -7\n"
+        "a 1 2 0 5 1\na 1 2 0 21 4\na 2 3 2 9 0\n"
+    )
+    bounded = FlowNetwork(["a"], [0], [0], capacity=[3])
+    assert bounded.to_dimacs() == "p min 1 1\na 1 1 0 3 0\n"
+
+
+def test_networkx_solves_it() -> None:
+    """Tests that networkx takes the graph as it is and finds the optimum, with parallel arcs kept apart."""
+    graph = transport().to_networkx()
+    cost, flow = nx.network_simplex(graph)
+    assert cost == 5 * 1 + 2 * 4
+    assert flow["s"]["m"] == {"0": 5, "1": 2}
+    assert graph.edges["m", "t", "2"] == {"weight": 0, "lower": 2, "capacity": 9}
+    assert "capacity" not in graph.edges["s", "m", "1"]
+
+
+def test_graphml_comes_back() -> None:
+    """Tests that networkx reads the GraphML text as the same graph."""
+    network = transport()
+    again = nx.read_graphml(io.BytesIO(network.to_graphml().encode()), edge_key_type=str, force_multigraph=True)
+    graph = network.to_networkx()
+    assert dict(again.nodes(data=True)) == dict(graph.nodes(data=True))
+    assert sorted(again.edges(keys=True, data=True)) == sorted(graph.edges(keys=True, data=True))
+
+
+def test_enough_capacity_is_enough() -> None:
+    """Tests that limiting an arc to `enough_capacity` changes no optimum, on random networks."""
+    rng = np.random.default_rng(5)
+    for _ in range(30):
+        nodes, arcs = 5, 12
+        tail, head = rng.integers(0, nodes, arcs), rng.integers(0, nodes, arcs)
+        capacity = np.where(rng.random(arcs) < 0.5, UNBOUNDED, rng.integers(0, 6, arcs))
+        supply = rng.integers(-4, 5, nodes)
+        supply[0] -= supply.sum()
+        free = FlowNetwork(
+            [str(n) for n in range(nodes)], tail, head, capacity=capacity, cost=rng.integers(0, 9, arcs), supply=supply
+        )
+        limited = np.where(capacity == UNBOUNDED, free.enough_capacity(), capacity)
+        bound = FlowNetwork(free.node_ids, tail, head, capacity=limited, cost=free.cost, supply=supply)
+        results = []
+        for network in (free, bound):
+            try:
+                results.append(nx.network_simplex(network.to_networkx())[0])
+            except nx.NetworkXUnfeasible:
+                results.append(None)
+        assert results[0] == results[1]

@@ -1,0 +1,386 @@
+"""Packages of their own that bring problems, heuristics, importers and families; the one in `data` has all of these."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import highspy
+import numpy as np
+import pytest
+from outside_packages import PACKAGE, CommandLine, install, on_path, project
+from pages import FENCED, matches, sessions, shell
+
+from optsched.core import registry
+from optsched.core.errors import UsageError
+from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.outside import Listed
+from optsched.heuristics import GROUP, HEURISTICS, SHIPPED, Heuristic, run
+from optsched.problems import PROBLEMS
+from optsched.problems.base import Problem
+from optsched.problems.lsap import Lsap
+
+ROOT = Path(__file__).resolve().parent.parent
+TINY = "papers/guo-fig2"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the package of the example is installed, as its own pyproject.toml says."""
+    folder = tmp_path_factory.mktemp("site")
+    shutil.copytree(PACKAGE / "consolidation", folder / "consolidation")
+    install(folder, project()["name"], project()["entry-points"])
+    return folder
+
+
+@pytest.fixture
+def installed(site: Path) -> Iterator[CommandLine]:
+    """The command line where the package of the example is installed."""
+    with on_path(site) as command_line:
+        yield command_line
+
+
+# A package of its own has the command line ------------------------------------------------------------------------
+
+
+def test_the_page_shows_the_package() -> None:
+    """Tests that the entry points that the page shows are those of the package that these tests install."""
+    page = (ROOT / "docs" / "how-to" / "package.md").read_text()
+    shown = tomllib.loads(page.partition("```toml\n")[2].partition("```")[0])
+    assert shown["project"]["entry-points"] == project()["entry-points"]
+
+
+def test_the_page_prints_what_it_shows(site: Path, tmp_path: Path) -> None:
+    """Tests that each command of the page, where the package is installed, prints what the page shows."""
+    page = (ROOT / "docs" / "how-to" / "package.md").read_text()
+    blocks = [block for language, file, block in FENCED.findall(page) if (language, file) == ("console", "installed")]
+    assert len(blocks) == 3
+    for command, output in (step for block in blocks for step in sessions(block)):
+        found = shell(command.removeprefix("$ "), tmp_path, site)
+        assert matches(output, found), f"{command}\nshows\n{output}\nprints\n{found}"
+        assert "BROKEN" not in found
+
+
+def best_value(file: str) -> tuple[int, ...]:
+    """The least cost of an instance of `consolidation` with its defaults, by trying every placement, from the file."""
+    document = json.loads(Path(file).read_text())
+    slots = {node["id"]: node["slots"] for node in document["nodes"]}
+    tasks = [task.get("replicas", []) for task in document["tasks"]]
+    count = min(len(tasks), sum(slots.values()))
+    costs = []
+    for hosts in itertools.product([None, *slots], repeat=len(tasks)):
+        used = Counter(host for host in hosts if host is not None)
+        if used.total() == count and all(used[host] <= slots[host] for host in used):
+            remote = sum(host is not None and host not in held for host, held in zip(hosts, tasks, strict=True))
+            costs.append(3 * len(used) + remote)
+    return (min(costs),)
+
+
+def test_heuristic_from_outside(installed: CommandLine) -> None:
+    """Tests that a package's heuristic is listed last, runs by name with its parameters, and runs by default."""
+    listed = installed.json("list", "heuristics")
+    names = [entry["name"] for entry in listed]
+    assert names == [*(name for family in SHIPPED.values() for name in family), "fullest-first"]
+    assert listed[-1]["parameters"]["smallest"]["default"] is False
+    chosen = installed.json("gap", TINY, "--problem", "lsap", "--heuristic", "fullest-first,smallest=true")
+    assert chosen[0]["heuristic_parameters"] == {"smallest": True}
+    default = installed.json("gap", TINY, "--problem", "lsap")
+    assert "fullest-first" in [entry["heuristic"] for entry in default]
+    table = installed("matrix", TINY, "--problem", "lsap", "--heuristic", "fullest-first", "--heuristic", "dl").stdout
+    assert "fullest-first" in table
+    wrong = installed("gap", TINY, "--problem", "latency", "--heuristic", "fullest-first", code=2)
+    assert "fullest-first serves consolidation, lsap; not latency" in wrong.stderr
+
+
+@pytest.fixture
+def drawn(installed: CommandLine, tmp_path: Path) -> str:
+    """An instance of the package's family."""
+    file = str(tmp_path / "drawn.json")
+    installed("generate", "consolidation", "--nodes", "3", "--tasks", "4", "--seed", "7", "--output", file)
+    return file
+
+
+def test_command_in_a_process_of_its_own(site: Path) -> None:
+    """Tests that a fresh process finds what the installed package brings."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(site)])}
+    command = [
+        sys.executable,
+        "-m",
+        "optsched",
+        "gap",
+        TINY,
+        "--problem",
+        "consolidation",
+        "--seed",
+        "0",
+        "--format",
+        "json",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment, cwd=ROOT)
+    assert [entry["heuristic"] for entry in json.loads(done.stdout)] == ["fullest-first"]
+
+
+def test_problem_from_outside(installed: CommandLine, drawn: str, tmp_path: Path) -> None:
+    """Tests that a package's problem is listed, described, solved by enumeration, certified, bounded and measured."""
+    names = [entry["name"] for entry in installed.json("list", "problems")]
+    assert names == list(PROBLEMS)
+    assert names[-2:] == ["job-times", "consolidation"]
+    described = installed.json("describe", drawn)["problems"]
+    assert {"name": "consolidation", "applies": True, "missing_count": 0, "missing": []} in described
+    solution = str(tmp_path / "solution.json")
+    installed("solve", drawn, "--problem", "consolidation", "--param", "wake=5", "--output", solution)
+    found = json.loads(Path(solution).read_text())
+    assert (found["solver"]["route"], found["termination"]) == ("brute-force", "OPTIMAL")
+    assert [entry["kind"] for entry in found["certificates"]] == ["enumeration"]
+    (bound,) = installed.json("bounds", drawn, "--problem", "consolidation", "--param", "wake=5")
+    assert (bound["name"], bound["value"]) == ("largest-nodes", 10)
+    assert found["objective"][0] >= bound["value"]
+    assert "every claim is proved" in installed("certify", drawn, solution, "--param", "wake=5").stdout
+    assert "the solution's wake=5; the instance by itself has wake=3" in installed("certify", drawn, solution).stderr
+    installed("certify", drawn, solution, "--param", "wake=4", code=4)
+    gaps = installed.json("gap", drawn, "--problem", "consolidation", "--param", "wake=5", "--seed", "0")
+    assert [(entry["heuristic"], entry["reference_kind"]) for entry in gaps] == [("fullest-first", "optimum")]
+    assert [gaps[0]["reference"]] == found["objective"] <= [gaps[0]["objective"]]
+    assert "consolidation" in installed("matrix", drawn, "--heuristic", "dl", "--heuristic", "fullest-first").stdout
+
+
+def test_models_from_outside(installed: CommandLine, drawn: str, tmp_path: Path) -> None:
+    """Tests that a package's models are listed and exported, and that both programs have the enumerated optimum."""
+    assert installed.json("list", "models")[-1]["module"] == "consolidation.models"
+    (best,) = best_value(drawn)
+    for model, ending in (("compact", "lp"), ("literal", "lp"), ("compact", "mps"), ("literal", "mps")):
+        file = tmp_path / f"{model}.{ending}"
+        installed("export", drawn, "--problem", "consolidation", "--model", model, "--to", str(file))
+        solver = highspy.Highs()
+        solver.setOptionValue("output_flag", False)
+        solver.readModel(str(file))
+        solver.run()
+        assert solver.getInfo().objective_function_value == pytest.approx(best)
+    refused = installed("export", drawn, "--problem", "consolidation", "--to", "network.dimacs", code=2)
+    assert "consolidation is no flow network; export it to .lp or .mps" in refused.stderr
+
+
+def test_models_from_outside_solve(installed: CommandLine, drawn: str, tmp_path: Path) -> None:
+    """Tests that a package's models are routes to the optimum, and the default where there is too much to enumerate."""
+    (best,) = best_value(drawn)
+    for route in ("pyomo", "pulp"):
+        found = installed.json("solve", drawn, "--problem", "consolidation", "--route", route)
+        assert (found["objective"], found["certificates"][0]["kind"]) == (best, "solver")
+    large = str(tmp_path / "large.json")
+    installed("generate", "consolidation", "--nodes", "30", "--tasks", "60", "--output", large)
+    default, literal = (
+        installed.json("solve", large, "--problem", "consolidation", *route) for route in ((), ("--route", "pulp"))
+    )
+    assert (default["solver"]["route"], default["termination"]) == ("pyomo", "OPTIMAL")
+    assert default["objective"] == literal["objective"]
+
+
+def test_what_a_problem_from_outside_has_not(installed: CommandLine, drawn: str, tmp_path: Path) -> None:
+    """Tests that routes and limits that a package's problem does not have are refused."""
+    refused = installed("solve", drawn, "--problem", "consolidation", "--route", "arrays", code=2)
+    assert "consolidation" in refused.stderr
+    assert "brute-force" in refused.stderr
+    refused = installed("export", drawn, "--problem", "consolidation", "--to", "x.lp", "--limit", "1", code=2)
+    assert "consolidation has none" in refused.stderr
+    refused = installed("solve", drawn, "--problem", "consolidatio", code=2)
+    assert 'did you mean "consolidation"?' in refused.stderr
+
+
+def test_importer_from_outside(installed: CommandLine, tmp_path: Path) -> None:
+    """Tests that a package's importer is a command with its options and help, whose faults are told as any other's."""
+    assert "blocks" in installed("import", "--help").stdout
+    assert re.search(
+        r"--slots .* Slots of each node\. +\[default: 2; x>=0\]", installed("import", "blocks", "-h").stdout
+    )
+    table, made = tmp_path / "table.txt", tmp_path / "made.json"
+    table.write_text("t1 a b\nt2 b\n")
+    told = installed("import", "blocks", str(table), "--slots", "1", "--name", "mine", "--output", str(made)).stderr
+    assert told.splitlines() == [
+        "optsched: note: 2 blocks on 2 nodes",
+        "optsched: note: assumed or inferred: nodes[].slots; the labels say how (optsched describe)",
+    ]
+    sizes = installed.json("describe", str(made))["sizes"]
+    assert (sizes["nodes"], sizes["slots"], sizes["tasks"]) == (2, 2, 2)
+    table.write_text("t1 a\nt2\n")
+    assert f"{table}: line 2: names no node" in installed("import", "blocks", str(table), code=3).stderr
+    table.write_text("t1 a\nt1 b\n")  # the document's own faults
+    assert "tasks[1].id" in installed("import", "blocks", str(table), code=3).stderr
+    assert 'did you mean "blocks"?' in installed("import", "block", str(table), code=2).stderr
+    assert "-1 is not in the range x>=0" in installed("import", "blocks", str(table), "--slots", "-1", code=2).stderr
+
+
+def test_family_from_outside(installed: CommandLine, tmp_path: Path) -> None:
+    """Tests that a package's family is listed, drawn, and shown in the help of `generate`."""
+    assert installed.json("list", "families")[-1]["name"] == "consolidation"
+    assert "consolidation: Nodes of 1 to 3 slots" in installed("generate", "consolidation", "--help").stdout
+    drawn = json.loads(installed("generate", "consolidation", "--nodes", "3", "--seed", "7").stdout)
+    assert drawn["source"] == "generated by optsched generate consolidation --nodes 3 --tasks 5 --seed 7"
+
+
+# What a package may do wrong --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Iterator[Path]:
+    """A folder of installed packages, with none as yet."""
+    with on_path(tmp_path):
+        yield tmp_path
+
+
+HEAD = "from optsched.running.base import Heuristic\n"
+
+
+def entry(name: str) -> str:
+    """Code that makes a heuristic."""
+    return f'Heuristic("{name}", "", "", ("lsap",), "", batch=print)'
+
+
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        ("1 / 0", r"cannot be loaded: ZeroDivisionError: .*broken.py, line 1\); mend or uninstall that package"),
+        ("raise SystemExit(3)", "cannot be loaded: SystemExit: 3"),
+        ("import no_such_module", "cannot be loaded: ModuleNotFoundError: .*no_such_module"),
+        ("def broken(:", "cannot be loaded: SyntaxError"),
+        ("", "cannot be loaded: AttributeError: .*MINE"),
+        ("MINE = 5", r"names an int; it must name a optsched\.running\.base\.Heuristic, or a tuple of them"),
+        (HEAD + f"MINE = ({entry('mine')}, None)", "names None; it must name"),
+        (HEAD + f"MINE = {entry('dl')}", 'bears the name "dl", which is taken'),
+        (HEAD + f"MINE = ({entry('mine')}, {entry('mine')})", 'bears the name "mine", which is taken'),
+        (HEAD + f"MINE = {entry('mine,too')}", "is called 'mine,too'; a name is of letters"),
+        (HEAD + 'MINE = Heuristic("mine", "", "", (), "")', "UsageError: .*give batch or policy, and one of them only"),
+        (
+            HEAD + 'MINE = Heuristic("mine", "", "", "lsap", "", batch=print)',
+            "its problems are 'lsap'; give a tuple of names",
+        ),
+        (
+            HEAD + 'MINE = Heuristic("mine", "", "", (5,), "", batch=print)',
+            r"its problems are \(5,\); give a tuple of names",
+        ),
+        (
+            HEAD + 'MINE = Heuristic("mine", "", "", ("lsap",), "", ("k",), batch=print)',
+            r"its parameters are \('k',\); give a tuple of Parameters",
+        ),
+    ],
+)
+def test_broken_package(empty: Path, module: str, message: str) -> None:
+    """Tests that what is wrong with a package is one line that names its entry point, and stops no shipped name."""
+    install(empty, "broken-package", {GROUP: {"mine": "broken:MINE"}})
+    (empty / "broken.py").write_text(module)
+    listed = Listed(GROUP, Heuristic, ["dl"], HEURISTICS.__getitem__)
+    assert listed["dl"].name == "dl"
+    assert "dl" in listed
+    for ask in (list, len, lambda known: known["mine"], lambda known: "mine" in known):
+        with pytest.raises(UsageError, match=message) as failed:
+            ask(listed)
+        (line,) = str(failed.value).splitlines()
+        assert line.startswith('the entry point "mine = broken:MINE" of broken-package (optsched.heuristics) ')
+
+
+def test_order_of_packages(empty: Path) -> None:
+    """Tests that what packages bring is in the order of their names, and that a tuple keeps its own."""
+    install(empty, "b-package", {GROUP: {"first": "modules:ONE"}})
+    install(empty, "a-package", {GROUP: {"second": "modules:TWO", "first": "modules:THREE"}})
+    (empty / "modules.py").write_text(
+        f"{HEAD}ONE = {entry('one')}\nTWO = ({entry('z')}, {entry('y')})\nTHREE = {entry('three')}\n"
+    )
+    listed = Listed(GROUP, Heuristic, ["dl"], HEURISTICS.__getitem__)
+    assert list(listed) == ["dl", "three", "z", "y", "one"]
+    assert len(listed) == 5
+    assert "no-such" not in listed
+    with pytest.raises(KeyError):
+        listed["no-such"]
+
+
+def test_broken_packages_on_the_command_line(tmp_path: Path) -> None:
+    """Tests that a broken package ends with exit code 2 what lists it, and nothing that does without it."""
+    groups = {group: {"mine": "broken:MINE"} for group in project()["entry-points"]}
+    install(tmp_path, "broken-package", groups)
+    (tmp_path / "broken.py").write_text("1 / 0")
+    with on_path(tmp_path) as there:
+        for arguments in (
+            ["list", "problems"],
+            ["list", "heuristics"],
+            ["list", "families"],
+            ["gap", TINY, "--problem", "lsap"],
+            ["gap", TINY, "--heuristic", "dl"],
+            ["import", "--help"],
+        ):
+            told = there(*arguments, code=2).stderr
+            assert told.startswith('optsched: error: the entry point "mine = broken:MINE" of broken-package')
+            assert len(told.splitlines()) == 1
+        there("gap", TINY, "--problem", "lsap", "--heuristic", "dl")
+        there("solve", TINY, "--problem", "lsap")
+        there("import", "dimacs", "--help")
+        there("generate", "lsap", "--nodes", "3", "--tasks", "2")
+
+
+# Records ----------------------------------------------------------------------------------------------------------
+
+
+TWO_OF_LSAP = """
+from optsched.problems.lsap import Lsap
+from optsched.core.registry import Record, record
+
+class Racks(Lsap):
+    name = "racks"
+
+class Even(Lsap):
+    name = "even"
+
+    def objective(self, placement):
+        return (len(set(self.nodes_of(placement).tolist())),)
+
+shipped = record("lsap")
+PARTS = {part: getattr(shipped, part) for part in ("models", "routes", "provers", "enumeration", "network")}
+RECORDS = tuple(Record(name=kind.name, problem=f"two_of_lsap:{kind.__name__}", **PARTS) for kind in (Racks, Even))
+"""
+
+
+def test_bug_subclasses_with_shipped_parts(empty: Path, tmp_path: Path) -> None:
+    """Tests that a subclass with its own objective is refused its base's parts with the reason, one with a name not.
+
+    The first had OPTIMAL, "dual" and certified, where the optimum was another.
+    """
+    install(empty, "two-of-lsap", {registry.GROUP: {"two": "two_of_lsap:RECORDS"}})
+    (empty / "two_of_lsap.py").write_text(TWO_OF_LSAP)
+    there = CommandLine()
+    solution = str(tmp_path / "solution.json")
+    there("solve", TINY, "--problem", "racks", "--output", solution)
+    assert "every claim is proved" in there("certify", TINY, solution).stdout
+    document = json.loads(Path(solution).read_text())
+    assert [entry["kind"] for entry in document["certificates"]] == ["dual"]
+    Path(solution).write_text(json.dumps({**document, "problem": "even"}))
+    model, dl = str(tmp_path / "model.lp"), ("--heuristic", "dl")
+    more = {"export": ("--to", model), "gap": dl, "explain": dl}
+    for command in ("solve", "bounds", "gap", "explain", "frontier", "export"):
+        told = there(command, TINY, "--problem", "even", *more.get(command, ()), code=2).stderr
+        assert "models: it knows Lsap, and Even defines objective anew; name one of its own, or none; mend" in told
+    assert "Even defines objective anew" in there("certify", TINY, solution, code=2).stderr
+    assert not Path(model).exists()
+
+
+def test_heuristic_from_outside_gets_a_copy() -> None:
+    """Tests that a heuristic of a package with parameters of its own cannot change what it is judged by."""
+
+    def greedy(problem: Problem, rng: np.random.Generator) -> list[int]:
+        problem.count = 0  # type: ignore[attr-defined]
+        return [0]
+
+    problem = Lsap(Instance(Cluster(["a"]), Workload(["t"])))
+    mine = Heuristic("mine", "", "", ("lsap",), "", batch=greedy)
+    assert not mine.shipped
+    assert HEURISTICS["dl"].shipped
+    assert HEURISTICS["lsap-sched"].shipped
+    placement = run(problem, mine).raise_if_failed()
+    assert problem.count == 1
+    assert problem.violations(placement) == []

@@ -1,0 +1,208 @@
+"""Papers by authors and year wherever users read: lists, helps, pages, notebooks, docstrings and instance files.
+
+The short names 000 to 004 and FSY stand only where programs select by them: the field `paper`, the tags of instances,
+and the two tables that say what the short names mean.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from command_line import answer, run
+
+from optsched.cli import cli
+from optsched.core.papers import PAPERS, cited
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "papers.md"
+SHORT = re.compile(r"(?<![\w.,])(?:00[0-4]|FSY)(?!\w|[.,]\d)")
+
+#: Where users read, and where the next author does.
+FOLDERS = ("optsched", "docs", "models", "instances", "solvers", "benchmarks", "notebooks", "tests")
+
+CALLED = "|".join(map(re.escape, PAPERS.values()))
+
+#: What may have a short name: in Python a text that is nothing else, in files the tags, and the two tables.
+EXCEPT = {
+    ".py": re.compile(r'^"(?:00[0-4](?:, )?)+"$'),
+    ".json": re.compile(r'"tags": \[[^]]*\]'),
+    ".md": re.compile(rf"^\| (?:{CALLED}) \| [^|]+ \| (?:00[0-4]|FSY) \|$|^\| `tags` \|.*$", re.MULTILINE),
+}
+
+#: What the short names mean, and the tests of that.
+MEANINGS = {ROOT / "optsched" / "papers.py", Path(__file__).resolve()}
+
+
+def test_names_are_those_of_the_page() -> None:
+    """Tests that the notes on the papers call each paper as the lists do, with the same short name."""
+    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| (00\d|FSY) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert {short: name for name, short in rows} == PAPERS
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("000, 002", "Shen et al. 2016, Hsu and Freeh"),
+        ("after 001 (Sharmilarani et al.), section 3", "after Sharmilarani et al., section 3"),
+        ("004 (its section 2)", "Agosta et al. (its section 2)"),
+        ("003's costs (000 eq. 3)", "Guo et al.'s costs (Shen et al. 2016 eq. 3)"),
+        ("FSY, Theorem 4.2", "Fischer et al. 2010, Theorem 4.2"),
+        ("002's (its section 2) and 001's (Sharmilarani)", "Hsu and Freeh's (its section 2) and Sharmilarani et al.'s"),
+        ("0.001 of 1,000 and 2.000 at rack 0001, x003, 001.5", "0.001 of 1,000 and 2.000 at rack 0001, x003, 001.5"),
+        ("it is in 003.", "it is in Guo et al. 2012."),
+        ("OR-Library", "OR-Library"),
+    ],
+)
+def test_texts(text: str, told: str) -> None:
+    """Tests that short names are replaced, with authors that follow them, and numbers are left as they are."""
+    assert cited(text) == told
+
+
+@pytest.mark.parametrize("what", ["problems", "heuristics", "families", "instances"])
+def test_lists_name_authors(what: str) -> None:
+    """Tests that no table says 000 to 004, and that JSON has the short name and the authors."""
+    assert SHORT.search(run("list", what).stdout) is None
+    entries = answer("list", what)
+    for entry in entries:
+        if "paper" in entry:
+            assert entry["cited"] == cited(entry["paper"])
+    if what != "instances":
+        assert "Guo et al. 2012" in {entry["cited"].partition(",")[0] for entry in entries}
+
+
+def test_help_of_generate_names_authors() -> None:
+    """Tests that the help of families calls the papers by their authors."""
+    told = run("generate", "--help").stdout
+    assert SHORT.search(told) is None
+    assert "Guo et al." in told
+
+
+def files(*suffixes: str) -> list[Path]:
+    """The project's files with one of the suffixes."""
+    found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+    for folder in FOLDERS:
+        found += sorted((ROOT / folder).rglob("*"))
+    return [path for path in found if path.suffix in suffixes]
+
+
+def around(text: str) -> list[str]:
+    """Each short name in a text, with what stands around it."""
+    return [text[max(0, found.start() - 40) : found.end() + 20] for found in SHORT.finditer(text)]
+
+
+def texts(path: Path) -> Iterator[str]:
+    """The docstrings, comments and other texts of a module."""
+    with path.open("rb") as lines:
+        for token in tokenize.tokenize(lines.readline):
+            if token.type in {tokenize.STRING, tokenize.COMMENT} and not EXCEPT[".py"].match(token.string):
+                yield token.string
+
+
+def commands(group: click.Group, *path: str) -> Iterator[tuple[str, ...]]:
+    """Every command and group of commands, by its words."""
+    yield path
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from commands(command, *path, name)
+        else:
+            yield (*path, name)
+
+
+def test_helps_name_authors() -> None:
+    """Tests that no command's help has a short name."""
+    found = list(commands(cli))
+    assert ("generate",) in found
+    assert not {words: names for words in found if (names := around(run(*words, "--help").stdout))}
+
+
+def test_modules_name_authors() -> None:
+    """Tests that no docstring, comment, message or other text of the code has a short name."""
+    modules = [path for path in files(".py") if path.resolve() not in MEANINGS]
+    assert len(modules) > 100
+    suspected = [path for path in modules if SHORT.search(path.read_text(encoding="utf-8"))]
+    assert not {path: names for path in suspected if (names := [name for text in texts(path) for name in around(text)])}
+
+
+def test_pages_name_authors() -> None:
+    """Tests that no page, card or other document has a short name but where it is explained."""
+    pages = files(".md")
+    assert len(pages) > 20
+    told = {path: EXCEPT[".md"].sub("", path.read_text(encoding="utf-8")) for path in pages}
+    assert not {path: names for path, text in told.items() if (names := around(text))}
+
+
+def test_notebooks_name_authors() -> None:
+    """Tests that no cell of a notebook has a short name, nor what it printed."""
+    notebooks = files(".ipynb")
+    assert len(notebooks) >= 2
+    for path in notebooks:
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            printed = [
+                line
+                for output in cell.get("outputs", [])
+                for line in (*output.get("text", []), *output.get("data", {}).get("text/plain", []))
+            ]
+            assert not around("".join([*cell["source"], *printed])), path
+
+
+def test_instances_name_authors() -> None:
+    """Tests that no instance, index or schema has a short name but as a tag."""
+    found = files(".json", ".gz")
+    assert any(path.suffix == ".gz" for path in found)
+    for path in found:
+        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        assert not around(EXCEPT[".json"].sub("", content.decode())), path
+
+
+@pytest.mark.parametrize(
+    ("text", "bare"),
+    [
+        ("as in 003, Figure 2", True),
+        ("(004)", True),
+        ("docs/results-000.md", True),
+        ("FSY have it", True),
+        ("10,000 tasks in 0.004 s, rack0003, 004.5", False),
+        ("Guo et al. 2012, Figure 2", False),
+    ],
+)
+def test_a_short_name_is_found(text: str, bare: bool) -> None:
+    """Tests that the pattern of these tests finds short names, and no numbers."""
+    assert bool(around(text)) is bare
+
+
+def test_what_may_have_a_short_name_is_narrow(tmp_path: Path) -> None:
+    """Tests that a text which has a short name beside other words is none of the exceptions."""
+    path = tmp_path / "module.py"
+    path.write_text('paper = "003"\nboth = "000, 002"\n"""As in 003."""\nsource = "003, Figure 2"  # see 004\n')
+    assert [name for text in texts(path) for name in around(text)] == [
+        '"""As in 003."""',
+        '"003, Figure 2"',
+        "# see 004",
+    ]
+    assert around(EXCEPT[".json"].sub("", '"tags": ["003"], "source": "003, Figure 2"'))
+    assert around(EXCEPT[".md"].sub("", "| dl-sched | `dl` | 003 |"))
+
+
+def test_cards_give_the_titles_of_the_page() -> None:
+    """Tests that a card whose sources name the authors of a paper calls it by the title that the notes give."""
+    rows = re.findall(
+        r"^\| [^|]+ \| (.+?): ([^|]+) \| (?:00\d|FSY) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert len(rows) == len(PAPERS)
+    named = 0
+    for card in sorted((ROOT / "models").glob("*.md")):
+        sources = " ".join(card.read_text(encoding="utf-8").partition("## Sources")[2].split())
+        for authors, title in rows:
+            if f"{authors}:" in sources:
+                named += 1
+                assert f"{authors}: {title.partition(', SPAA')[0]}" in sources, card
+    assert named > 5

@@ -1,0 +1,90 @@
+"""The decisions that problems ask for: whole numbers that nobody can change, equal by their entries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched.core.errors import UsageError
+from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.network import FlowNetwork
+from optsched.core.placement import NONE, NetworkFlow, Placement
+from optsched.problems import Lsap, MinCostFlow
+
+
+@pytest.mark.parametrize("nodes", [[0.9, 1.0], [True, False], [2**70, 0], ["a", "b"]])
+def test_a_placement_is_of_whole_numbers(nodes: list[Any]) -> None:
+    """Tests that what is no node index is not rounded to one."""
+    with pytest.raises(ValueError, match="whole numbers"):
+        Placement.of(nodes)
+
+
+@pytest.mark.parametrize("noun", [Placement, NetworkFlow])
+def test_nouns(noun: type[Placement | NetworkFlow]) -> None:
+    """Tests that each is a copy that is read-only, of one dimension, equal and hashed by its entries."""
+    given = np.array([1, 2])
+    held: Any = noun(given)
+    (numbers,) = (getattr(held, name) for name in noun.__slots__)
+    given[0] = 7
+    assert numbers.tolist() == [1, 2]
+    assert (len(held), held == noun([1, 2]), held == noun([1, 3]), held == [1, 2]) == (2, True, False, False)
+    assert hash(held) == hash(noun([1, 2]))
+    with pytest.raises(ValueError, match="read-only"):
+        numbers[0] = 3
+    with pytest.raises(ValueError, match="whole numbers, not float64"):
+        noun(np.array([0.5]))
+    with pytest.raises(ValueError, match="one dimension"):
+        noun(np.zeros((2, 2), dtype=np.int64))
+
+
+def test_a_placement_is_no_flow() -> None:
+    """Tests that the same numbers are not the same decision."""
+    assert Placement([1, 2]) != NetworkFlow([1, 2])
+
+
+def test_tasks_that_run_nowhere() -> None:
+    """Tests that None and -1 are the same, that they are not counted as placed, and that there may be no task."""
+    placement = Placement.of([0, None, 2])
+    assert placement == Placement([0, NONE, 2])
+    assert placement.placed == 2
+    assert Placement.empty(2) == Placement.of([None, None])
+    assert len(Placement.of([])) == len(Placement.empty(0)) == 0
+
+
+def test_changed_tasks() -> None:
+    """Tests that some tasks are placed in a copy, and the placement itself stays as it was."""
+    placement = Placement.empty(3)
+    assert placement.with_tasks([2, 0], [5, 4]) == Placement([4, NONE, 5])
+    assert placement.with_tasks(np.array([1]), 3) == Placement([NONE, 3, NONE])
+    assert placement.with_tasks([], []) == placement == Placement.empty(3)
+
+
+def test_ids_of_a_placement() -> None:
+    """Tests that an instance gives every task and a problem those that it places, and that a frame has the same."""
+    instance = Instance(Cluster(["a", "b"]), Workload(["t1", "r1", "t2"], kind=[0, 1, 0]))
+    placement = Placement.of([1, None, None])
+    assert placement.to_dict(instance) == {"t1": "b", "r1": None, "t2": None}
+    assert placement.to_dict(Lsap(instance)) == {"t1": "b", "t2": None}
+    frame = placement.frame(instance)
+    assert frame["task"].tolist() == ["t1", "r1", "t2"]
+    assert frame["node"].tolist() == ["b", None, None]
+    assert list(Placement.of([]).frame(Instance(Cluster(["a"]), Workload([]))).columns) == ["task", "node"]
+
+
+@pytest.mark.parametrize("nodes", [[0], [0, 2], [0, -2]])
+def test_ids_of_another_instance(nodes: list[int]) -> None:
+    """Tests that a placement with another number of tasks, or a node that is not there, has no ids."""
+    instance = Instance(Cluster(["a", "b"]), Workload(["t1", "t2"]))
+    with pytest.raises(UsageError, match="is none on <Instance: 2 tasks, 2 nodes>"):
+        Placement.of(nodes).to_dict(instance)
+
+
+def test_ids_of_a_flow() -> None:
+    """Tests that arcs are told by id, of a network and of a problem on it, and of no other."""
+    network = FlowNetwork(["s", "t"], [0, 0], [1, 1], arc_ids=["x", "y"])
+    for of in (network, MinCostFlow(network)):
+        assert NetworkFlow([3, 0]).to_dict(of) == {"x": 3, "y": 0}
+    with pytest.raises(UsageError, match="the flow on 1 arc is none on <FlowNetwork: 2 nodes, 2 arcs>"):
+        NetworkFlow([3]).to_dict(network)

@@ -1,0 +1,146 @@
+"""What solving gives: which kind of proof is the weakest, and what is said of a solution in text."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from optsched.core.fronts import Frontier
+from optsched.core.placement import Placement
+from optsched.core.results import Certificate, FrontierPoint, Limit, Proof, Solution, Termination, Violation, digest_of
+
+
+def certificates(*kinds: Proof) -> tuple[Certificate, ...]:
+    """One of each kind."""
+    return tuple(Certificate("cost", kind, 3) for kind in kinds)
+
+
+def solution(**changes: Any) -> Solution:
+    """A proved solution of two components, with changes."""
+    parts: dict[str, Any] = {
+        "problem": "latency",
+        "parameters": {},
+        "instance_sha256": "0" * 64,
+        "decision": Placement([0]),
+        "objective": (3, Fraction(1, 2)),
+        "bound": (3, Fraction(1, 2)),
+        "termination": Termination.OPTIMAL,
+        "limit": None,
+        "certificates": certificates(Proof.COMBINATORIAL, Proof.DUAL),
+        "route": "search",
+        "build_seconds": 0.25,
+        "solve_seconds": 0.5,
+        "solver": {},
+        "raw_status": "done",
+    }
+    return Solution(**parts | changes)
+
+
+def test_proofs_are_ordered_from_the_strongest() -> None:
+    """Tests that a word is the weakest kind, and that only what needs no solver can be checked."""
+    assert sorted(Proof, key=lambda kind: kind.rank) == [
+        *(Proof.DUAL, Proof.COMBINATORIAL, Proof.ENUMERATION, Proof.SOLVER)
+    ]
+    assert [kind for kind in Proof if kind.checkable] == [Proof.DUAL, Proof.COMBINATORIAL]
+    assert Proof.weakest([Proof.ENUMERATION, Proof.DUAL]) is Proof.ENUMERATION
+    assert Proof.weakest([]) is None
+
+
+@pytest.mark.parametrize(
+    ("kinds", "weakest"),
+    [
+        ((Proof.DUAL, Proof.SOLVER), Proof.SOLVER),
+        ((Proof.COMBINATORIAL, Proof.DUAL), Proof.COMBINATORIAL),
+        ((Proof.DUAL,), None),
+        ((), None),
+    ],
+)
+def test_a_solution_is_proved_as_its_weakest_component(kinds: tuple[Proof, ...], weakest: Proof | None) -> None:
+    """Tests that the weakest kind stands for the solution, and none where a component has no bound."""
+    assert solution(certificates=certificates(*kinds)).certificate is weakest
+
+
+def test_a_problem_without_components_has_no_proof() -> None:
+    """Tests that no bound and no certificate is no proof."""
+    assert solution(bound=(), certificates=()).certificate is None
+
+
+def test_a_point_is_proved_as_its_weaker_component() -> None:
+    """Tests that the weaker of the two kinds stands for a point of a frontier, whichever component has it."""
+    for kinds in ((Proof.DUAL, Proof.ENUMERATION), (Proof.ENUMERATION, Proof.DUAL)):
+        assert FrontierPoint((1, 2), Placement([0]), certificates(*kinds)).certificate is Proof.ENUMERATION
+
+
+class Counted:
+    """Has a digest, and counts who asks for it."""
+
+    asked = 0
+
+    @property
+    def sha256(self) -> str:
+        """The digest."""
+        self.asked += 1
+        return "1" * 64
+
+
+def test_digest_is_made_when_one_looks() -> None:
+    """Tests that a solution asks for the digest of what it is of once, when it is read, and that copies have it."""
+    whole = Counted()
+    held = solution(instance_sha256=digest_of(whole))
+    assert (repr(held), whole.asked) == (repr(solution()), 0)
+    assert held.instance_sha256 == held.instance_sha256 == "1" * 64
+    assert whole.asked == 1
+    assert held == solution(instance_sha256="1" * 64) != solution()
+    later = Frontier("p", ("a", "b"), (), True, None, {}, digest_of(whole))
+    copied = pickle.loads(pickle.dumps(later))
+    assert (copied.instance_sha256, whole.asked) == ("1" * 64, 2)
+    assert replace(solution(), instance_sha256="2" * 64).instance_sha256 == "2" * 64
+    assert not hasattr(Solution, "instance_sha256")  # no default
+
+
+def test_text_of_a_solution() -> None:
+    """Tests that the text says why it stopped, what is held and proved, and that unknown is a word."""
+    assert solution().optimal
+    assert str(solution()).splitlines() == [
+        "latency: OPTIMAL",
+        "  objective 3, 1/2",
+        "  bound     3, 1/2",
+        "  proof     combinatorial",
+        "  route     search in 0.750 s",
+    ]
+    stopped = solution(
+        objective=None, bound=(3, None), termination=Termination.NO_SOLUTION, limit=Limit.TIME, certificates=()
+    )
+    assert not stopped.optimal
+    assert str(stopped).splitlines()[:4] == [
+        "latency: NO_SOLUTION (limit TIME)",
+        "  objective unknown",
+        "  bound     3, unknown",
+        "  proof     none",
+    ]
+
+
+def test_text_of_a_violation() -> None:
+    """Tests that a violation names the constraint, every id and the amount."""
+    assert str(Violation("slots", ("n1", "n2"), Fraction(1, 3))) == "slots(n1, n2) by 1/3"
+
+
+def test_frame_of_a_solution() -> None:
+    """Tests a row for each component, with doubles, and nothing where nothing is held or proved."""
+    frame = solution(objective=(Fraction(1, 2), 3), bound=(Fraction(1, 4), None), certificates=certificates(Proof.DUAL))
+    rows = frame.frame()
+    assert rows["objective"].tolist() == [0.5, 3]
+    assert rows["bound"].isna().tolist() == [False, True]
+    assert rows["proof"].tolist() == ["dual", None]
+    assert solution(objective=None, bound=(None,), certificates=()).frame()["objective"].isna().tolist() == [True]
+
+
+def test_page_of_a_solution() -> None:
+    """Tests that a notebook shows why it stopped, and a table that says what is unknown."""
+    page = solution(objective=None, bound=(None,), certificates=(), problem="a<b")._repr_html_()
+    assert page.startswith("<p>a&lt;b: ")
+    assert "<td>unknown</td>" in page

@@ -1,0 +1,349 @@
+"""What a gap over time is made of: parts that add up, grants that are what they say, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from over_time import FORMS, fetching
+from schedule_drawn import document
+
+import optsched
+from optsched.core.errors import HeuristicFailed, UsageError
+from optsched.core.instance import PENDING, RUNNING, Cluster, Instance, Ragged, State, Workload
+from optsched.instances.files import parse
+from optsched.measuring.decomposing import PARTS, arrivals, decompose, decompose_all, known_at, planned_anew
+from optsched.measuring.gaps import Reference
+from optsched.problems.job_times import JobTimes
+from optsched.problems.makespan import Makespan
+from optsched.running.base import Policy
+from optsched.simulating import simulate
+from optsched.simulating.posed import service_of
+
+
+def two_jobs() -> Instance:
+    """One slot; a long job that comes first, and a short one."""
+    workload = Workload(["a1", "a2", "b1"], job=[0, 0, 1], job_ids=["a", "b"], duration=[8, 8, 1])
+    return Instance(Cluster(["n"]), workload, name="two-jobs")
+
+
+def crossed() -> Instance:
+    """Two slots and two tasks, each with its data on the other's node."""
+    rows = Ragged.from_rows([[1], [0]])
+    workload = Workload(["t1", "t2"], job=[0, 0], job_ids=["j"], replicas=rows, times=[[1, 5, 5]] * 2)
+    return Instance(Cluster(["a", "b"]), workload, name="crossed")
+
+
+class First(Policy):
+    """Always the first task that waits."""
+
+    def offer(self, offer: object, view: object) -> tuple[int, ...]:
+        return tuple(view.pending[:1].tolist())  # type: ignore[attr-defined]
+
+
+def last_name(label: str) -> str:
+    """What a policy of this file is called, without where it is."""
+    return re.split("[.:]", label)[-1]
+
+
+def test_parts_add_up() -> None:
+    """Tests that the parts add up to what the policy is above the bound, on drawn instances."""
+    for seed in range(12):
+        text = document(seed, tasks=4)
+        for node in text["nodes"]:
+            for kind in ("", "reduce_"):
+                node[f"{kind}slots"] += 1
+                node[f"idle_{kind}slots"] += 1
+        problem = (Makespan, JobTimes)[seed % 2](parse(json.dumps(text)))
+        found = decompose(problem, "fair", range(2), heartbeat=3)
+        assert list(found.parts) == list(PARTS)
+        assert found.bound is not None
+        assert (
+            sum((value or Fraction(0) for value in found.parts.values()), Fraction(0))
+            == found.gap
+            == found.means["as_is"] - found.bound
+        )
+        best = optsched.solve(problem, route="brute-force").objective
+        assert best is not None
+        assert found.bound <= best[0] <= found.known <= found.arrived <= min(run.any_order for run in found.runs)
+        for run in found.runs:
+            assert run.any_order <= run.nearest
+
+
+def test_each_grant() -> None:
+    """Tests each part where it is known: an order of jobs that costs 15 s, and tasks that cost 4 s for their places."""
+    order = decompose(JobTimes(two_jobs()), First, [0], heartbeat=0)
+    assert list(order.parts.values()) == [0, 0, 15, 0, 0, 0]
+    assert [(run.as_is, run.nearest, run.any_order, run.order) for run in order.runs] == [(33, 33, 18, "fewest-left")]
+    place = decompose(Makespan(crossed()), First, [3, 3], heartbeat=0)
+    assert list(place.parts.values()) == [0, 4, 0, 0, 0, 0]
+    assert place.runs[0] == place.runs[1]
+    assert (place.known, place.bound) == (1, 1)
+
+
+def test_waits_for_offers() -> None:
+    """Tests that what heartbeats cost is no knowledge: one job, and two nodes that hold all of its data."""
+    workload = Workload(
+        [f"t{task}" for task in range(20)],
+        job=[0] * 20,
+        job_ids=["j"],
+        arrival=[0],
+        replicas=Ragged.from_rows([[0, 1]] * 20),
+        duration=[4] * 20,
+    )
+    problem = Makespan(Instance(Cluster(["a", "b"]), workload, name="one-job"))
+    found = decompose(problem, "fifo")
+    assert list(found.parts.values()) == [Fraction(39, 2), 0, 0, 0, 0, 0]
+    assert found.assumed == "levels, heartbeat 3 s"
+
+
+def drawn(seed: int, arrive: bool) -> JobTimes | Makespan:
+    """A drawn problem, with jobs that arrive over time or all at once."""
+    instance = optsched.generate(
+        "job-times", seed=seed, nodes=2, tasks=4, jobs=3, reduces=seed % 2, slots=1, gap=5, replicas=1
+    )
+    if not arrive:
+        instance = replace(instance, workload=replace(instance.workload, arrival=np.full(3, float(seed))))
+    return (JobTimes, Makespan)[seed % 2](instance)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_laws_of_parts(seed: int) -> None:
+    """Tests that knowledge is nothing where all arrives at once, waits for offers where there are no heartbeats, that
+    heartbeats change no other part, and that all policies share what is below the best order.
+    """
+    policies = ["fifo", "rand", "fair"]
+    for arrive in (False, True):
+        problem = drawn(seed, arrive)
+        reference = optsched.solve(problem, time_limit=5)
+        beating, at_once = (
+            decompose_all(problem, policies, range(2), heartbeat=beat, reference=reference) for beat in (3, 0)
+        )
+        for one, other in zip(beating, at_once, strict=True):
+            for found in (one, other):
+                assert sum(found.parts.values()) == found.gap  # type: ignore[arg-type]  # bounds are proved
+                assert found.parts["not found"] is not None
+                assert found.parts["not found"] >= 0
+                assert found.parts["knowledge"] is not None
+                assert found.parts["knowledge"] >= 0
+                assert arrive or found.parts["knowledge"] == 0
+            assert other.parts["waits for offers"] == 0
+            assert [run.at_once for run in one.runs] == [run.as_is for run in other.runs]
+            assert list(one.parts)[1:3] == ["placement", "order of jobs"]
+            assert [one.parts[part] for part in list(PARTS)[1:3]] == [other.parts[part] for part in list(PARTS)[1:3]]
+        assert len({(one.arrived, one.known, one.bound) for one in beating}) == 1
+
+
+def test_knowledge_is_of_arrivals() -> None:
+    """Tests the price of not knowing that a short job comes: whoever knows lets the long one wait."""
+    workload = Workload(["long", "short"], job=[0, 1], job_ids=["a", "b"], arrival=[0, 1], duration=[9, 1])
+    problem = JobTimes(Instance(Cluster(["n"]), workload))
+    found = decompose(problem, First, [0], heartbeat=0)
+    assert (found.arrived, found.known) == (9 + 9, 11 + 1)
+    assert list(found.parts.values()) == [0, 0, 0, 0, 6, 0]
+    workload = replace(workload, arrival=np.ones(2))
+    found = decompose(JobTimes(Instance(Cluster(["n"]), workload)), First, [0], heartbeat=0)
+    assert list(found.parts.values()) == [0, 0, 0, 8, 0, 0]  # no order that is tried looks at durations
+
+
+def test_how_it_is_shown() -> None:
+    """Tests the line and the frame: parts in order, with shares of the whole gap."""
+    found = decompose(JobTimes(two_jobs()), First, [0], heartbeat=0)
+    assert "First on two-jobs" in repr(found)
+    frame = found.frame()
+    assert frame["part"].tolist() == list(PARTS)
+    assert frame["share"].tolist() == [0, 0, 1, 0, 0, 0]
+
+
+def test_what_is_refused() -> None:
+    """Tests that a problem without time, no seed, and a policy that starts nothing are each told in a line."""
+
+    class Idle(Policy):
+        def offer(self, offer: object, view: object) -> tuple[int, ...]:
+            return ()
+
+    with pytest.raises(UsageError, match="decompose takes"):
+        decompose(optsched.problem("lsap", "papers/guo-fig2"), "dl")
+    with pytest.raises(UsageError, match="one seed or more"):
+        decompose(Makespan(two_jobs()), "fair", [])
+    with pytest.raises(HeuristicFailed, match="Idle"):
+        decompose(Makespan(two_jobs()), Idle, [0])
+
+
+def test_a_reference_saves_solving(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a solution or a reference stands for solving, and that one of another problem is refused."""
+    problem = JobTimes(two_jobs())
+    solution = optsched.solve(problem)
+    monkeypatch.setattr("optsched.measuring.gaps.solve", lambda *given, **named: pytest.fail("it is solved again"))
+    for reference in (solution, Reference(problem, solution=solution)):
+        found = decompose(problem, First, [0], heartbeat=0, reference=reference)
+        assert list(found.parts.values()) == [0, 0, 15, 0, 0, 0]
+        assert found.proof is solution.certificate
+    with pytest.raises(UsageError, match="the reference is of another problem"):
+        decompose(Makespan(two_jobs()), First, [0], reference=solution)
+    with pytest.raises(UsageError, match="a reference or a solution"):
+        decompose(problem, First, [0], reference=3)
+
+
+def test_steps_are_told() -> None:
+    """Tests that each seed is told before it runs, and the search for the best schedule after them."""
+    told: list[str] = []
+    decompose(Makespan(crossed()), "dl", seeds=[3, 5], heartbeat=0, step=told.append)
+    assert told == ["seed 3", "seed 5", "the best schedule"]
+
+
+def test_several_policies_share_what_is_below(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that one reference is solved for several policies: each has A and B of its own, and all share C and D."""
+    problem = JobTimes(parse(json.dumps(document(5, tasks=4))))
+    policies = ["fifo", "rand", ("fair", {"delay": 0})]
+    alone = [decompose(problem, "fifo", range(2)), decompose(problem, "rand", range(2))]
+    solved: list[object] = []
+    solve = optsched.measuring.gaps.solve
+    monkeypatch.setattr(
+        "optsched.measuring.gaps.solve", lambda *given, **named: solved.append(given) or solve(*given, **named)
+    )  # type: ignore[func-returns-value]
+    found = decompose_all(problem, policies, range(2))  # type: ignore[arg-type]
+    assert len(solved) == 1
+    assert [one.label for one in found] == ["fifo", "rand", "fair,delay=0"]
+    assert found.raise_if_failed() is found
+    for one, single in zip(found, alone, strict=False):
+        pairs = zip(one.runs, single.runs, strict=True)
+        assert all((run.as_is, run.nearest) == (other.as_is, other.nearest) for run, other in pairs)
+        assert one.known <= single.known
+    for rows in zip(*(one.runs for one in found), strict=True):
+        assert len({run.any_order for run in rows}) == 1
+        assert rows[0].any_order <= min(run.nearest for run in rows)
+    assert len({(one.arrived, one.known, one.bound, one.proof, one.assumed) for one in found}) == 1
+    frame = found.frame()
+    assert frame.index.tolist() == [one.label for one in found]
+    assert (frame[list(PARTS)].sum(axis=1) - frame["gap"]).abs().max() < 1e-9
+    assert (frame["as it is"] - frame["bound"] - frame["gap"]).abs().max() < 1e-9
+    assert "3 gaps" in repr(found)
+    assert found[0] is next(iter(found))
+
+
+def test_the_order_of_another_policy() -> None:
+    """Tests that C is another policy's order where that is the best one, unless that policy knows what comes."""
+
+    class Longest(Policy):
+        """The job with the fewest tasks last: of two jobs that are there at once the order that is best here."""
+
+        def offer(self, offer: object, view: object) -> tuple[int, ...]:
+            return tuple(view.pending[-1:].tolist())  # type: ignore[attr-defined]
+
+    workload = Workload(
+        ["a", "b1", "b2", *(f"c{number}" for number in range(9))],
+        job=[0, 1, 1, *[2] * 9],
+        job_ids=["a", "b", "c"],
+        duration=[100, 30, 30, *[1] * 9],
+        observed=[0] * 12,
+    )
+    cluster = Cluster(["n"])
+    recorded = State.initial(cluster, workload, start=[69, 9, 39, *range(9)])
+    problem = JobTimes(Instance(cluster, workload, recorded, name="three"))
+    # c ends after 9 s, b after 69 s, a after 169 s; no plain order begins with the job of the most tasks.
+    found = decompose_all(problem, [First, Longest], [0], heartbeat=0)
+    assert [(run.as_is, run.any_order, last_name(run.order)) for one in found for run in one.runs] == [
+        (100 + 160 + 169, 247, "Longest"),
+        (247, 247, "policy"),
+    ]
+    beside = decompose_all(problem, [First, "observed"], [0], heartbeat=0)
+    for known in (decompose(problem, First, [0], heartbeat=0), beside[0]):
+        assert [(run.any_order, run.order) for run in known.runs] == [(429, "policy")]
+        assert known.known == 247
+    assert beside[1].runs[0].as_is == 247
+
+
+def test_a_policy_that_fails_ends_no_table() -> None:
+    """Tests that a policy that fails is told of by its name, and that the others are measured."""
+
+    class Idle(Policy):
+        def offer(self, offer: object, view: object) -> tuple[int, ...]:
+            return ()
+
+    told: list[str] = []
+    found = decompose_all(Makespan(crossed()), [First, Idle], [3], heartbeat=0, step=told.append)
+    assert [last_name(one.label) for one in found] == ["First"]
+    assert list(map(last_name, found.failed)) == ["Idle"]
+    assert list(map(last_name, told)) == ["First, seed 3", "Idle, seed 3", "the best schedule"]
+    with pytest.raises(HeuristicFailed, match='Idle": 2 maps wait'):
+        found.raise_if_failed()
+    told.clear()
+    nothing = decompose_all(Makespan(crossed()), [Idle], [3], heartbeat=0, step=told.append)
+    assert (len(nothing), list(map(last_name, told)), nothing.frame().shape) == (0, ["Idle, seed 3"], (0, 9))
+
+
+def test_what_several_refuse() -> None:
+    """Tests one line for no policy, one alone without a list, one twice, and a parameter that is none."""
+    problem = Makespan(crossed())
+    with pytest.raises(UsageError, match="give one policy or more"):
+        decompose_all(problem, [])
+    with pytest.raises(UsageError, match=r"for one alone there is optsched\.decompose"):
+        decompose_all(problem, "fair")
+    with pytest.raises(UsageError, match="fair is there twice"):
+        decompose_all(problem, ["fair", "fair"])
+    with pytest.raises(UsageError, match="decompose_all: give one seed or more"):
+        decompose_all(problem, ["fair"], [])
+    with pytest.raises(UsageError, match="delai"):
+        decompose_all(problem, [("fair", {"delai": 1})])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_tasks_that_fetch_over_distances(form: str) -> None:
+    """Tests that replays take the problem's times, and that parts add up, over each kind of distances."""
+    problem = JobTimes(fetching(2, form, tasks=6, jobs=2, reduces=1), service="transfer", scale=0.5)
+    for heartbeat in (0, 2):
+        found = decompose(problem, "rand", seeds=[0, 1], heartbeat=heartbeat)
+        run = simulate(problem.instance, "rand", service_of(problem), heartbeat=heartbeat, seed=1)
+        assert found.runs[1].as_is == problem.evaluate(run.schedule)[0]
+        assert None not in found.parts.values()
+        assert found.bound is not None
+        assert sum(part for part in found.parts.values() if part is not None) == found.gap
+        assert found.parts["not proved"] is not None
+        assert found.parts["not proved"] >= 0
+
+
+def posed(arrival: list[int], duration: list[int], nodes: int = 1) -> Instance:
+    """A job of one task at each arrival."""
+    names = [f"j{job}" for job in range(len(arrival))]
+    workload = Workload(names, job=range(len(names)), job_ids=names, arrival=arrival, duration=duration)
+    return Instance(Cluster([f"n{node}" for node in range(nodes)]), workload)
+
+
+def test_a_long_job_that_has_begun() -> None:
+    """Tests that who knows of the short job lets the long one wait, and who does not has begun it by then."""
+    problem = JobTimes(posed([0, 1], [9, 1]))
+    assert (planned_anew(problem), optsched.solve(problem).objective) == (18, (12,))
+    present = known_at(problem, optsched.solve(problem).decision, 1_000_000)
+    assert present.state.status.tolist() == [PENDING, PENDING]
+
+
+def test_what_is_known() -> None:
+    """Tests that a plan shows what it has started, and no job that comes later."""
+    problem = JobTimes(posed([0, 1, 2], [9, 1, 1]))
+    plan = optsched.simulate(problem.instance, "fifo", heartbeat=0).schedule
+    present = known_at(problem, plan, 1_000_000)
+    assert present.workload.job_ids.tolist() == ["j0", "j1"]
+    assert present.state.status.tolist() == [RUNNING, PENDING]
+    assert np.array_equal(arrivals(problem), [0, 1_000_000, 2_000_000])
+
+
+@settings(max_examples=15)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 5)), min_size=1, max_size=4), st.integers(1, 2))
+def test_between_the_optimum_and_itself(jobs: list[tuple[int, int]], nodes: int) -> None:
+    """Tests that no plan without the future beats the optimum, and that it is the optimum if all arrives at once."""
+    arrival, duration = map(list, zip(*jobs, strict=True))
+    for kind in (JobTimes, Makespan):
+        best = optsched.solve(kind(posed(arrival, duration, nodes))).objective
+        found = planned_anew(kind(posed(arrival, duration, nodes)))
+        assert found is not None
+        assert best is not None
+        assert found >= best[0]
+        at_once = kind(posed([arrival[0]] * len(jobs), duration, nodes))
+        assert planned_anew(at_once) == pytest.approx(optsched.solve(at_once).objective[0], abs=0)

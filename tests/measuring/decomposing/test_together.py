@@ -1,0 +1,272 @@
+"""The same numbers of tasks of each job at each instant, placed at the least time altogether."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from over_time import FORMS, fetching
+from schedule_drawn import document
+from timed_workloads import arriving
+
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
+from optsched.heuristics import HEURISTICS, heuristic
+from optsched.instances.files import parse
+from optsched.measuring.decomposing.together import ORDERS, InOrder, Together, Waiting, placed_together
+from optsched.problems.job_times import JobTimes
+from optsched.problems.makespan import Makespan
+from optsched.running.base import Policy
+from optsched.running.run import values_in_force
+from optsched.simulating import Levels, simulate
+from optsched.simulating.every_round import EveryRound
+from optsched.simulating.transfer import Transfer
+
+POLICIES = [name for name, entry in HEURISTICS.items() if entry.online]
+
+
+def made(name: str) -> Policy:
+    """A policy of the list."""
+    entry = heuristic(name)
+    if entry.policy is None:
+        return EveryRound(name)
+    return entry.policy(**values_in_force(entry, {}))
+
+
+def greedy_is_worse() -> Makespan:
+    """Two nodes and two maps: one may have its data on both, and the other on the first alone."""
+    workload = Workload(
+        ["both", "first"],
+        job=[0, 0],
+        job_ids=["j"],
+        replicas=Ragged.from_rows([[0, 1], [0]]),
+        times=[[1, 5, 5]] * 2,
+    )
+    return Makespan(Instance(Cluster(["a", "b"]), workload))
+
+
+def test_an_instant_is_placed_as_a_whole() -> None:
+    """Tests that no task is in another's place, where the nearest task of each offer in turn would be."""
+    problem = greedy_is_worse()
+    seeds = range(6)
+    in_turn = {
+        problem.evaluate(simulate(problem.instance, InOrder(problem, "arrival"), heartbeat=0, seed=seed).schedule)
+        for seed in seeds
+    }
+    whole = {
+        problem.evaluate(
+            simulate(problem.instance, Together(problem, InOrder(problem, "arrival")), heartbeat=0, seed=seed).schedule
+        )
+        for seed in seeds
+    }
+    assert (in_turn, whole) == ({(1,), (5,)}, {(1,)})
+
+
+def test_jobs_change_places() -> None:
+    """Tests that maps of two jobs change nodes where each has its data on the other's; reduces stay."""
+    workload = Workload(
+        ["a", "b", "ra", "rb"],
+        kind=[0, 0, 1, 1],
+        job=[0, 1, 0, 1],
+        job_ids=["x", "y"],
+        replicas=Ragged.from_rows([[0], [1], [], []]),
+        times=[[1, 5, 5]] * 2 + [[2, 2, 2]] * 2,
+    )
+    problem = Makespan(Instance(Cluster(["n", "m"]), workload))
+    for seed in range(4):
+        run = simulate(problem.instance, Together(problem, InOrder(problem, "arrival")), heartbeat=0, seed=seed)
+        assert run.schedule.nodes[:2].tolist() == [0, 1]
+        assert problem.evaluate(run.schedule) == (3,)
+
+
+def test_waits_as_long_as_the_other() -> None:
+    """Tests that a policy that lets rounds of offers pass on purpose is asked as often as it would be by itself."""
+
+    class Waits(InOrder):
+        waits_rounds = 250
+        passed = 0
+
+        def offer(self, offer: Any, view: Any) -> Any:
+            self.passed += 1
+            return super().offer(offer, view) if self.passed > 2 * self.waits_rounds else ()
+
+    problem = greedy_is_worse()
+    assert Together(problem, EveryRound("lsap-sched", problem="lsap", period=1000.0)).waits_seconds == 1000
+    assert not simulate(problem.instance, Together(problem, Waits(problem, "arrival")), heartbeat=0).unfinished
+    Waits.waits_rounds = 600
+    assert simulate(problem.instance, Together(problem, Waits(problem, "arrival")), heartbeat=0).unfinished == ""
+
+
+@pytest.mark.parametrize("name", [*POLICIES, "fifo", "lsap-sched"])
+def test_any_policy_runs(name: str) -> None:
+    """Tests that runs are feasible, the same twice, and begin with as many tasks of each job on the same nodes."""
+    for seed in range(2):
+        problem = Makespan(arriving(seed, nodes=3, tasks=9, reduces=3))
+        run = simulate(problem.instance, Together(problem, made(name)), heartbeat=0, seed=seed)
+        assert run.unfinished == ""
+        assert problem.violations(run.schedule) == []
+        again = simulate(problem.instance, Together(problem, made(name)), heartbeat=0, seed=seed)
+        assert (again.record == run.record).all()
+
+
+def least(waiting: Waiting, tasks: list[int], slots: list[int], counts: Counter[int]) -> int:
+    """The least time beyond the best, by trying every choice of maps in every order."""
+    found = [
+        sum(waiting.excess(task, node) for task, node in zip(chosen, slots, strict=True))
+        for chosen in permutations(tasks, len(slots))
+        if Counter(waiting.job[task] for task in chosen) == counts
+    ]
+    return min(found)
+
+
+def test_placed_at_the_least_time() -> None:
+    """Tests the network against every way to place, with racks, few replicas, and several slots of a node."""
+    rng = np.random.default_rng(4)
+    for seed in range(30):
+        problem = Makespan(arriving(seed, nodes=3, tasks=6, reduces=0, jobs=2))
+        workload = problem.instance.workload
+        view: Any = Viewed(workload)
+        waiting = Waiting(problem, view)
+        slots = rng.integers(0, 3, size=int(rng.integers(1, 5))).tolist()
+        chosen = rng.choice(6, size=len(slots), replace=False).tolist()
+        counts = Counter(waiting.job[task] for task in chosen)
+        found = placed_together(waiting, np.arange(6), Counter(slots), counts)
+        assert Counter(found.values()) == Counter(slots)
+        assert Counter(waiting.job[task] for task in found) == counts
+        told = sum(waiting.excess(task, node) for task, node in found.items())
+        assert told == least(waiting, list(range(6)), slots, counts)
+
+
+class Viewed:
+    """As much of a view as is looked at."""
+
+    def __init__(self, workload: Workload) -> None:
+        self.workload, self.status = workload, np.zeros(len(workload), dtype=np.int64)
+
+
+def crossed(count: int = 4) -> Makespan:
+    """As many tasks as nodes, each with its data on the node after its own."""
+    rows = Ragged.from_rows([[(task + 1) % count] for task in range(count)])
+    names = [f"t{task}" for task in range(count)]
+    workload = Workload(names, job=[0] * count, job_ids=["j"], replicas=rows, times=[[1, 5, 5]] * count)
+    return Makespan(Instance(Cluster([f"n{node}" for node in range(count)]), workload))
+
+
+class First(Policy):
+    """Always the first task that waits."""
+
+    def offer(self, offer: Any, view: Any) -> tuple[int, ...]:
+        return tuple(view.pending_of(offer.kind)[:1].tolist())
+
+
+def test_nearest_of_the_same_job() -> None:
+    """Tests that the tasks of the other policy's jobs are exchanged for those with their data on the node."""
+    problem = crossed()
+    plain = simulate(problem.instance, First, heartbeat=0, seed=1)
+    near = simulate(problem.instance, Together(problem, First()), heartbeat=0, seed=1)
+    assert problem.evaluate(plain.schedule) == (5,)
+    assert problem.evaluate(near.schedule) == (1,)
+    assert near.schedule.nodes.tolist() == [1, 2, 3, 0]
+
+
+def test_jobs_are_kept() -> None:
+    """Tests that only tasks of the same job and kind are exchanged: at each offer as many of each start as before."""
+    workload = Workload(
+        ["a1", "a2", "b1"],
+        job=[0, 0, 1],
+        job_ids=["a", "b"],
+        replicas=Ragged.from_rows([[1], [1], [0]]),
+        times=[[1, 9, 9]] * 3,
+    )
+    problem = Makespan(Instance(Cluster(["n0", "n1"], slots=[1, 0]), workload))
+    run = simulate(problem.instance, Together(problem, First()), heartbeat=0)
+    order = np.argsort(run.schedule.starts).tolist()
+    assert order == [0, 1, 2]
+
+
+def test_a_task_without_a_job_is_one_itself() -> None:
+    """Tests that no task without a job is exchanged for one of a job, or for another without a job."""
+    workload = Workload(
+        ["x", "y", "a"],
+        job=[-1, -1, 0],
+        job_ids=["j"],
+        replicas=Ragged.from_rows([[1], [1], [0]]),
+        times=[[1, 9, 9], [1, 5, 5], [1, 9, 9]],
+    )
+    problem = Makespan(Instance(Cluster(["n0", "n1"], slots=[1, 0]), workload))
+    run = simulate(problem.instance, Together(problem, First()), heartbeat=0)
+    assert np.argsort(run.schedule.starts).tolist() == [0, 1, 2]
+
+
+def test_orders_of_jobs() -> None:
+    """Tests which job each order serves first: the first to arrive, that with fewest running, or fewest left."""
+    workload = Workload(
+        ["a1", "a2", "a3", "b1", "b2"],
+        job=[0, 0, 0, 1, 1],
+        job_ids=["a", "b"],
+        times=[[4, 4, 4]] * 5,
+    )
+    problem = JobTimes(Instance(Cluster(["n"], slots=[2]), workload))
+    firsts = {}
+    for order in ORDERS:
+        run = simulate(problem.instance, InOrder(problem, order), heartbeat=0)
+        firsts[order] = sorted(np.flatnonzero(run.schedule.starts == 0).tolist())
+    assert firsts == {"arrival": [0, 1], "fewest-running": [0, 3], "fewest-left": [3, 4]}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_every_run_is_feasible(order: str) -> None:
+    """Tests that orders, and real policies with the nearest tasks, run drawn instances to the end, within the rules."""
+    names = ("dl", "fair", "delay", "rand", "capacity")
+    for seed in range(60):
+        text = document(seed, tasks=8)
+        for node in text["nodes"]:
+            for kind in ("", "reduce_"):
+                node[f"{kind}slots"] += 1
+                node[f"idle_{kind}slots"] += 1
+        problem = JobTimes(parse(json.dumps(text)), slowstart=(0.05, 1, 0)[seed % 3])
+        entry = heuristic(names[seed % len(names)])
+        assert entry.policy is not None
+        other = entry.policy(**values_in_force(entry, {}))
+        for policy in (InOrder(problem, order), Together(problem, other)):
+            run = simulate(
+                problem.instance,
+                policy,
+                Levels(),
+                heartbeat=0,
+                slowstart=problem.parameters["slowstart"],
+                seed=seed,
+            )
+            assert run.unfinished == ""
+            assert problem.violations(run.schedule) == []
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_nearest_over_distances(form: str) -> None:
+    """Tests that the excess of each task on each node is what it takes there more than at its best, and the nearest
+    task of a job is the one with the least of all that wait.
+    """
+    problem = Makespan(fetching(1, form, nodes=5, tasks=10), service="transfer", scale=0.5)
+    chosen: list[int] = []
+
+    class Looking(InOrder):
+        def start(self, view: Any, rng: np.random.Generator) -> None:
+            super().start(view, rng)
+            waiting = self._waiting
+            for number, row in enumerate(view.workload.task_ids.tolist()):
+                times = problem.times.row(problem.instance.task_index[row])
+                for node in range(5):
+                    assert waiting.excess(number, node) == times[node] - times.min()
+            for job in sorted(set(waiting.job)):
+                for node in range(5):
+                    found = waiting.nearest(job, 0, node, lambda _: True)
+                    least = min(waiting.excess(n, node) for n, own in enumerate(waiting.job) if own == job)
+                    assert found is not None
+                    assert waiting.excess(found[1], node) == least
+                    chosen.append(found[1])
+
+    simulate(problem.instance, Looking(problem, "arrival"), Transfer(scale=0.5), heartbeat=0)
+    assert chosen

@@ -1,0 +1,290 @@
+"""Chains of moves between two placements: gains add up exactly, and what is between is feasible.
+
+That it is so for every problem is a check of the contract suite, `explanation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import chain as joined
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+
+from optsched.core.instance import Cluster, Instance, Pairs, Ragged, State, Workload
+from optsched.core.placement import Placement
+from optsched.core.registry import records
+from optsched.core.results import Value
+from optsched.heuristics import applicable, run
+from optsched.instances.generate import generate
+from optsched.measuring.explaining.chains import Difference, alike_kept, better_by, chains_of, difference, total_gain
+from optsched.problems import Lsap, Problem, problem
+from optsched.routes import solve
+
+pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
+
+#: What a chain may not do alone: take a slot that is not there.
+SLOTS = {"slots", "reduce-slots"}
+
+
+def made_by_heuristics(posed: Problem, seed: int) -> Iterator[Placement]:
+    """The feasible placements of every heuristic that can be run."""
+    for entry in applicable(posed):
+        placement = run(posed, entry, seed).placement
+        if placement is not None and not posed.violations(placement):
+            yield placement
+
+
+def check(posed: Problem, here: Placement, there: Placement) -> Difference:
+    """Hold a difference against what is promised of it; gives it back."""
+    start, goal = posed.evaluate(here), posed.evaluate(there)
+    found = difference(posed, here, there)
+    assert total_gain(posed, found.chains) == better_by(posed, start, goal)
+    assert posed.evaluate(posed.placement(found.there)) == goal
+    tasks = [*joined.from_iterable(chain.positions for chain in found.chains)]
+    first = posed.nodes_of(here)
+    assert sorted(tasks) == np.flatnonzero(first != found.there).tolist()
+    value: Value = posed.minimised(start)
+    nodes = first.copy()
+    for chain in found.chains:
+        moved = list(chain.positions)
+        alone = first.copy()
+        alone[moved] = found.there[moved]
+        wrong = posed.violations(posed.placement(alone))
+        assert not {entry.constraint for entry in wrong} & SLOTS
+        nodes[moved] = found.there[moved]
+        now = posed.minimised(posed.evaluate(posed.placement(nodes)))
+        assert tuple(one - two for one, two in zip(value, now, strict=True)) == chain.gain
+        value = now
+        if not chain.ordered:
+            assert not wrong
+            assert better_by(posed, start, posed.evaluate(posed.placement(alone))) == chain.gain
+            assert not any(chain.gain) or chain.gain > (0,) * len(chain.gain)
+    return found
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["lsap", "fair-lsap", "lsap-fairness", "worst-group", "flow", "transmission-maps"])
+def test_gains_add_up_on_200_instances(name: str) -> None:
+    """Tests each assignment problem on 200 generated instances, with and without room for all tasks."""
+    seen = 0
+    for seed in range(200):
+        for parameters in ({}, *records()[name].variants):
+            instance = generate(str(records()[name].family), seed, nodes=8, tasks=8 + seed % 9, slots=1 + seed % 3)
+            posed = problem(name, instance, **parameters)
+            best = solve(posed).decision
+            for here in made_by_heuristics(posed, seed):
+                seen += bool(check(posed, here, best).chains)  # type: ignore[arg-type]
+    assert seen > 200
+
+
+@pytest.mark.thorough
+def test_gains_add_up_on_200_instances_of_latency() -> None:
+    """Tests `latency` on 200 generated instances."""
+    seen = 0
+    for seed in range(200):
+        posed = problem("latency", generate("latency", seed, nodes=6, tasks=10 + seed % 9, replicas=2))
+        best = solve(posed).decision
+        for here in made_by_heuristics(posed, seed):
+            seen += bool(check(posed, here, best).chains)  # type: ignore[arg-type]
+    assert seen > 200
+
+
+def line(slots: list[int], replicas: list[list[int]]) -> Lsap:
+    """`lsap` on nodes a, b, ... with so many idle slots, and a task for each row of replicas."""
+    cluster = Cluster([chr(97 + node) for node in range(len(slots))], slots=slots)
+    workload = Workload([f"t{task}" for task in range(len(replicas))], replicas=Ragged.from_rows(replicas))
+    return Lsap(Instance(cluster, workload, State.initial(cluster, workload)))
+
+
+def test_moves_that_gain_nothing_are_left_out() -> None:
+    """Tests that a remote task which the optimum has elsewhere, for nothing, stays where it is."""
+    posed = line([1, 1, 1], [[0], [], []])
+    found = check(posed, posed.placement([1, 0, 2]), posed.placement([0, 2, 1]))
+    assert [(chain.positions, chain.gain) for chain in found.chains] == [((0, 1), (1,))]
+    found = check(posed, posed.placement([0, 1, 2]), posed.placement([0, 2, 1]))
+    assert (found.chains, found.there.tolist()) == ((), [0, 1, 2])
+
+
+def test_a_free_slot_ends_a_chain() -> None:
+    """Tests that two moves through a node with a free slot are two chains, and one where it is full."""
+    roomy = line([1, 2, 1], [[1], [2]])
+    here, there = [0, 1], [1, 2]
+    found = check(roomy, roomy.placement(here), roomy.placement(there))
+    assert sorted(chain.positions for chain in found.chains) == [(0,), (1,)]
+    full = line([1, 1, 1], [[1], [2]])
+    found = check(full, full.placement(here), full.placement(there))
+    assert [chain.positions for chain in found.chains] == [(0, 1)]
+
+
+def test_largest_gain_first() -> None:
+    """Tests the order of chains that are independent."""
+    posed = Lsap(line([1] * 4, [[0], [1], [2], [3]]).instance, levels=(0, 1, 1))
+    found = check(posed, posed.placement([1, 0, 2, 3]), posed.placement([0, 1, 2, 3]))
+    assert [chain.gain for chain in found.chains] == [(2,)]
+    rng = np.random.default_rng(0)
+    posed = line([1] * 30, [[task] for task in range(30)])
+    found = check(posed, posed.placement(rng.permutation(30)), posed.placement(range(30)))
+    gains = [chain.gain for chain in found.chains]
+    assert gains == sorted(gains, reverse=True)
+    assert len(gains) > 1
+
+
+class Uneven(Lsap):
+    """An objective that is no sum: the square of the locality cost. No record names it."""
+
+    name = "uneven"
+
+    def objective(self, placement: Placement) -> Value:
+        return (super().objective(placement)[0] ** 2,)
+
+
+def test_a_class_of_nobodys_record_is_judged_by_itself() -> None:
+    """Tests that what a base class says of own costs is not believed: gains are told by the objective, in an order."""
+    posed = Uneven(line([1] * 4, [[0], [1], [2], [3]]).instance)
+    found = check(posed, posed.placement([1, 0, 3, 2]), posed.placement([0, 1, 2, 3]))
+    assert [(chain.gain, chain.ordered) for chain in found.chains] == [((12,), True), ((4,), True)]
+
+
+class Mistaken(Uneven):
+    """Says of itself that its costs are its tasks' own, which is wrong."""
+
+    name = "mistaken"
+    own_costs = Lsap.own_costs
+
+
+def test_own_costs_that_do_not_add_up_are_not_believed() -> None:
+    """Tests that a wrong word of a problem about own costs gives gains by the objective all the same."""
+    posed = Mistaken(line([1] * 4, [[0], [1], [2], [3]]).instance)
+    found = check(posed, posed.placement([1, 0, 3, 2]), posed.placement([0, 1, 2, 3]))
+    assert [chain.gain for chain in found.chains] == [(12,), (4,)]
+
+
+def test_what_is_feasible_only_together_is_one_step() -> None:
+    """Tests two tasks that change places on nodes which hold one of them each by capacity, beside one that is free."""
+    pairs = Pairs(cost=[[5.0, 1.0, 9.0], [1.0, 5.0, 9.0], [9.0, 9.0, 3.0]], demand={"mb": [[2.0] * 3] * 3})
+    cluster = Cluster(["a", "b", "c"], capacity={"mb": [3.0, 3.0, 2.0]})
+    posed = problem("generalized-assignment", Instance(cluster, Workload(["t0", "t1", "t2"], pairs=pairs)))
+    found = check(posed, posed.placement([0, 1, 2]), posed.placement([1, 0, 2]))
+    assert [(set(chain.positions), chain.kind, chain.gain) for chain in found.chains] == [({0, 1}, "together", (8,))]
+
+
+def test_many_moves_become_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that where few values can be asked for, moves are made by where they leave, and the rest at once."""
+    monkeypatch.setattr("optsched.measuring.explaining.chains.LEAST_VALUES", 24)
+    monkeypatch.setattr("optsched.measuring.explaining.chains.MOST_VALUES", 24)
+    posed = problem("latency", generate("latency", 1, nodes=12, tasks=60, replicas=2))
+    best = solve(posed).decision
+    assert isinstance(best, Placement)
+    found = check(posed, posed.placement(np.arange(60) % 12), best)
+    assert len(found.chains) <= 6
+    assert {chain.kind for chain in found.chains} & {"rest"}
+    assert not found.needed
+    few = check(posed, posed.placement(np.arange(60) % 3), best)
+    assert 1 < len(few.chains) <= 3
+
+
+def test_a_step_too_many_is_made_with_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that once no more values are to be asked for, what is left is one step."""
+    monkeypatch.setattr("optsched.measuring.explaining.chains.LEAST_VALUES", 9)
+    monkeypatch.setattr("optsched.measuring.explaining.chains.MOST_VALUES", 9)
+    posed = Uneven(line([1] * 4, [[0], [1], [2], [3]]).instance)
+    found = check(posed, posed.placement([1, 0, 3, 2]), posed.placement([0, 1, 2, 3]))
+    assert sum(chain.gain[0] for chain in found.chains) == 16
+
+
+def test_fractions_are_exact() -> None:
+    """Tests that gains of costs on a grid are fractions, which add up without rounding."""
+    posed = problem("flow", generate("flow", 3, nodes=6, tasks=9, slots=2))
+    best = solve(posed).decision
+    assert isinstance(best, Placement)
+    gains = [chain.gain[0] for here in made_by_heuristics(posed, 1) for chain in check(posed, here, best).chains]
+    assert any(isinstance(gain, Fraction) for gain in gains)
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "heuristic", "seed", "drawn"),
+    [
+        ("latency", "latency", "round-robin", 26, {"nodes": 3, "tasks": 13, "replicas": 2, "max_load": 2}),
+        ("utility", "utility", "fair-sharing", 44, {"jobs": 2, "nodes": 3, "maps": 6, "reduces": 1}),
+        ("traffic", "traffic", "joss-t", 2, {"nodes": 6, "tasks": 10, "datacenters": 3, "jobs": 3, "reduces": 2}),
+    ],
+)
+def test_no_step_is_idle_also_once_others_were_left_out(
+    family: str, name: str, heuristic: str, seed: int, drawn: dict[str, int]
+) -> None:
+    """Tests that what was needed only for a step that was left out later is left out too."""
+    instance = generate(family, seed=seed, **drawn)
+    assert isinstance(instance, Instance)
+    posed = problem(name, instance)
+    here, there = run(posed, heuristic, seed).placement, solve(posed).decision
+    assert isinstance(here, Placement)
+    assert isinstance(there, Placement)
+    found = check(posed, here, there)
+    assert found.needed
+    goal = posed.evaluate(there)
+    for chain in found.chains:
+        nodes = found.there.copy()
+        nodes[list(chain.positions)] = found.here[list(chain.positions)]
+        without = posed.placement(nodes)
+        assert posed.violations(without) or posed.objective(without) != goal
+
+
+def drawn(seed: int) -> tuple[np.ndarray, np.ndarray, dict[int, int]]:
+    """Random moves between a few places, and their spare room."""
+    rng = np.random.default_rng(seed)
+    moves, places = rng.integers(1, 9), rng.integers(2, 6)
+    tail, head = rng.integers(0, places, (2, moves))
+    differing = tail != head
+    spare = {place: int(rng.integers(0, 3)) for place in range(places)}
+    return tail[differing], head[differing], spare
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_any_chains_keep_within_the_room(seed: int) -> None:
+    """Tests that all moves are in chains that lead on, and that no choice of them fills a place beyond its room."""
+    tail, head, spare = drawn(seed)
+    chains = chains_of(tail, head, [0] * len(tail), spare)
+    assert sorted(arc for chain in chains for arc in chain) == list(range(len(tail)))
+    for chain in chains:
+        assert all(head[one] == tail[other] for one, other in pairwise(chain))
+        visited = [tail[chain[0]], *head[chain]]
+        assert len(set(visited[:-1])) == len(visited) - 1, "a chain visits a place twice"
+    for number in range(len(chains) + 1):
+        for chosen in combinations(chains, number):
+            arcs = [arc for chain in chosen for arc in chain]
+            for place, room in spare.items():
+                grown = np.count_nonzero(head[arcs] == place) - np.count_nonzero(tail[arcs] == place)
+                both = np.count_nonzero(head == place) - np.count_nonzero(tail == place)
+                assert grown <= max(both, 0) + room
+
+
+def test_without_limits_every_move_is_by_itself() -> None:
+    """Tests that places which nobody names have room for all, so that nothing pushes anything."""
+    assert chains_of(np.array([0, 1]), np.array([1, 0]), [0, 0], {}) == [[0], [1]]
+
+
+def test_the_best_move_pushes_the_cheapest() -> None:
+    """Tests that at a full place the move that gains most pushes the one that loses most."""
+    tail, head = np.array([0, 0, 1, 1]), np.array([1, 1, 2, 2])
+    assert chains_of(tail, head, [1, 5, -3, 0], {1: 0, 0: 0, 2: 0}) == [[0, 3], [1, 2]]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_alike_tasks_stay(seed: int) -> None:
+    """Tests that each class keeps its places, and that as many of its tasks stay as both placements allow."""
+    rng = np.random.default_rng(seed)
+    tasks = int(rng.integers(0, 12))
+    classes, here, there = rng.integers(0, 3, tasks), rng.integers(-1, 4, tasks), rng.integers(-1, 4, tasks)
+    kept = alike_kept(classes, here, there)
+    assert sorted(zip(classes.tolist(), kept.tolist(), strict=True)) == sorted(
+        zip(classes.tolist(), there.tolist(), strict=True)
+    )
+    most = sum(
+        min(np.count_nonzero((classes == label) & (nodes == place)) for nodes in (here, there))
+        for label in range(3)
+        for place in range(-1, 4)
+    )
+    assert np.count_nonzero(kept == here) == most

@@ -1,0 +1,166 @@
+"""`optsched.explain`: what it takes, what it refuses and how, and that it works for every problem that places tasks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from swapped_tasks import SWAPPED, wrong_way
+
+import optsched
+from optsched.core.errors import HeuristicFailed, UsageError
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.placement import Placement
+from optsched.core.registry import Record, records
+from optsched.core.results import Limit, Termination, Value
+from optsched.heuristics import applicable
+from optsched.instances.generate import generate
+from optsched.measuring.explaining import explain
+from optsched.measuring.explaining.chains import better_by, total_gain
+from optsched.measuring.gaps import Reference
+from optsched.problems import Lsap, Problem, problem
+from optsched.routes import solve
+
+pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
+
+PLACING = [entry for entry in records().values() if entry.problem_class.decided is Placement]
+
+
+def crowd(problem: Problem, rng: np.random.Generator) -> list[str]:
+    """Both on one slot."""
+    return ["a", "a"]
+
+
+def broken(problem: Problem, rng: np.random.Generator) -> list[str]:
+    """Nothing."""
+    raise LookupError("lost")
+
+
+@pytest.mark.parametrize("record", PLACING, ids=lambda record: record.name)
+def test_every_problem_is_explained(record: Record) -> None:
+    """Tests that each heuristic of each problem of the registry is explained, up to the gap itself, or has no gap."""
+    posed = record.problem_class(generate(str(record.family), 2, **record.sizes))
+    reference = Reference(posed)
+    for entry in applicable(posed):
+        if entry.name == "observed":
+            continue
+        try:
+            found = explain(posed, entry, 1, reference)
+        except HeuristicFailed as error:
+            assert "infeasible" in str(error)  # noqa: PT017 (which is about the message of one of several)
+            continue
+        assert found.gap == better_by(posed, found.report.objective, reference.solution.objective)  # type: ignore[arg-type]
+        assert total_gain(posed, found.chains) == found.gap
+        assert str(found).splitlines()
+        assert found.to_dict()["moved"] == found.moved == sum(len(found.moves(chain)) for chain in found.chains)
+
+
+def test_min_cost_flow_is_refused() -> None:
+    """Tests that a problem whose decision is a flow is refused, in words."""
+    posed = problem("min-cost-flow", generate("min-cost-flow", 1))
+    with pytest.raises(UsageError, match="explain takes a problem that places tasks, not min-cost-flow"):
+        explain(posed, "dl")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["list", "indices", "array", "placement", "solution", "callable"],
+)
+def test_a_placement_in_any_form(given: str) -> None:
+    """Tests that a heuristic, a placement, ids, indices and a solution that place alike are explained alike."""
+    placed = SWAPPED.placement([0, 1])
+    forms: dict[str, Any] = {
+        "list": ["a", "b"],
+        "indices": (0, 1),
+        "array": np.array([0, 1]),
+        "placement": placed,
+        "solution": optsched.solve(SWAPPED, start=placed),
+        "callable": wrong_way,
+    }
+    found = explain(SWAPPED, forms[given])
+    if given == "solution":
+        assert (found.gap, found.chains) == ((0,), ())
+        assert str(found).endswith("There is no gap: the placement is as good as the optimum.")
+        return
+    assert [(chain.positions, chain.gain, chain.kind) for chain in found.chains] == [((1, 0), (1,), "cycle")]
+    assert found.moves(found.chains[0])[0].data_there == "node"
+
+
+def test_what_is_refused() -> None:
+    """Tests the messages for what cannot be explained: each says what is wrong."""
+    with pytest.raises(UsageError, match='there is no heuristic "dll"; did you mean "dl"'):
+        explain(SWAPPED, "dll")
+    with pytest.raises(UsageError, match="labl does not serve lsap"):
+        explain(SWAPPED, "labl")
+    with pytest.raises(UsageError, match=r"two: lsap: the placement is infeasible, .* explain: slots\(a\) by 1"):
+        explain(SWAPPED, ["a", "a"])
+    with pytest.raises(HeuristicFailed, match=r"the placement of .*crowd is infeasible, .*: slots\(a\) by 1"):
+        explain(SWAPPED, crowd)
+    with pytest.raises(HeuristicFailed, match="raised LookupError: lost") as raised:
+        explain(SWAPPED, broken)
+    assert isinstance(raised.value.__cause__, LookupError | HeuristicFailed)
+    with pytest.raises(UsageError, match='the placement has node "c" for task "t2": the instance has no such node'):
+        explain(SWAPPED, ["a", "c"])
+    with pytest.raises(UsageError, match="a placement takes no parameters: leave window out"):
+        explain(SWAPPED, ["a", "b"], window=3)
+    with pytest.raises(UsageError, match="explain takes a problem, not the text"):
+        explain("papers/guo-fig2", "dl")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="explain takes a reference or a solution"):
+        explain(SWAPPED, "dl", reference=3)  # type: ignore[arg-type]
+    other = solve(problem("latency", SWAPPED.instance))
+    assert explain(SWAPPED, other).gap == (0,)  # of another problem, on the same instance
+    with pytest.raises(UsageError, match="the solution is of another instance than two"):
+        explain(SWAPPED, solve(Lsap(Instance(Cluster(["a"]), Workload(["t1"])))))
+    with pytest.raises(UsageError, match="of another problem or instance: latency"):
+        explain(SWAPPED, ["a", "b"], reference=other)
+
+
+def test_a_solution_without_a_placement_is_refused() -> None:
+    """Tests that a solution that a limit left without a placement says that there is nothing to explain."""
+    empty = replace(solve(SWAPPED), decision=None, objective=None)
+    with pytest.raises(UsageError, match="the solution holds no placement"):
+        explain(SWAPPED, empty)
+
+
+def test_without_a_proved_optimum_the_best_known_is_taken() -> None:
+    """Tests that an incumbent stands for the optimum, and is told to be no more than the best known."""
+    best = solve(SWAPPED)
+    held = replace(best, termination=Termination.FEASIBLE, limit=Limit.TIME, bound=(None,), certificates=())
+    found = explain(SWAPPED, wrong_way, reference=held)
+    assert (found.optimal, found.gap, found.to_dict()["reference_kind"]) == (False, (1,), "best-known")
+    assert "the best placement known, which is not proved the best: 0" in str(found)
+    found = explain(SWAPPED, ["b", "a"], reference=held)
+    assert (found.gap, found.chains) == (None, ())
+    assert str(found).endswith("No better placement is known, so that there is nothing to compare it with.")
+    assert "no better placement known" in repr(found)
+    found = explain(SWAPPED, ["b", "a"], reference=replace(held, decision=None, objective=None))
+    assert (found.gap, found.to_dict()["reference"]) == (None, None)
+
+
+class Squared(Lsap):
+    """An objective of a package outside that no record names: the square of the locality cost."""
+
+    name = "squared"
+
+    def objective(self, placement: Placement, /) -> Value:
+        return (super().objective(placement)[0] ** 2,)
+
+
+def test_a_problem_that_nobody_knows() -> None:
+    """Tests that the optimum by enumeration, gains by the objective and worth serve a class without a record."""
+    workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[0], [1], [0]]))
+    posed = Squared(Instance(Cluster(["a", "b", "c"]), workload))
+    found = explain(posed, ["b", "a", "c"], worth=2)
+    assert (found.gap, found.optimal) == ((8,), True)
+    assert total_gain(posed, found.chains) == (8,)
+    assert {(worth.change, worth.node, worth.gain) for worth in found.worths} >= {("slot", "a", (1,))}
+
+
+def test_nothing_to_place() -> None:
+    """Tests that without tasks, and without slots, there is no gap, and that nothing is worth anything."""
+    for nodes, tasks in ((Cluster(["a"]), []), (Cluster(["a"], slots=[0]), ["t1"])):
+        found = explain(Lsap(Instance(nodes, Workload(tasks))), "dl", worth=3)
+        assert (found.gap, found.chains) == ((0,), ())
+        assert all(worth.change == "slot" for worth in found.worths)

@@ -1,0 +1,209 @@
+"""An explanation as a record: every field in the instance's ids, numbers exactly."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from swapped_tasks import SWAPPED, wrong_way
+
+import optsched
+from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.instances.generate import generate
+from optsched.measuring.explaining import explain
+from optsched.measuring.explaining.explanation import causes_of, data_distance, gained, sentences
+from optsched.problems import Lsap, Problem, WorstGroup, problem
+
+
+def test_the_record_in_ids() -> None:
+    """Tests every field of `to_dict`, and that what is not written out is counted in `rest`."""
+    document = explain(SWAPPED, wrong_way, 5).to_dict()
+    chains = document.pop("chains")
+    assert document == {
+        "instance": "two",
+        "problem": "lsap",
+        "parameters": {"levels": (0, 1, 1)},
+        "heuristic": "swapped_tasks:wrong_way",
+        "heuristic_parameters": {},
+        "seed": 5,
+        "components": [{"name": "locality-cost", "sense": "min", "unit": "level"}],
+        "objective": [1],
+        "reference": [0],
+        "reference_kind": "optimum",
+        "certificate": "dual",
+        "gap": [1],
+        "moved": 2,
+        "cost_of": "locality-cost",
+        "fewest": True,
+        "nearest": True,
+        "rest": {"chains": 0, "moves": 0, "gain": [0]},
+        "worths": [],
+        "no_worth": None,
+        "conflict": None,
+    }
+    first, second = chains[0].pop("moves")
+    assert chains == [{"kind": "cycle", "gain": [1], "ordered": False}]
+    assert first == {
+        "task": "t2",
+        "from": "b",
+        "to": "a",
+        "cost_from": 1,
+        "cost_to": 0,
+        "data_from": "remote",
+        "data_to": "node",
+    }
+    assert (second["task"], second["cost_from"], second["cost_to"]) == ("t1", 0, 0)
+    shortened = explain(SWAPPED, wrong_way).to_dict(most=0)
+    assert shortened["chains"] == []
+    assert shortened["rest"] == {"chains": 1, "moves": 2, "gain": [1]}
+
+
+def test_fractions_are_written_exactly() -> None:
+    """Tests that gains on a grid are written as rationals, which add up to the gap."""
+    document = explain(flow(), "dl").to_dict()
+    gains = [Fraction(chain["gain"][0]) for chain in document["chains"]]
+    assert sum(gains) == Fraction(document["gap"][0])
+    assert any("/" in str(chain["gain"][0]) for chain in document["chains"])
+
+
+def flow() -> Problem:
+    """The example of two clusters."""
+    posed = optsched.problem("flow", "papers/hsu-two-clusters")
+    assert isinstance(posed, Problem)
+    return posed
+
+
+def test_repr_is_short() -> None:
+    """Tests that a notebook shows a line, whatever the size."""
+    assert repr(explain(SWAPPED, wrong_way)) == "<swapped_tasks:wrong_way on two, lsap: gap 1, 1 chain of 2 moves>"
+
+
+def chain_of(length: int) -> Lsap:
+    """Tasks each of which has its data one node further on; the last node is free."""
+    nodes = [f"n{node}" for node in range(length + 1)]
+    rows = Ragged.from_rows([[task + 1] for task in range(length)])
+    workload = Workload([f"t{task}" for task in range(length)], replicas=rows)
+    return Lsap(Instance(Cluster(nodes), workload, name="row"))
+
+
+def lines(posed: Problem, nodes: list[int], most: int = 10) -> list[str]:
+    """The sentences on a placement."""
+    return list(sentences(explain(posed, posed.placement(nodes)), most))
+
+
+def test_a_chain_of_two() -> None:
+    """Tests the whole text of a chain that pushes on."""
+    assert lines(chain_of(2), [0, 1]) == [
+        "row, lsap: the placement has 2 locality-cost (level); the proved optimum: 0.",
+        "2 tasks of 2 are placed differently; no optimum moves fewer.",
+        "  -  2 avoidable remote maps (2 less locality-cost), on n0, n1",
+        "Each line is a change that can be made without the others, and always saves as much.",
+        "  1. 2 less locality-cost: t0 from n0 to n1, where its data is (pays 0, not 1), which pushes t1 "
+        "to n2, where its data is (pays 0, not 1)",
+        "Together: 2 less locality-cost, which is the gap.",
+    ]
+
+
+def test_a_long_chain_is_cut() -> None:
+    """Tests that of a chain of many moves the first are told, and how many there are more."""
+    told = lines(chain_of(12), list(range(12)))[4]
+    assert told.count("which pushes") == 7
+    assert told.endswith(", and so on, 4 more moves")
+
+
+def test_more_chains_than_asked_for() -> None:
+    """Tests that what is not told one by one is one line, with what it gains together."""
+    workload = Workload([f"t{task}" for task in range(3)], replicas=Ragged.from_rows([[3], [4], [5]]))
+    posed = Lsap(Instance(Cluster([f"n{node}" for node in range(6)]), workload))
+    told = lines(posed, [0, 1, 2], most=1)
+    assert told[0].startswith("instance, lsap: ")
+    assert told[-2:] == [
+        "     and 2 more of 2 moves: together 2 less locality-cost",
+        "Together: 3 less locality-cost, which is the gap.",
+    ]
+
+
+def test_waiting_tasks() -> None:
+    """Tests that a task which starts and one which waits instead are told as such."""
+    workload = Workload(["t0", "t1"], replicas=Ragged.from_rows([[1], [0]]))
+    cluster = Cluster(["a", "b"])
+    posed = Lsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[1, 0])))
+    assert lines(posed, [0, -1])[3] == (
+        "  1. 1 less locality-cost: t1 from waiting to a, where its data is (pays 0), which pushes t0 off a, to wait"
+    )
+
+
+def test_racks_and_cycles() -> None:
+    """Tests that the rack of the data is told, and that a cycle says where it closes."""
+    cluster = Cluster(["a", "b", "c"], rack=[0, 1, 0], rack_ids=["r", "s"], slots=[0, 1, 1])
+    workload = Workload(["t0", "t1"], replicas=Ragged.from_rows([[0], [1]]))
+    posed = Lsap(Instance(cluster, workload), levels=(0, 1, 2))
+    assert lines(posed, [1, 2])[4] == (
+        "  1. 3 less locality-cost: t1 from c to b, where its data is (pays 0, not 2), which pushes t0 to c, "
+        "in the rack of its data (pays 1, not 2), to the slot that t1 leaves"
+    )
+
+
+def test_steps_in_an_order() -> None:
+    """Tests that ordered gains are said to depend on the order, and that components are told by their names."""
+    posed = problem("latency", generate("latency", 5, nodes=4, tasks=9, replicas=1))
+    assert isinstance(posed, Problem)
+    told = lines(posed, [0] * 9)
+    assert told[3].startswith("The lines are made one after another, from the top; in another order")
+    assert "makespan" in told[-1]
+    assert gained(posed, (-2, 3)) == "2 more makespan, 3 less work"
+    assert gained(posed, (0, 0)) == "no change by itself"
+
+
+def test_both_sorts_of_chains() -> None:
+    """Tests that where only some lines depend on an order, it is said of how many."""
+    posed = problem("lsap-fairness", generate("lsap-fairness", 4, nodes=8, tasks=14, slots=1, weights="1,2"))
+    assert isinstance(posed, Problem)
+    for seed in range(20):
+        found = explain(posed, "rand", seed)
+        kinds = {chain.ordered for chain in found.chains}
+        if kinds == {True, False}:
+            ordered = sum(chain.ordered for chain in found.chains)
+            text = str(found)
+            assert "Each of the first " in text
+            assert f"The last {ordered} line" in text or f"The last {ordered} lines" in text
+            return
+    raise AssertionError("no seed gives both sorts")
+
+
+CLUSTER = Cluster(["a1", "a2", "b1", "b2"], rack=[0, 0, 1, -1], rack_ids=["a", "b"], slots=[2, 2, 2, 2])
+WORKLOAD = Workload(["t", "u", "v", "w"], replicas=Ragged.from_rows([[0], [0], [1], []]), job=[0] * 4, job_ids=["j"])
+
+
+def test_distances() -> None:
+    """Tests a node with the data, one in its rack, one elsewhere or without a rack, and a task without data."""
+    problem = Lsap(Instance(CLUSTER, WORKLOAD), levels=(0, 1, 2))
+    assert [data_distance(problem, 0, node) for node in range(4)] == ["node", "rack", "remote", "remote"]
+    assert data_distance(problem, 3, 0) is None
+
+
+def test_avoidable_maps() -> None:
+    """Tests that those farthest come first, with what they cost, and that what a better one has as far is no cause."""
+    problem = Lsap(Instance(CLUSTER, WORKLOAD), levels=(0, 1, 2))
+    here, there = np.array([2, 1, 2, 3]), np.array([0, 0, 1, 3])
+    remote, rack = causes_of(problem, here, there)
+    assert (remote.data, remote.positions, remote.gain) == ("remote", (0, 2), 4)
+    assert (dict(remote.nodes), dict(remote.racks)) == ({"b1": 2}, {"b": 2})
+    assert (rack.data, rack.positions, rack.gain) == ("rack", (1,), 1)
+    assert causes_of(problem, there, there) == []
+    assert causes_of(problem, there, here) == []
+
+
+def test_tasks_that_wait() -> None:
+    """Tests that a map that waits in either placement is no cause."""
+    problem = Lsap(Instance(CLUSTER, WORKLOAD))
+    assert causes_of(problem, np.array([-1, 2, 1, 3]), np.array([0, -1, 1, 3])) == []
+
+
+def test_no_cost_of_its_own() -> None:
+    """Tests that causes are also named where what tasks pay is not the first component."""
+    workload = Workload(
+        ["t", "u"], replicas=Ragged.from_rows([[0], [0]]), job=[0, 0], job_ids=["j"], job_group=[0], group_ids=["g"]
+    )
+    (cause,) = causes_of(WorstGroup(Instance(CLUSTER, workload)), np.array([2, 0]), np.array([0, 0]))
+    assert (cause.data, cause.positions) == ("remote", (0,))

@@ -1,0 +1,307 @@
+"""What one more slot or replica is worth: solved again by another route on a file that was changed by hand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import optsched
+from optsched.core.errors import UsageError
+from optsched.core.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, Pairs, Ragged, State, Workload
+from optsched.core.placement import Placement
+from optsched.core.registry import Record, records
+from optsched.core.results import Limit, Solution, Termination, Value
+from optsched.instances.generate import generate
+from optsched.measuring.explaining import explain
+from optsched.measuring.explaining import worth as worth_module
+from optsched.measuring.explaining.chains import better_by
+from optsched.measuring.explaining.worth import Worth, rooms, with_replica, with_room, with_slot
+from optsched.measuring.gaps import Reference
+from optsched.problems import Lsap, Problem, problem
+from optsched.routes import solve
+
+pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
+
+PLACING = [entry for entry in records().values() if entry.problem_class.decided is Placement]
+
+FIELDS = {"map": ("slots", "idle_slots"), "reduce": ("reduce_slots", "idle_reduce_slots")}
+
+
+def changed(instance: Instance, worth: Worth, folder: Path) -> Instance:
+    """The instance with the change, made in its file."""
+    file = folder / "changed.json"
+    optsched.save(instance, file)
+    document: dict[str, Any] = json.loads(file.read_text())
+    node = next(entry for entry in document["nodes"] if entry["id"] == worth.node)
+    if worth.change == "slot":
+        slots, idle = FIELDS[worth.of]
+        node[idle] = node.get(idle, node.get(slots, 1)) + 1
+        node[slots] = node.get(slots, 1) + 1
+    elif worth.change == "capacity":
+        for resource, amount in worth.more.items():
+            node["capacity"][resource] = float(Fraction(str(node["capacity"][resource])) + Fraction(amount))
+    else:
+        task = next(entry for entry in document["tasks"] if entry["id"] == worth.of)
+        task.setdefault("replicas", []).append(worth.node)
+    file.write_text(json.dumps(document))
+    loaded = optsched.load(file)
+    assert isinstance(loaded, Instance)
+    return loaded
+
+
+def check(posed: Problem, here: Solution, folder: Path, most: int = 4) -> list[Worth]:
+    """Hold what changes are worth against trying every placement of the changed instance; gives it back."""
+    found = explain(posed, here, worth=most)
+    best: Value = found.report.reference.solution.objective  # type: ignore[assignment]
+    assert len(found.worths) <= most
+    for worth in found.worths:
+        again = type(posed)(changed(posed.instance, worth, folder), **posed.parameters)
+        solved = solve(again, route="brute-force")
+        assert (worth.objective, worth.gain) == (solved.objective, better_by(posed, best, solved.objective))
+        assert isinstance(solved.decision, Placement)
+        if worth.promised is not None and not worth.placed:
+            assert worth.gain is not None
+            assert worth.gain <= worth.promised if worth.change == "slot" else worth.gain >= worth.promised
+        if worth.change == "capacity":
+            assert worth.promised is not None
+            assert worth.gain is not None
+            assert worth.gain >= worth.promised > (0,) * len(worth.promised)
+    return list(found.worths)
+
+
+@pytest.mark.parametrize("record", PLACING, ids=lambda record: record.name)
+def test_worth_is_what_solving_again_gives(record: Record, tmp_path: Path) -> None:
+    """Tests each problem of the registry and its variants by enumeration of a changed file; what helps it is tried."""
+    asked: set[str] = set()
+    helpful: set[str] = set()
+    for seed in (2, 3):
+        for parameters in ({}, *record.variants):
+            posed = record.problem_class(generate(str(record.family), seed, **record.sizes), **parameters)
+            best = solve(posed)
+            if best.optimal and len(posed.tasks):
+                asked |= {worth.change for worth in check(posed, best, tmp_path, 2)}
+                for change in ("slot", "replica", "capacity"):
+                    easy = solve(record.problem_class(eased(posed.instance, change), **parameters))
+                    assert best.objective is not None
+                    assert easy.objective is not None
+                    if any(better_by(posed, best.objective, easy.objective)):
+                        helpful.add(change)
+    assert asked >= helpful
+    assert asked
+
+
+def eased(instance: Instance, change: str) -> Instance:
+    """The instance with as much more as there can be of what a change gives one more of."""
+    for node in range(len(instance.cluster)):
+        if change == "slot":
+            instance = with_slot(with_slot(instance, node), node, REDUCE)
+        elif change == "capacity":
+            instance = with_room(instance, node, dict.fromkeys(instance.cluster.capacity, 1000))
+        else:
+            for task in np.flatnonzero(instance.workload.kind == MAP).tolist():
+                if node not in instance.replicas[task]:
+                    instance = with_replica(instance, task, node)
+    return instance
+
+
+#: Of these many instances are tried, of the others fewer: each is solved by trying every placement.
+MANY = ("lsap", "fair-lsap", "lsap-fairness", "worst-group", "flow", "transmission-maps", "generalized-assignment")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", [record.name for record in PLACING if record.name != "latency"])
+def test_worth_on_generated_instances(name: str, tmp_path: Path) -> None:
+    """Tests what changes are worth on 200 generated instances of each assignment problem, and on 20 of each other."""
+    record = records()[name]
+    told = gaining = 0
+    for seed in range(200 if name in MANY else 20):
+        posed = problem(name, generate(str(record.family), seed, **record.sizes))
+        best = solve(posed)
+        found = check(posed, best, tmp_path, 2) if best.optimal and len(posed.tasks) else []
+        told += len(found)
+        gaining += sum(any(worth.gain or ()) for worth in found)
+    assert told >= 10
+    assert gaining > 20 or name not in MANY
+
+
+@pytest.mark.thorough
+def test_worth_on_200_instances_of_latency(tmp_path: Path) -> None:
+    """Tests what replicas are worth on 200 generated instances of `latency`."""
+    seen = 0
+    for seed in range(200):
+        posed = problem("latency", generate("latency", seed, nodes=4, tasks=5, replicas=1))
+        seen += len(check(posed, solve(posed), tmp_path, 2))
+    assert seen > 20
+
+
+def contended() -> Lsap:
+    """Three tasks whose data is on a, which has one slot; b and c have one each."""
+    workload = Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[0], [0], [0]]))
+    return Lsap(Instance(Cluster(["a", "b", "c"]), workload))
+
+
+def test_slots_where_prices_are_and_replicas_where_it_costs() -> None:
+    """Tests that the dear slot comes first, that full nodes follow, and that a replica goes where the task runs."""
+    found = explain(contended(), [1, 2, 0], worth=5)
+    assert found.gap == (0,)
+    told = {(worth.change, worth.node): worth for worth in found.worths}
+    slot = told["slot", "a"]
+    assert (slot.gain, slot.objective, slot.promised, slot.placed) == ((1,), (1,), (1,), 0)
+    assert told["slot", "b"].gain == (0,)
+    replica = told["replica", "b"]
+    assert (replica.gain, replica.promised) == ((1,), (1,))
+    assert [worth.gain for worth in found.worths] == sorted((worth.gain for worth in found.worths), reverse=True)  # type: ignore[type-var]
+
+
+def test_a_slot_that_lets_one_more_task_run() -> None:
+    """Tests that where tasks wait a slot places one more, that this is told, and that no price is promised."""
+    workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[], []]))
+    found = explain(Lsap(Instance(Cluster(["a"]), workload)), [0, None], worth=1)
+    (worth,) = found.worths
+    assert (worth.gain, worth.placed, worth.promised) == ((-1,), 1, None)
+    assert "one more map slot on a: 1 more locality-cost (2), with 1 task more placed" in str(found)
+    assert found.to_dict()["worths"] == [
+        {"change": "slot", "node": "a", "of": "map", "promised": None, "objective": [2], "gain": [-1], "placed": 1}
+        | {"more": {}}
+    ]
+
+
+def test_no_price_where_a_slot_changes_what_tasks_pay() -> None:
+    """Tests that nothing is promised of a slot where the groups' shares of all slots, and so all costs, are others."""
+    posed = problem("fair-lsap", generate("fair-lsap", 13, nodes=3, slots=1, tasks=2))
+    slots = [worth for worth in explain(posed, solve(posed), worth=5).worths if worth.change == "slot"]
+    assert slots
+    for worth in slots:
+        assert worth.gain is not None
+        assert worth.promised is None or worth.placed or worth.gain <= worth.promised
+
+
+def test_bounds_of_worth() -> None:
+    """Tests that no more is solved than was asked for, none without a proved optimum, and that nonsense is refused."""
+    assert explain(contended(), [1, 2, 0]).worths == ()
+    assert len(explain(contended(), [1, 2, 0], worth=2).worths) == 2
+    held = replace(solve(contended()), termination=Termination.FEASIBLE, limit=Limit.TIME)
+    untold = explain(contended(), [1, 2, 0], worth=2, reference=held)
+    assert untold.worths == ()
+    assert str(untold).endswith("No change of the cluster was tried: the optimum is not proved.")
+    for wrong in (-1, 1.5, True):
+        with pytest.raises(UsageError, match="give how many changed instances to solve"):
+            explain(contended(), [1, 2, 0], worth=wrong)  # type: ignore[arg-type]
+
+
+def test_unproved_worth_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that where solving again ends without a proof, it is said, and no gain is told."""
+    posed = contended()
+    best = solve(posed)
+    cut = replace(best, termination=Termination.FEASIBLE, limit=Limit.TIME, bound=(None,), certificates=())
+    monkeypatch.setattr(worth_module, "_proved", lambda candidate, best: None)
+    monkeypatch.setattr(Reference, "solved", lambda problem, profile: Reference(posed, solution=cut))
+    found = explain(posed, [1, 2, 0], reference=best, worth=1)
+    (worth,) = found.worths
+    assert (worth.gain, worth.objective) == (None, None)
+    assert str(found).endswith("not proved within the limit")
+
+
+def test_nothing_to_try_is_told() -> None:
+    """Tests that where no change could help it is said why none was tried, in words and in JSON."""
+    workload = Workload(["t"], replicas=Ragged.from_rows([[0]]))
+    found = explain(problem("latency", Instance(Cluster(["a"]), workload)), ["a"], worth=3)
+    assert found.worths == ()
+    told = "no full node would offer one more slot, and no replica or room betters the optimum as it is placed"
+    assert found.to_dict()["no_worth"] == told
+    assert str(found).endswith(f"No change of the cluster was tried: {told}.")
+
+
+def test_certificates_spare_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that what the certificates prove of the changed instance is the same as what solving it again gives."""
+    posed = problem("flow", generate("flow", 3, nodes=6, tasks=8, slots=2))
+    best = solve(posed)
+    proved = explain(posed, best, reference=best, worth=8).worths
+    asked: list[Problem] = []
+    monkeypatch.setattr(worth_module, "_proved", lambda candidate, best: asked.append(candidate.problem))
+    assert explain(posed, best, reference=best, worth=8).worths == proved
+    assert len(asked) == len(proved) > 0
+    monkeypatch.undo()
+    again: list[Problem] = []
+    solved = Reference.solved.__func__  # type: ignore[attr-defined]
+    monkeypatch.setattr(
+        Reference, "solved", lambda problem, *rest: again.append(problem) or solved(Reference, problem, *rest)
+    )
+    explain(posed, best, reference=best, worth=8)
+    assert len(again) < len(proved)
+
+
+def posed(cost: list[list[int]], capacity: list[float], allowed: list[list[bool]] | None = None) -> Problem:
+    """`generalized-assignment` of tasks that weigh 0.2 each, with these capacities."""
+    width = len(capacity)
+    nodes, tasks = [f"n{node}" for node in range(width)], [f"t{task}" for task in range(len(cost))]
+    pairs = Pairs(
+        cost=[[float(entry) for entry in row] for row in cost],
+        demand={"weight": [[0.2] * width for _ in tasks]},
+        allowed=allowed,
+    )
+    cluster = Cluster(nodes, capacity={"weight": capacity})
+    return problem("generalized-assignment", Instance(cluster, Workload(tasks, pairs=pairs)))
+
+
+def test_the_task_that_gains_most() -> None:
+    """Tests that of each node the task that gains most there is told, the dearest node first, with what it lacks."""
+    asked = posed([[0, 9, 9], [1, 7, 3], [0, 2, 6]], [0.2, 0.0, 0.4])
+    found = rooms(asked, np.array([0, 2, 2]))
+    told = [(room.node, room.position, room.more, room.gain) for room in found]
+    assert told == [(0, 2, {"weight": Fraction(1, 5)}, (6,)), (1, 2, {"weight": Fraction(1, 5)}, (4,))]
+    assert found[0].problem.instance.cluster.capacity["weight"].tolist() == [0.4, 0.0, 0.4]
+    assert found[0].placement.nodes.tolist() == [0, 2, 0]
+
+
+def test_what_room_does_not_help() -> None:
+    """Tests that a task which may not go to a node, and one which saves nothing there, make no room."""
+    barred = posed([[1, 2], [1, 2]], [0.2, 0.2], [[True, True], [False, True]])
+    assert rooms(barred, np.array([0, 1])) == []
+    assert rooms(posed([[1, 1], [1, 1]], [0.2, 0.2]), np.array([0, 1])) == []
+
+
+def test_no_capacities_no_room() -> None:
+    """Tests that a problem without capacities is not asked at all."""
+    asked = problem("lsap", generate("lsap", 1, nodes=2, tasks=2, replicas=1))
+    assert rooms(asked, np.array([0, 1])) == []
+
+
+@pytest.mark.parametrize(("held", "told"), [(4.0, {"cpu": 1}), (1.0, None)])
+def test_waiting_tasks(held: float, told: dict[str, int] | None) -> None:
+    """Tests that in `utility` room is made for a task that waits, but not on a node that running tasks overload."""
+    cluster = Cluster(["a"], capacity={"cpu": [held]})
+    workload = Workload(
+        ["r", "m1", "m2"],
+        job=[0, 1, 1],
+        job_ids=["i", "j"],
+        goal=[9.0, 9.0],
+        map_time=[1.0, 1.0],
+        demand={"cpu": [3.0, 1.0, 1.0]},
+    )
+    state = State.initial(cluster, workload, status=[RUNNING, PENDING, PENDING], node=[0, -1, -1])
+    asked = problem("utility", Instance(cluster, workload, state))
+    last = np.array([0, -1]) if told else np.array([-1, -1])
+    assert [(room.node, room.position, room.more) for room in rooms(asked, last)] == ([(0, 1, told)] if told else [])
+
+
+def test_words_and_numbers_of_room() -> None:
+    """Tests the sentence and the record of one more unit of a capacity."""
+    found = explain(posed([[1, 9], [1, 5]], [0.2, 0.2]), [0, 1], worth=1)
+    assert str(found).endswith("  -  0.2 more weight on n0, room for t1: 4 less cost (2)")
+    (worth,) = found.to_dict()["worths"]
+    assert (worth["change"], worth["node"], worth["of"], worth["more"]) == ("capacity", "n0", "t1", {"weight": "1/5"})
+    assert worth["promised"] == worth["gain"] == [4]
+
+
+def test_room_is_exact() -> None:
+    """Tests that capacities grow as decimals do: 0.1 and 0.2 make 0.3."""
+    held = posed([[1]], [0.1]).instance
+    grown = with_room(held, 0, {"weight": Fraction(1, 5)})
+    assert grown.cluster.capacity["weight"].tolist() == [0.3]

@@ -1,0 +1,97 @@
+"""Instance documents: references and matrices stay whole where records go, come twice, or are called otherwise."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from mined_documents import LINKED, WHOLE, legal
+
+from optsched.instances.files import from_document, to_document
+from optsched.instances.generate import generate
+from optsched.measuring.mining.documents import TABLES, numbered_anew, numbers, size, with_copy, without
+
+
+def test_a_node_goes_with_all_that_is_its() -> None:
+    """Tests that replicas, records, rows, columns and links of a node that goes, go too."""
+    step = without(WHOLE, "nodes", 0)
+    assert step["tasks"][0] == {"id": "t1", "job": "j", "replicas": ["b"]}
+    assert step["pairs"]["cost"] == [[2], [4], [6]]
+    assert step["topology"]["distance"] == [[0]]
+    assert without(LINKED, "nodes", 0)["topology"]["links"] == [{"from": "b", "to": "s", "rate": 2}]
+
+
+def test_a_group_goes_with_its_jobs_and_their_tasks() -> None:
+    """Tests that what refers to a record goes with it, and an empty table too."""
+    step = without(WHOLE, "groups", 0)
+    assert "groups" not in step
+    assert [job["id"] for job in step["jobs"]] == ["k"]
+    assert [task["id"] for task in step["tasks"]] == ["t2", "r1"]
+
+
+@pytest.mark.parametrize("document", [WHOLE, LINKED], ids=["matrices", "links"])
+def test_copies_are_legal(document: dict[str, Any]) -> None:
+    """Tests that a record may come twice, with rows, columns, links and shuffle of its own, and the given one stays."""
+    before = copy.deepcopy(document)
+    for table in TABLES:
+        for at in range(len(document[table])):
+            twice = with_copy(document, table, at)
+            assert legal(twice), (table, at)
+            assert len(twice[table]) == len(document[table]) + 1
+            assert size(twice) > size(document)
+    assert document == before
+    assert {"map": "t1", "reduce": "r1", "size": 4} not in with_copy(document, "tasks", 0)["shuffle"]
+    assert {"map": "t2", "reduce": "r2", "size": 4} in with_copy(document, "tasks", 2)["shuffle"]
+
+
+def test_numbers_have_paths() -> None:
+    """Tests that each number is found, and that those of one field have one path."""
+    found = {(place.path, place.number) for place in numbers(WHOLE)}
+    assert (("nodes", "load"), 2) in found
+    assert (("shuffle", "size"), 4) in found
+    assert {number for path, number in found if path == ("pairs", "cost")} == {1, 2, 3, 4, 5, 6}
+    assert len(numbers(WHOLE)) == 14
+    for place in numbers(WHOLE):
+        assert place.holder[place.key] == place.number
+
+
+def test_what_is_left_is_numbered_anew() -> None:
+    """Tests that ids with gaps are numbered from 1 wherever they are named, and ids of another form stay."""
+    shrunk = without(without(without(LINKED, "nodes", 0), "tasks", 0), "jobs", 0)
+    assert numbered_anew(shrunk)["nodes"] == [{"id": "b", "slots": 3}]
+    gaps = {
+        "format": "optsched/1",
+        "nodes": [{"id": "n3"}, {"id": "n7"}],
+        "jobs": [{"id": "j2"}],
+        "tasks": [
+            {"id": "t5", "job": "j2", "replicas": ["n7"], "node": "n7", "start": 0, "state": "running"},
+            {"id": "t9", "job": "j2", "kind": "reduce"},
+        ],
+        "shuffle": [{"map": "t5", "reduce": "t9", "size": 1}],
+        "topology": {"links": [{"from": "n3", "to": "s", "rate": 1}, {"from": "s", "to": "n7", "rate": 1}]},
+    }
+    numbered = numbered_anew(gaps)
+    assert numbered["tasks"] == [
+        {"id": "t1", "job": "j1", "replicas": ["n2"], "node": "n2", "start": 0, "state": "running"},
+        {"id": "t2", "job": "j1", "kind": "reduce"},
+    ]
+    assert numbered["shuffle"] == [{"map": "t1", "reduce": "t2", "size": 1}]
+    assert numbered["topology"]["links"] == [
+        {"from": "n1", "to": "s", "rate": 1},
+        {"from": "s", "to": "n2", "rate": 1},
+    ]
+    mixed = {"format": "optsched/1", "nodes": [{"id": "n3"}, {"id": "m4"}], "tasks": [{"id": "task"}]}
+    assert numbered_anew(mixed) == mixed
+    from_document(numbered)
+
+
+def test_rates_of_types_that_are_gone() -> None:
+    """Tests that rates by type of node go with the last node of a type, without which no instance has them."""
+    document = to_document(generate("flow", seed=1, nodes=5, tasks=2))
+    assert set(document["tasks"][0]["rate_in"]) == {"c1", "c2"}
+    for at in reversed(range(5)):
+        if document["nodes"][at]["type"] == "c2":
+            document = without(document, "nodes", at)
+    assert set(document["tasks"][0]["rate_in"]) == {"c1"}
+    from_document(document)

@@ -1,0 +1,304 @@
+"""Mining: deterministic, minimal, for every problem of the registry; and the papers' counterexamples found again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import claims
+import pytest
+from greedy_rules import scarcest_first
+
+from optsched import Find, mine
+from optsched.core.errors import UsageError
+from optsched.core.placement import Placement
+from optsched.core.registry import records
+from optsched.heuristics import HEURISTICS
+from optsched.instances.files import from_document, to_json
+from optsched.instances.generate import known_optimum
+from optsched.measuring.gaps import GapReport
+from optsched.measuring.mining.shrinking import smaller
+from optsched.routes import solve
+
+#: Problems that heuristics may serve, and that have a family to start from.
+MINED = [
+    name
+    for name, record in records().items()
+    if record.family is not None and record.problem_class.decided is Placement
+]
+
+
+def own(problem: Any, rng: Any) -> Sequence[int | None]:
+    """A user's heuristic: each task on a random node, whatever is there."""
+    return [int(node) for node in rng.integers(0, len(problem.instance.cluster), len(problem.tasks))]
+
+
+def mined_anyhow(name: str) -> Find | None:
+    """What a few tries find in a problem, by a heuristic that serves it, or one of our own."""
+    serving = [entry.name for entry in HEURISTICS.values() if name in entry.problems and entry.name != "observed"]
+    heuristic: Any = serving[-1] if serving else own
+    return mine(heuristic, name, budget=6, most_tasks=4, most_nodes=3)
+
+
+@pytest.mark.parametrize("name", MINED)
+def test_every_problem(name: str) -> None:
+    """Tests that a few tries find nothing, or a minimal instance whose label is its optimum."""
+    found = mined_anyhow(name)
+    if found is None:
+        return
+    assert found.minimal
+    problem = records()[name].problem_class(found.instance())
+    assert known_optimum(found.instance())[name] == solve(problem).objective
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", MINED)
+def test_the_same_each_time(name: str) -> None:
+    """Tests that the same arguments find the same instance."""
+    one, other = mined_anyhow(name), mined_anyhow(name)
+    assert (one is None) == (other is None)
+    if one is not None and other is not None:
+        assert to_json(one.instance()) == to_json(other.instance())
+        assert one.words() == other.words()
+
+
+def minimal(found: Find, heuristic: str, problem: str, parameters: Any = None, **options: Any) -> bool:
+    """Whether no smaller document is as bad: judged anew, without what the search remembers."""
+    from optsched.measuring.mining.judging import Aim, Judge
+    from optsched.measuring.studies.choices import chosen
+    from optsched.solvers.profiles import load_profile
+
+    judge = Judge(problem, parameters or {}, chosen(heuristic), (0,), Aim(**options), load_profile("exact"))
+    whole = judge(found.document)
+    assert whole is not None
+    return all((step := judge(document)) is None or step.score < whole.score for document in smaller(found.document))
+
+
+def test_dl_in_the_heartbeat_reading() -> None:
+    """Tests that one task with one replica breaks the claim that dl is optimal (Guo et al. 2012, note 1)."""
+    found = mine("dl,reading=heartbeat", "lsap", claim=claims.one_replica)
+    assert found is not None
+    assert (len(found.document["tasks"]), len(found.document["nodes"])) == (1, 2)
+    assert minimal(found, "dl,reading=heartbeat", "lsap", claim=claims.one_replica)
+    assert "the claim is broken: dl,reading=heartbeat on lsap: 1 locality-cost against the optimum 0" in found.words()
+
+
+def test_dl_in_the_sweeping_reading_keeps_it() -> None:
+    """Tests that nothing is found where the claim is a theorem."""
+    assert mine("dl", "lsap", claim=claims.one_replica, budget=150) is None
+
+
+@pytest.mark.thorough
+def test_flow_based_is_not_optimal() -> None:
+    """Tests that the flow-based algorithm misses the least makespan (Fischer et al. 2010, note 1)."""
+    found = mine("flow-based", "latency", component="makespan", budget=600)
+    assert found is not None
+    assert found.report.absolute_gap is not None
+    assert found.report.absolute_gap[0]
+    assert minimal(found, "flow-based", "latency", component="makespan")
+
+
+@pytest.mark.thorough
+def test_worst_case_of_policy_b() -> None:
+    """Tests that policy B moves more than TR2 (Sharmilarani et al., note 10)."""
+    found = mine("joss-t,policy=B", "traffic", claim=claims.worst_case_of_b)
+    assert found is not None
+    assert claims.worst_case_of_b(found.report) < 0
+    assert minimal(found, "joss-t,policy=B", "traffic", claim=claims.worst_case_of_b)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("heuristic", "claim", "options"),
+    [
+        ("labl,lbar=inf", claims.theorem_1, {}),
+        ("labl,lbar=inf,variant=strict", claims.theorem_1, {}),
+        ("labl,lbar=inf,variant=rescan", claims.theorem_1, {}),
+        ("labl,lbar=l**", claims.theorem_2, {}),
+        ("labl", claims.theorem_3, {}),
+        ("labl,lbar=inf,variant=strict", claims.corollary_1, {"budget": 2000}),
+        ("labl,lbar=inf", claims.corollary_1, {}),
+        ("labl,lbar=inf,variant=rescan", claims.corollary_1, {"budget": 3000, "most_tasks": 25, "most_nodes": 8}),
+    ],
+    ids=[
+        "theorem 1",
+        "theorem 1 strict",
+        "theorem 1 rescan",
+        "theorem 2",
+        "theorem 3",
+        "corollary 1 strict",
+        "corollary 1",
+        "corollary 1 rescan",
+    ],
+)
+def test_theorems_of_labl(heuristic: str, claim: Any, options: dict[str, Any]) -> None:
+    """Tests that the theorems and the corollary of Agosta et al. are broken, each by a minimal instance."""
+    found = mine(heuristic, "latency", claim=claim, **options)
+    assert found is not None
+    assert claim(found.report) < 0
+    assert found.minimal
+    assert minimal(found, heuristic, "latency", options.get("parameters"), claim=claim)
+
+
+def test_an_interrupt_gives_the_best_so_far() -> None:
+    """Tests that Ctrl-C after a find returns it, not shrunk, and before any find goes on to the caller."""
+
+    def interrupt(text: str) -> None:
+        if "worst so far" in text:
+            raise KeyboardInterrupt
+
+    found = mine("dl,reading=heartbeat", "lsap", budget=100, step=interrupt)
+    assert found is not None
+    assert (found.interrupted, found.minimal) == (True, False)
+    assert "not minimal" in found.words()
+
+    def at_once(text: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        mine("lsap-sched", "lsap", budget=100, step=at_once)
+
+
+def test_out_of_time() -> None:
+    """Tests that no time at all finds nothing."""
+    assert mine("dl,reading=heartbeat", "lsap", time_limit=1e-9) is None
+
+
+def test_a_time_limit_keeps_time_for_shrinking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that without a budget the search goes on until its share is over, then shrinks, and tells its budget."""
+    from optsched.measuring.mining import search as module
+    from optsched.measuring.mining.walking import Clock, OutOfTime
+
+    tries = [0]
+
+    class Ticking(Clock):
+        """Gives the search, of the smaller share, thirty looks at the clock."""
+
+        def left(self) -> float | None:
+            """Seconds, whatever the machine needs."""
+            tries[0] += 1
+            if self.seconds == pytest.approx(70) and tries[0] > 90:
+                raise OutOfTime
+            return 100.0
+
+        def __init__(self, seconds: float | None) -> None:
+            super().__init__(seconds)
+            self.seconds = seconds
+
+    monkeypatch.setattr(module, "Clock", Ticking)
+    found = mine("dl,reading=heartbeat", "lsap", time_limit=100)
+    assert found is not None
+    assert found.minimal
+    budget = int(found.command.split("--budget ")[1].split()[0])
+    assert 20 < budget < 90
+    assert str(mine("dl,reading=heartbeat", "lsap", budget=budget)) == str(found)
+
+
+def raising(problem: Any, rng: Any) -> Sequence[int | None]:
+    """A heuristic that never answers."""
+    raise ValueError("no licence")
+
+
+@pytest.mark.parametrize("options", [{"failures": False}, {"claim": lambda report: True}], ids=["gap", "claim"])
+def test_nothing_could_be_judged(options: dict[str, Any]) -> None:
+    """Tests that a heuristic that never has a placement is told, and not that the claim holds."""
+    with pytest.raises(UsageError, match=r"none of 10 instances .* could be judged: .*no licence"):
+        mine(raising, "lsap", budget=10, **options)
+
+
+def test_random_heuristics_over_several_runs() -> None:
+    """Tests that the mean over runs counts where that is asked for, and that the find says so."""
+    found = mine("rand", "lsap", budget=60, run_seeds="0-3", over="mean", worst="absolute")
+    assert found is not None
+    assert [run.seed for run in found.runs] == [0, 1, 2, 3]
+    gaps = [run.deciding[0] for run in found.runs if run.deciding is not None]
+    assert found.score[1] == Fraction(sum(gaps)) / 4
+    assert f"gap: {found.score[1]} beyond the optimum (mean of 4 runs)" in found.words()
+    assert "--over mean --run-seeds 0,1,2,3" in found.command
+
+
+def test_failures_end_the_search() -> None:
+    """Tests that an infeasible placement is the worst there is, and shrinks to one task on one node too few."""
+    found = mine(own, "lsap", budget=200)
+    assert found is not None
+    assert not found.report.feasible
+    assert "no feasible placement" in str(found)
+    gap = mine(own, "lsap", budget=100, failures=False)
+    assert gap is not None
+    assert gap.report.feasible
+
+
+def test_another_family_and_parameters() -> None:
+    """Tests that a search may start elsewhere, and that the problem's parameters are kept with the instance."""
+    found = mine(
+        "dl,reading=heartbeat",
+        "lsap",
+        budget=100,
+        parameters={"levels": "0,1,2"},
+        family="lsap",
+        family_parameters={"nodes": 3},
+    )
+    assert found is not None
+    assert from_document({**found.document, "parameters": {"lsap": {"levels": [0, 1, 2]}}}).sha256 == (
+        found.instance().sha256
+    )
+    assert found.command == (
+        "optsched mine --problem lsap --heuristic dl,reading=heartbeat --param levels=0,1,2 --set nodes=3 "
+        "--family lsap --budget 100 --seed 0"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"problem": "min-cost-flow"}, "its decision is a flow"),
+        ({"heuristic": "labl"}, "heuristic labl serves latency; not lsap"),
+        ({"heuristic": "dll"}, 'there is no heuristic "dll"'),
+        ({"budget": 0}, "budget=0: give a whole number"),
+        ({"run_seeds": "a"}, "seeds 'a': give how many"),
+        ({"over": "best"}, "give worst, mean, median"),
+        ({"most_tasks": True}, "most_tasks=True: give a whole number"),
+        ({"family": "latncy"}, 'no family "latncy"'),
+        ({"family": "lsap", "family_parameters": {"speed": 2}}, 'no parameter "speed"'),
+        ({"family": "min-cost-flow"}, "draws flow networks"),
+        ({"problem": "utility", "heuristic": "ras", "family": "latency"}, "no instance of family latency can be posed"),
+        ({"parameters": {"w_loc": 2}}, 'lsap has no parameter "w_loc"'),
+        ({"claim": "claims"}, 'claim "claims": write it as package.module:function'),
+        ({"claim": "claims:nothing"}, 'there is no "nothing" in it'),
+        ({"claim": "math:pi"}, "which is no function"),
+    ],
+)
+def test_wrong_usage(options: dict[str, Any], message: str) -> None:
+    """Tests that what is not there, or does not go together, is told in a sentence."""
+    given = {"heuristic": "dl", "problem": "lsap", "budget": 10, **options}
+    with pytest.raises(UsageError, match=message):
+        mine(given.pop("heuristic"), given.pop("problem"), **given)
+
+
+def test_a_claim_gets_the_report() -> None:
+    """Tests that a claim is called with a `GapReport` of the problem, feasible and against a proved optimum."""
+    seen: list[GapReport] = []
+
+    def claim(report: GapReport) -> bool:
+        seen.append(report)
+        return True
+
+    assert mine("dl", "lsap", claim=claim, budget=20) is None
+    assert seen
+    assert all(report.feasible and report.reference.kind == "optimum" for report in seen)
+
+
+@pytest.mark.parametrize("sizes", [{}, {"most_tasks": 3, "most_nodes": 3}], ids=["any", "3x3"])
+def test_bug_a_greedy_rule_was_not_refuted(sizes: dict[str, int]) -> None:
+    """Tests that three tasks and nodes are found on which the rule "scarcest task first" is not optimal."""
+    found = mine(scarcest_first, "lsap", seed=0, budget=600, **sizes)
+    assert found is not None
+    assert (found.report.absolute_gap, len(found.instance().workload), len(found.instance().cluster)) == ((1,), 3, 3)
+
+
+def test_bug_a_larger_budget_finds_no_less() -> None:
+    """Tests that the same search, going on, finds an instance that is worse still."""
+    found = mine(scarcest_first, "lsap", seed=0, budget=1000)
+    assert found is not None
+    assert found.report.absolute_gap == (2,)

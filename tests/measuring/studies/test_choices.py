@@ -1,0 +1,228 @@
+"""What a study is of: heuristics with parameters, instances by name, file, folder, pattern and family."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import optsched
+from optsched.core.errors import InputError, UsageError
+from optsched.core.instance import Cluster, Instance, Workload
+from optsched.instances.library import NETWORK, library
+from optsched.measuring.studies.choices import Family, chosen, distinct, groups_of, seeds_of
+from optsched.measuring.studies.runs import plan
+from optsched.simulating import EveryRound
+
+
+def tiny(name: str = "tiny") -> Instance:
+    """One task, one node."""
+    return Instance(Cluster(["a"]), Workload(["t"]), name=name)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two instances and a file that is none."""
+    optsched.save(tiny("one"), tmp_path / "b.json")
+    optsched.save(tiny("two"), tmp_path / "a.json.gz")
+    (tmp_path / "notes.txt").write_text("nothing")
+    return tmp_path
+
+
+def test_parameters_in_a_text() -> None:
+    """Tests that a text holds a heuristic and its parameters, read by its table."""
+    choice = chosen("rand,randomness=0.5")
+    assert (choice.entry.name, dict(choice.parameters), choice.label) == (
+        "rand",
+        {"randomness": "0.5"},
+        "rand,randomness=0.5",
+    )
+    assert chosen(choice) is choice
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("2", 2), ("0.5", 0.5), ("true", True), ("false", False), ("far", "far"), ("0:0.5:x", [0, 0.5, "x"])],
+)
+def test_parameters_of_a_users_own(text: str, value: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that parameters of a user's own function come as what they look like; its module is in the folder."""
+    (tmp_path / "own_choices.py").write_text("def place(problem, rng, how=None): return []\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", [entry for entry in sys.path if entry])
+    assert dict(chosen(f"own_choices:place,how={text}").parameters) == {"how": value}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("dll", "did you mean"),
+        ("dl,reading", "name=value"),
+        ("dl,=x", "name=value"),
+        ("dl,reading=slow", "sweep"),
+        ("dl,red=1", "reading"),
+    ],
+)
+def test_wrong_choices(text: str, told: str) -> None:
+    """Tests that wrong texts are wrong usage, with the mend."""
+    with pytest.raises(UsageError, match=told):
+        chosen(text)
+
+
+def test_sources(folder: Path) -> None:
+    """Tests every way to say which instances are meant; each file is a group, and each family."""
+    family = Family("lsap", range(3), {"nodes": 3, "tasks": 2})
+    sources = ["papers/guo-fig2", folder, str(folder / "*.json"), tiny("held"), family]
+    groups = groups_of(sources)
+    assert [(group.label, [entry.name for entry in group.instances]) for group in groups] == [
+        ("papers/guo-fig2", ["guo-fig2"]),
+        (str(folder / "a.json.gz"), ["two"]),
+        (str(folder / "b.json"), ["one"]),
+        ("held", ["held"]),
+        ("lsap,nodes=3,tasks=2 (3 seeds)", [f"lsap-n3-t2-seed{seed}" for seed in range(3)]),
+    ], "what the pattern finds again is there once"
+
+
+def test_one_source() -> None:
+    """Tests that one source needs no list."""
+    assert len(groups_of(tiny())) == len(groups_of("papers/guo-fig2")) == 1
+    assert len(groups_of(Family("lsap", [5])).pop().instances) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "seeds"),
+    [(2, [0, 1]), ("3", [3]), ("0-2, 7", [0, 1, 2, 7]), ("1,1", [1]), (range(2, 4), [2, 3]), (np.arange(2), [0, 1])],
+)
+def test_seeds(given: Any, seeds: list[int]) -> None:
+    """Tests every way to say which seeds are meant."""
+    assert seeds_of(given) == seeds
+
+
+@pytest.mark.parametrize("given", [0, -1, True, 1.5, "", "a", "3-1", "1,-2", [], [1.5], [True], [-1], ["1"], None])
+def test_no_seeds(given: Any) -> None:
+    """Tests that what is no seed is wrong usage, with the forms that there are."""
+    with pytest.raises(UsageError, match="give how many, a list of whole numbers from 0 on, or 0-29"):
+        seeds_of(given)
+
+
+def test_groups_stay_what_they_are() -> None:
+    """Tests that groups that were made before are taken as they are, beside other sources."""
+    groups = groups_of([tiny("held"), Family("lsap", 2, {"nodes": 3, "tasks": 2})])
+    assert groups_of(groups) == groups
+    assert groups_of(groups[1]) == groups[1:]
+
+
+def test_faults_of_a_pattern_and_a_file_are_told_together() -> None:
+    """Tests that a pattern without files does not hide what is wrong with other sources."""
+    with pytest.raises(InputError) as caught:
+        groups_of(["no/such/*.json", "no/such.json"])
+    assert "fits no file" in str(caught.value)
+    assert "no/such.json: cannot be read" in str(caught.value)
+
+
+def test_names_that_two_bear(tmp_path: Path) -> None:
+    """Tests that two files with instances of one name are told apart by their paths."""
+    for name in ("one", "two"):
+        optsched.save(tiny("same"), tmp_path / f"{name}.json")
+    names = [group.instances[0].name for group in groups_of(tmp_path)]
+    assert names == [str(tmp_path / "one.json"), str(tmp_path / "two.json")]
+
+
+def test_an_instance_without_a_name(tmp_path: Path) -> None:
+    """Tests that an instance without a name is called by its path."""
+    optsched.save(tiny(""), tmp_path / "file.json")
+    assert groups_of(tmp_path / "file.json")[0].instances[0].name == str(tmp_path / "file.json")
+
+
+def test_all_faults_at_once(folder: Path) -> None:
+    """Tests that the faults of all files are told, each with its name; an empty folder or pattern is a fault."""
+    (folder / "broken.json").write_text("{")
+    (folder / "empty").mkdir()
+    with pytest.raises(InputError) as caught:
+        groups_of([folder / "broken.json", "papers/guo-fig22", tiny()])
+    told = str(caught.value)
+    assert "broken.json" in told
+    assert "did you mean" in told
+    for source, words in (
+        (folder / "empty", "holds no instance: .*, and no tasks.csv"),
+        (str(folder / "*.npz"), "fits no file"),
+        (str(folder / "notes.txt"), "unknown kind of file"),
+    ):
+        with pytest.raises(InputError, match=words):
+            groups_of(source)
+
+
+def test_networks_and_other_things() -> None:
+    """Tests that networks, and what is no source at all, are refused."""
+    with pytest.raises(UsageError, match="networks"):
+        groups_of(Family("min-cost-flow", range(1)))
+    with pytest.raises(UsageError, match="an Instance or a Family"):
+        groups_of([5])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("name", ["seed", "family"])
+def test_a_seed_is_no_parameter_of_a_family(name: str) -> None:
+    """Tests that a seed or name among the parameters is told, and no bug of a doubled argument."""
+    with pytest.raises(UsageError, match=f"lsap: {name} is no parameter: give a family's name and its seeds"):
+        groups_of(Family("lsap", [1], {name: 4}))
+
+
+def test_two_heuristics_of_one_name_are_not_taken_for_one() -> None:
+    """Tests that a heuristic is taken once, and that two functions with one name are refused, none of them dropped."""
+
+    def made(node: int) -> Any:
+        def place(problem: Any, rng: Any) -> list[int]:
+            return [node] * len(problem.tasks)
+
+        return place
+
+    one = made(0)
+    assert [choice.label for choice in distinct(map(chosen, ["dl", one, one, "dl"]))] == ["dl", chosen(one).label]
+    with pytest.raises(UsageError, match=r"two heuristics are called .*place: define each under a name of its own"):
+        plan("papers/guo-fig2", "lsap", [one, made(1)])
+
+
+@pytest.mark.parametrize("given", ["0-99999999999", 10**12, itertools.count()])
+def test_too_many_seeds(given: Any) -> None:
+    """Tests that seeds that no one waits for are refused at once, and no memory is filled with them."""
+    with pytest.raises(UsageError, match="are more than 1,000,000: take fewer at once"):
+        seeds_of(given)
+
+
+def test_seeds_of_an_iterator() -> None:
+    """Tests that a family whose seeds can be read once only is drawn, and told, all the same."""
+    (group,) = groups_of(Family("lsap", iter([1, 2]), {"nodes": 3, "tasks": 2}))
+    assert group.label == "lsap,nodes=3,tasks=2 (2 seeds)"
+    assert len(group.instances) == 2
+
+
+def test_patterns_of_library_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a pattern that fits no file fits names of the library, less networks; that files go first."""
+    monkeypatch.chdir(tmp_path)
+    shipped = [name for name, entry in library().items() if NETWORK not in entry.tags]
+    assert [group.label for group in groups_of("papers/*")] == [name for name in shipped if name.startswith("papers/")]
+    assert [group.label for group in groups_of(["exam*-dec*", "guo-fig2", "papers/guo-fig2", "*-fig2"])] == [
+        "examples/weights-decimal",
+        "papers/guo-fig2",
+    ]
+    assert {group.label for group in groups_of("examples/*")} == {n for n in shipped if n.startswith("examples/")}
+    with pytest.raises(InputError, match=r"^\./papers/\*: fits no file, and no instance of the library$"):
+        groups_of("./papers/*")
+    (tmp_path / "papers").mkdir()
+    optsched.save(tiny("own"), tmp_path / "papers" / "own.json")
+    assert [group.label for group in groups_of("papers/*")] == ["papers/own.json"]
+
+
+def test_the_optimum_of_each_round() -> None:
+    """Tests the line for `solve`, which is a policy over time and no heuristic, and that an object of it is one."""
+    with pytest.raises(
+        UsageError, match=r'^"solve,problem=lsap": solve decides in rounds of simulate and decompose; .*'
+    ):
+        chosen("solve,problem=lsap")
+    problem = optsched.problem("job-times", "examples/order-of-jobs")
+    report = optsched.gap(problem, EveryRound("solve", problem="lsap"))
+    run = optsched.simulate(problem.instance, "solve", problem="lsap")
+    assert report.objective == problem.evaluate(run.schedule)

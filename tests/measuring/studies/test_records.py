@@ -1,0 +1,89 @@
+"""Runs as plain values: what was kept as JSON makes the frames and summaries that the reports themselves make."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import Any
+
+import pandas as pd
+
+from optsched import study
+from optsched.measuring.printing import to_json
+from optsched.measuring.studies.records import Record, Run, frame_of
+from optsched.measuring.studies.tables import GapReports, summaries, summary_frame
+
+
+def lost(problem: Any, rng: Any) -> list[str]:
+    """Fails."""
+    raise KeyError("lost")
+
+
+def idle(problem: Any, rng: Any) -> list[None]:
+    """Places nothing."""
+    return [None] * len(problem.tasks)
+
+
+def several() -> GapReports:
+    """Runs of all sorts, in problems of one component and of two, with and without a gap beside 0."""
+    names = ["papers/guo-fig2", "papers/guo-table2", "examples/packing"]
+    return study(names, ["lsap", "latency"], ["dl", "round-robin", lost, idle], seeds=2)
+
+
+def read_again(found: GapReports) -> list[Run]:
+    """Runs as they come back from JSON."""
+    return [
+        Run(Record.of(json.loads(to_json(run.report.record()))), run.group, run.heuristic) for run in found.measured
+    ]
+
+
+def test_frame_of_what_was_kept() -> None:
+    """Tests that records that went through JSON make the frame that the reports make, type for type."""
+    found = several()
+    frame = found.frame()
+    beside = ["work_gap_at_makespan", "makespan_gap_at_work"]
+    assert set(beside) < set(frame.columns)
+    assert (frame["gap"] > 0).any()
+    pd.testing.assert_frame_equal(frame_of(read_again(found), beside), frame)
+
+
+def test_deciding_gap() -> None:
+    """Tests that the gap of a frame is that of the component that decides, infinite beside 0."""
+    found = several()
+    beside_zero = 0
+    for report, gap in zip(found, found.frame()["gap"], strict=True):
+        deciding = report.deciding
+        if deciding is None:
+            assert gap != gap
+        else:
+            beside_zero += deciding[1] is None
+            assert gap == (float("inf") if deciding[1] is None else float(deciding[1]))
+    assert beside_zero
+
+
+def test_summary_of_what_was_kept() -> None:
+    """Tests that records sum up to what the reports sum up to, whatever came of the runs."""
+    found = several()
+    runs = read_again(found)
+    pd.testing.assert_frame_equal(summary_frame(summaries(runs)), found.summary())
+    assert {"optimal", "above", "beside_zero", "failed", "infeasible"} <= {run.outcome for run in runs}
+
+
+def test_another_name() -> None:
+    """Tests that a run can be counted under another name of its heuristic and problem."""
+    (plain,) = study("papers/guo-fig2", "lsap", "dl").measured
+    run = Run(plain.record, heuristic="mine", problem="lsap with racks")
+    assert (run.heuristic, run.problem, run.instance) == ("mine", "lsap with racks", plain.instance)
+    assert run.reference == plain.reference
+    assert pickle.loads(pickle.dumps(run)) == run
+
+
+def test_an_unknown_gap() -> None:
+    """Tests that a run without a reference has no gap in frame and summary, and is counted as unknown."""
+    (record,) = study("papers/guo-table2", "fair-lsap", "dl").records()
+    unknown = {"reference": None, "reference_kind": None, "absolute_gap": None, "relative_gap": None}
+    run = Run(Record.of({**record, **unknown}))
+    assert (run.outcome, run.relative, run.proof) == ("unknown", None, "unknown")
+    frame = frame_of([run])
+    assert frame[["gap", "absolute_gap", "reference_1"]].isna().all(axis=None)
+    assert frame["objective_1"][0] == 50

@@ -1,0 +1,129 @@
+"""Many gaps at once: what is planned, what is refused before anything runs, what is measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched.core.errors import InputError, MissingField, UsageError
+from optsched.heuristics import run
+from optsched.instances.files import load
+from optsched.instances.library import NETWORK, SCALE, library
+from optsched.measuring.gaps import gap
+from optsched.measuring.studies.choices import Family
+from optsched.measuring.studies.runs import measure, plan
+from optsched.problems import problem
+
+
+def test_plan_names_all_that_fits() -> None:
+    """Tests that without names every problem that can be posed is planned, with every heuristic that serves it."""
+    work = plan("papers/guo-fig2")
+    assert [part.problem.name for part in work] == ["lsap", "latency"]
+    assert {choice.label for choice in work[0].choices} >= {"dl", "lsap-sched"}
+    assert all(part.group == "papers/guo-fig2" for part in work)
+
+
+def test_measured_as_gap_does() -> None:
+    """Tests that each run is what `gap` gives, in order of heuristics and seeds; a problem is solved once."""
+    steps: list[str] = []
+    found = list(measure(plan("papers/guo-fig2", "lsap", ["rand", "dl"]), [3, 1], step=steps.append))
+    posed = problem("lsap", load("papers/guo-fig2"))
+    expected = [("rand", 3), ("rand", 1), ("dl", 3), ("dl", 1)]
+    assert [(entry.heuristic, entry.report.seed) for entry in found] == expected
+    assert steps == [f"guo-fig2 lsap {label} seed {seed}" for label, seed in expected]
+    for entry in found:
+        assert entry.report.objective == gap(posed, entry.heuristic, entry.report.seed).objective
+    assert len({id(entry.report.reference) for entry in found}) == 1
+
+
+def test_parameters_of_one_and_of_all() -> None:
+    """Tests that parameters go to the problem that is named, else to every one that has them, which come second."""
+    work = plan(
+        "papers/guo-table2", ["lsap", "worst-group"], (), {"levels": (0, 1, 2), "worst-group": {"levels": (0, 2, 3)}}
+    )
+    assert [part.problem.parameters["levels"] for part in work] == [(0, 1, 2), (0, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("problems", "heuristics", "parameters", "told"),
+    [
+        ("lsapp", (), {}, "did you mean"),
+        ("min-cost-flow", (), {}, "no heuristics"),
+        ("lsap", "labl", {}, "labl serves latency; not lsap"),
+        ("lsap", "dll", {}, "did you mean"),
+        ("lsap", (), {"level": 1}, 'no parameter|parameter "level"'),
+        ("lsap", (), {"lsap": {"level": 1}}, "level"),
+    ],
+)
+def test_wrong_plans(problems: Any, heuristics: Any, parameters: Any, told: str) -> None:
+    """Tests that what does not exist or go together is told before anything runs."""
+    with pytest.raises(UsageError, match=told):
+        plan("papers/guo-fig2", problems, heuristics, parameters)
+
+
+def test_missing_fields() -> None:
+    """Tests that a problem that was asked for and lacks a field is an error with the instance's name, for each."""
+    with pytest.raises(InputError) as caught:
+        plan(["papers/guo-fig2", "papers/guo-table2"], "flow")
+    assert {"guo-fig2", "guo-table2"} <= {line.split(":")[0] for line in str(caught.value).splitlines()}
+
+
+def test_heuristics_that_lack_a_field() -> None:
+    """Tests that a chosen heuristic whose fields an instance lacks is an error, and one that is not chosen passes."""
+    with pytest.raises(MissingField, match="lsap-fair-sched"):
+        plan("papers/guo-fig2", "lsap", "lsap-fair-sched")
+    assert "lsap-fair-sched" not in {
+        choice.label for part in plan("papers/guo-fig2", "lsap") for choice in part.choices
+    }
+
+
+def test_groups_of_a_family() -> None:
+    """Tests that the instances of a family are one group."""
+    work = plan(Family("lsap", range(2), {"nodes": 3, "tasks": 2}), "lsap", "dl")
+    assert len({part.group for part in work}) == 1
+    assert [part.problem.instance.name for part in work] == ["lsap-n3-t2-seed0", "lsap-n3-t2-seed1"]
+
+
+def seeds_run(heuristic: Any) -> list[int]:
+    """The seeds with which a heuristic is measured where nobody says which."""
+    work = plan("generated/lsap-n20-t15-seed0", "lsap", heuristic)
+    return [entry.report.seed for entry in measure(work, None)]
+
+
+def test_ten_seeds_of_what_draws_random_numbers() -> None:
+    """Tests that offers in random order and draws are ten seeds, also of code from outside, and all else is one."""
+    assert seeds_run("dl") == seeds_run("lsap-sched,window=2") == list(range(10))
+    assert seeds_run("lsap-sched") == seeds_run(lambda problem, rng: [0] * 15) == [0]
+    assert seeds_run(lambda problem, rng: rng.permutation(20)[:15]) == list(range(10))
+    assert seeds_run(lambda problem, rng: rng.spawn(1)[0].permutation(20)[:15]) == list(range(10))
+
+
+def test_what_is_not_repeatable_is_told() -> None:
+    """Tests that a heuristic with random numbers from elsewhere runs ten times, and a warning says what is wrong."""
+    elsewhere = np.random.default_rng(1)
+    with pytest.warns(UserWarning, match=r"is not repeatable: two runs on lsap-n20-t15-seed0 with seed 0 differ"):
+        assert seeds_run(lambda problem, rng: elsewhere.permutation(20)[:15]) == list(range(10))
+
+
+def test_runs_without_draws_do_the_same_with_every_seed() -> None:
+    """Tests every heuristic of the list: where it draws nothing the seeds agree, and where it draws some differ."""
+    names = [name for name, entry in library().items() if not {SCALE, NETWORK} & set(entry.tags)]
+    drew: set[str] = set()
+    differed: set[str] = set()
+    for part in plan([name for name in names if name.startswith(("papers/", "examples/", "generated/"))]):
+        if len(part.problem.tasks) > 20:
+            continue
+        for choice in part.choices:
+            runs = [run(part.problem, choice.entry, seed) for seed in range(3)]
+            same = all(entry.decision == runs[0].decision for entry in runs)
+            name = choice.entry.name
+            if not any(entry.drawn for entry in runs):
+                assert same, f"{name} on {part.problem.instance.name} in {part.problem.name}"
+            else:
+                drew.add(name)
+                differed |= set() if same else {name}
+    assert drew == differed
+    assert {"dl", "rand", "fair", "delay", "capacity", "probabilistic"} <= drew
+    assert not {"fifo", "lsap-sched", "labl", "flow-sched", "quincy", "ras", "observed"} & drew

@@ -1,0 +1,265 @@
+"""A study as frames, and summed up by problem and heuristic."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from report_records import record
+
+from optsched import study
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.registry import records
+from optsched.core.results import Proof
+from optsched.measuring.printing import render
+from optsched.measuring.studies.choices import Family
+from optsched.measuring.studies.limits import GapLimit
+from optsched.measuring.studies.records import Record, Run, record_fields
+from optsched.measuring.studies.runs import measure, plan
+from optsched.measuring.studies.tables import GapReports, Row, summaries
+from optsched.problems import Problem
+from optsched.routes import frontier, solve
+from optsched.testing.cases import cases
+
+
+def row(tasks: int, remote: int, name: str) -> Instance:
+    """Task i has its data on node i; `remote` further tasks have theirs on a node without a slot."""
+    nodes = [f"n{node}" for node in range(tasks + remote)]
+    holders = [[task] for task in range(tasks)] + [[tasks + remote]] * remote
+    workload = Workload([f"t{task}" for task in range(tasks + remote)], replicas=Ragged.from_rows(holders))
+    return Instance(Cluster([*nodes, "full"], slots=[1] * (tasks + remote) + [0]), workload, name=name)
+
+
+def turned(problem: Any, rng: Any) -> list[str]:
+    """Every task on the node after its own: all are off their data."""
+    nodes = problem.instance.cluster.node_ids.tolist()[: len(problem.tasks)]
+    return [*nodes[1:], nodes[0]]
+
+
+def straight(problem: Any, rng: Any) -> list[str]:
+    """Every task on its own node: the optimum."""
+    return list(problem.instance.cluster.node_ids[: len(problem.tasks)])
+
+
+#: Optima 1, 2, 1 and 0; `turned` has 4, 4, 2 and 2, which is 300 %, 100 %, 100 % and 2 over an optimum of 0.
+ROWS = [row(3, 1, "three"), row(2, 2, "two"), row(1, 1, "one"), row(2, 0, "none")]
+
+
+def test_frame_of_numbers() -> None:
+    """Tests that a frame has one number a column and a row a run, whatever problems and failures there are."""
+
+    def broken(problem: Any, rng: Any) -> list[str]:
+        raise KeyError("lost")
+
+    found = study(["papers/guo-fig2", ROWS[3]], ["lsap", "latency"], [turned, broken], seeds=2)
+    frame = found.frame()
+    assert len(frame) == len(found) == 16
+    texts = ["group", "instance", "problem", "parameters", "heuristic", "status", "error", "proof", "termination"]
+    texts += [name for name in frame.columns if name.startswith("component_")]
+    for name in frame.columns.difference(texts):
+        assert frame[name].dtype.kind in "bif", name
+    failed = frame["heuristic"].str.endswith("broken")
+    assert frame.loc[failed, "objective_1"].isna().all()
+    assert (frame["status"] == "failed").equals(failed)
+    latency = frame[(frame["problem"] == "latency") & frame["feasible"]]
+    assert latency["component_2"].eq("work").all()
+    assert frame.loc[frame["problem"] == "lsap", "objective_2"].isna().all()
+    assert latency["work_gap_at_makespan"].notna().all()
+    for report, (_, line) in zip(found, frame.iterrows(), strict=True):
+        if report.objective is not None:
+            assert line["objective_1"] == float(report.objective[0])
+            assert report.reference.value is not None
+            assert line["reference_1"] == float(report.reference.value[0] or 0)
+    zero = frame[(frame["instance"] == "none") & (frame["problem"] == "lsap") & frame["feasible"]]
+    assert zero["gap"].eq(math.inf).all(), "over an optimum of 0"
+    assert zero["absolute_gap"].eq(2).all()
+
+
+def mixed(frame: pd.DataFrame) -> list[str]:
+    """The columns that are neither numbers nor, but for what is unknown, texts alone."""
+    kinds = {name: set(map(type, frame[name].dropna())) for name in frame.columns}
+    return [name for name, found in kinds.items() if frame[name].dtype.kind not in "bif" and not found <= {str}]
+
+
+@pytest.mark.parametrize("name", records())
+def test_no_frame_mixes_types(name: str) -> None:
+    """Tests that frames of gaps, solutions, placements, frontiers and instances hold numbers or texts in a column."""
+    problem = cases(records()[name], (2,))[0].problem
+    solution = solve(problem)
+    frames = {"solution": solution.frame()}
+    if records()[name].frontier:
+        frames["frontier"] = frontier(problem).frame()
+    if isinstance(problem, Problem):
+        frames |= problem.instance.to_frames()
+        if solution.decision is not None:
+            frames["placement"] = solution.decision.frame(problem)
+
+        def nowhere(problem: Any, rng: Any) -> list[None]:
+            return [None] * len(problem.tasks)
+
+        found = study([problem.instance], name, [nowhere, lambda problem, rng: solution.decision])
+        frames |= {"gaps": found.frame(), "summary": found.summary()}
+        components = len(problem.components)
+        assert [f"objective_{at}" in found.frame() for at in (1, 2)] == [True, components > 1]
+    assert {what: mixed(frame) for what, frame in frames.items() if mixed(frame)} == {}
+
+
+def test_nothing_measured() -> None:
+    """Tests that a study of nothing has empty tables with their columns."""
+    empty = GapReports([])
+    assert repr(empty) == "<GapReports: 0 runs of 0 heuristics in 0 problems on 0 instances>"
+    assert len(empty.frame()) == len(empty.summary()) == 0
+    assert "mean" in empty.summary().columns
+
+
+def test_summary() -> None:
+    """Tests the counts and gaps of a row by hand: over an optimum of 0 no share counts."""
+    summary = study(ROWS, "lsap", [turned, straight]).summary().set_index("heuristic")
+    worse, best = (summary.loc[f"{__name__}:{name}"] for name in ("turned", "straight"))
+    assert (worse["instances"], worse["runs"], worse["optimal"], worse["beside_zero"]) == (4, 4, 0, 1)
+    gaps = np.array([3, 1, 1])
+    assert worse["mean"] == gaps.mean()
+    assert worse["median"] == 1
+    assert (worse["worst"], worse["worst_on"]) == (3, "three")
+    # Student's t with two degrees of freedom at 97.5 %.
+    assert worse["half_width"] == pytest.approx(4.302653 * gaps.std(ddof=1) / math.sqrt(3))
+    assert (best["optimal"], best["worst"]) == (4, 0)
+
+
+def test_seeds_of_an_instance_are_one_draw() -> None:
+    """Tests that the interval is over instances: more seeds of a deterministic heuristic do not narrow it."""
+    once, often = (study(ROWS[:3], "lsap", turned, seeds=seeds).summary() for seeds in (1, 5))
+    assert once["half_width"][0] == often["half_width"][0] > 0
+    assert (often["instances"][0], often["runs"][0]) == (3, 15)
+
+
+def test_every_sort_of_run_is_counted_once() -> None:
+    """Tests that failed, infeasible, starved runs and those out of time are told apart, and add up with the others."""
+
+    def broken(problem: Any, rng: Any) -> list[str]:
+        raise KeyError("lost")
+
+    def idle(problem: Any, rng: Any) -> list[None]:
+        return [None] * len(problem.tasks)
+
+    class Idle:
+        """Takes no offer."""
+
+        def offer(self, offer: Any, view: Any) -> list[int]:
+            return []
+
+    rows = study(ROWS[0], "lsap", [broken, idle, Idle, turned]).summary()
+    assert rows[["failed", "infeasible", "starved", "out_of_time"]].to_numpy().tolist() == [
+        [1, 0, 0, 0],
+        [0, 1, 0, 0],
+        [0, 0, 1, 0],
+        [0, 0, 0, 0],
+    ]
+    assert rows["mean"].isna().tolist() == [True, True, True, False]
+    late = GapReports(measure(plan(Family("lsap", [0], {"nodes": 300, "tasks": 300}), "lsap", "dl"), time_limit=0))
+    assert late.summary()["out_of_time"].tolist() == [1]
+
+
+def test_summary_as_text() -> None:
+    """Tests the tables that are printed: a heading with what is the same, then a row a heuristic in 80 columns."""
+    (part,) = summaries(study(ROWS, "lsap", ["dl", "lsap-sched", turned]).measured)
+    assert part.heading() == "lsap: 4 instances; optima by proof: 4 dual; gaps in locality-cost"
+    assert part.proofs == {str(Proof.DUAL): 4}
+    text = render(part.table())
+    line = next(line for line in text.splitlines() if "turned" in line)
+    assert line.split()[1:4] == ["0/4", "1", "100"]
+    assert "1 over 0" in line
+
+
+def test_a_sequence() -> None:
+    """Tests that reports are a sequence: positions, slices, iteration; and tables for notebooks."""
+    found = study("papers/guo-fig2", "lsap", ["dl", "lsap-sched"], seeds=2)
+    assert [report.seed for report in found] == [0, 1, 0, 1]
+    assert isinstance(found[1:3], GapReports)
+    assert len(found[1:3]) == 2
+    assert found[-1].run.name == "lsap-sched"
+    assert "<table" in found._repr_html_()
+    assert [set(record) for record in found.records()] == [
+        set(record_fields([found[0].problem], policies=report.run.rounds is not None)) for report in found
+    ]
+
+
+def test_told() -> None:
+    """Tests the line on all runs and its numbers."""
+    found = study(ROWS[:3], "lsap", turned)
+    text, numbers = found.told(GapLimit.of(max_gap="100%"))
+    assert text.endswith(":turned in lsap, 3 runs: worst gap 300 %, mean 166.7 ±287 %")
+    assert numbers.pop("half_width") == pytest.approx(2.868, abs=1e-3)
+    assert numbers == {"runs": 3, "feasible": 3, "over_zero": 0, "seeds": 1, "worst": 3.0, "mean": pytest.approx(5 / 3)}
+    text, numbers = study(ROWS[2:], "lsap", turned).told()
+    assert text.endswith("2 runs: worst gap 100 %, 1 over an optimum of 0")
+    assert numbers["over_zero"] == 1
+    assert study(ROWS[0], "lsap", turned).told()[0].endswith("1 run: worst gap 300 %")
+    text, _ = study(ROWS[0], ["lsap", "latency"], turned).told()
+    assert ":turned in lsap, latency, 2 runs: " in text
+
+
+def test_frames_are_plain() -> None:
+    """Tests that frames go through files, as people keep them."""
+    frame = study(ROWS[0], "lsap", "dl").frame()
+    pd.testing.assert_frame_equal(pickle.loads(pickle.dumps(frame)), frame)
+
+
+def run(heuristic: str, instance: str, outcome: str, gap: float | None = None, problem: str = "lsap") -> Run:
+    """A run against the optimum of an instance: 2, or 0 where a gap has no share."""
+    status = "done" if outcome in ("optimal", "above", "beside_zero", "unknown") else outcome.replace("_", "-")
+    best = None if outcome == "unknown" else 0 if outcome == "beside_zero" else 2
+    value = None if status != "done" else 2 * (1 + gap) if gap is not None else 1
+    found = record(value, best, instance, heuristic, problem=problem, status=status, components=["cost"])
+    if instance == "zero" and outcome == "optimal":
+        found |= {"objective": 0, "reference": 0, "absolute_gap": 0}
+    run = Run(Record.of(found))
+    assert run.outcome == outcome
+    return run
+
+
+def test_denominators() -> None:
+    """Tests that a mean says over how many instances it is, and that every other run is counted with its reason."""
+    reasons = ("infeasible", "starved", "failed", "out_of_time", "out_of_memory", "crashed", "beside_zero", "unknown")
+    runs = [run("dl", name, name) for name in reasons]
+    runs += [run("dl", "a", "optimal", 0.0), run("dl", "a", "above", 0.5), run("dl", "b", "above", 0.75)]
+    (part,) = summaries(runs)
+    (row,) = part.rows
+    assert (row.instances, row.runs, row.optimal, row.counted) == (10, 11, 1, 2)
+    assert (row.median, row.mean, row.half_width) == (0.5, 0.5, None), "of two instances, of which no interval is told"
+    assert (row.worst, row.worst_on) == (0.75, "b")
+    assert [getattr(row, name) for name in reasons] == [1] * len(reasons)
+    (cells,) = part.table().rows
+    assert "1 out of memory, 1 crashed, 1 over 0" in cells[-1]
+
+
+def test_seeds_above_an_optimum_of_0_keep_the_instance_out() -> None:
+    """Tests that of an instance with optimum 0 the seeds that meet it are no mean of 0 % where others do not."""
+    runs = [run("dl", "zero", "optimal", 0.0), run("dl", "zero", "beside_zero"), run("dl", "a", "above", 0.5)]
+    (part,) = summaries(runs)
+    (row,) = part.rows
+    assert (row.instances, row.counted, row.mean, row.optimal, row.beside_zero) == (2, 1, 0.5, 1, 1)
+
+
+def test_interval_over_instances() -> None:
+    """Tests the interval of three instances by hand: Student's t with two degrees of freedom."""
+    runs = [run("dl", str(gap), "above", gap) for gap in (1.0, 2.0, 3.0)]
+    (part,) = summaries(runs)
+    assert part.rows[0].half_width == pytest.approx(4.302653 / math.sqrt(3))
+    assert part.heading() == "lsap: 3 instances; optima by proof: 3 dual; gaps in cost"
+
+
+def test_problems_in_order_of_appearance() -> None:
+    """Tests that problems and heuristics come as they appear, and that an instance counts once among the proofs."""
+    runs = [run("b", "x", "optimal", 0.0, "flow"), run("a", "x", "optimal", 0.0), run("b", "x", "optimal", 0.0)]
+    found = summaries(runs)
+    assert [(part.problem, [row.heuristic for row in part.rows]) for part in found] == [
+        ("flow", ["b"]),
+        ("lsap", ["a", "b"]),
+    ]
+    assert found[1].proofs == {"dual": 1}
+    assert isinstance(found[0].rows[0], Row)

@@ -1,0 +1,352 @@
+"""The store: what is put in is there as a whole, and whatever is wrong with the file is one clear line."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from command_line import ENVIRONMENT
+from sweeps import InProcess, small_plan
+
+from optsched.core.errors import InputError
+from optsched.measuring.sweeping import store as module
+from optsched.measuring.sweeping.executing import carry_out
+from optsched.measuring.sweeping.results import check_store
+from optsched.measuring.sweeping.store import APPLICATION, SCHEMA, VERSION, Store, locked
+
+INSTANCE = {"sha256": "a", "name": "small", "tasks": 1, "nodes": 2, "content": b""}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A store with one instance."""
+    file = tmp_path / "a.sqlite"
+    with Store(file, write=True) as store, store.transaction():
+        store.put("instances", INSTANCE)
+    return file
+
+
+def told(path: Path, write: bool = False) -> str:
+    """What is said of a file that is no sound store."""
+    with pytest.raises(InputError) as caught:
+        Store(path, write)
+    assert str(caught.value).startswith(str(path))
+    return str(caught.value)
+
+
+def change(path: Path, *commands: str) -> None:
+    """Change a database by itself."""
+    connection = sqlite3.connect(path)
+    for command in commands:
+        connection.execute(command)
+    connection.commit()
+    connection.close()
+
+
+def test_rows_come_back(path: Path) -> None:
+    """Tests that rows are found again, that one with the same key takes its place, and that lists are JSON."""
+    with Store(path, write=True) as store:
+        with store.transaction():
+            store.put("instances", {**INSTANCE, "name": "re\udcffnamed"})
+            store.put("instances", {**INSTANCE, "sha256": "b", "name": ["x", {"y": 1}]})
+        assert [row["name"] for row in store.rows("SELECT * FROM instances ORDER BY sha256")] == [
+            "re\\udcffnamed",
+            '["x", {"y": 1}]',
+        ]
+        assert store.faults() == []
+    assert sorted(os.listdir(path.parent)) == ["a.sqlite"], "nothing lies beside it"
+
+
+def test_all_or_nothing(path: Path) -> None:
+    """Tests that nothing of a transaction is kept that broke off."""
+    with Store(path, write=True) as store:
+        with pytest.raises(ZeroDivisionError):
+            _put_and_break(store, lambda: 1 / 0)
+        with pytest.raises(InputError, match="cannot be used: no such table"):
+            _put_and_break(store, lambda: store.put("missing", INSTANCE))
+        assert len(list(store.rows("SELECT * FROM instances"))) == 1
+
+
+def _put_and_break(store: Store, breaks: Callable[[], object]) -> None:
+    with store.transaction():
+        store.put("instances", {**INSTANCE, "sha256": "b"})
+        breaks()
+
+
+def test_reading_changes_nothing(path: Path, tmp_path: Path) -> None:
+    """Tests that there is no store where none was made, and none of an empty file that was only read."""
+    missing, empty = tmp_path / "missing.sqlite", tmp_path / "empty.sqlite"
+    empty.touch()
+    assert "there is no such store" in told(missing)
+    assert not missing.exists()
+    assert "is empty" in told(empty)
+    assert empty.read_bytes() == b""
+
+
+def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
+    """Tests that a file of no bytes, as is left by a kill at the very beginning, is begun anew."""
+    file = tmp_path / "a.sqlite"
+    file.touch()
+    with Store(file, write=True) as store:
+        assert list(store.rows("SELECT * FROM runs")) == []
+
+
+def test_a_newer_version(path: Path) -> None:
+    """Tests that a store of a newer version is refused, and left as it is."""
+    change(path, f"PRAGMA user_version = {VERSION + 1}")
+    before = path.read_bytes()
+    for write in (False, True):
+        assert f"newer optsched (version {VERSION + 1}; this one knows {VERSION}): update optsched" in told(path, write)
+    assert path.read_bytes() == before
+
+
+def test_another_database(tmp_path: Path) -> None:
+    """Tests that a database of something else is refused, and left as it is."""
+    file = tmp_path / "a.sqlite"
+    change(file, "CREATE TABLE runs (a)")
+    before = file.read_bytes()
+    assert "no store of optsched sweep" in told(file, write=True)
+    change(file, "PRAGMA application_id = 7")
+    assert "no store of optsched sweep" in told(file)
+    change(file, "PRAGMA application_id = 0")
+    assert len(file.read_bytes()) == len(before)
+
+
+def test_no_database(tmp_path: Path) -> None:
+    """Tests that a file that is none of SQLite, and a folder, are refused."""
+    file = tmp_path / "a.txt"
+    file.write_text("results\n" * 1000)
+    assert "is no SQLite file" in told(file, write=True)
+    assert file.read_text().startswith("results")
+    assert "is a folder" in told(tmp_path, write=True)
+
+
+def test_damaged(path: Path) -> None:
+    """Tests that a store whose pages were overwritten, or cut off, is told to be damaged."""
+    with Store(path, write=True) as store, store.transaction():
+        for number in range(500):
+            store.put("instances", {**INSTANCE, "sha256": str(number), "content": b"x" * 500})
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    assert "is damaged" in told(path, write=True)
+    path.write_bytes(whole[:8192] + b"\xff" * 40960 + whole[49152:])
+    assert "is damaged" in told(path, write=True)
+    with pytest.raises(InputError, match="is damaged"):
+        check_store(path)
+    path.write_bytes(whole)
+    with Store(path) as store:
+        assert store.faults() == []
+
+
+#: Texts that no row goes without.
+SWEEP = ("plan", "command", "options", "version", "versions", "machine", "begun")
+OPTIMUM = (
+    *("key", "problem", "parameters", "source_sha256", "profile", "solver", "version", "status", "message"),
+    *("termination", "ended", "solution"),
+)
+
+
+def _insert(table: str, **values: Any) -> str:
+    return f"INSERT INTO {table} ({', '.join(values)}) VALUES ({', '.join(map(repr, values.values()))})"
+
+
+def test_rows_that_refer_to_nothing(path: Path) -> None:
+    """Tests that a row without the row that it needs is refused, and found where it is there all the same."""
+    sweep = _insert("sweeps", id=1, runs=0, **dict.fromkeys(SWEEP, ""))
+    optimum = _insert("optima", instance_sha256="lost", sweep=1, **dict.fromkeys(OPTIMUM, ""))
+    with Store(path, write=True) as store, pytest.raises(InputError, match="FOREIGN KEY"):
+        _put_and_break(store, lambda: [store.execute(command) for command in (sweep, optimum)])
+    change(path, sweep, optimum)
+    with Store(path) as store:
+        assert store.faults() == ["table optima, row 1: refers to a row of instances that is not there"]
+
+
+def test_killed_within_a_result(path: Path) -> None:
+    """Tests that what a killed process has written of a result is taken back by whoever opens the store next."""
+    code = f"""
+import os
+from optsched.measuring.sweeping.store import Store
+with Store({str(path)!r}, write=True) as store, store.transaction():
+    store.execute("PRAGMA cache_size = 1")
+    for number in range(500):
+        store.put("instances", {{**{INSTANCE!r}, "sha256": str(number), "content": b"x" * 5000}})
+    os._exit(9)
+"""
+    before = path.stat().st_size
+    assert subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, check=False).returncode == 9
+    assert path.stat().st_size > before, "pages were written"
+    assert path.with_name("a.sqlite-journal").exists()
+    with Store(path) as store:
+        assert [row["sha256"] for row in store.rows("SELECT sha256 FROM instances")] == ["a"]
+        assert store.faults() == []
+    assert path.stat().st_size == before
+
+
+def test_a_full_disk(path: Path) -> None:
+    """Tests that a full disk is told with what to do, and that what was there stays."""
+    with Store(path, write=True) as store:
+        pages = next(store.rows("PRAGMA page_count"))["page_count"]
+        next(store.rows(f"PRAGMA max_page_count = {pages}"))
+        with pytest.raises(InputError, match="the disk is full; what was finished is kept"), store.transaction():
+            store.put("instances", {**INSTANCE, "sha256": "b", "content": b"x" * 99999})
+        assert [row["sha256"] for row in store.rows("SELECT sha256 FROM instances")] == ["a"]
+    with Store(path) as store:
+        assert store.faults() == []
+
+
+def test_held_by_another_program(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a program which keeps the store locked is told, after patience."""
+    monkeypatch.setattr(module, "_PATIENCE", 0.05)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    assert "is held by another program" in told(path)
+    other.close()
+
+
+def test_who_reads_for_long_holds_up_and_ends_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a result waits for a program that holds the store, is told so once, and is put in then."""
+    monkeypatch.setattr(module, "_PATIENCE", 0.01)
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    tries: list[str] = []
+
+    def waits() -> None:
+        tries.append("told")
+        threading.Timer(0.1, other.execute, ["ROLLBACK"]).start()
+
+    with Store(path, write=True, waits=waits) as store:
+        for begin in ("BEGIN", "BEGIN EXCLUSIVE"):
+            other.execute(begin)
+            other.execute("SELECT count(*) FROM instances").fetchall()
+            with store.transaction():
+                store.put("instances", {**INSTANCE, "sha256": begin})
+        other.execute("BEGIN EXCLUSIVE")
+        assert len(list(store.rows("SELECT * FROM instances"))) == 3
+    assert tries == ["told"] * 3
+    other.close()
+
+
+def test_what_cannot_be_written(tmp_path: Path) -> None:
+    """Tests that a folder that is not there, or is a file, is told with what to check."""
+    (tmp_path / "file").touch()
+    for path in (tmp_path / "no" / "a.sqlite", tmp_path / "file" / "a.sqlite"):
+        assert "check the path, its folder and who may write there" in told(path, write=True)
+        with pytest.raises(InputError, match="check the path, its folder"), locked(path):
+            pass
+
+
+@contextmanager
+def no_superuser(file: Path) -> Iterator[Path]:
+    """The file in a folder where nobody may write, who may do everything being somebody else meanwhile."""
+    superuser, nobody = os.geteuid() == 0, 65534
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        shutil.copy(file, folder)
+        if superuser:
+            for owned in (folder, folder / file.name):
+                os.chown(owned, nobody, -1)
+            os.seteuid(nobody)
+        folder.chmod(0o500)
+        try:
+            yield folder / file.name
+        finally:
+            folder.chmod(0o700)
+            if superuser:
+                os.seteuid(0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights are told otherwise there")
+def test_a_read_only_folder(path: Path) -> None:
+    """Tests that a store in a folder without right to write can be read, and not swept into."""
+    with no_superuser(path) as file:
+        with Store(file) as store:
+            assert len(list(store.rows("SELECT * FROM instances"))) == 1
+        with pytest.raises(InputError, match="check the path, its folder and who may write there"), locked(file):
+            pass
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights are told otherwise there")
+def test_a_read_only_store(path: Path) -> None:
+    """Tests that a store that nobody may write to can be read, and that writing is told."""
+    with no_superuser(path) as file:
+        file.chmod(0o400)
+        with Store(file) as store:
+            assert len(list(store.rows("SELECT * FROM instances"))) == 1
+        with (
+            pytest.raises(InputError, match="who may write there"),
+            Store(file, write=True) as store,
+            store.transaction(),
+        ):
+            store.put("instances", INSTANCE | {"sha256": "other"})
+
+
+def test_one_at_a_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that who comes second is told once, waits, and goes on; also where the first one was killed."""
+    monkeypatch.setattr(module, "_PAUSE", 0.01)
+    code = f"from optsched.measuring.sweeping.store import locked\nwith locked({str(path)!r}): print('held', flush=True); input()"
+    command = [sys.executable, "-c", code]
+    first = subprocess.Popen(command, env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert first.stdout is not None
+    assert first.stdout.readline() == "held\n"
+    waited: list[int] = []
+
+    def waits() -> None:
+        waited.append(first.pid)
+        first.kill()
+
+    with locked(path, waits):
+        assert waited == [first.pid]
+    first.communicate()
+    with locked(path, waits):
+        assert len(waited) == 1
+
+
+def test_one_at_a_time_by_any_name(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a store that is called by a link is the same store."""
+    link = path.with_name("link.sqlite")
+    link.symlink_to(path)
+
+    def waits() -> None:
+        raise TimeoutError
+
+    with locked(path), pytest.raises(TimeoutError), locked(link, waits):
+        pass
+
+
+def test_application() -> None:
+    """Tests that the file says what it is: the number that stands in its header is text."""
+    assert APPLICATION.to_bytes(4, "big") == b"opsw"
+
+
+def test_tables() -> None:
+    """Tests that the commands make the tables that the design names."""
+    connection = sqlite3.connect(":memory:")
+    for command in SCHEMA:
+        connection.execute(command)
+    names = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
+    assert names == {"instances", "sweeps", "optima", "runs", "planned", "gaps"}
+    connection.close()
+
+
+def test_pandas_reads_it(tmp_path: Path) -> None:
+    """Tests that pandas reads runs and gaps with columns of one type, and nothing of this package."""
+    carry_out(small_plan(), tmp_path / "a.sqlite", InProcess())
+    connection = sqlite3.connect(tmp_path / "a.sqlite")
+    runs = pd.read_sql("SELECT * FROM runs", connection)
+    gaps = pd.read_sql("SELECT * FROM gaps", connection)
+    connection.close()
+    assert len(runs) == len(gaps) == 8
+    assert runs["gap"].dtype == runs["objective"].dtype == float
+    assert runs["seed"].dtype == int
+    assert set(gaps["status"]) == {"done"}
+    assert gaps.loc[gaps["heuristic"] == "lsap-sched", "gap"].eq(0).all()

@@ -1,0 +1,621 @@
+"""Gaps: what is measured, against what, and what is said where something is unknown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import generalized_assignment_instances as generalized
+import numpy as np
+import pytest
+from small_problems import small_problem
+from transmission_instances import example
+
+from optsched.core.deadline import check, deadline, remaining
+from optsched.core.errors import BoundViolated, HeuristicFailed, OutOfTime, TooLarge, UsageError
+from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.core.placement import Placement
+from optsched.core.results import Bound, Certificate, FrontierPoint, Limit, Proof, Termination, Value
+from optsched.heuristics import run
+from optsched.instances.generate import generate
+from optsched.measuring.gaps import (
+    GapReport,
+    Reference,
+    fields_beside,
+    gap,
+    gap_limit,
+    gap_of,
+    ratio,
+    unanswered,
+)
+from optsched.measuring.matrix import posable
+from optsched.measuring.studies.pages import gap_table
+from optsched.measuring.studies.records import record_fields
+from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem, problem
+from optsched.routes import Frontier, routes_of, solve
+from optsched.solvers.profiles import Profile
+
+
+def instance(rows: list[list[int]], slots: list[int], loads: list[int] | None = None, **columns: object) -> Instance:
+    """Tasks with the given replicas on nodes with the given slots."""
+    cluster = Cluster([f"n{node}" for node in range(len(slots))], slots=slots)
+    workload = Workload([f"t{task}" for task in range(len(rows))], replicas=Ragged.from_rows(rows), **columns)
+    state = State.initial(cluster, workload, load=loads)
+    return Instance(cluster, workload, state, name="small")
+
+
+def answer(nodes: list[int | None]) -> object:
+    """A heuristic that always answers these nodes."""
+    return lambda problem, rng: Placement.of(nodes)
+
+
+#: The fields of a record, in order; latency adds two.
+RECORD = """
+    instance problem parameters heuristic heuristic_parameters seed sense feasible violations objective reference
+    reference_kind absolute_gap relative_gap certificate termination limit error build_seconds solve_seconds
+    heuristic_seconds waiting locality reference_locality status components instance_sha256 source
+    profile time_limit
+"""
+
+FIGURE_2 = instance([[0, 1, 2], [0, 1], [0]], [1, 1, 1])
+
+
+def test_nothing_feasible() -> None:
+    """Tests why nothing is feasible, in words: what is plain, a proof, or a solver's word; None where something is."""
+    crowded = generalized.posed([[1], [1]], {"weight": [[2], [2]]}, {"weight": [3]})
+    stranded = generalized.posed([[1], [1]], {"weight": [[2], [4]]}, {"weight": [3]})
+    found = solve(crowded)
+    word = Reference(crowded, solution=replace(found, certificates=()))
+    told = [Reference(crowded, solution=found), word, Reference(stranded), Reference(generalized.SMALL)]
+    assert [reference.infeasible for reference in told] == [
+        "proof: combinatorial",
+        "proof: solver",
+        "t1 fits on no node that it may use",
+        None,
+    ]
+    report = gap_of(crowded, run(crowded, lambda *_: [0, 0]), 0, told[0])
+    assert (report.reference.kind, report.deciding) == (None, None)
+    (row,) = gap_table([("mine", report)], repeated=False).rows
+    assert row[-1].startswith("infeasible, as all placements are: capacity")
+
+
+def test_gap_against_the_optimum_is_exact() -> None:
+    """Tests absolute and relative gap, reference and proof of a heuristic that is one level off."""
+    report = gap(Lsap(FIGURE_2, levels=(1, 3, 3)), answer([0, 1, 2]))
+    assert (report.objective, report.reference.value, report.reference.kind) == ((5,), (3,), "optimum")
+    assert (report.absolute_gap, report.relative_gap) == ((2,), (Fraction(2, 3),))
+    assert report.feasible
+    assert report.record()["certificate"] == "dual"
+    assert report.record()["relative_gap"] == pytest.approx(2 / 3)
+
+
+def test_relative_gap_to_a_reference_of_zero() -> None:
+    """Tests that the relative gap is 0 where both are 0, and None where only the reference is."""
+    assert gap(Lsap(FIGURE_2), answer([2, 1, 0])).relative_gap == (0,)
+    report = gap(Lsap(FIGURE_2), answer([0, 1, 2]))
+    assert (report.absolute_gap, report.relative_gap) == ((1,), (None,))
+    assert report.within("1000%") is False
+
+
+def test_infeasible_placement_has_violations_and_no_gap() -> None:
+    """Tests that an overfull node gives no objective, no gap, and a reason in the instance's ids."""
+    report = gap(Lsap(FIGURE_2), answer([0, 0, 1]))
+    assert (report.objective, report.absolute_gap, report.feasible) == (None, None, False)
+    assert [str(violation) for violation in report.violations] == ["slots(n0) by 1"]
+    assert report.record()["violations"] == [{"constraint": "slots", "ids": ["n0"], "amount": 1}]
+    with pytest.raises(HeuristicFailed, match="infeasible: slots"):
+        report.raise_unless_within(0.0)
+
+
+def test_heuristic_that_fails_is_a_report_with_its_error() -> None:
+    """Tests that a heuristic that answers None gives a report, and raises only where a limit is asserted."""
+    report = gap(Lsap(FIGURE_2), lambda problem, rng: None)
+    assert report.error is not None
+    assert report.placement is None
+    assert not report.within("100%")
+    with pytest.raises(HeuristicFailed, match="None"):
+        report.raise_unless_within("100%")
+
+
+def test_lexicographic_gap_ends_at_the_first_difference() -> None:
+    """Tests that components after the first that differs have no gap, and that the frontier says what that hides."""
+    problem = Latency(instance([[0]] * 5, [1, 1, 1]))
+    report = gap(problem, answer([0] * 5))  # the front is (3, 9), (4, 7), (5, 5)
+    assert (report.absolute_gap, report.relative_gap) == ((2, None), (Fraction(2, 3), None))
+    record = report.record()
+    assert (record["work_gap_at_makespan"], record["makespan_gap_at_work"]) == (0, 0)
+    assert record["objective"] == [5, 5]
+    assert record["sense"] == ["min", "min"]
+    wasteful = gap(problem, answer([0, 0, 0, 1, 2])).record()
+    assert wasteful["absolute_gap"] == [0, 0]
+    assert (wasteful["work_gap_at_makespan"], wasteful["makespan_gap_at_work"]) == (0, 0)
+    slow = gap(problem, answer([1, 1, 1, 1, 1])).record()
+    assert (slow["work_gap_at_makespan"], slow["makespan_gap_at_work"]) == (10, 12)
+
+
+def test_deciding() -> None:
+    """Tests which gap decides: the first that differs, else the first; none where one before it is unknown."""
+    problem = Latency(instance([[0], [1]], [1, 1]))
+    best, swapped = gap(problem, answer([0, 1])), gap(problem, answer([1, 0]))
+    assert (best.deciding, swapped.deciding) == ((0, 0), (2, 2))
+    held = replace(solve(problem), bound=(1, None), termination=Termination.FEASIBLE, limit=Limit.NODES)
+    assert gap(problem, answer([0, 1]), reference=held).deciding is None, "the work may be beyond its unknown bound"
+    assert gap(problem, answer([1, 0]), reference=held).deciding == (2, 2)
+    assert gap(problem, answer([0, -1])).deciding is None
+    assert gap(Lsap(FIGURE_2), answer([0, 1, 2])).deciding == (1, None), "beside an optimum of 0"
+
+
+def test_limits_on_the_gap() -> None:
+    """Tests `within` on later components: equal so far, a known small one, and a large one."""
+    problem = Latency(instance([[0], [1]], [1, 1]))
+    best = gap(problem, answer([0, 1]))
+    assert best.within(0.0)
+    best.raise_unless_within(0.0)
+    swapped = gap(problem, answer([1, 0]))
+    assert not swapped.within("190%")
+    assert swapped.within(Fraction(2))
+    for nonsense in (True, "x", -0.5, float("nan"), "1e400", "1e400%", 10**400, "1e-999999999", "1/0"):
+        with pytest.raises(UsageError, match="a limit on the gap is a number of at least 0"):
+            best.within(nonsense)  # type: ignore[arg-type]
+    for bare in (5, 5.0, "5", 1, "1.0", np.float64(5)):
+        with pytest.raises(UsageError, match=r'a limit on the gap of .* %: write "(5|1)(\.0)?%" or 0\.0[15], or'):
+            best.within(bare)  # type: ignore[arg-type]
+    assert [gap_limit(share) for share in ("500%", "7/5", Fraction(7, 5), 0.999)] == [
+        5,
+        *[Fraction(7, 5)] * 2,
+        Fraction("0.999"),
+    ]
+    with pytest.raises(HeuristicFailed, match=r"gap 2\.0 is over 190%: 3, 6 against optimum 1, 2"):
+        swapped.raise_unless_within("190%")
+
+
+def test_gap_against_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that where nothing is proved optimal the gap is measured against the bound, and said to be."""
+    problem = Lsap(FIGURE_2, levels=(1, 3, 3))
+    held = replace(solve(problem), bound=(2,), termination=Termination.FEASIBLE, limit=Limit.NODES)
+    report = gap(problem, answer([2, 1, 0]), reference=held)
+    assert (report.reference.kind, report.absolute_gap, report.relative_gap) == ("bound", (1,), (Fraction(1, 2),))
+    monkeypatch.setattr("optsched.measuring.gaps.stated", lambda *asked: tuple)
+    unknown = replace(held, bound=(None,))
+    report = gap(problem, answer([2, 1, 0]), reference=unknown)
+    assert (report.reference.kind, report.absolute_gap, report.record()["reference"]) == (None, None, None)
+    with pytest.raises(HeuristicFailed, match=r"gap unknown is over 100%: 3 against a reference that is unknown$"):
+        report.raise_unless_within("100%")
+
+
+def test_gap_stops_where_the_bound_of_a_later_component_is_unknown() -> None:
+    """Tests that a component without a bound has no gap, and that `within` then says no."""
+    problem = Latency(instance([[0], [1]], [1, 1]))
+    held = replace(solve(problem), bound=(1, None), termination=Termination.FEASIBLE, limit=Limit.TIME)
+    report = gap(problem, answer([0, 1]), reference=held)
+    assert (report.absolute_gap, report.relative_gap) == ((0, None), (0, None))
+    assert not report.within(0.0)
+
+
+def test_what_is_no_problem_is_refused_by_name() -> None:
+    """Tests that a gap and a reference say who takes a problem."""
+    with pytest.raises(UsageError, match=r"^gap takes a problem, not"):
+        gap("lsap", "dl")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"^Reference takes a problem, not"):
+        Reference("lsap")  # type: ignore[arg-type]
+
+
+def test_reference_of_another_problem_is_refused() -> None:
+    """Tests that a solution of another problem or instance cannot be a reference."""
+    with pytest.raises(UsageError, match="another problem or instance"):
+        gap(Lsap(FIGURE_2), "lsap-sched", reference=solve(Latency(FIGURE_2)))
+    with pytest.raises(UsageError, match="another problem or instance"):
+        gap(Lsap(FIGURE_2), "lsap-sched", reference=solve(Lsap(instance([[0]], [1]))))
+
+
+class Doubled(Lsap):
+    """A class with its own objective and the name of its base."""
+
+    def objective(self, placement: Placement, /) -> Value:
+        """Twice the number of tasks on the first node, less the cost."""
+        nodes = self.nodes_of(placement)
+        return (2 * int((nodes == 0).sum()) - int(Lsap.objective(self, placement)[0]),)
+
+
+def test_bug_solution_of_the_base_class_was_a_proved_reference() -> None:
+    """Tests that a derived class which kept the name of its base does not take its base's solution for a reference.
+
+    The gap was one to a proved optimum, of another problem.
+    """
+    problem = Doubled(FIGURE_2)
+    base, own = solve(Lsap(FIGURE_2)), solve(problem)
+    priced = replace(base, objective=problem.evaluate(base.decision))
+    for given, told in (
+        (base, "is not worth 0$"),
+        (replace(own, decision=Placement.of([0, 0, 0])), "its placement is infeasible: .*n0"),
+        (priced, "has no proof of kind dual"),
+    ):
+        with pytest.raises(UsageError, match=f"^the reference is of another problem.* as it is posed.* {told}"):
+            gap(problem, answer([2, 1, 0]), reference=given)
+    assert gap(problem, answer([2, 1, 0]), reference=own).reference.kind == "optimum"
+
+
+def test_value_beyond_a_proved_bound_is_a_bug() -> None:
+    """Tests that a placement better than the reference raises BoundViolated instead of a negative gap."""
+    problem = Lsap(FIGURE_2)
+    wrong = Reference(problem)
+    wrong.solution = replace(solve(problem), objective=(1,), bound=(1,))
+    with pytest.raises(BoundViolated, match="beyond the proved 1"):
+        gap_of(problem, run(problem, answer([2, 1, 0])), 0, wrong)
+
+
+def test_unproved_points_of_the_frontier_are_unknown() -> None:
+    """Tests that gaps at the heuristic's own values are None where the search was stopped before it proved them."""
+    problem = Latency(instance([[0]] * 5, [1, 1, 1]))
+    reference = Reference(problem, solution=solve(problem))
+    value = problem.evaluate(Placement.of([0, 0, 0, 1, 2]))
+    assert reference.beside(value)["work_gap_at_makespan"] == 0
+    assert reference.beside((2, 9))["work_gap_at_makespan"] is None
+    assert reference.beside((3, 4))["makespan_gap_at_work"] is None
+
+
+def test_policy_reports_its_waiting() -> None:
+    """Tests that an online policy's rounds and idle slot time are in the record."""
+    record = gap(Lsap(FIGURE_2), "dl", reading="sweep").record()
+    assert record["rounds"] >= 1
+    assert "idle_slot_time" in record
+
+
+def test_records_tell_locality() -> None:
+    """Tests that maps and reduces on, near and far from their data are counted (Shen et al., Table III)."""
+    posed = problem("transmission", example())
+    record = gap(posed, lambda *_: ["D3", "D2", "D1", "D3"]).record()
+    assert record["locality"] == {
+        "map": {"node": 1, "rack": 0, "remote": 1},
+        "reduce": {"node": 1, "rack": 0, "remote": 1},
+    }
+    assert gap(posed, lambda *_: [None] * 4).record()["locality"] is None
+
+
+def test_records_tell_locality_of_the_optimum() -> None:
+    """Tests the counts of both placements where tasks have data, and none where nothing has, or nothing is proved."""
+    report = gap(Lsap(FIGURE_2), answer([0, 1, 2]))
+    record = report.record()
+    assert record["locality"] == {"map": {"node": 2, "rack": 0, "remote": 1}}
+    assert record["reference_locality"] == {"map": {"node": 3, "rack": 0, "remote": 0}}
+    assert gap(Lsap(instance([[], []], [2])), answer([0, 0])).record()["locality"] is None
+    unknown = Reference(Lsap(FIGURE_2), solution=replace(report.reference.solution, termination=Termination.FEASIBLE))
+    assert (unknown.optimum, unknown.locality) == (None, None)
+
+
+def test_records_tell_what_waits_and_where() -> None:
+    """Tests the tasks that wait, and the node of each task in ids, of the heuristic and of the optimum, on request."""
+    report = gap(Lsap(instance([[0], [0]], [1])), answer([None, 0]))
+    assert report.record()["waiting"] == 1
+    record = report.record(placements=True)
+    assert list(record)[-2:] == ["placement", "reference_placement"]
+    assert record["placement"] == report.placement.to_dict(report.problem)  # type: ignore[union-attr]
+    assert sorted(record["reference_placement"].values(), key=str) == [None, "n0"]
+    assert list(record) == record_fields([report.problem], policies=False, placements=True)
+    failed = gap(Lsap(FIGURE_2), answer("nonsense")).record(placements=True)
+    assert (failed["waiting"], failed["placement"]) == (None, None)
+
+
+@pytest.mark.parametrize("kind", [Lsap, FairLsap, Flow, Latency])
+def test_records_have_every_documented_field(kind: type[Problem]) -> None:
+    """Tests the field names of a record, the same for every problem but for what latency adds."""
+    cluster = Cluster(["n0"], rate_in=[85.0], rate_out=[85.0])
+    workload = Workload(
+        ["t0"],
+        replicas=Ragged.from_rows([[0]]),
+        rate_in=[3.0],
+        job=[0],
+        job_ids=["j"],
+        job_group=[0],
+        group_ids=["g"],
+        group_weight=[1.0],
+    )
+    report: GapReport = gap(kind(Instance(cluster, workload, name="one")), answer([0]))
+    expected = RECORD.split()
+    if kind is Latency:
+        expected += ["work_gap_at_makespan", "makespan_gap_at_work"]
+    assert list(report.record()) == expected
+
+
+def test_status_of_a_run() -> None:
+    """Tests the word for what became of a run, and that its record names the instance and the components."""
+
+    def slow(problem: Problem, rng: object) -> None:
+        while True:
+            check()
+
+    problem = Lsap(FIGURE_2)
+    for given, status in (
+        (answer([0, 1, 2]), "done"),
+        (answer([0, 0, 0]), "infeasible"),
+        (answer("nonsense"), "failed"),  # type: ignore[arg-type]
+    ):
+        report = gap(problem, given)
+        assert (report.status, report.record()["status"]) == (status, status)
+    assert gap(problem, slow, time_limit=0.001).status == "out-of-time"
+    record = report.record()
+    assert (record["components"], record["instance_sha256"]) == (["locality-cost"], problem.instance.sha256)
+    never = type("Never", (), {"offer": lambda self, offer, view: ()})
+    starving = gap(problem, never)
+    assert (starving.status, starving.feasible, starving.run.starved) == ("starved", False, True)
+
+
+def test_fields_beside_the_frontier() -> None:
+    """Tests the names of what records of two problems tell beside the gap, and that runs begin with seed 0."""
+    expected = {
+        "latency": ["work_gap_at_makespan", "makespan_gap_at_work"],
+        "lsap-fairness": ["fairness_gap_at_locality", "locality_gap_at_fairness"],
+    }
+    for name, further in expected.items():
+        posed = small_problem(name, 0)
+        assert isinstance(posed, Problem)
+        fields = record_fields([posed], policies=False)
+        assert fields[-2:] == further
+        record = gap(posed, answer([0 if name == "latency" else None] * len(posed.instance.workload))).record()
+        assert list(record) == fields
+        assert record["seed"] == 0
+    assert fields_beside(Latency) == ("work_gap_at_makespan", "makespan_gap_at_work"), "of a class, too"
+
+
+def test_fields_of_all_records_are_told_beforehand() -> None:
+    """Tests that `record_fields` has the fields of the records, in their order, for all problems together."""
+    posed = posable(generate("mixed", seed=0))
+    alone = [record_fields([one], policies=False) for one in posed]
+    assert [list(gap(one, answer([None] * 16)).record()) for one in posed] == alone
+    assert list(gap(posed[0], "dl").record()) == record_fields(posed[:1], policies=True)
+    together = record_fields(posed, policies=True)
+    assert len(together) == len(set(together))
+    assert all(set(fields) <= set(together) for fields in alone)
+
+
+# Limits -----------------------------------------------------------------------------------------------------------
+
+
+def out_of_time(*_: object, **__: object) -> None:
+    """What runs past a deadline."""
+    with deadline(0):
+        check()
+
+
+@pytest.mark.parametrize(("limit", "termination"), [(Limit.MEMORY, "NO_SOLUTION"), (None, "ERROR")])
+def test_unanswered(limit: Limit | None, termination: str) -> None:
+    """Tests the solution of a problem that could not be solved: by a limit, or because solving broke."""
+    problem = Lsap(Instance(Cluster(["a"]), Workload(["t"])))
+    solution = unanswered(problem, limit, "crashed")
+    assert (str(solution.termination), solution.limit, solution.raw_status) == (termination, limit, "crashed")
+    assert (solution.decision, solution.bound, solution.certificates) == (None, (None,), ())
+    assert Reference(problem, solution=solution).certificate is None
+
+
+def test_reference_without_time_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that an engine that runs into the deadline leaves a reference of which nothing is known, limit TIME."""
+    monkeypatch.setattr("optsched.measuring.gaps.solve", out_of_time)
+    monkeypatch.setattr("optsched.measuring.gaps.stated", lambda *asked: tuple)
+    report = gap(Lsap(FIGURE_2), answer([0, 1, 2]), time_limit=1000)
+    assert (report.objective, report.reference.kind, report.absolute_gap) == ((1,), None, None)
+    record = report.record()
+    assert (record["termination"], record["limit"], record["error"]) == ("NO_SOLUTION", "TIME", None)
+    assert Reference.solved(report.problem).solution.limit is Limit.TIME
+    assert report.reference.solution.route == routes_of(report.problem)[0]
+
+
+def test_solving_has_the_deadline_of_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the reference is solved within a deadline, that of the profile where none is given."""
+    seen = []
+    monkeypatch.setattr(
+        "optsched.measuring.gaps.solve", lambda problem, profile: seen.append(remaining()) or solve(problem)
+    )
+    gap(Lsap(FIGURE_2), answer([0, 1, 2]))
+    gap(Lsap(FIGURE_2), answer([0, 1, 2]), profile=Profile("short", time_limit=50))
+    gap(Lsap(FIGURE_2), answer([0, 1, 2]), time_limit=100)
+    free, short, given = seen
+    assert free is None
+    assert 0 < short <= 50 < given <= 100
+
+
+def test_earlier_deadline_is_for_whoever_set_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a reference within a past deadline raises: its own limit is not what cut it short."""
+    monkeypatch.setattr("optsched.measuring.gaps.solve", out_of_time)
+    with deadline(0), pytest.raises(OutOfTime):
+        _ = Reference(Lsap(FIGURE_2), time_limit=1000).solution
+
+
+def test_questions_beside_the_optimum_have_time_of_their_own() -> None:
+    """Tests that what is asked of the frontier long after the optimum is answered still, and nothing without time."""
+    # The front is (3, 9), (4, 7), (5, 5).
+    problem = Latency(instance([[0]] * 5, [1, 1, 1]))
+    reference = Reference(problem, time_limit=1000)
+    value = problem.evaluate(Placement.of([0, 0, 0, 1, 2]))
+    assert reference.solution.optimal
+    reference._beside._search._began = float("-inf")  # long ago
+    assert reference.beside(value)["work_gap_at_makespan"] == 0
+    for value, gaps in (((15, 15), (10, 12)), ((5, 5), (0, 0)), ((9, 6), (1, 4))):
+        for ask, expected in zip(("work_gap_at_makespan", "makespan_gap_at_work"), gaps, strict=True):
+            late = Reference(problem, time_limit=1000)
+            assert late.solution.optimal
+            late._beside._search._began = float("-inf")
+            assert late.beside(value)[ask] == expected
+
+
+def test_questions_without_time_are_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that gaps beside the frontier are None where the time does not do for them."""
+    for name in ("least_work_within", "least_makespan_with"):
+        monkeypatch.setattr(f"optsched.searches.latency.LatencySearch.{name}", out_of_time)
+    reference = Reference(Latency(FIGURE_2))
+    assert reference.beside((2, 3))["work_gap_at_makespan"] is None
+    assert reference.beside((2, 3))["makespan_gap_at_work"] is None
+    fair = instance(
+        [[0], [1]], [1, 1], job=[0, 1], job_ids=["a", "b"], job_group=[0, 1], group_ids=["g", "h"], group_weight=[1, 1]
+    )
+    assert Reference(problem("lsap-fairness", fair)).beside((0, 0))["fairness_gap_at_locality"] == 0
+    monkeypatch.setattr("optsched.routes.lsap_fairness.frontier", out_of_time)
+    reference = Reference(problem("lsap-fairness", fair))
+    assert reference.beside((0, 0))["fairness_gap_at_locality"] is None
+    assert reference.beside((0, 0))["locality_gap_at_fairness"] is None
+
+
+def test_gaps_beside_a_frontier_that_is_cut_short() -> None:
+    """Tests that a gap is told where a later point shows that no earlier one is missing, and else is open."""
+    two = {"job": [0, 1], "job_ids": ["a", "b"], "job_group": [0, 1], "group_ids": ["g", "h"], "group_weight": [1, 1]}
+    reference = Reference(problem("lsap-fairness", instance([[0], [1]], [1, 1], **two)))
+    proofs = (Certificate("", Proof.SOLVER, 0, {}),) * 2
+    values = (0, Fraction(1, 2)), (2, Fraction(1, 4))
+    known = tuple(FrontierPoint(value, Placement.of([0, 1]), proofs) for value in values)
+    names = ("locality-cost", "fairness-distance")
+    vars(reference._beside)["_front"] = Frontier("lsap-fairness", names, known, complete=False, limit=Limit.TIME)
+    # The next point has 2 tasks off their data.
+    assert reference.beside((1, 1))["fairness_gap_at_locality"] == Fraction(1, 2)
+    assert reference.beside((-1, 1))["fairness_gap_at_locality"] is None  # no point has so few
+    assert reference.beside((3, 1))["fairness_gap_at_locality"] is None  # there may be one with 3
+    assert reference.beside((3, Fraction(1, 4)))["locality_gap_at_fairness"] == 1
+    assert reference.beside((3, Fraction(1, 8)))["locality_gap_at_fairness"] is None
+    vars(reference._beside)["_front"] = Frontier("lsap-fairness", names, known, complete=True, limit=None)
+    assert reference.beside((3, 1))["fairness_gap_at_locality"] == Fraction(3, 4)
+
+
+def test_report_prints_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests the line that a report prints: a gap, an infeasible placement, an error, nothing to compare with."""
+    problem = Lsap(FIGURE_2)
+    best = solve(problem)
+    unknown = replace(best, bound=(None,), termination=Termination.FEASIBLE, limit=Limit.TIME)
+    measured = str(gap(problem, answer([0, 1, 2])))
+    assert measured.startswith("small, lsap, ")
+    assert measured.endswith(": 1 against the optimum 0 (dual): 1 beyond")
+    assert str(gap(problem, answer([0, 0, 1]))).endswith("infeasible: slots(n0) by 1")
+    failed = gap(problem, lambda problem, rng: None)
+    assert str(failed).endswith(str(failed.error))
+    with monkeypatch.context() as patched:
+        patched.setattr("optsched.measuring.gaps.stated", lambda *asked: tuple)
+        assert str(gap(problem, answer([0, 1, 2]), reference=unknown)).endswith("1, no reference")
+    cheap = str(gap(problem, answer([0, 1, 2]), reference=unknown))
+    assert cheap.endswith("1 against the bound 0 (cheap bound best-node): 1 beyond")
+    two = Latency(instance([[0], [1]], [1, 1]))
+    held = replace(solve(two), bound=(1, None), termination=Termination.FEASIBLE, limit=Limit.TIME)
+    assert " 1, 2 against the bound 1, unknown (" in str(gap(two, answer([0, 1]), reference=held))
+    assert str(gap(two, answer([0, 1]), reference=held)).endswith("): 0, - beyond")
+
+
+def test_report_names_five_violations_and_the_instance() -> None:
+    """Tests that of many violations the first five are told, and that an instance without a name is called one."""
+    overfull = instance([[0]] * 14, [1] * 7)
+    report = gap(Lsap(overfull), answer([task // 2 for task in range(14)]))
+    told = "; ".join(f"slots(n{node}) by 1" for node in range(5))
+    assert len(report.violations) == 7
+    assert str(report).endswith(f": infeasible: {told}")
+    for posed, name in ((overfull, "small"), (replace(overfull, name=""), "the instance")):
+        wrong = gap(Lsap(posed), answer([task // 2 for task in range(14)]))
+        with pytest.raises(HeuristicFailed) as caught:
+            wrong.raise_unless_within("100%")
+        assert str(caught.value).endswith(f" on {name}, lsap: infeasible: {told}")
+
+
+def test_gap_within_ends_at_the_first_component_that_differs() -> None:
+    """Tests that a small gap of the first component is within, whatever is unknown of the second."""
+    report = gap(Latency(instance([[0]] * 5, [1, 1, 1])), answer([0] * 5))
+    assert report.relative_gap == (Fraction(2, 3), None)
+    assert report.within(0.7) is True
+    assert report.within(0.6) is False
+
+
+def test_gap_beside_zero_is_told() -> None:
+    """Tests that an assertion about an optimum of 0 says by how much it was missed."""
+    with pytest.raises(HeuristicFailed, match=r"gap of 1 \(beside 0\) is over 0\.5: 1 against optimum 0"):
+        gap(Lsap(FIGURE_2), answer([0, 1, 2])).raise_unless_within(0.5)
+
+
+def test_gap_of_a_later_component_is_told() -> None:
+    """Tests that an assertion names the first component that differs, and says so where that one has no reference."""
+    problem = Latency(instance([[0]] * 3, [1, 1]))
+    wasteful = gap(problem, answer([0, 0, 1]))
+    assert wasteful.absolute_gap == (0, 2)
+    with pytest.raises(HeuristicFailed, match=r"gap 0\.66.* is over 0\.5: 3, 5 against optimum 3, 3"):
+        wasteful.raise_unless_within(0.5)
+    held = replace(solve(problem), bound=(3, None), termination=Termination.FEASIBLE, limit=Limit.TIME)
+    with pytest.raises(HeuristicFailed, match="gap unknown is over"):
+        gap(problem, answer([0, 0, 1]), reference=held).raise_unless_within(0.5)
+
+
+class Alone(Lsap):
+    """`lsap` as a class of its own: without a record it is enumerated, and too large soon."""
+
+    name = "alone"
+
+    def cheap_bounds(self) -> tuple[Bound, ...]:
+        return (Bound("weak", "locality-cost", 1, ""), Bound("strong", "locality-cost", 2, ""), Bound("x", None, 9, ""))
+
+
+def test_bug_a_reference_was_unknown_where_a_cheap_bound_is_known() -> None:
+    """Tests that a problem too large to be solved is measured against its best cheap bound, which the row names."""
+    large = Alone(instance([[0]] * 40, [20, 20]))
+    with pytest.raises(TooLarge):
+        solve(large)
+    reference = Reference.solved(large)
+    report = gap(large, answer([1] * 20 + [0] * 20), reference=reference)
+    assert (reference.kind, reference.value, reference.certificate) == ("bound", (2,), None)
+    assert reference.cheap is not None
+    assert (report.absolute_gap, report.relative_gap) == ((18,), (9,))
+    assert report.record()["reference_kind"] == "bound"
+    rows = gap_table([("mine", report)]).rows
+    assert rows[0][-1] == "beside the cheap bound strong"
+
+
+def test_cheap_bounds_stand_for_nothing_that_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests where no cheap bound is taken: beside a proved one, where nothing is feasible, where there is none."""
+    small = Alone(instance([[0], [0]], [1, 1]))
+    assert Reference(small).cheap is None
+    large = Alone(instance([[0]] * 40, [20, 20]))
+    for termination, cheap in ((Termination.INFEASIBLE, None), (Termination.NO_SOLUTION, 2)):
+        found = replace(Reference.solved(large).solution, termination=termination)
+        reference = Reference(large, solution=found)
+        assert (reference.cheap and reference.cheap.value) == cheap
+    monkeypatch.setattr(Alone, "cheap_bounds", lambda self: ())
+    assert Reference.solved(large).value is None
+
+    def too_large() -> tuple[Bound, ...]:
+        raise TooLarge("too large")
+
+    monkeypatch.setattr("optsched.measuring.gaps.stated", lambda *asked: too_large)
+    assert Reference.solved(large).cheap is None
+
+
+def test_a_cheap_bound_leaves_later_components_open() -> None:
+    """Tests that the value has an entry for each component, and only the first is known."""
+    problem = Latency(instance([[0], [0]], [1, 1]))
+    solution = replace(solve(problem), termination=Termination.NO_SOLUTION, objective=None, decision=None)
+    reference = Reference(problem, solution=replace(solution, bound=(None, None), certificates=()))
+    assert reference.cheap is not None
+    assert reference.value == (reference.cheap.value, None)
+
+
+@pytest.mark.parametrize("given", [0.05, "0.05", "5%", "5 %", "1/20", Fraction(1, 20)])
+def test_ratio(given: Any) -> None:
+    """Tests that every way of writing a share is the same number, to the last digit."""
+    assert ratio(given) == Fraction(1, 20)
+    assert ratio("inf") == ratio(float("inf")) == float("inf")
+
+
+@pytest.mark.parametrize("given", [-1, "-5%", "much", "", None, True, float("nan"), "-inf", "1/0", [5]])
+def test_ratio_of_nonsense(given: Any) -> None:
+    """Tests that what is no share is wrong usage, with the value."""
+    with pytest.raises(UsageError, match="a number of at least 0"):
+        ratio(given)
+
+
+def test_what_was_decided_elsewhere() -> None:
+    """Tests that a placement, a mapping, a solution and a schedule are measured, and wrong ones told."""
+    posed = Lsap(instance([[0], [0, 1], [1]], [1, 1, 1]))
+    best = solve(posed)
+    for given in (best, best.decision, {"t0": "n0", "t1": "n1", "t2": 2}, {"t0": 0, "t1": "n2", "t2": "n1"}):
+        assert gap(posed, given).relative_gap == (0,)
+    report = gap(posed, {"t0": "n1", "t1": "n0"})
+    assert [violation.constraint for violation in report.violations] == ["cardinality"]
+    assert report.run.name == "given"
+    timed = small_problem("makespan", 0)
+    assert gap(timed, solve(timed)).relative_gap == (0,)
+    unknown = gap(posed, {"t9": "n0"})
+    assert unknown.error == 'heuristic "given" names task "t9", which is none of problem.tasks'
+    other = gap(Lsap(instance([[0], [0, 1], [2]], [1, 1, 1])), best)
+    assert other.error == 'heuristic "given" is a solution of another instance; solve this one'
+    with pytest.raises(UsageError, match="the solution has no placement or schedule to measure"):
+        gap(posed, replace(best, decision=None))

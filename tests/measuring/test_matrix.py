@@ -1,0 +1,167 @@
+"""The gap matrix: where a heuristic is run, what is carried over, and the one word for each cell without a gap."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched.core.errors import InputError, MissingField, UsageError
+from optsched.core.instance import Cluster, Instance, Ragged, Topology, Workload
+from optsched.heuristics import HEURISTICS
+from optsched.instances.files import load
+from optsched.instances.generate import generate
+from optsched.instances.library import library
+from optsched.measuring.gaps import gap
+from optsched.measuring.matrix import gap_matrix, posable
+from optsched.problems import Latency, Lsap, problem
+
+INSTANCE = generate("latency", seed=1, nodes=6, tasks=4, replicas=2)
+
+
+def test_cells_are_the_gaps_of_gap() -> None:
+    """Tests that a heuristic which serves a problem has the gap there that `gap` gives."""
+    problems = posable(INSTANCE)
+    matrix = gap_matrix(problems, seed=3)
+    assert matrix.problems == tuple(posed.name for posed in problems)
+    assert {"dl", "labl"} <= set(matrix.heuristics)
+    for posed in problems:
+        for row in matrix.heuristics:
+            cell = matrix[row, posed.name]
+            if posed.name not in HEURISTICS[row].problems:
+                assert cell.ran_in != posed.name
+                continue
+            assert cell.ran_in == posed.name
+            expected = gap(posed, row, seed=3)
+            assert (cell.report.objective, cell.report.absolute_gap) == (expected.objective, expected.absolute_gap)
+
+
+def test_placements_are_carried_over() -> None:
+    """Tests that a locality scheduler's placement is judged as it is by the latency problem."""
+    posed = [problem("lsap", INSTANCE), problem("latency", INSTANCE)]
+    cell = gap_matrix(posed)["dl", "latency"]
+    placement = gap(posed[0], "dl").placement
+    assert placement is not None
+    assert cell.ran_in == "lsap"
+    assert cell.report.objective == posed[1].evaluate(placement)
+    assert cell.reason is None
+
+
+def crowd(problem: Any, rng: np.random.Generator) -> list[int]:
+    """Everything on the first node."""
+    return [0] * len(problem.tasks)
+
+
+def broken(problem: Any, rng: np.random.Generator) -> list[int]:
+    """Nothing."""
+    raise LookupError("lost")
+
+
+def test_reasons_are_one_word() -> None:
+    """Tests that each cell without a gap says why: the constraint, starved, failed, unproved."""
+    instance = Instance(Cluster(["a", "b"]), Workload(["t1", "t2", "t3"], replicas=Ragged.from_rows([[0], [0], [1]])))
+    posed = [Lsap(instance), Latency(instance)]
+    never: Any = type("Never", (), {"offer": lambda self, offer, view: ()})
+    rows = {"crowd": (crowd, {}), "broken": (broken, {}), "dl": ("dl", {}), "never": (never, {})}
+    matrix = gap_matrix(posed[:1], rows)
+    assert [matrix[row, "lsap"].reason for row in rows] == ["slots", "failed", None, "starved"]
+    assert gap_matrix(posed, {"dl": ("dl", {})})["dl", "latency"].reason == "every-task-placed"
+    cell = gap_matrix(posed, {"crowd": (crowd, {})})["crowd", "latency"]
+    assert (cell.ran_in, cell.reason) == ("latency", None)
+    for record in matrix.records():
+        assert record["reason"] is None or " " not in record["reason"]
+
+
+def test_unproved_reference_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a cell whose reference is unknown has no gap but a word."""
+    monkeypatch.setattr("optsched.measuring.gaps.Reference.value", None)
+    cell = gap_matrix([Lsap(INSTANCE)], {"dl": ("dl", {})})["dl", "lsap"]
+    assert (cell.gap, cell.reason) == (None, "unproved")
+
+
+def test_what_one_problem_refuses_leaves_the_others() -> None:
+    """Tests that costs past 2^53 cost the column of the problem that cannot sum them, unless it was asked for."""
+    cluster = Cluster(["a", "b"], topology=Topology("distance", np.array([[0.0, 1.0], [1.0, 0.0]])))
+    replicas = Ragged.from_rows([[0], [1]])
+    instance = Instance(cluster, Workload(["t1", "t2"], replicas=replicas, size=np.array([2.0**53, 2.0**53])))
+    assert [posed.name for posed in posable(instance)] == ["lsap", "latency"]
+    with pytest.raises(InputError, match="costs may total too much"):
+        posable(instance, ["transmission-maps"])
+
+
+def test_too_large_a_problem_has_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a problem too large to be solved has gaps beside its cheap bound, or is `unproved` without one."""
+    monkeypatch.setattr("optsched.problems.flow_congestion.MOST_PATTERNS", 5)
+    posed = posable(load(library()["papers/hsu-two-clusters"].path), ["flow", "flow-congestion"])
+    cheap = gap_matrix(posed)["flow-sched", "flow-congestion"]
+    assert (cheap.reason, cheap.report.reference.kind) == (None, "bound")
+    monkeypatch.setattr("optsched.measuring.gaps.stated", lambda *asked: tuple)
+    matrix = gap_matrix(posed)
+    assert {matrix[row, "flow-congestion"].reason for row in matrix.heuristics} == {"unproved"}
+    assert matrix["flow-sched", "flow"].gap == (0, 0)
+    assert "too many to list" in matrix["flow-sched", "flow-congestion"].report.reference.solution.raw_status
+
+
+def test_gap_of_a_lexicographic_problem_is_of_the_first_difference() -> None:
+    """Tests that a cell shows the work where the makespans are equal."""
+    instance = Instance(Cluster(["a", "b"]), Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]])))
+
+    def spread(problem: Any, rng: np.random.Generator) -> list[int]:
+        return [0, 1]
+
+    cell = gap_matrix([Latency(instance, w_rem=2)], {"spread": (spread, {})})["spread", "latency"]
+    assert cell.report.objective == (2, 3)
+    assert cell.gap == (1, 0.5)
+
+
+def test_what_cannot_be_posed_is_told() -> None:
+    """Tests that a problem that was asked for is an error where its fields are missing, and left out else."""
+    with pytest.raises(MissingField):
+        posable(INSTANCE, ["fair-lsap"])
+    with pytest.raises(UsageError, match="decides no placement"):
+        posable(INSTANCE, ["min-cost-flow"])
+    with pytest.raises(UsageError, match="no problem with tasks to place"):
+        posable(Instance(Cluster(["a"]), Workload([])))
+    with pytest.raises(UsageError, match="of one instance, not of 2"):
+        gap_matrix([Lsap(INSTANCE), Lsap(Instance(Cluster(["a"]), Workload(["t"])))])
+    with pytest.raises(UsageError, match="labl serves none of lsap"):
+        gap_matrix([Lsap(INSTANCE)], {"labl": ("labl", {})})
+
+
+def test_frame() -> None:
+    """Tests a row for each cell: numbers where there is a gap, infinite beside 0, and else the reason."""
+    instance = Instance(Cluster(["a", "b"]), Workload(["t"], replicas=Ragged.from_rows([[0]])))
+    rows = {"right": (lambda problem, rng: ["a"], {}), "wrong": (lambda problem, rng: ["b"], {})}
+    rows["none"] = (lambda problem, rng: [None], {})
+    frame = gap_matrix([Lsap(instance), Latency(instance)], rows).frame().set_index(["heuristic", "problem"])
+    assert frame["gap"].loc[["right", "wrong"]].tolist() == [0, 0, math.inf, 2]
+    assert frame["absolute_gap"].loc[["right", "wrong"]].tolist() == [0, 0, 1, 2]
+    assert frame["reason"].tolist() == [None, None, None, None, "cardinality", "every-task-placed"]
+    assert frame["gap"].dtype == frame["absolute_gap"].dtype == float
+    assert frame["ran_in"].tolist() == ["lsap", "latency"] * 3
+
+
+def test_page() -> None:
+    """Tests that a notebook shows a table whose cells are those of the command line, and that names do no harm."""
+    page = gap_matrix(posable(INSTANCE, ["lsap", "latency"]), {"<b>": ("labl", {})})._repr_html_()
+    assert "&lt;b&gt;" in page
+    assert "<b>" not in page
+    assert "<th>latency</th>" in page
+    assert "<td>slots *</td>" in page
+    assert "<td>25 %</td>" in page
+    named = replace(gap_matrix(posable(INSTANCE, ["lsap"]), {"dl": ("dl", {})}), instance="<i>")
+    assert named._repr_html_().startswith("<p>&lt;i&gt;</p>")
+
+
+def test_schedules_and_placements_are_not_judged_by_each_other() -> None:
+    """Tests that a problem over time is a column where it is named, and says of whose runs it knows no schedule."""
+    problems = posable(load("examples/order-of-jobs"), ["lsap", "makespan"])
+    matrix = gap_matrix(problems, {"dl": ("dl", {}), "lsap-sched": ("lsap-sched", {})})
+    assert matrix["dl", "makespan"].reason is None
+    assert matrix["dl", "makespan"].ran_in == "makespan"
+    assert matrix["lsap-sched", "makespan"].reason == "no-schedule"
+    assert matrix["dl", "lsap"].ran_in == "lsap"
+    assert {posed.name for posed in posable(load("examples/order-of-jobs"))} == {"lsap", "latency"}

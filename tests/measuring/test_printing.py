@@ -1,0 +1,251 @@
+"""What people read: tables, numbers, intervals, CSV, JSON, progress."""
+
+from __future__ import annotations
+
+import io
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from rich.console import Console
+from rich.progress import Progress as RichProgress
+
+from optsched.measuring.printing import (
+    Cell,
+    Fitted,
+    Lines,
+    Progress,
+    Table,
+    _Bar,
+    _time_left,
+    counts,
+    elided,
+    figures,
+    fitted,
+    in_full,
+    interval,
+    number,
+    page_width,
+    percent,
+    progress,
+    render,
+    seconds,
+    share,
+    to_csv,
+    to_json,
+    value,
+)
+
+
+class Terminal(io.StringIO):
+    """A stream that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_plain_table_is_aligned() -> None:
+    """Tests that a plain table is aligned, numbers to the right, without trailing blanks or colours."""
+    text = render(Table(("name", "n"), [("a", "1"), ("longer", "100")], frozenset({"n"})))
+    assert text == "name      n\n------  ---\na         1\nlonger  100\n"
+
+
+def test_terminal_table_keeps_names_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that on a narrow terminal names and numbers stay on one line, and text in brackets is no markup."""
+    monkeypatch.setenv("COLUMNS", "20")
+    text = render(Table(("name", "note"), [("a-name-of-thirty-characters-or", "[red]word[/red]")]), terminal=True)
+    assert "a-name-of-thirty-characters-or" in text
+    assert "[red]word[/red]" in text
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_control_characters_are_spelled_out(terminal: bool) -> None:
+    """Tests that what a file's author wrote into a name cannot steer the terminal or break a line."""
+    text = render(Table(("name",), [("a\x1b]0;title\x07\nb",)]), terminal)
+    assert r"a\x1b]0;title\x07\nb" in text
+
+
+def test_markdown_and_latex() -> None:
+    """Tests that both mark columns of numbers, and write what they would obey; a line end is spelled out."""
+    table = Table(("name", "gap"), [("a_b|c & d\n", "5 %"), ("{x}\\~^<>", "1 ±2 %")], frozenset({"gap"}))
+    assert render(table, terminal=True, form="markdown").splitlines() == [
+        "| name | gap |",
+        "|---|--:|",
+        r"| a\_b\|c \& d\\n | 5 % |",
+        r"| {x}\\\~^\<\> | 1 ±2 % |",
+    ]
+    assert render(table, form="latex").splitlines() == [
+        r"\begin{tabular}{lr}",
+        r"\toprule",
+        r"name & gap \\",
+        r"\midrule",
+        r"a\_b\textbar{}c \& d\textbackslash{}n & 5 \% \\",
+        r"\{x\}\textbackslash{}\textasciitilde{}\textasciicircum{}\textless{}\textgreater{} & 1 $\pm$2 \% \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+
+
+def test_table_without_rows() -> None:
+    """Tests that a table without rows is its header."""
+    assert render(Table(("a", "b"), [])) == "a  b\n-  -\n"
+
+
+FACTS = Lines(("instance", "objective", "gap", "note"), (30, 9, 8, 4), frozenset({"objective", "gap"}))
+ROW = ["a-name-of-thirty-characters-or", "7", "50 %", "a note of several words"]
+
+
+@pytest.mark.parametrize("most", [24, 40, 60, 80, 200])
+def test_no_line_is_longer_than_the_page(most: int) -> None:
+    """Tests that names are cut, columns left out and notes folded until each line fits, and no number is cut."""
+    lines = Fitted(FACTS, most, ("objective",))
+    text = lines.head() + lines.line(ROW)
+    assert max(map(len, text.splitlines())) <= most
+    assert "50 %" in text
+    assert " ".join(text.split()).endswith("a note of several words")
+    assert ("objective" in lines.columns) == (most > 24)
+    assert ("a-name-of-thirty-characters-or" in text) == (most >= 60)
+
+
+def test_page_is_that_of_the_terminal_or_80(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that COLUMNS says how wide a page is, and without it and a terminal, or in a file, 80 are taken."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert page_width(file=True) == 80
+    monkeypatch.setenv("COLUMNS", "57")
+    assert (page_width(), page_width(file=True)) == (57, 57)
+    for nonsense in ("", "0", "-5", "wide"):
+        monkeypatch.setenv("COLUMNS", nonsense)
+        assert page_width(file=True) == 80
+
+
+def test_names_keep_both_ends() -> None:
+    """Tests that names are cut in the middle, to a length that is kept, and only where they are longer."""
+    assert [elided("abcdefghij", most) for most in (10, 9, 5)] == ["abcdefghij", "abc...hij", "a...j"]
+
+
+def test_table_drops_an_empty_last_column_and_numbers_long_names() -> None:
+    """Tests that a column of names becomes numbers where there is no room, with a line that says whose."""
+    rows = [["dl", "1 %", "one-instance-of-a-family", ""], ["rand", "2 %", "another-instance-of-it", ""]]
+    table = Table(("heuristic", "gap", "worst on", "note"), rows, frozenset({"gap"}))
+    wide = fitted(table, 80, keyed="worst on")
+    assert "note" not in wide
+    assert "another-instance-of-it" in wide
+    narrow = fitted(table, 30, keyed="worst on")
+    assert narrow.splitlines()[2:] == [
+        "dl         1 %         1",
+        "rand       2 %         2",
+        "worst on 1: one-instance-of-a-",
+        "  family,",
+        "  2: another-instance-of-it",
+    ]
+    gone = fitted(table, 12, ("worst on",), keyed="worst on")
+    assert "one-instance" not in gone, "no key without its column"
+
+
+def test_json() -> None:
+    """Tests that rationals are doubles, and NaN, which JSON lacks, is refused."""
+    assert json.loads(to_json({"gap": [Fraction(1, 2), None, 3]})) == {"gap": [0.5, None, 3]}
+    with pytest.raises(ValueError, match="JSON"):
+        to_json(float("nan"))
+    with pytest.raises(TypeError, match="has no form in JSON"):
+        to_json(np.int64(1))
+
+
+def test_csv() -> None:
+    """Tests that texts stand as they are, unknown is empty, everything else JSON, and columns of later records too."""
+    text = to_csv([{"a": "x,y", "b": None}, {"a": "z", "c": {"k": Fraction(1, 4)}}])
+    assert text == 'a,b,c\n"x,y",,\nz,,"{""k"":0.25}"\n'
+
+
+def test_numbers() -> None:
+    """Tests that integers keep all digits, rationals six, and unknown is a dash."""
+    assert [number(2**60), number(Fraction(2, 3)), number(None)] == ["1152921504606846976", "0.666667", "-"]
+    assert (value((1, None, Fraction(1, 2))), value(None)) == ("1, -, 0.5", "-")
+    assert [percent(Fraction(1, 3)), percent(0), percent(None)] == ["33.33 %", "0 %", "-"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "shown", "value"),
+    [
+        (share(0.025137), "2.51 %", 0.025137),
+        (share(12.5), "1250 %", 12.5),
+        (share(None), "-", None),
+        (figures(3.0), "3", 3),
+        (figures(1 / 3), "0.333333", 1 / 3),
+        (figures(1e300), "1e+300", 1e300),
+        (figures(None), "-", None),
+        (seconds(0.0012345), "0.00123", 0.0012345),
+        (seconds(None), "-", None),
+        (*counts(7), "7", 7),
+        (Cell("a", again=True), "a", None),
+        ("plain", "plain", "plain"),
+    ],
+)
+def test_cells(cell: str, shown: str, value: object) -> None:
+    """Tests what is shown, and the value in full."""
+    assert (cell, in_full(cell)) == (shown, value)
+
+
+def test_interval_against_a_table() -> None:
+    """Tests the 95 % interval with the quantile of Student's t for 9 degrees of freedom, 2.262, from printed tables."""
+    draws = [float(draw) for draw in range(10)]
+    low, high = interval(draws) or (0, 0)
+    half = 2.262157 * float(np.std(draws, ddof=1)) / 10**0.5
+    assert (low, high) == pytest.approx((4.5 - half, 4.5 + half), rel=1e-6)
+    assert interval([1.0]) is None
+
+
+def test_lines_come_one_by_one() -> None:
+    """Tests that lines are those of the whole table where cells fit, and that a wider cell moves little."""
+    table = Table(("name", "n", "note"), [("a", "1", "x"), ("longer", "100", "")], frozenset({"n"}))
+    lines = Lines(table.columns, (6, 3, 4), table.numbers)
+    assert lines.head() + "".join(map(lines.line, table.rows)) == render(table)
+    assert lines.line(("a", "123456", "x")) == "a    123456  x\n"
+    assert lines.line(("longer", "123456", "x")) == "longer  123456  x\n"
+    assert lines.line(("far too long", "1", "x")) == "far too long  1  x\n"
+
+
+def test_time_that_is_left() -> None:
+    """Tests that nothing is estimated before the first step is done, and then that the others take as long."""
+    clock = [0.0]
+    bar = RichProgress(get_time=lambda: clock[0], console=Console(file=io.StringIO()))
+    bar.add_task("", total=5)
+    (task,), column = bar.tasks, _time_left()
+    told = []
+    for now, done in ((10, 0), (20, 1), (30, 4), (2000, 1)):
+        clock[0] = now
+        bar.update(task.id, completed=done)
+        told.append(str(column.render(task)))
+    assert told == ["", "about 80 s left", "about 8 s left", "about 133 min left"]
+
+
+def test_progress_within_a_step() -> None:
+    """Tests that what is done of a step counts beside the steps that are done, and the next step begins a new one."""
+    bar = RichProgress(disable=True)
+    step = _Bar(bar, 3)
+    (task,) = bar.tasks
+    done = []
+    for part in (0.25, 0.5, 7.0):
+        if part != 0.5:
+            step("next")
+        step.within(part)
+        done.append(task.completed)
+    step("last")
+    assert [*done, task.completed] == [0.25, 0.5, 2, 2]
+    Progress().within(0.5)
+
+
+def test_progress_on_a_terminal_only() -> None:
+    """Tests that progress is shown on a terminal and nowhere else."""
+    silent, shown = io.StringIO(), Terminal()
+    for stream in (silent, shown):
+        with progress(stream, 2) as step:
+            step("first [bold]")
+            with step.aside():
+                stream.write("")
+            step("second")
+        with progress(stream) as step:
+            step("of unknown length")
+    assert silent.getvalue() == ""
+    assert shown.getvalue() != ""

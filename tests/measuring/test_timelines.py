@@ -1,0 +1,218 @@
+"""When each task ran where, as frames: against schedules followed by hand, and against looking at instants."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from schedule_drawn import document
+from timed_workloads import arriving
+
+import optsched
+from optsched.core.errors import UsageError
+from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.core.schedule import MICRO
+from optsched.instances.files import from_document
+from optsched.measuring.gaps import gap
+from optsched.measuring.timelines import (
+    job_reductions,
+    locality_by_size,
+    running_tasks,
+    spans,
+    time_distribution,
+    timeline,
+    timelines_of,
+)
+from optsched.problems.makespan import Makespan
+from optsched.searches.list_schedules import list_schedules
+from optsched.simulating import Simulation, simulate
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[Simulation]:
+    """Two policies on two workloads each, one after another."""
+    return [simulate(arriving(seed), policy, seed=1) for policy in ("dl", "fair") for seed in (1, 2)]
+
+
+def small(**more: Any) -> Instance:
+    """Two nodes; a map of a job runs, two wait, and a reduce of theirs; one map of no job."""
+    cluster = Cluster(["a", "b"], slots=[2, 1], reduce_slots=[1, 0], rack=[0, 0], rack_ids=["r"])
+    workload = Workload(
+        ["m1", "m2", "m3", "r", "x"],
+        kind=[0, 0, 0, 1, 0],
+        job=[0, 0, 0, 0, -1],
+        job_ids=["j"],
+        replicas=Ragged.from_rows([[0], [1], [0], [], []]),
+        times=[[4, 6, 9]] * 3 + [[2, 2, 2], [1, 1, 3]],
+        **more,
+    )
+    state = State.initial(
+        cluster, workload, time=2, status=[1, 0, 0, 0, 0], node=[0, -1, -1, -1, -1], start=[1] + [math.nan] * 4,
+        idle_slots=[1, 1],
+    )  # fmt: skip
+    return Instance(cluster, workload, state)
+
+
+def test_a_schedule_by_hand() -> None:
+    """Tests nodes, slots, locality, starts and ends of a schedule with a task that runs already, and who waits when."""
+    problem = Makespan(small())
+    schedule = problem.schedule([1, 0, 0, 0], [2 * MICRO, 2 * MICRO, 6 * MICRO, 6 * MICRO])
+    rows = spans(timeline(problem, schedule, "mine"))
+    told = rows.drop(columns="run").astype(object)
+    assert told.where(told.notna(), None).to_numpy().tolist() == [
+        ["m1", "j", "map", "a", 0, "node", 1, 5],
+        ["m2", "j", "map", "b", 0, "node", 2, 6],
+        ["m3", "j", "map", "a", 1, "node", 2, 6],
+        ["r", "j", "reduce", "a", 0, "remote", 6, 8],
+        ["x", None, "map", "a", 1, "remote", 6, 9],
+    ]
+    assert set(rows["run"]) == {"mine"}
+    steps = running_tasks([timeline(problem, schedule)]).drop(columns=["run", "number", "utilisation"])
+    assert steps.to_numpy().tolist() == [
+        ["map", 2, 3, 1, 3],
+        ["map", 5, 2, 1, 3],
+        ["map", 6, 1, 0, 3],
+        ["map", 9, 0, 0, 3],
+        ["reduce", 2, 0, 1, 1],
+        ["reduce", 6, 1, 0, 1],
+        ["reduce", 8, 0, 0, 1],
+        ["reduce", 9, 0, 0, 1],
+    ]
+    jobs = time_distribution(timeline(problem, schedule))
+    assert jobs[["seconds", "share"]].to_numpy().tolist() == [[6, 0.5], [7, 1]]
+    assert time_distribution(timeline(problem, schedule), "map")["seconds"].tolist() == [3, 4, 4, 4]
+
+
+def test_slots_are_taken_by_one_task_at_a_time() -> None:
+    """Tests on drawn schedules that no slot has two tasks at once, and that there are no more slots than room."""
+    seen = 0
+    for seed in range(60):
+        problem = optsched.problem("makespan", from_document(document(seed, 8)))
+        assert isinstance(problem, Makespan)
+        for schedule in list_schedules(problem):
+            one = timeline(problem, schedule)
+            taken: dict[tuple[int, int, int], int] = {}
+            columns = (one.nodes, one.kinds, one.lanes, one.starts, one.ends)
+            for node, kind, lane, start, end in zip(*(column.tolist() for column in columns), strict=True):
+                assert taken.get((node, kind, lane), start) <= start
+                taken[node, kind, lane] = end
+                assert lane < one.slots["reduce" if kind else "map"][node]
+                seen += lane > 0
+    assert seen > 20
+
+
+def test_running_tasks_by_looking_at_instants(runs: list[Simulation]) -> None:
+    """Tests at every instant, and between instants, how many tasks run and wait, by the frame of tasks of each run."""
+    for run in runs:
+        steps, tasks = running_tasks(run), run.tasks
+        for kind in ("map", "reduce"):
+            own, rows = tasks[tasks["kind"] == kind], steps[steps["kind"] == kind]
+            assert rows["time"].is_monotonic_increasing
+            for row in rows.to_dict("records"):
+                at = row["time"]
+                runs_then = (own["starting_time"] <= at) & (own["finish_time"] > at)
+                waits_then = (own["submission_time"] <= at) & (own["starting_time"] > at)
+                assert (row["running"], row["waiting"]) == (runs_then.sum(), waits_then.sum())
+                assert row["utilisation"] == row["running"] / row["slots"]
+            area = (rows["running"].to_numpy()[:-1] * np.diff(rows["time"])).sum()
+            assert math.isclose(area, own["execution_time"].sum())
+
+
+def test_distributions_put_runs_of_a_name_together(runs: list[Simulation]) -> None:
+    """Tests the times of jobs and tasks of two runs of a policy, sorted, each with the share that takes no longer."""
+    for of, table, column in (("job", "jobs", "turnaround_time"), ("reduce", "tasks", "execution_time")):
+        found = time_distribution(runs, of)
+        for policy, own in (("dl", runs[:2]), ("fair", runs[2:])):
+            times = [
+                row[column]
+                for run in own
+                for row in getattr(run, table).to_dict("records")
+                if row.get("kind", of) == of
+            ]
+            part = found[found["run"] == policy]
+            assert part["seconds"].tolist() == sorted(times)
+            assert part["share"].tolist() == [number / len(times) for number in range(1, len(times) + 1)]
+
+
+def test_what_has_not_ended() -> None:
+    """Tests that a run that was stopped has no end for what ran, and that shares are of all jobs and tasks."""
+    run = simulate(arriving(1), "fair", until=30)
+    rows = spans(run)
+    assert (rows["end"].isna().sum(), len(rows)) == (
+        int(run.schedule.placed - run.tasks["finish_time"].notna().sum()),
+        run.schedule.placed,
+    )
+    ended = int(((run.tasks["kind"] == "map") & run.tasks["finish_time"].notna()).sum())
+    maps = time_distribution(run, "map")
+    assert len(maps) == ended > 0
+    assert maps["share"].iloc[-1] == ended / (run.tasks["kind"] == "map").sum() < 1
+    assert running_tasks(run)["time"].max() == 30 > run.last / MICRO
+    assert time_distribution(run)["share"].max() < 1 or time_distribution(run).empty
+
+
+def test_reductions_by_hand(runs: list[Simulation]) -> None:
+    """Tests the share by which each job was quicker, job by job, and which policy is compared."""
+    found = job_reductions(runs)
+    both = zip(runs[:2], runs[2:], strict=True)
+    due = [
+        (job, (theirs - ours) / theirs)
+        for dl, fair in both
+        for job, theirs, ours in zip(
+            dl.jobs["job_id"], dl.jobs["turnaround_time"], fair.jobs["turnaround_time"], strict=True
+        )
+    ]
+    assert found["job_id"].tolist() == [job for job, _ in due]
+    assert np.allclose(found["reduction"], [share for _, share in due])
+    nothing = Instance(Cluster(["a"], slots=[2]), Workload(["t", "u"], duration=[0, 1]))
+    none = [timeline(simulate(nothing, "dl", heartbeat=0), name=name) for name in "ab"]
+    assert job_reductions(none)["job_id"].tolist() == ["u"]  # no share of no time
+    assert set(found["run"]) == {"dl"}
+    assert set(job_reductions(runs, "dl")["run"]) == {"fair"}
+
+
+def test_locality_by_size_by_hand(runs: list[Simulation]) -> None:
+    """Tests sizes in MB and in maps, and shares by size, against the frames of jobs; many sizes by powers of two."""
+    run = runs[0]
+    found = locality_by_size(run)
+    jobs, workload = run.jobs, run.instance.workload
+    maps = (workload.kind == 0) & (workload.job >= 0)
+    size = np.bincount(workload.job[maps], weights=workload.size[maps], minlength=len(workload.job_ids))
+    due = sorted((size[workload.job_ids.tolist().index(row["job_id"])], row) for row in jobs.to_dict("records"))  # type: ignore[type-var]
+    assert (found["unit"] == "MB").all()
+    assert found["least"].tolist() == [mb for mb, _ in due]
+    for (_, row), told in zip(due, found.to_dict("records"), strict=True):
+        assert told["maps"] == row["maps"]
+        assert [told[near] * row["maps"] for near in ("node", "rack", "remote")] == pytest.approx(
+            [row["node_local"], row["rack_local"], row["remote"]]
+        )
+    sizes = [1, 2, 3, 4, 5, 6, 7, 8, 9, 20]
+    job = np.repeat(np.arange(len(sizes)), sizes)
+    cluster, names = Cluster(["a"], slots=[9]), [f"t{number}" for number in range(len(job))]
+    many = Workload(names, job=job, job_ids=[f"j{number}" for number in range(len(sizes))], duration=[1] * len(job))
+    told = locality_by_size(simulate(Instance(cluster, many), "dl"))
+    assert told[["least", "most", "jobs"]].to_numpy().tolist() == [
+        [1, 1, 1], [2, 3, 2], [4, 7, 4], [8, 9, 2], [20, 20, 1],
+    ]  # fmt: skip
+    assert set(told["unit"]) == {"maps"}
+
+
+def test_reports_are_timelines() -> None:
+    """Tests that a gap over time is one, and what is none is told."""
+    problem = optsched.problem("makespan", "examples/order-of-jobs")
+    report = gap(problem, "fair")
+    assert timeline(report).name == "fair"
+    assert timeline(report).assumed == report.run.assumed == "levels, heartbeat 3 s"
+    assert timeline(timeline(report), name="b").rows.tolist() == timeline(report).rows.tolist()
+    for wrong, told in (
+        (lambda: timeline(problem), "a timeline is of a schedule, not of None"),
+        (lambda: timeline("x"), 'not the text "x"'),
+        (lambda: timelines_of([]), "there is no run to show"),
+        (lambda: timeline(problem, optsched.Schedule.empty(1)), "the schedule is of another instance"),
+        (lambda: time_distribution(report, "task"), "of='task': give job, map or reduce"),
+        (lambda: job_reductions(report), "reductions need fair and another one"),
+        (lambda: job_reductions([timeline(report), simulate(arriving(1), "dl")]), "ran on different instances"),
+    ):
+        with pytest.raises(UsageError, match=told):
+            wrong()
