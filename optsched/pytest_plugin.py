@@ -100,10 +100,10 @@ class GapCheck:
         problem
             Its name, or a list of names: every heuristic is measured in every one.
         **given
-            What must hold, and how the gaps are measured: `optsched.measuring.studies.checks.CheckArguments`. Here `baseline` may
-            be True for a file of the test's own (`gaps/MODULE/TEST.json` beside it); a path is looked for from pytest's
-            root folder, and several tests may have the file in common. `pytest --optsched-update` records it: a test's
-            own file anew, of another file the runs that are measured.
+            What must hold, and how the gaps are measured: `optsched.measuring.studies.checks.CheckArguments`. Here
+            `baseline` may be True for a file of the test's own (`gaps/MODULE/TEST.json` beside it); a path is looked
+            for from pytest's root folder, and several tests may have the file in common. `pytest --optsched-update`
+            records it: a test's own file anew, of another file the runs that are measured.
 
         Returns
         -------

@@ -193,10 +193,10 @@ def certify(
 
     Notes
     -----
-    A bound needs no certificate where a cheap bound of the problem is as good. Within a deadline (`optsched.core.deadline`)
-    what is not checked by then is a claim that rests on nothing. Of a frontier every point is checked,
-    that nothing is between two of them or before the first, and, where it is called complete, that nothing is behind
-    the last.
+    A bound needs no certificate where a cheap bound of the problem is as good. Within a deadline
+    (`optsched.core.deadline`) what is not checked by then is a claim that rests on nothing. Of a frontier every point
+    is checked, that nothing is between two of them or before the first, and, where it is called complete, that nothing
+    is behind the last.
 
     Examples
     --------

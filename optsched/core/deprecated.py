@@ -4,35 +4,32 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-__all__ = ["FORMER", "deprecated", "find_former_modules"]
+__all__ = ["FORMER", "deprecated", "find_former_modules", "present_module"]
 
-_CLAIMS, _FRAMES = "optsched.instances.claim_files", "optsched.instances.frames"
+_CORE = ["by_id", "deadline", "errors", "fronts", "instance", "network", "placement", "registry", "resources"]
+_CORE += ["results", "schedule"]
+_MEASURING = ["decomposing", "explaining", "gaps", "matrix", "mining", "printing", "regrets", "studies"]
+_MEASURING += ["sweeping", "timelines"]
 
-#: Modules that there are no more: where their names are now, and which of these names are others.
-FORMER: dict[str, tuple[str, dict[str, str]]] = {
-    "optsched.measuring.explaining.waiting": ("optsched.measuring.explaining.schedules", {}),
-    "optsched.heuristics.p_min": ("optsched.heuristics.tuning", {}),
-    "optsched.running.service": ("optsched.running.course", {}),
-    "optsched.simulating.following": ("optsched.simulating.every_round", {}),
-    "optsched.instances.distances": (_FRAMES, {}),
-    "optsched.instances.table_files": (_FRAMES, {}),
-    **{
-        f"optsched.instances.{noun}_files": (
-            _CLAIMS,
-            {
-                f"{noun}_document": "claim_document",
-                f"{noun}_content": "claim_content",
-                f"write_{noun}": "write_claim",
-                f"parse_{noun}": "parse_claim",
-            },
-        )
-        for noun in ("solution", "frontier", "schedule")
-    },
+#: Modules that there are no more, and where their names are now. What was inside a package is inside the present one.
+FORMER = {
+    **{f"optsched.{name}": f"optsched.core.{name}" for name in _CORE},
+    **{f"optsched.{name}": f"optsched.measuring.{name}" for name in _MEASURING},
+    "optsched.doubts": "optsched.routes.doubts",
+    "optsched.explaining.waiting": "optsched.measuring.explaining.schedules",
+    "optsched.heuristics.p_min": "optsched.heuristics.tuning",
+    "optsched.instances.distances": "optsched.instances.frames",
+    "optsched.instances.frontier_files": "optsched.instances.claim_files",
+    "optsched.instances.schedule_files": "optsched.instances.claim_files",
+    "optsched.instances.solution_files": "optsched.instances.claim_files",
+    "optsched.instances.table_files": "optsched.instances.frames",
+    "optsched.running.service": "optsched.running.course",
+    "optsched.simulating.following": "optsched.simulating.every_round",
+    "optsched.tuning": "optsched.heuristics.tuning",
 }
 
 
@@ -58,24 +55,51 @@ def deprecated(former: str, present: str, stacklevel: int = 2) -> None:
     warnings.warn(told, DeprecationWarning, stacklevel=stacklevel + 1)
 
 
+def present_module(former: str) -> str | None:
+    """Where the names of a former module are now; None if it is no former module.
+
+    Examples
+    --------
+    >>> present_module("optsched.studies.tables")
+    'optsched.measuring.studies.tables'
+    """
+    package, inside = former, ""
+    while package and package not in FORMER:
+        package, _, name = package.rpartition(".")
+        inside = f".{name}{inside}"
+    return FORMER[package] + inside if package else None
+
+
+def _present_name(former: str, name: str) -> str:
+    """What a name of a former module is called now: files of claims had a function for each kind of claim."""
+    noun = former.rpartition(".")[2].removesuffix("_files")
+    if not former.startswith("optsched.instances.") or noun not in ("solution", "frontier", "schedule"):
+        return name
+    renamed = {f"{noun}_{kind}": f"claim_{kind}" for kind in ("document", "content")}
+    return {**renamed, f"write_{noun}": "write_claim", f"parse_{noun}": "parse_claim"}.get(name, name)
+
+
 class _FormerModules:
-    """Finds the modules of `FORMER`, whose names are those of the present modules, with a warning."""
+    """Finds former modules. Each has the names of the present module, and warns when one is used."""
 
     @staticmethod
-    def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        return ModuleSpec(name, _FormerModules) if name in FORMER else None  # type: ignore[arg-type]
+    def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        if not name.startswith("optsched.") or present_module(name) is None:
+            return None
+        return ModuleSpec(name, _FormerModules, is_package=True)  # type: ignore[arg-type]
 
     @staticmethod
     def create_module(spec: ModuleSpec) -> ModuleType | None:
+        import_module(str(present_module(spec.name)))  # there may be none inside a package
         return None
 
     @staticmethod
     def exec_module(module: ModuleType) -> None:
         former = module.__name__
-        present, renamed = FORMER[former]
+        present = str(present_module(former))
 
         def attribute(name: str) -> object:
-            called = renamed.get(name, name)
+            called = _present_name(former, name)
             found: object = getattr(import_module(present), called)
             if not name.startswith("__"):
                 deprecated(f"{former}.{name}", f"{present}.{called}")
@@ -85,6 +109,6 @@ class _FormerModules:
 
 
 def find_former_modules() -> None:
-    """Let `import` find the modules of `FORMER`, after all that there are."""
+    """Let `import` find former modules, after all that there are."""
     if _FormerModules not in sys.meta_path:
         sys.meta_path.append(_FormerModules)

@@ -14,7 +14,7 @@ from optsched import __version__
 
 __all__ = ["code_version", "commit", "versions"]
 
-PACKAGE = Path(__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parents[1]
 
 #: Packages whose versions stand in a file of claims.
 _PACKAGES = ("numpy", "scipy", "networkx", "highspy", "pyomo", "pulp")

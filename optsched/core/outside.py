@@ -35,7 +35,8 @@ Given = TypeVar("Given")
 Loaded = TypeVar("Loaded")
 
 #: Where this package and the machinery of imports lie; their frames are above a user's code in a traceback.
-_MACHINERY = (str(Path(__file__).parent), str(Path(importlib.__file__).parent), "<frozen importlib")
+_PACKAGE = str(Path(__file__).parents[1])
+_MACHINERY = (_PACKAGE, str(Path(importlib.__file__).parent), "<frozen importlib")
 
 #: Other signs have a meaning in arguments: `P.K=V`, `H,K=V`, `package.module:function`.
 _NAME = re.compile(r"\w[\w-]*")
@@ -227,7 +228,7 @@ def raised(error: BaseException) -> str:
 
 def own_traceback(error: BaseException) -> str:
     """The traceback of what a user's code raised, from its own first line on: what called it is left out."""
-    here, frame = f"{Path(__file__).parent}{os.sep}", error.__traceback__
+    here, frame = f"{_PACKAGE}{os.sep}", error.__traceback__
     while frame is not None and frame.tb_frame.f_code.co_filename.startswith(here):
         frame = frame.tb_next
     return "".join(traceback.format_exception(type(error), error, frame or error.__traceback__))

@@ -15,7 +15,7 @@ __all__ = ["FOLDERS", "folder"]
 #: The folders at the top of the project that ship in the wheel.
 FOLDERS = ("models", "instances", "solvers", "docs")
 
-_PACKAGE = Path(__file__).resolve().parent
+_PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def _is_checkout(root: Path) -> bool:

@@ -77,7 +77,8 @@ def decompositions_picture(found: Sequence[Decomposition]) -> Figure:
     Parameters
     ----------
     found
-        Of `optsched.measuring.decomposing.decompose_all`, or several of `optsched.decompose` in one problem with one reference.
+        Of `optsched.measuring.decomposing.decompose_all`, or several of `optsched.decompose` in one problem with one
+        reference.
 
     Raises
     ------

@@ -552,8 +552,8 @@ def expect_recorded(problem: AnyProblem, part: str, told: str) -> None:
     ...     name = "waiting"
     >>> expect_recorded(Waiting(Instance(Cluster(["a"]), Workload(["t"]))), "models", "build_pyomo knows")
     Traceback (most recent call last):
-    optsched.core.errors.UsageError: waiting: no record names models of Waiting, and build_pyomo knows its base class only; \
-name its own models in a record (optsched.core.registry)
+    optsched.core.errors.UsageError: waiting: no record names models of Waiting, and build_pyomo knows its base class \
+only; name its own models in a record (optsched.core.registry)
     """
     kind = type(problem)
     if getattr(record_of(kind), part) is None:

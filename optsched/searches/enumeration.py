@@ -135,7 +135,8 @@ def _placements(problem: Problem, most: int = MOST_PLACEMENTS) -> Iterator[Judge
     if not is_small(problem, most):
         mend = "leave the route out and let optsched choose"
         if record.routes is None and record.models is None:
-            mend = f"{type(problem).__name__} has no other, since no record names models or routes (optsched.core.registry)"
+            name = type(problem).__name__
+            mend = f"{name} has no other, since no record names models or routes (optsched.core.registry)"
         raise TooLarge(
             f'{problem.name}: route "brute-force" would try {_choices(problem)}^{len(problem.tasks)} placements; it '
             f"takes up to {most:,}, of up to {MOST_TASKS} tasks; {mend}"

@@ -29,7 +29,7 @@ from optsched.problems import PROBLEMS
 from optsched.problems.base import Problem
 from optsched.problems.lsap import Lsap
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 TINY = "papers/guo-fig2"
 
 

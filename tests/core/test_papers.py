@@ -20,7 +20,7 @@ from command_line import answer, run
 from optsched.cli import cli
 from optsched.core.papers import PAPERS, cited
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "papers.md"
 SHORT = re.compile(r"(?<![\w.,])(?:00[0-4]|FSY)(?!\w|[.,]\d)")
 
@@ -37,7 +37,7 @@ EXCEPT = {
 }
 
 #: What the short names mean, and the tests of that.
-MEANINGS = {ROOT / "optsched" / "papers.py", Path(__file__).resolve()}
+MEANINGS = {ROOT / "optsched" / "core" / "papers.py", Path(__file__).resolve()}
 
 
 def test_names_are_those_of_the_page() -> None:

@@ -9,7 +9,7 @@ import pytest
 from optsched.core.errors import UsageError
 from optsched.core.resources import FOLDERS, folder
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def make(root: Path, *, project: str | None, top: bool, stale: bool) -> Path:

@@ -81,7 +81,8 @@ class Replays:
         D: the best of C and of plain orders of jobs, with the nearest tasks; of several policies also of the C of each
         other.
     order
-        Which that was: `policy`, a name of `optsched.measuring.decomposing.together.ORDERS`, or the label of another policy.
+        Which that was: `policy`, a name of `optsched.measuring.decomposing.together.ORDERS`, or the label of another
+        policy.
     """
 
     seed: int

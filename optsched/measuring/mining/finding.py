@@ -83,8 +83,8 @@ class Find:
     command
         What finds it again.
     minimal
-        Whether no single step of `optsched.measuring.mining.shrinking.smaller` leaves it as bad. Not so where the search was cut
-        short.
+        Whether no single step of `optsched.measuring.mining.shrinking.smaller` leaves it as bad. Not so where the
+        search was cut short.
     interrupted
         Whether it was cut short by an interrupt.
     """

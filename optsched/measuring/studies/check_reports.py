@@ -225,7 +225,7 @@ def _raised_at(outcome: Outcome, workspace: Path) -> tuple[str, int | None] | No
         (Path(file), line)
         for file, line in frames_of(outcome.cause)
         if Path(file).resolve().is_relative_to(root)
-        and not Path(file).resolve().is_relative_to(Path(__file__).parent.parent)
+        and not Path(file).resolve().is_relative_to(Path(__file__).parents[2])
         and "site-packages" not in Path(file).parts
     ]
     return (_within(own[-1][0], workspace), own[-1][1]) if own else None

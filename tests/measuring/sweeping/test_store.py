@@ -293,7 +293,8 @@ def test_a_read_only_store(path: Path) -> None:
 def test_one_at_a_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that who comes second is told once, waits, and goes on; also where the first one was killed."""
     monkeypatch.setattr(module, "_PAUSE", 0.01)
-    code = f"from optsched.measuring.sweeping.store import locked\nwith locked({str(path)!r}): print('held', flush=True); input()"
+    code = "from optsched.measuring.sweeping.store import locked\n"
+    code += f"with locked({str(path)!r}): print('held', flush=True); input()"
     command = [sys.executable, "-c", code]
     first = subprocess.Popen(command, env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert first.stdout is not None
