@@ -938,7 +938,7 @@ IMPLIED: dict[str, set[str]] = {
     "fair-lsap, build_pyomo": {"anywhere_flow: below", "cardinality: above", "pool_tiers: above"},
     "fair-lsap, build_pulp": {"group: below", "slot: above", "slot: below", "task: above", "task: below"},
     "utility, build_pyomo": {"one_need: above"},
-    "utility, build_pulp": {"table_maps: above", "table_reduces: above"},
+    "utility, build_pulp": {"table_reduces: above"},
     "lsap, build_pyomo": {"anywhere_flow: below", "cardinality: above", "rack_flow: below"},
     "lsap, build_pulp": {"slot: above", "slot: below", "task: above", "task: below"},
     "lsap-fairness, build_pyomo": {"anywhere_flow: below", "cardinality: above"},
