@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec import Struct
 from small_problems import NAMES, small_problem
 
 import optsched
@@ -127,6 +128,8 @@ def content(value: Any) -> Any:
         return value
     if dataclasses.is_dataclass(value):
         names = [field.name for field in dataclasses.fields(value)]
+    elif isinstance(value, Struct):
+        names = list(value.__struct_fields__)
     else:
         worked_out = {name for name in dir(type(value)) if isinstance(getattr(type(value), name), cached_property)}
         names = sorted(name for name in vars(value).keys() - worked_out if not name.startswith("_"))

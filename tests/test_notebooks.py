@@ -79,4 +79,4 @@ def test_page_has_the_figures_of_the_day() -> None:
         )
     for told in re.findall(r"\d+\.\d{3} h", page):
         assert told in text or f" {float(told[:-2]):g} " in text
-    assert "103 decisions of fair, 2 of them" in text
+    assert "16 decisions of fair, 0 of them" in text

@@ -26,7 +26,9 @@ def test_public_name_resolves(name: str) -> None:
 def test_type_checkers_and_runtime_agree() -> None:
     """Tests that the imports under TYPE_CHECKING, the lazy ones and `__all__` are the same names and modules."""
     tree = ast.parse(Path(optsched.__file__).read_text())
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.col_offset]
+    (checked,) = (node for node in tree.body if isinstance(node, ast.If))
+    assert ast.unparse(checked.test) == "TYPE_CHECKING"
+    imports = [node for node in ast.walk(checked) if isinstance(node, ast.ImportFrom)]
     seen = {alias.name: node.module for node in imports for alias in node.names if "optsched" in str(node.module)}
     assert seen == optsched._MODULES
     assert sorted(["__version__", *seen]) == sorted(optsched.__all__)

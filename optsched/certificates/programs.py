@@ -7,22 +7,35 @@ the class's `objective` and `violations`, on every placement of a small instance
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
-from optsched.certificates.reading import integer, items
+import numpy as np
+
+from optsched.certificates.reading import items, number, written
 from optsched.certificates.trees import Tree, over_rows, rows_bound
 from optsched.core.errors import CertificateInvalid
 from optsched.core.results import Certificate, Number, Proof, Value
 from optsched.problems.base import exact
-from optsched.problems.programs import Program, fault_of, samples
+from optsched.problems.programs import Limited, Program, fault_of, samples
+from optsched.problems.relaxations import IntegerProgram
 
-__all__ = ["checked_program", "program_certificate", "program_proof"]
+__all__ = [
+    "checked_program",
+    "limit_certificate",
+    "program_below",
+    "program_certificate",
+    "program_proof",
+    "without_costs",
+]
 
 #: More units than any value has.
 _BEYOND = 2**60
 
 
-def program_certificate(problem: Any, program: Program, before: tuple[int, ...], tree: Tree, bound: int) -> Certificate:
+def program_certificate(
+    problem: Any, program: Program, before: tuple[Number, ...], tree: Tree, bound: int
+) -> Certificate:
     """The certificate that a tree makes of a component.
 
     Parameters
@@ -35,28 +48,67 @@ def program_certificate(problem: Any, program: Program, before: tuple[int, ...],
     names = program.names
     data = over_rows(tree, names.__getitem__)
     component = problem.components[program.component].name
-    return Certificate(component, Proof.DUAL, exact(bound, program.unit), {"before": list(before), **data})
+    return Certificate(
+        component, Proof.DUAL, exact(bound, program.unit), {"before": list(map(written, before)), **data}
+    )
+
+
+def without_costs(whole: IntegerProgram) -> IntegerProgram:
+    """The same program where nothing costs anything: one that nothing is in costs 1 at least."""
+    return replace(whole, objective=np.zeros_like(whole.objective))
+
+
+def limit_certificate(problem: Any, claim: Number, program: Program, tree: Tree) -> Certificate:
+    """The certificate that a tree makes of a limit: nothing is in the program with the value below the claim."""
+    data = over_rows(tree, program.names.__getitem__)
+    return Certificate(problem.components[0].name, Proof.DUAL, claim, {"before": [], **data})
 
 
 def program_proof(problem: Any, certificate: Certificate, objective: Value | None) -> Number:
     """The bound that the certificate's tree proves; of a later component given the earlier ones of `objective`."""
     data = certificate.data
-    before = tuple(integer({"before": entry}, "before") for entry in items(data, "before"))
+    before = tuple(number({"before": entry}, "before") for entry in items(data, "before"))
     position = len(before)
     names = [component.name for component in problem.components]
     if position >= len(names) or names[position] != certificate.component:
         raise CertificateInvalid(f"before: {position} components go before, which is not so of {certificate.component}")
+    limited = isinstance(problem, Limited)
+    if limited and not before:
+        program = program_below(problem, certificate.claim)
+        return certificate.claim if rows_bound(data, without_costs(program.whole), 1, program.names) >= 1 else -_BEYOND
     program = checked_program(problem, before)
-    for number, units in enumerate(before):
-        held = None if objective is None else objective[number] * problem.program(before[:number]).unit
+    for place, units in enumerate(before):
+        unit = 1 if limited else problem.program(before[:place]).unit
+        held = None if objective is None else objective[place] * unit
         if held is None or held > units:
-            raise CertificateInvalid(f"before: a proof for a {names[number]} of {units} units says nothing of {held}")
+            raise CertificateInvalid(f"before: a proof for a {names[place]} of {units} units says nothing of {held}")
     limit = math.ceil(certificate.claim * program.unit)
     limit = max(-_BEYOND, min(limit, _BEYOND))
     return exact(rows_bound(data, program.whole, limit, program.names), program.unit)
 
 
-def checked_program(problem: Any, before: tuple[int, ...], around: Any = None) -> Program:
+def program_below(problem: Any, claim: Number) -> Program:
+    """The program with the value below a claim (`Limited`); that a class of another package says so too is looked at.
+
+    Raises
+    ------
+    CertificateInvalid
+        As `checked_program`, or if a placement has a value between the two.
+    """
+    below = problem.value_below(claim)
+    program = checked_program(problem, (below,))
+    for placement in () if _is_shipped(problem) else samples(problem):
+        if not problem.violations(placement) and below < (value := problem.evaluate(placement)[0]) < claim:
+            told = f"a placement has {value}, though none should be above {below} and below {claim}"
+            raise CertificateInvalid(f"{problem.name}: {problem.components[0].name}: {told}")
+    return program
+
+
+def _is_shipped(problem: Any) -> bool:
+    return type(problem).__module__.startswith("optsched.")
+
+
+def checked_program(problem: Any, before: tuple[Number, ...], around: Any = None) -> Program:
     """The program of a problem; that of a class of another package is held against the class's definition.
 
     Raises
@@ -65,7 +117,7 @@ def checked_program(problem: Any, before: tuple[int, ...], around: Any = None) -
         If the program lacks a feasible placement, or counts one at more than it costs.
     """
     program: Program = problem.program(before)
-    if not type(problem).__module__.startswith("optsched."):
+    if not _is_shipped(problem):
         fault = fault_of(problem, before, samples(problem, around))
         if fault is not None:
             raise CertificateInvalid(f"{problem.name}: {fault}")

@@ -42,7 +42,7 @@ __all__ = ["content", "decompose", "parts_table", "policies_table"]
 @click.option(
     "--assign", type=click.Choice(["all", "one"]), default="all", show_default=True, help="What a heartbeat may start."
 )
-@arguments.limit_options
+@arguments.gap_limit_options
 @arguments.option("--to", "target", help="Draw it, too: .svg, .png or .pdf. Needs matplotlib.")
 @arguments.record_options
 def decompose(
@@ -85,7 +85,7 @@ def decompose(
     form = arguments.format_of(form, output)
     policies = [policy_named(text, "--heuristic") for text in dict.fromkeys(heuristics)]
     posed, notes = pose(instance, problem_name, params)
-    limit = arguments.DEFAULT_LIMIT if time_limit is None else time_limit
+    loaded, seconds = arguments.limited(profile, time_limit)
     with nullcontext() if target is None else replacing(target) as file:
         with progress(sys.stderr, repeats * len(policies) + 1) as step, redirect_stdout(sys.stderr):
             found = decompose_all(
@@ -94,8 +94,8 @@ def decompose(
                 range(seed, seed + repeats),
                 heartbeat=heartbeat,
                 assign=assign,
-                time_limit=limit,
-                profile=profile,
+                time_limit=seconds,
+                profile=loaded,
                 step=lambda told: step(f"{posed.instance.name} {posed.name}: {told}"),
             )
         if not found:

@@ -283,10 +283,10 @@ SHIPPED = (
         problem="optsched.problems.worst_group:WorstGroup",
         models="optsched.models.worst_group",
         routes="optsched.routes.worst_group",
-        provers={"dual": "optsched.certificates.worst_group:worst_group_proof"},
+        provers={"dual": "optsched.certificates.programs:program_proof"},
         limit=ProgramLimit("the worst mean", None),
         rivals=("dl",),
-        known=KnownOptimum("examples/worst-group", ("thresholds", "pulp")),
+        known=KnownOptimum("examples/worst-group", ("arrays", "pulp")),
         family="worst-group",
         sizes={
             "nodes": 4,

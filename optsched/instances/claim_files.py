@@ -287,8 +287,8 @@ class _Claim(Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class _Solution(_Claim, kw_only=True):
-    objective: list[Number] | None
-    bound: list[Number | None]
+    objective: tuple[Number, ...] | None
+    bound: tuple[Number | None, ...]
     termination: Termination
     certificates: list[CertificateDocument]
     solver: dict[str, Any]
@@ -334,8 +334,8 @@ def _read_solution(document: _Solution, reading: Reading) -> Solution:
         parameters=document.parameters,
         instance_sha256=document.instance_sha256,
         decision=_decision(document, reading),
-        objective=None if document.objective is None else tuple(document.objective),
-        bound=tuple(document.bound),
+        objective=document.objective,
+        bound=document.bound,
         termination=document.termination,
         limit=document.limit,
         certificates=tuple(reading.certificates(document.certificates)),
@@ -372,7 +372,7 @@ def _decision(document: _Solution, reading: Reading) -> Decision | None:
 
 
 class _Point(Struct, forbid_unknown_fields=True):
-    objective: list[Number]
+    objective: tuple[Number, ...]
     certificates: list[CertificateDocument]
     placement: Any = UNSET
     moved: Any = UNSET
@@ -450,7 +450,7 @@ def _read_point(point: _Point, place: str, before: Placement | None, reading: Re
     if len(proofs) != 2:
         reading.fault(f"{place}.certificates", f"expected two, one a component, got {len(proofs)}")
     placement = _placement(point, place, before, reading) if reading.same else Placement.of([])
-    return FrontierPoint(tuple(point.objective), placement, tuple(proofs))  # type: ignore[arg-type]  # else a fault
+    return FrontierPoint(point.objective, placement, tuple(proofs))  # type: ignore[arg-type]  # else a fault
 
 
 def _placement(point: _Point, place: str, before: Placement | None, reading: Reading) -> Placement:

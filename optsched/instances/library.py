@@ -36,40 +36,30 @@ SCALE = "scale"
 NETWORK = "network"
 
 
-class _Optimum(Struct, forbid_unknown_fields=True):
-    value: list[Number]
-    certificate: str
-    parameters: dict[str, Any] = {}
-    frontier: list[list[Number]] = []
-    reproduce: str = ""
-    proved: str = ""
-
-
-class _Entry(Struct, forbid_unknown_fields=True):
-    file: str
-    tags: list[str] = []
-    source: str = ""
-    optima: dict[str, _Optimum] = {}
-
-
-class _Index(Struct, forbid_unknown_fields=True):
-    instances: dict[str, _Entry]
-
-
-@dataclass(frozen=True, slots=True)
-class ProvedOptimum:
+class ProvedOptimum(Struct, forbid_unknown_fields=True, frozen=True):
     """A proved optimum of a problem with `parameters`.
 
     `value` has one exact number a component, `frontier` every Pareto-optimal value (empty where the problem has no
     frontier), `certificate` is the weakest kind of proof, `reproduce` the command, `proved` when and by what.
     """
 
-    parameters: Mapping[str, Any]
     value: tuple[Number, ...]
-    frontier: tuple[tuple[Number, ...], ...]
     certificate: str
-    reproduce: str
-    proved: str
+    parameters: dict[str, Any] = {}
+    frontier: tuple[tuple[Number, ...], ...] = ()
+    reproduce: str = ""
+    proved: str = ""
+
+
+class _Entry(Struct, forbid_unknown_fields=True):
+    file: str
+    tags: tuple[str, ...] = ()
+    source: str = ""
+    optima: dict[str, ProvedOptimum] = {}
+
+
+class _Index(Struct, forbid_unknown_fields=True):
+    instances: dict[str, _Entry]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +115,11 @@ def _read(index: Path, changed: int) -> Mapping[str, Entry]:
     document = diagnosis.record(value, _Index)
     if diagnosis.faults:
         raise InputError(diagnosis.faults, str(index))
-    return MappingProxyType({name: _entry(name, entry, folder) for name, entry in document.instances.items()})
+    entries = {
+        name: Entry(name, folder / entry.file, entry.tags, entry.source, MappingProxyType(entry.optima))
+        for name, entry in document.instances.items()
+    }
+    return MappingProxyType(entries)
 
 
 def fitting(pattern: str) -> list[Entry]:
@@ -145,18 +139,3 @@ def fitting(pattern: str) -> list[Entry]:
         for name, entry in library().items()
         if fnmatchcase(name, pattern) or fnmatchcase(name.rsplit("/", 1)[-1], pattern)
     ]
-
-
-def _entry(name: str, entry: _Entry, folder: Path) -> Entry:
-    optima = {
-        problem: ProvedOptimum(
-            known.parameters,
-            tuple(known.value),
-            tuple(map(tuple, known.frontier)),
-            known.certificate,
-            known.reproduce,
-            known.proved,
-        )
-        for problem, known in entry.optima.items()
-    }
-    return Entry(name, folder / entry.file, tuple(entry.tags), entry.source, MappingProxyType(optima))

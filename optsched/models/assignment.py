@@ -34,6 +34,7 @@ from optsched.models.base import (
     decode_counts,
     grouped,
     ids,
+    linear,
     placed_at,
     priced,
     whole,
@@ -403,7 +404,7 @@ def square_model(problem: AssignmentProblem, task_units: np.ndarray) -> Any:
         terms.extend(zip(variables, costs, strict=True))
     if dummies:
         terms.append((model.add_variable("constant", 1, 1), -float(dummies)))
-    model.setObjective(pulp.LpAffineExpression(terms))
+    model.setObjective(linear(terms))
     for name, variables in zip(rows, square, strict=True):
         model.addConstraint(pulp.lpSum(variables) == 1, f"task.{name}")
     for name, line in zip(columns, zip(*square, strict=True), strict=True):
@@ -461,7 +462,7 @@ def binary_model(
     task_names, node_names = injective_names(tasks), injective_names(nodes)
     model = pulp.LpProblem(problem.name.replace("-", "_"), pulp.LpMinimize)
     rows = add_pairs(model, letter, task_names, node_names)
-    model.setObjective(pulp.LpAffineExpression(priced(rows, (units / problem.grid).tolist())))
+    model.setObjective(linear(priced(rows, (units / problem.grid).tolist())))
     for name, row in zip(task_names, rows, strict=True):
         model.addConstraint(pulp.lpSum(row) <= 1, f"{noun}.{name}")
     model.addConstraint(pulp.lpSum(variable for row in rows for variable in row) == problem.count, "cardinality")

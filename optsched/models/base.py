@@ -36,6 +36,7 @@ __all__ = [
     "decode_counts",
     "decoder",
     "grouped",
+    "linear",
     "ids",
     "is_whole",
     "model_of",
@@ -352,12 +353,18 @@ def by_ids(rows: Sequence[str], columns: Sequence[str], table: Iterable[Iterable
 
 
 def priced(table: Iterable[Iterable[Any]], costs: Iterable[Iterable[float]]) -> list[tuple[Any, float]]:
-    """The variables of a table with their costs, as `pulp.LpAffineExpression` takes them.
+    """The variables of a table with their costs, as `linear` takes them.
 
     >>> priced([["x", "y"]], [[1.0, 2.0]])
     [('x', 1.0), ('y', 2.0)]
     """
     return [pair for line, prices in zip(table, costs, strict=True) for pair in zip(line, prices, strict=True)]
+
+
+def linear(terms: Iterable[tuple[Any, float]], constant: float = 0.0) -> Any:
+    """The PuLP expression of variables with coefficients, each variable once: PuLP 3 and 4 build it by other names."""
+    made = getattr(pulp.LpAffineExpression, "from_list", pulp.LpAffineExpression)
+    return made(list(terms), constant=constant)
 
 
 # Decoding ------------------------------------------------------------------------------------------------------------
@@ -425,7 +432,7 @@ def value_of(variable: Any) -> float:
         If it holds none: the model was not solved, or the solver found no solution.
     """
     value: float | None = variable.varValue if hasattr(variable, "varValue") else variable.value
-    if value is None:
+    if value is None or value != value:  # PuLP 4 takes no None back: not a number
         mend = "solve the model before decoding it; a model without a solution cannot be decoded"
         raise UsageError(f"{variable.name} has no value: {mend}")
     return float(value)

@@ -45,7 +45,7 @@ from optsched.models.assignment import (
     started_levelled,
     started_square,
 )
-from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, model_of, of_problem, refuse_too_large
+from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, linear, model_of, of_problem, refuse_too_large
 from optsched.models.starts import starter
 from optsched.problems.base import exact
 from optsched.problems.fair_lsap import FairLsap
@@ -154,7 +154,7 @@ def _with_free_selection(problem: FairLsap) -> Any:
         model.addConstraint(counts[0] <= ration, f"ration.{name}")
         model.addConstraint(counts[1] <= tasks - ration, f"overflow.{name}")
         terms.extend((count, _cost(problem, cost)) for count, cost in zip(counts, (within, beyond), strict=True))
-    model.setObjective(pulp.LpAffineExpression(terms))
+    model.setObjective(linear(terms))
     return model
 
 

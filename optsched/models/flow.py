@@ -45,6 +45,7 @@ from optsched.models.base import (
     decode_counts,
     decoder,
     ids,
+    linear,
     model_of,
     of_problem,
     priced,
@@ -134,7 +135,7 @@ def build_pulp(problem: Flow, *, max_variables: int = MAX_VARIABLES) -> Any:
         terms.extend((arc, dearest) for arc in skip)
         terms.append((model.add_variable("constant", 1, 1), -dearest * left_out))
         finishing.append(model.add_variable("unscheduled", 0, len(tasks)))
-    model.setObjective(pulp.LpAffineExpression(terms))
+    model.setObjective(linear(terms))
 
     model.addConstraint(pulp.lpSum(start) == len(tasks), "source")
     for row, (name, arc) in enumerate(zip(task_names, start, strict=True)):

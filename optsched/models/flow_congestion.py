@@ -60,6 +60,7 @@ from optsched.models.base import (
     decoder,
     grouped,
     ids,
+    linear,
     model_of,
     of_problem,
     refuse_too_large,
@@ -270,7 +271,7 @@ def build_pulp(problem: FlowCongestion, *, max_variables: int = MAX_VARIABLES) -
     terms = [(arc, read[row][column]) for (row, column), arc in place.items()]
     for column, (listed, chosen) in enumerate(zip(sets, pattern, strict=True)):
         terms.extend(zip(chosen, problem.load_units(column, np.array(listed)).tolist(), strict=True))
-    model.setObjective(pulp.LpAffineExpression(terms))
+    model.setObjective(linear(terms))
 
     for row, task in enumerate(task_names):
         arcs = [place[row, column] for column in range(len(nodes)) if (row, column) in place]
@@ -284,7 +285,7 @@ def build_pulp(problem: FlowCongestion, *, max_variables: int = MAX_VARIABLES) -
                     (chosen, -int(amounts[number]))
                     for chosen, amounts in zip(pattern[column], sets[column], strict=True)
                 ]
-                model.addConstraint(pulp.LpAffineExpression([*sent, *held]) == 0, f"filled.{node}.{name}")
+                model.addConstraint(linear([*sent, *held]) == 0, f"filled.{node}.{name}")
     for which in sorted(set(kind)):
         waiting = [skip[row] for row in range(len(tasks)) if kind[row] == which]
         model.addConstraint(

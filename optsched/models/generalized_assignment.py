@@ -43,6 +43,7 @@ from optsched.models.base import (
     decoder,
     grouped,
     ids,
+    linear,
     model_of,
     of_problem,
     priced,
@@ -155,13 +156,13 @@ def build_pulp(problem: GeneralizedAssignment, *, max_variables: int = MAX_VARIA
         ]
         for row, task in enumerate(task_names)
     ]
-    model.setObjective(pulp.LpAffineExpression(priced(place, cost)))
+    model.setObjective(linear(priced(place, cost)))
     for task, arcs in zip(task_names, place, strict=True):
         model.addConstraint(pulp.lpSum(arcs) == 1, f"task.{task}")
     for row, resource in enumerate(injective_names(problem.resources)):
         for column, node in enumerate(node_names):
             demand = problem.demand[row, :, column].tolist()
-            used = pulp.LpAffineExpression([(arcs[column], need) for arcs, need in zip(place, demand, strict=True)])
+            used = linear([(arcs[column], need) for arcs, need in zip(place, demand, strict=True)])
             model.addConstraint(used <= int(problem.capacity[row, column]), f"capacity.{resource}.{node}")
     model.place = by_ids(tasks, nodes, place)
     return model

@@ -20,10 +20,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pulp
 import pyomo.environ as pyo
 
-from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, model_of, of_problem
+from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, linear, model_of, of_problem
 from optsched.models.schedule_intervals import Intervals, decode_intervals, interval_size, started_intervals
 from optsched.models.schedules import compact, decode_counts, objective_units, program_size, started_counts
 from optsched.models.starts import starter
@@ -55,9 +54,7 @@ def build_pulp(problem: JobTimes, *, max_variables: int = MAX_VARIABLES) -> Any:
     weights = list(map(float, problem.weights))
     since = ((problem.jobs.arrival - problem.now) / tick_of(problem)).tolist()
     spent = sum(weight * arrival for weight, arrival in zip(weights, since, strict=True))
-    intervals.model.setObjective(
-        pulp.LpAffineExpression(list(zip(intervals.completion, weights, strict=True)), constant=-spent)
-    )
+    intervals.model.setObjective(linear(list(zip(intervals.completion, weights, strict=True)), constant=-spent))
     return intervals.model
 
 

@@ -59,6 +59,7 @@ from optsched.models.base import (
     grouped,
     ids,
     is_whole,
+    linear,
     model_of,
     of_problem,
     refuse_too_large,
@@ -313,7 +314,7 @@ def build_pulp(problem: Latency, limit: int | None = None, *, max_variables: int
         for server, variable in row.items():
             work[server].append((variable, problem.w_loc if server in holders else problem.w_rem))
     if limit is not None:
-        model.setObjective(pulp.LpAffineExpression([term for terms in work.values() for term in terms]))
+        model.setObjective(linear([term for terms in work.values() for term in terms]))
     else:
         model.makespan = model.add_variable("makespan", 0, cat=pulp.LpInteger)
         model.used = {
@@ -325,7 +326,7 @@ def build_pulp(problem: Latency, limit: int | None = None, *, max_variables: int
     for name, row in zip(task_names, place, strict=True):
         model.addConstraint(pulp.lpSum(row.values()) == 1, f"task.{name}")
     for server, terms in work.items():
-        name, added = server_names[server], pulp.LpAffineExpression(terms)
+        name, added = server_names[server], linear(terms)
         if limit is not None:
             model.addConstraint(added <= limit - loads[server], f"server.{name}")
             continue

@@ -46,6 +46,7 @@ from optsched.models.base import (
     MAX_VARIABLES,
     ModelSize,
     decoder,
+    linear,
     model_of,
     of_problem,
     refuse_too_large,
@@ -165,7 +166,7 @@ def build_pulp(problem: LsapFairness, limit: int | None = None, *, max_variables
         if problem.total:
             scale = float(1 / (len(names) * problem.total * (weight if problem.relative else 1)))
             terms.extend([(over, scale), (under, scale)])
-    model.setObjective(pulp.LpAffineExpression(terms))
+    model.setObjective(linear(terms))
     return model
 
 

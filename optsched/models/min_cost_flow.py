@@ -31,7 +31,16 @@ import pyomo.environ as pyo
 from optsched.core.instance import Ints
 from optsched.core.network import UNBOUNDED
 from optsched.core.placement import NetworkFlow
-from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, model_of, of_problem, refuse_too_large, whole
+from optsched.models.base import (
+    MAX_VARIABLES,
+    ModelSize,
+    decoder,
+    linear,
+    model_of,
+    of_problem,
+    refuse_too_large,
+    whole,
+)
 from optsched.models.starts import Entries, starter
 from optsched.problems.min_cost_flow import MinCostFlow
 from optsched.searches.min_cost_flow import whole_flow
@@ -146,7 +155,7 @@ def build_pulp(problem: MinCostFlow, *, max_variables: int = MAX_VARIABLES) -> A
             injective_names(network.arc_ids.tolist()), network.lower.tolist(), limits, strict=True
         )
     ]
-    model.setObjective(pulp.LpAffineExpression(list(zip(flow, network.cost.tolist(), strict=True))))
+    model.setObjective(linear(list(zip(flow, network.cost.tolist(), strict=True))))
     terms: list[list[tuple[Any, int]]] = [[] for _ in range(len(network))]
     for arc, tail, head in zip(flow, network.tail.tolist(), network.head.tolist(), strict=True):
         if tail != head:  # what a loop sends returns to its node
@@ -154,7 +163,7 @@ def build_pulp(problem: MinCostFlow, *, max_variables: int = MAX_VARIABLES) -> A
             terms[head].append((arc, -1))
     names = injective_names(network.node_ids.tolist())
     for name, balance, supply in zip(names, terms, network.supply.tolist(), strict=True):
-        model.addConstraint(pulp.LpAffineExpression(balance) == supply, f"node.{name}")
+        model.addConstraint(linear(balance) == supply, f"node.{name}")
     model.flow = dict(zip(network.arc_ids.tolist(), flow, strict=True))
     return model
 

@@ -24,6 +24,7 @@ import pulp
 import scipy.sparse as sp
 
 from optsched.core.errors import UsageError
+from optsched.solvers.algebraic import has_sos
 
 __all__ = ["expect_names", "mps_text", "pulp_lp_text"]
 
@@ -115,7 +116,7 @@ def pulp_lp_text(model: Any) -> str:
     End
     <BLANKLINE>
     """
-    if model.sos1 or model.sos2:
+    if has_sos(model):
         raise UsageError(f"SOS constraints are not written: write those of {model.name} with binaries")
     try:
         model.checkDuplicateVars()

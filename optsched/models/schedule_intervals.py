@@ -36,7 +36,7 @@ from optsched.core.arrays import Ints
 from optsched.core.instance import KINDS, MAP, REDUCE
 from optsched.core.placement import NONE
 from optsched.core.schedule import Schedule
-from optsched.models.base import MAX_VARIABLES, ModelSize, refuse_too_large, whole
+from optsched.models.base import MAX_VARIABLES, ModelSize, linear, refuse_too_large, whole
 from optsched.models.starts import Entries
 from optsched.problems.schedules import NEVER, ScheduleProblem
 from optsched.searches.left_shift import as_early
@@ -245,12 +245,12 @@ class Intervals:
             ]
             self.ends[row] = own
             model.addConstraint(pulp.lpSum(end for end, _ in own) == 1, f"ends.{name}")
-            late = pulp.LpAffineExpression(own)
+            late = linear(own)
             if row in position_of:
-                early = pulp.LpAffineExpression(self._end(position_of[row]))
+                early = linear(self._end(position_of[row]))
                 model.addConstraint(late - early >= 0, f"ends_after_start.{name}")
             for other in grid.maps.get(int(job[row]), []):
-                early = pulp.LpAffineExpression(self._end(other))
+                early = linear(self._end(other))
                 mark = self._task[int(self.problem.tasks[other])]
                 model.addConstraint(late - early >= 0, f"ends_after_map.{name}.{mark}")
 
@@ -320,7 +320,7 @@ class Intervals:
         ]
         ends = {row: self._end(position) for position, row in enumerate(self.problem.tasks.tolist())} | self.ends
         for row, terms in ends.items():
-            end = pulp.LpAffineExpression(terms)
+            end = linear(terms)
             self.model.addConstraint(self.completion[int(job[row])] - end >= 0, f"completed.{self._task[row]}")
 
 

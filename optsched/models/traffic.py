@@ -63,6 +63,7 @@ from optsched.models.base import (
     decode_binaries,
     decoder,
     grouped,
+    linear,
     model_of,
     of_problem,
     priced,
@@ -287,7 +288,7 @@ def build_pulp(problem: Traffic, limit: int | None = None, *, max_variables: int
                 cost.append((both, -amount))
                 model.addConstraint(both - at_map <= 0, f"product-map.{label}")
                 model.addConstraint(both - at_bundle <= 0, f"product-reduces.{label}")
-    model.setObjective(pulp.LpAffineExpression(cost))
+    model.setObjective(linear(cost))
     for word, names, table in (("placed", map_names, place), ("hosted", bundle_names, host)):
         for name, arcs in zip(names, table, strict=True):
             model.addConstraint(pulp.lpSum(arcs) == 1, f"{word}.{name}")
@@ -296,7 +297,7 @@ def build_pulp(problem: Traffic, limit: int | None = None, *, max_variables: int
         if maps:
             model.addConstraint(pulp.lpSum(arcs[column] for arcs in place) <= map_room[center], f"slots.{name}")
         if bundles:
-            used = pulp.LpAffineExpression([(arcs[column], own) for arcs, own in zip(host, weights, strict=True)])
+            used = linear([(arcs[column], own) for arcs, own in zip(host, weights, strict=True)])
             model.addConstraint(used <= reduce_room[center], f"reduce-slots.{name}")
     model.place, model.host = by_ids(maps, centers, place), by_ids(list(bundles), centers, host)
     return model

@@ -59,6 +59,7 @@ from optsched.models.base import (
     dealt,
     decoder,
     grouped,
+    linear,
     model_of,
     of_problem,
     placed_at,
@@ -374,7 +375,7 @@ def build_pulp(problem: Transmission, *, max_variables: int = MAX_VARIABLES) -> 
     w = {(f, i): model.add_variable(f"w.{reduce_names[f]}.{node_names[i]}", 0) for f, i in usable}
     terms = [(variable, int(problem.map_units[pair]) / grid) for pair, variable in x.items()]
     terms += [(variable, int(problem.reduce_units[pair]) / grid) for pair, variable in y.items()]
-    model.setObjective(pulp.LpAffineExpression([*terms, *((variable, 1.0) for variable in w.values())]))
+    model.setObjective(linear([*terms, *((variable, 1.0) for variable in w.values())]))
 
     for j, name in enumerate(map_names):
         model.addConstraint(pulp.lpSum(x[j, p] for p in hosts) <= 1, f"map.{name}")
@@ -402,7 +403,7 @@ def build_pulp(problem: Transmission, *, max_variables: int = MAX_VARIABLES) -> 
         for i in (i for g, i in usable if g == f):
             most = sum(int(costs[j][hosts, i].max()) for j in senders) / grid  # M_fi
             units = [(x[j, p], int(costs[j][p, i])) for j in senders for p in hosts]
-            fetched = pulp.LpAffineExpression([(variable, cost / grid) for variable, cost in units if cost])
+            fetched = linear([(variable, cost / grid) for variable, cost in units if cost])
             model.addConstraint(w[f, i] >= fetched - most * (1 - y[f, i]), f"shuffle.{name}.{node_names[i]}")
     model.x = {(maps[j], nodes[p]): variable for (j, p), variable in x.items()}
     model.y = {(reduces[f], nodes[i]): variable for (f, i), variable in y.items()}

@@ -25,7 +25,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pulp
 import pyomo.environ as pyo
 
 from optsched.core.errors import UsageError
@@ -42,7 +41,16 @@ from optsched.models.assignment import (
     started_levelled,
     started_square,
 )
-from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, grouped, model_of, of_problem, refuse_too_large
+from optsched.models.base import (
+    MAX_VARIABLES,
+    ModelSize,
+    decoder,
+    grouped,
+    linear,
+    model_of,
+    of_problem,
+    refuse_too_large,
+)
 from optsched.models.starts import starter
 from optsched.problems.worst_group import WorstGroup
 from optsched.solvers.algebraic import injective_names
@@ -156,7 +164,7 @@ def build_pulp(problem: WorstGroup, limit: Number | None = None, *, max_variable
     for name, group, row, size in zip(names, problem.group_ids, rows, problem.sizes, strict=True):
         if not size:
             continue
-        spent = pulp.LpAffineExpression([(variable, costs.get(variable, 0.0)) for variable in row])
+        spent = linear([(variable, costs.get(variable, 0.0)) for variable in row])
         if most is not None:
             model.addConstraint(spent <= most[group], f"limit.{name}")
         else:

@@ -20,7 +20,7 @@ from optsched.core.decimals import decimal
 from optsched.core.errors import Fault, InputError, TooLarge
 from optsched.core.instance import KINDS, LARGEST, MAP, REDUCE, Bools, Floats, Instance, Ints
 from optsched.core.placement import NONE, Placement
-from optsched.core.results import Bound, Component, Proof, Sense, Value, Violation
+from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import (
     GRID,
@@ -388,7 +388,7 @@ class FlowCongestion(Problem, Programmed):
 
     # The program --------------------------------------------------------------------------------------------------
 
-    def program(self, before: tuple[int, ...] = ()) -> Program:
+    def program(self, before: tuple[Number, ...] = ()) -> Program:
         """Nodes of each host take patterns, which hold the tasks that go there."""
         workload, cluster = self.instance.workload, self.instance.cluster
         hosts = cluster.node_ids[self.idle_nodes[self.hosts.first]].tolist()

@@ -98,12 +98,7 @@ class JobsAlone:
     @cached_property
     def _slots(self) -> tuple[Ints, Ints]:
         """The node of each slot for maps, and until when it is held; those that are free soonest first."""
-        problem, state = self.problem, self.problem.instance.state
-        runs = problem.instance.workload.kind[problem.running] == MAP
-        held = state.node[problem.running[runs]]
-        idle = problem.room[KINDS[MAP]] - np.bincount(held, minlength=len(problem.instance.cluster))
-        node = np.append(np.repeat(np.arange(len(idle)), idle), held)
-        busy = np.append(np.full(len(node) - len(held), problem.now), problem.busy_until[runs])
+        node, busy, _ = self.problem.slots(MAP)
         order = np.argsort(busy, kind="stable")
         return node[order], busy[order]
 

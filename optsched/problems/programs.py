@@ -9,6 +9,7 @@ The program is no second definition: `fault_of` holds it against `objective` and
 from __future__ import annotations
 
 import itertools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,10 +20,11 @@ import numpy.typing as npt
 
 from optsched.core.instance import Ints
 from optsched.core.placement import NONE
+from optsched.core.results import Number
 from optsched.problems.base import Problem
 from optsched.problems.relaxations import UNBOUNDED, IntegerProgram
 
-__all__ = ["Builder", "Family", "Program", "Programmed", "fault_of", "samples"]
+__all__ = ["Builder", "Family", "Limited", "Program", "Programmed", "fault_of", "samples"]
 
 #: What tells a variable or row from the others of its family.
 Label = tuple[str | int, ...]
@@ -199,7 +201,7 @@ class Programmed(ABC):
     """A problem with an exact program: what `objective` and `violations` say, as rows."""
 
     @abstractmethod
-    def program(self, before: tuple[int, ...] = ()) -> Program:
+    def program(self, before: tuple[Number, ...] = ()) -> Program:
         """The program of the first component, or of the one after `before`.
 
         Parameters
@@ -217,7 +219,33 @@ class Programmed(ABC):
         """A decision that costs no more than these values, which keep all rows."""
 
 
-def fault_of(problem: Any, before: tuple[int, ...], decisions: Iterator[Any]) -> str | None:
+class Limited(Programmed):
+    """A problem of two components whose first one is settled by limits, as the highest of several means is.
+
+    `program((limit,))` is that of the second component with the first one at a limit, a whole number or a fraction. If
+    nothing is in `program((value_below(claim),))`, the first component is `claim` at least. `program()` is where the
+    search for the least limit begins, with the prices of its linear relaxation (`value_left`); its objective is no more
+    than the first component, rounded up.
+    """
+
+    @abstractmethod
+    def value_below(self, value: Number) -> Number:
+        """No decision's first component is above this and below `value`."""
+
+    @abstractmethod
+    def value_from(self, value: Number) -> Number:
+        """The least value from this one on that the first component can have, as far as is known."""
+
+    @abstractmethod
+    def value_left(self, multipliers: Ints, least: Number) -> Number:
+        """The least value, from `least` on, that multipliers of the rows of `program()` leave, the scale first."""
+
+    @abstractmethod
+    def value_above(self, value: Number) -> Number:
+        """The least value above this one that the first component can have, as far as is known."""
+
+
+def fault_of(problem: Any, before: tuple[Number, ...], decisions: Iterator[Any]) -> str | None:
     """Where the program of a problem lacks a feasible decision, or costs more than it; None: nowhere.
 
     A proof over a program says nothing of a decision that the program lacks, so that an "optimum" might be beaten.
@@ -232,7 +260,8 @@ def fault_of(problem: Any, before: tuple[int, ...], decisions: Iterator[Any]) ->
         What to try; infeasible ones are passed over.
     """
     program = problem.program(before)
-    units = [problem.program(before[:number]).unit for number in range(len(before))] + [program.unit]
+    limited = isinstance(problem, Limited)
+    units = [1 if limited else problem.program(before[:number]).unit for number in range(len(before))] + [program.unit]
     costs = program.whole.objective.tolist()
     for decision in decisions:
         if problem.violations(decision):
@@ -242,7 +271,9 @@ def fault_of(problem: Any, before: tuple[int, ...], decisions: Iterator[Any]) ->
             continue
         values = problem.values_of(decision, program)
         cost = sum(each * number for each, number in zip(costs, values.tolist(), strict=True))
-        wrong = program.broken(values) or (f"it costs {cost} units, and not {worth}" if cost > worth else None)
+        wrong = program.broken(values) or (
+            f"it costs {cost} units, and not {worth}" if cost > math.ceil(worth) else None
+        )
         if wrong is not None:
             return f"the program does not have the feasible {problem.decided.noun} {_told(problem, decision)}: {wrong}"
     return None

@@ -29,7 +29,7 @@ def area_makespan(problem: ScheduleProblem, kind: int) -> int:
     own = problem.kind == kind
     work = problem.least_times[own]
     release = problem.release[own]
-    busy = problem.busy_until[problem.instance.workload.kind[problem.running] == kind]
+    busy = problem.running_of(kind)[1]
     latest = problem.now
     if not slots:
         return latest
@@ -50,13 +50,12 @@ def work_by_job(problem: ScheduleProblem, kind: int) -> tuple[Ints, Ints]:
         microsecond at which some of it may run.
     """
     own = np.flatnonzero(problem.kind == kind)
-    job = problem.jobs.of_task
-    runs = np.flatnonzero(problem.instance.workload.kind[problem.running] == kind)
+    _, until, running = problem.running_of(kind)
     work = np.zeros(len(problem.jobs), dtype=np.int64)
-    np.add.at(work, job[problem.tasks[own]], problem.least_times[own])
-    np.add.at(work, job[problem.running[runs]], problem.busy_until[runs] - problem.now)
+    np.add.at(work, problem.jobs.of_task[problem.tasks[own]], problem.least_times[own])
+    np.add.at(work, running, until - problem.now)
     release = np.maximum(problem.jobs.arrival, problem.now)
-    release[job[problem.running[runs]]] = problem.now
+    release[running] = problem.now
     return work, release
 
 

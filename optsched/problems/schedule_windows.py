@@ -118,9 +118,8 @@ def demand(problem: ScheduleProblem, window: Window) -> tuple[int | None, int]:
     long, room = window.end - window.begin, problem.room[KINDS[window.kind]]
     prices = np.ones(len(room), dtype=np.int64) if window.prices is None else window.prices
     whole = int(lengths(np.array([long]), long, window.function)[0])
-    runs = problem.instance.workload.kind[problem.running] == window.kind
-    held = lengths(np.clip(problem.busy_until[runs] - window.begin, 0, long), long, window.function)
-    nodes = problem.instance.state.node[problem.running[runs]]
+    nodes, until, _ = problem.running_of(window.kind)
+    held = lengths(np.clip(until - window.begin, 0, long), long, window.function)
     there = whole * exact_product(prices, room) - exact_product(prices[nodes], held)
     tasks = np.flatnonzero(counted(problem, window))
     taken = problem.times.cheapest(prices, room > 0, lambda times: lengths(times, long, window.function))[tasks]
@@ -132,8 +131,7 @@ def demand(problem: ScheduleProblem, window: Window) -> tuple[int | None, int]:
 def first_maps(problem: ScheduleProblem, tasks: Ints, taken: Ints) -> Ints:
     """Of pending maps (`tasks`) those that their job's reduces wait for, were they the ones that take least."""
     job = problem.jobs.of_task[problem.tasks[tasks]]
-    runs = problem.running[problem.instance.workload.kind[problem.running] != REDUCE]
-    started = np.bincount(problem.jobs.of_task[runs], minlength=len(problem.jobs))
+    started = np.bincount(problem.running_of(MAP)[2], minlength=len(problem.jobs))
     order = np.lexsort((taken, job))
     place = np.arange(len(order)) - np.searchsorted(job[order], job[order])
     return np.asarray(order[place < (problem.maps_before_reduces - started)[job[order]]])

@@ -162,9 +162,9 @@ class ScheduleProblem(TaskProblem[Schedule]):
         self.release: Ints = np.maximum(self.jobs.arrival[self.jobs.of_task[self.tasks]], self.now)
         kinds = instance.workload.kind
         self.kind: Ints = kinds[self.tasks]
-        idle = dict(zip(KINDS, (state.idle_slots, state.idle_reduce_slots), strict=True))
+        held = [np.bincount(self.running_of(kind)[0], minlength=len(instance.cluster)) for kind in range(len(KINDS))]
         self.room: Mapping[str, Ints] = MappingProxyType(
-            {name: idle[name] + self._held(kind) for kind, name in enumerate(KINDS)}
+            {name: self.offered[name] + held[kind] for kind, name in enumerate(KINDS)}
         )
         latest = max(int(self.release.max(initial=self.now)), int(self.busy_until.max(initial=self.now)))
         longest = self.times.longest
@@ -188,10 +188,11 @@ class ScheduleProblem(TaskProblem[Schedule]):
     def prepare_value(self) -> None:
         """Compute what the objective needs beside ends."""
 
-    def _held(self, kind: int) -> Ints:
-        """Slots of each node that running tasks of a kind hold."""
-        nodes = self.instance.state.node[self.running[self.instance.workload.kind[self.running] == kind]]
-        return np.bincount(nodes, minlength=len(self.instance.cluster)).astype(np.int64)
+    def running_of(self, kind: int) -> tuple[Ints, Ints, Ints]:
+        """The running tasks of a kind: node, end (`busy_until`) and job of each; int64, shape (tasks,)."""
+        own = self.instance.workload.kind[self.running] == kind
+        rows = self.running[own]
+        return self.instance.state.node[rows], self.busy_until[own], self.jobs.of_task[rows]
 
     @property
     def remark(self) -> str | None:
@@ -214,6 +215,21 @@ class ScheduleProblem(TaskProblem[Schedule]):
         """Idle slots of each node that a policy is offered, by kind of task, shape (nodes,)."""
         state = self.instance.state
         return MappingProxyType(dict(zip(KINDS, (state.idle_slots, state.idle_reduce_slots), strict=True)))
+
+    def slots(self, kind: int) -> tuple[Ints, Ints, Ints]:
+        """Every slot of a kind that is or becomes free: the idle ones by node, and then those of running tasks.
+
+        Returns
+        -------
+        tuple
+            int64, shape (slots,) each: its node; the microsecond at which its task ends, or `now`, a reduce as if its
+            job's maps had ended; and the job of that task, or -1.
+        """
+        idle = self.offered[KINDS[kind]]
+        free = np.repeat(np.arange(len(idle)), idle)
+        first = free, np.full(len(free), self.now), np.full(len(free), -1)
+        node, until, job = (np.append(*both) for both in zip(first, self.running_of(kind), strict=True))
+        return node, until, job
 
     @property
     def due(self) -> int:

@@ -112,9 +112,7 @@ class PricedTime:
         earliest = problem.earliest_completions if ends is None else ends
         self.alone = ((earliest - problem.now) // step).tolist()
         self.classes = self._grouped()
-        kinds = problem.instance.workload.kind[problem.running]
-        held = (problem.busy_until - problem.now) // step
-        self.held = tuple(held[kinds == kind] for kind in range(len(KINDS)))
+        self.held = tuple((problem.running_of(kind)[1] - problem.now) // step for kind in range(len(KINDS)))
 
     def _grouped(self) -> list[list[SlotClass]]:
         """The tasks of each job."""

@@ -10,23 +10,26 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from optsched.core.errors import Fault
-from optsched.core.instance import Instance, Ints
+from optsched.core.instance import Instance, Ints, Ragged
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value
-from optsched.problems.assignment import LevelledProblem, Pool, minimum_by_row
+from optsched.problems.assignment import LevelledProblem, Pool
 from optsched.problems.base import OwnCosts, exact, exact_product
+from optsched.problems.counted_room import count_limits
 from optsched.problems.groups import missing_group_of_tasks
 from optsched.problems.lsap import LEVELS
+from optsched.problems.programs import Builder, Limited, Program
 
 __all__ = ["WorstGroup"]
 
 
-class WorstGroup(LevelledProblem):
+class WorstGroup(LevelledProblem, Limited):
     """Exactly min(tasks, idle slots) tasks on idle slots: least highest mean locality cost of a group, then least cost.
 
     The mean of a group is the locality cost of its placed tasks over the number of its *pending* tasks, placed or not:
@@ -130,7 +133,7 @@ class WorstGroup(LevelledProblem):
         >>> WorstGroup(load("examples/worst-group")).most_within(Fraction(3, 4))
         [0, 1]
         """
-        return self._within(mean.numerator, mean.denominator)
+        return self._rounded(mean.numerator * size // mean.denominator for size in self.sizes)
 
     def most_below(self, mean: Number) -> list[int]:
         """As `most_within`, at a mean below `mean`; a group without tasks has no mean and pays nothing."""
@@ -143,109 +146,213 @@ class WorstGroup(LevelledProblem):
             for cost, least, step in zip(costs, self.least, self.steps, strict=True)
         ]
 
-    def mean_above(self, mean: Number) -> Number:
-        """The least mean above `mean` that a group can have, some group having tasks."""
-        return self._next(self.most_within(mean))
+    def value_below(self, value: Number) -> Number:
+        entries = zip(self.most_below(value), self.sizes, strict=True)
+        return exact(max((Fraction(cost, size) for cost, size in entries if size), default=-1))
 
-    def mean_from(self, mean: Number) -> Number:
-        """The least mean from `mean` on that a group can have, some group having tasks."""
-        return self._next(self.most_below(mean))
+    def value_from(self, value: Number) -> Number:
+        return self._next(self.most_below(value))
+
+    def value_above(self, value: Number) -> Number:
+        return self._next(self.most_within(value))
+
+    def value_left(self, multipliers: Ints, least: Number) -> Number:
+        """Weighted by the prices of their rows, the groups' costs add up to something: so must those within the mean.
+
+        Costs go in steps, so that it is often more than the relaxation says.
+        """
+        program, prices = self.program(), multipliers[1:].copy()
+        whole, means = program.whole, next(family.first for family in program.rows if family.name == "group_mean")
+        weights = np.maximum(-prices[means : means + len(self.sizes)], 0)
+        own = (whole.row >= means) & (whole.value > 0)
+        prices[means : means + len(self.sizes)] = 0
+        paid = np.zeros_like(whole.objective)
+        np.add.at(paid, whole.column[own], whole.value[own] * weights[whole.row[own] - means])
+        due = replace(whole, objective=paid).settle(whole.box, np.append(1, prices), 2**60)
+        low, high = self.value_from(least), self.value_above(self.levels[2])
+        while due is not None and low < high:
+            middle = self.value_from(Fraction(low + high) / 2)
+            middle = middle if middle < high else low
+            enough = exact_product(weights, self.most_within(middle)) >= due * (math.gcd(*self.levels) or 1)
+            low, high = (low, middle) if enough else (self.value_above(middle), high)
+        return low
 
     def _next(self, most: Sequence[int]) -> Number:
         entries = zip(most, self.steps, self.sizes, strict=True)
-        return exact(min(Fraction(cost + step, size) for cost, step, size in entries if size))
+        return exact(min((Fraction(cost + step, size) for cost, step, size in entries if size), default=0))
+
+    # The program -----------------------------------------------------------------------------------------------------
+
+    def program(self, before: tuple[Number, ...] = ()) -> Program:
+        """Least cost within a limit on the means; or the least whole number that no mean is above.
+
+        A class of equal tasks has so many on each node with its data, in each rack with its data, and anywhere. A task
+        in a rack, or anywhere, gets its slot there afterwards.
+        """
+        classes, racks, nodes = self.classes(), self.instance.cluster.rack_ids, self.instance.cluster.node_ids
+        names = self.instance.workload.task_ids[self.tasks[classes.first]]
+        local, racked = self._near
+        every = np.arange(len(names))
+        builder = Builder()
+        families = [
+            ("place", local.row_of, [nodes[local.values]], "tasks of the class on a node with their data"),
+            ("place_in_rack", racked.row_of, [racks[racked.values]], "tasks of the class in a rack with their data"),
+            ("place_anywhere", every, [], "tasks of the class on whichever node"),
+        ]
+        columns = [
+            builder.variables(
+                name,
+                list(zip(names[owner].tolist(), *(place.tolist() for place in places), strict=True)),
+                upper=classes.size[owner],
+                cost=level if before else 0,
+                doc=doc,
+            )
+            for (name, owner, places, doc), level in zip(families, self.levels, strict=True)
+        ]
+        owner, column = np.concatenate([owner for _, owner, _, _ in families]), np.concatenate(columns)
+        level = np.repeat(np.arange(3), list(map(len, columns)))
+        placed = builder.rows(
+            "class_supply",
+            [(name,) for name in names.tolist()],
+            lower=classes.size if self.count == len(self.tasks) else 0,
+            upper=classes.size,
+            doc="no more tasks than the class has",
+        )
+        builder.enter(placed[owner], column)
+        if self.count < len(self.tasks):
+            builder.enter(
+                builder.rows("cardinality", [()], lower=self.count, upper=self.count, doc="count tasks are placed"),
+                column,
+            )
+        self._enter_slots(builder, columns)
+        self._enter_groups(builder, before, self.pool[classes.first][owner], level, column)
+        return builder.program(len(before))
+
+    @cached_property
+    def _near(self) -> tuple[Ragged, Ragged]:
+        """For each class the nodes with its data, and the racks with it if a task costs less there than anywhere."""
+        first = self.classes().first
+        racked = self.idle_racks.take(first)
+        return self.idle_replicas.take(first), racked.kept(np.full(len(racked.values), self.levels[1] < self.levels[2]))
+
+    def _enter_slots(self, builder: Builder, columns: list[Ints]) -> None:
+        """The slots of each node and each rack for the tasks that are counted there."""
+        (local, racked), (place, in_rack, _), cluster = self._near, columns, self.instance.cluster
+        holders, at = np.unique(local.values, return_inverse=True)
+        node_slots = builder.rows(
+            "node_slots",
+            [(name,) for name in cluster.node_ids[holders].tolist()],
+            upper=self.capacity[holders],
+            doc="no node takes more than its slots",
+        )
+        builder.enter(node_slots[at], place)
+        known = self.rack >= 0
+        slots = np.bincount(self.rack[known], self.capacity[known], self._racks).astype(np.int64)
+        near = np.unique(racked.values)
+        row_of = np.full(self._racks + 1, -1, dtype=np.int64)
+        row_of[near] = builder.rows(
+            "rack_slots",
+            [(name,) for name in cluster.rack_ids[near].tolist()],
+            upper=slots[near],
+            doc="no rack takes more than its slots",
+        )
+        inside = row_of[self.rack[local.values]]
+        builder.enter(inside[inside >= 0], place[inside >= 0])
+        builder.enter(row_of[racked.values], in_rack)
+
+    def _enter_groups(
+        self, builder: Builder, before: tuple[Number, ...], group: Ints, level: Ints, column: Ints
+    ) -> None:
+        """The means of the groups, or limits on what they pay; `group` and `level` (0, 1, 2) are of each column."""
+        levels, unit = np.array(self.levels), math.gcd(*self.levels) or 1
+        if not before:
+            worst = builder.variables("worst_mean", [()], upper=self.levels[2], cost=1, doc="no group's mean is higher")
+            rows = builder.rows(
+                "group_mean", [(name,) for name in self.group_ids], upper=0, doc="in common steps of cost"
+            )
+            builder.enter(rows[group], column, levels[level] // unit)
+            builder.enter(rows, worst, [-size for size in self.sizes])
+            return
+        most = self.most_within(before[0])
+        limits = self._counted(most)
+        if limits is None:
+            highest = len(self.tasks) * self.levels[2]
+            limits = [
+                (number, *(levels // unit).tolist(), min(max(-1, paid), highest) // unit)
+                for number, paid in enumerate(most)
+            ]
+        limits += [(0, 0, 0, 0, -1)] * (before[0] < 0)  # no mean is below 0
+        rows = builder.rows(
+            "group_limit",
+            [(self.group_ids[number], str(row)) for row, (number, *_) in enumerate(limits)],
+            upper=[limit[-1] for limit in limits],
+            doc="the group costs no more than the limit on its mean",
+        )
+        for row, (number, *paid, _) in zip(rows.tolist(), limits, strict=True):
+            value = np.where(group == number, np.array(paid)[level], 0)
+            builder.enter(row, column[value > 0], value[value > 0])
+
+    def _counted(self, most: Sequence[int]) -> list[tuple[int, int, int, int, int]] | None:
+        """Limits on numbers of tasks in the place of those on costs: (group, 0, a, b, c) as of `count_limits`.
+
+        None where how many tasks pay the cost at the data is open.
+        """
+        on_node, in_rack, off_rack = self.levels
+        if on_node and self.count < len(self.tasks):
+            return None
+        near, far = in_rack - on_node, off_rack - on_node
+        found = []
+        for group, size in enumerate(self.sizes):
+            for a, b, most_of in count_limits(size, near, far, most[group] - on_node * size) if size else ():
+                common = math.gcd(a, b) or 1
+                found.append((group, 0, a // common, b // common, most_of // common))
+        return found
+
+    def values_of(self, decision: Placement, program: Program) -> Ints:
+        classes, nodes, (local, racked) = self.classes(), self.nodes_of(decision), self._near
+        placed = np.flatnonzero(nodes != NONE)
+        owner, node = classes.of_task[placed], nodes[placed]
+        values = np.zeros(len(program.whole.objective), dtype=np.int64)
+        for family, near, of_node in ("place", local, np.arange(len(self.rack))), ("place_in_rack", racked, self.rack):
+            pairs = zip(near.row_of.tolist(), near.values.tolist(), strict=True)
+            columns = {pair: column for column, pair in enumerate(pairs)}
+            asked = zip(owner.tolist(), of_node[node].tolist(), strict=True)
+            found = np.array([columns.get(pair, -1) for pair in asked], dtype=np.int64)
+            np.add.at(values[program.family(family)], found[found >= 0], 1)
+            owner, node = owner[found < 0], node[found < 0]
+        np.add.at(values[program.family("place_anywhere")], owner, 1)
+        if program.component == 0:
+            values[program.family("worst_mean")] = math.ceil(
+                Fraction(self.objective(decision)[0]) / (math.gcd(*self.levels) or 1)
+            )
+        return values
+
+    def decision_of(self, values: Ints, program: Program) -> Placement:
+        local, racked = self._near
+        waiting = [iter(members.tolist()) for members in self.classes().members]
+        free, nodes = self.capacity.copy(), np.full(len(self.tasks), NONE, dtype=np.int64)
+
+        def give(owners: Ints, number: Ints, places: Ints) -> None:
+            for owner, place in zip(np.repeat(owners, number).tolist(), places.tolist(), strict=True):
+                nodes[next(waiting[owner])] = place
+            np.subtract.at(free, places, 1)
+
+        number = values[program.family("place")]
+        give(local.row_of, number, np.repeat(local.values, number))
+        slots = np.repeat(np.arange(len(free)), free)
+        slots = slots[np.argsort(self.rack[slots], kind="stable")]
+        number = values[program.family("place_in_rack")]
+        asked = np.repeat(racked.values, number)
+        order = np.argsort(asked, kind="stable")
+        rank = np.arange(len(asked)) - np.searchsorted(asked[order], asked[order])
+        places = np.empty_like(asked)
+        places[order] = slots[np.searchsorted(self.rack[slots], asked[order]) + rank]
+        give(racked.row_of, number, places)
+        number = values[program.family("place_anywhere")]
+        give(np.arange(len(number)), number, np.repeat(np.arange(len(free)), free)[: int(number.sum())])
+        return self.placement(nodes)
 
     # Bounds ----------------------------------------------------------------------------------------------------------
-
-    def weighted_bound(self, weights: Sequence[int], task_price: int, node_prices: Ints) -> int:
-        """The least weighted sum of the groups' costs that prices prove; valid whatever the prices (weak duality).
-
-        Parameters
-        ----------
-        weights
-            What a unit of each group's cost counts, shape (groups,), whole and 0 or more.
-        task_price
-            Price of placing one task more.
-        node_prices
-            int64, shape (nodes,): price of a slot on each node; negative ones count as 0.
-        """
-        if not self.count:
-            return 0
-        prices = np.maximum(node_prices, 0)
-        reach = max(weights) * self.levels[2] + int(prices.max()) + abs(task_price)
-        kind: Any = np.int64 if reach * (len(self.tasks) + 1) < 2**62 else object
-        surplus = task_price - self._cheapest(np.array(weights, dtype=kind)[self.pool], prices.astype(kind))
-        bound: int = task_price * self.count - sum(surplus[surplus > 0].tolist())
-        return bound - exact_product(prices, self.capacity)
-
-    def _cheapest(self, weight: Any, prices: Any) -> Any:
-        """For each task the least of weighted cost and price over the nodes with idle slots."""
-        on_node, in_rack, off_rack = self.levels
-        idle = np.flatnonzero(self.capacity > 0)
-        nearest = prices[idle].min()
-        anywhere = weight * off_rack + nearest
-        rack_prices = np.full(self._racks, prices.max(), dtype=prices.dtype)
-        racked = idle[self.rack[idle] >= 0]
-        np.minimum.at(rack_prices, self.rack[racked], prices[racked])
-        local = weight * on_node + minimum_by_row(self.idle_replicas, prices, 0)
-        near = weight * in_rack + minimum_by_row(self.idle_racks, rack_prices, 0)
-        local = np.where(self.idle_replicas.lengths > 0, local, anywhere)
-        near = np.where(self.idle_racks.lengths > 0, near, anywhere)
-        return np.minimum(np.minimum(local, near), anywhere)
-
-    def mean_bound(self, group_prices: Sequence[int], task_price: int, node_prices: Ints) -> Number:
-        """The least highest mean that prices prove; valid whatever the prices.
-
-        The costs, weighted with the prices of the groups, add up to at least `weighted_bound`. Costs go in steps: the
-        bound is the first mean that a group can have at which the highest costs within it add up to so much.
-
-        Parameters
-        ----------
-        group_prices
-            Price of a unit of each group's cost, shape (groups,); negative ones count as 0.
-        task_price, node_prices
-            As `weighted_bound` takes them.
-        """
-        prices = [max(0, price) if size else 0 for price, size in zip(group_prices, self.sizes, strict=True)]
-        due = self.weighted_bound(prices, task_price, node_prices)
-        if due <= 0:
-            return 0
-        # Some price is positive here, or the weighted sum of any placement would be 0. Means with denominators up to n
-        # are at least 1/n^2 apart: of the intervals of that length, the first at whose end enough is within holds one.
-        total, slack = exact_product(prices, self.sizes), exact_product(prices, self.steps)
-        unit = max(self.sizes) ** 2
-        short, enough = due * unit // total - 1, -(-(due + slack) * unit // total)
-        while enough - short > 1:
-            middle = (short + enough) // 2
-            within = exact_product(prices, self._within(middle, unit))
-            short, enough = (short, middle) if within >= due else (middle, enough)
-        entries = zip(prices, self._within(enough, unit), self.sizes, strict=True)
-        return exact(max(Fraction(most, size) for price, most, size in entries if price))
-
-    def _within(self, numerator: int, denominator: int) -> list[int]:
-        """`most_within` of a fraction, without reducing it."""
-        return self._rounded(numerator * size // denominator for size in self.sizes)
-
-    def cost_bound(
-        self, mean: Number, scale: int, group_prices: Sequence[int], task_price: int, node_prices: Ints
-    ) -> int:
-        """The least locality cost that prices prove for placements whose highest mean is at most `mean`.
-
-        Parameters
-        ----------
-        mean
-            The highest mean that a group may have.
-        scale
-            What a unit of locality cost counts, 1 or more: the prices are in the unit 1/`scale`.
-        group_prices, task_price, node_prices
-            As `mean_bound` takes them.
-        """
-        prices = [max(0, price) for price in group_prices]
-        weighted = self.weighted_bound([scale + price for price in prices], task_price, node_prices)
-        saved = exact_product(prices, self.most_within(mean))
-        cost, least, step = -((saved - weighted) // scale), sum(self.least), math.gcd(*self.steps)
-        bound: int = least + max(0, -((least - cost) // step)) * step
-        return bound
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
         """No slot contended: the costs of all groups together, and of each group for itself."""
@@ -257,7 +364,7 @@ class WorstGroup(LevelledProblem):
         for group, size in enumerate(self.sizes):
             due = self.count - (len(self.tasks) - size)  # if every task of the others is placed
             alone.append(int(np.sort(cheapest[self.pool == group])[: max(0, due)].sum()))
-        average = self.mean_from(Fraction(whole.value) / len(self.tasks))
+        average = self.value_from(Fraction(whole.value) / len(self.tasks))
         worst, told = self.worst_mean(alone), "with every slot free for every task"
         return (
             Bound("average", "worst-mean", average, f"worst-mean, as the mean of all tasks together, {told}"),

@@ -6,15 +6,25 @@ leave a gap, a tree of cases over the program does. If the tree grows too large,
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Protocol
 
 import numpy as np
 
-from optsched.certificates.programs import checked_program, program_certificate
+from optsched.certificates.programs import (
+    checked_program,
+    limit_certificate,
+    program_below,
+    program_certificate,
+    without_costs,
+)
 from optsched.certificates.trees import Step, Tree
 from optsched.core.errors import CertificateInvalid, ProblemFailed, SolverDisagreement
-from optsched.core.results import Certificate, Proof, Sense, Solution, Termination
-from optsched.problems.programs import Program
+from optsched.core.results import Certificate, Number, Proof, Sense, Solution, Termination
+from optsched.problems.base import exact
+from optsched.problems.programs import Limited, Program
+from optsched.problems.relaxations import IntegerProgram
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, proof_of
 from optsched.searches.program_tree import Root, as_arrays, root, settling_tree
@@ -30,29 +40,42 @@ ROUTES = ("arrays", *MODELS, "brute-force")
 #: A tree takes at most so many linear programs.
 _MOST_PROGRAMS = 2_000
 
+#: Denominator of the prices that bound a limit: the weights of large groups are small.
+_LIMIT_SCALE = 2**30
+
 #: From so many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
 OVERRUNS = {"arrays": 100_000}
 
 
-def by_route(call: Call[Any], profile: Profile) -> Solution:
-    """One component after another, each at the best of those before, as long as these are proved."""
-    problem, found, held = call.problem, Found(), call.start
-    proofs, before = list[Certificate](), tuple[int, ...]()
-    call.hold(lambda: (held, tuple(proofs)))
+class Finder(Protocol):
+    """What takes the place of HiGHS in a `Limited` problem."""
+
+    def empty(self, limit: Number) -> bool:
+        """Whether nothing is within a limit."""
+
+    def __call__(self, limit: Number, program: Program) -> Root:
+        """The optimum of the program within a limit, or that there is none, and what proves it."""
+
+
+def by_route(call: Call[Any], profile: Profile, finder: Finder | None = None) -> Solution:
+    """One component after another, each at the best of those before, as long as these are proved.
+
+    Of a `Limited` problem a `finder` takes the place of HiGHS, if there is one.
+    """
+    problem, search = call.problem, _Search(call, profile, finder if call.route == "arrays" else None)
+    call.hold(lambda: (search.held, tuple(search.proofs)))
     with call.until_stopped():
         for position in range(len(problem.components)):
-            program = _program(problem, before, held)
-            limit = problem.evaluate(held)[0] if position else None
-            relaxed = root(program.whole, profile.since(call.began))
-            found = _found(call, profile, program, relaxed, limit, held)
-            if found.decision is None and found.outcome.status is Termination.INFEASIBLE and held is None:
-                return call.infeasible(found.raw_status, found.solver, found.build_seconds)
-            held = _better(problem, held, found.decision)
-            proofs.append(_proof(call, profile, program, relaxed, before, found))
-            if held is None or problem.evaluate(held)[position] != proofs[-1].claim:
+            limited = position == 0 and isinstance(problem, Limited)
+            proof = search.limit_proof() if limited else search.proof()
+            if search.found.outcome.status is Termination.INFEASIBLE and search.held is None:
+                return call.infeasible(search.found.raw_status, search.found.solver, search.found.build_seconds)
+            search.proofs.append(proof)
+            if search.held is None or problem.evaluate(search.held)[position] != proof.claim:
                 break
-            before = (*before, int(proofs[-1].claim * program.unit))
-    return call.answered(held, proofs, found)
+            unit = 1 if limited else search.program(search.before).unit
+            search.before += (exact(proof.claim * unit),)
+    return call.answered(search.held, search.proofs, search.found)
 
 
 def plain(problem: Any) -> Held:
@@ -63,10 +86,10 @@ def plain(problem: Any) -> Held:
     return None, () if sharpest is None else (Certificate(first.name, Proof.SOLVER, sharpest),)
 
 
-def _program(problem: Any, before: tuple[int, ...], held: Any) -> Program:
-    """The program, which that of another package must have shown itself to be."""
+def _sound(make: Callable[..., Program], problem: Any, *given: Any) -> Program:
+    """A program, which that of another package must have shown itself to be."""
     try:
-        return checked_program(problem, before, held)
+        return make(problem, *given)
     except CertificateInvalid as error:
         raise ProblemFailed(str(error)) from None
 
@@ -76,44 +99,152 @@ def _better(problem: Any, *decisions: Any) -> Any:
     return min(held, key=lambda decision: problem.minimised(problem.evaluate(decision)), default=None)
 
 
-def _found(call: Call[Any], profile: Profile, program: Program, relaxed: Root, limit: Any, held: Any) -> Found:
-    """What HiGHS finds by the arrays, at once if the relaxation is whole, or by a model."""
-    if call.route != "arrays":
-        return call.by_model(profile, limit, held)
-    problem, built = call.problem, call.elapsed
-    outcome, values = relaxed.outcome, relaxed.values
-    if values is None:
-        hint = None if held is None else problem.values_of(held, program).astype(np.float64)
-        solved = solve_arrays(
-            as_arrays(program.whole),
-            profile.since(call.began),
-            hint,
-            lambda x: problem.decision_of(whole_numbers(x), program),
-        )
-        outcome = solved.outcome
-        values = None if solved.x is None else whole_numbers(solved.x)
-    decision = None if values is None else problem.decision_of(values, program)
-    wrong = None if decision is None else problem.violations(decision)
-    if wrong:
-        raise SolverDisagreement(f"{problem.name}: HiGHS holds a {problem.decided.noun} that violates {wrong[0]}")
-    return Found(outcome, decision, program.component, program.unit, built).checked(problem)
+class _Search:
+    """What was found and proved of a problem by now.
 
+    Attributes
+    ----------
+    held, found
+        The best decision; what was found last.
+    before, proofs
+        Of the components that are settled.
+    """
 
-def _proof(
-    call: Call[Any], profile: Profile, program: Program, relaxed: Root, before: tuple[int, ...], found: Found
-) -> Certificate:
-    """Prices of the relaxation, or a tree at what was found, or the solver's word."""
-    problem, whole = call.problem, program.whole
-    limit = _units(problem, program, found.decision) if found.optimal else 2**60
-    tree = relaxed.tree or Tree([np.eye(1, len(whole.row_lower) + 1, dtype=np.int64)[0]], [Step((0,))])
-    bound = tree.bound(whole, limit)
-    if found.optimal and bound < limit:
-        grown = settling_tree(whole, limit, profile.since(call.began), _MOST_PROGRAMS)
-        tree, bound = (tree, bound) if grown is None else (grown, limit)
-    priced = program_certificate(problem, program, before, tree, bound)
-    return proof_of(problem, priced, found, abs(program.unit))
+    def __init__(self, call: Call[Any], profile: Profile, finder: Finder | None) -> None:
+        self.call, self.problem, self._profile, self._finder = call, call.problem, profile, finder
+        self.held, self.found = call.start, Found()
+        self.before: tuple[Number, ...] = ()
+        self.proofs: list[Certificate] = []
+        self._posed: tuple[tuple[Number, ...], Program] | None = None
+        self._roots: dict[tuple[Number, ...], Root] = {}
+        self._best: dict[tuple[Number, ...], Found] = {}
 
+    def program(self, before: tuple[Number, ...]) -> Program:
+        """A program, which was looked at if it is another package's; the last one is held."""
+        if self._posed is None or self._posed[0] != before:
+            self._posed = before, _sound(checked_program, self.problem, before, self.held)
+        return self._posed[1]
 
-def _units(problem: Any, program: Program, decision: Any) -> int:
-    """What a decision costs, in units of a program."""
-    return int(problem.evaluate(decision)[program.component] * program.unit)
+    def root(self, before: tuple[Number, ...]) -> Root:
+        """The linear relaxation of a program, or what the finder says in its place."""
+        if before not in self._roots:
+            program = self.program(before)
+            if self._finder is None:
+                self._roots[before] = root(program.whole, self._profile.since(self.call.began))
+            else:
+                self._roots[before] = self._finder(before[0], program)
+        return self._roots[before]
+
+    def best(self, before: tuple[Number, ...]) -> Found:
+        """The best that is found of a program; it is held if it is better than what is."""
+        if before not in self._best:
+            arrays = self.call.route == "arrays"
+            self._best[before] = self._by_arrays(before) if arrays else self._by_model()
+        self.found = self._best[before]
+        self.held = _better(self.problem, self.held, self.found.decision)
+        return self.found
+
+    def _by_model(self) -> Found:
+        limit = self.problem.evaluate(self.held)[0] if self.before else None
+        return self.call.by_model(self._profile, limit, self.held)
+
+    def _by_arrays(self, before: tuple[Number, ...]) -> Found:
+        """What HiGHS finds by the arrays, at once if the relaxation is whole or empty, or an error."""
+        problem, built = self.problem, self.call.elapsed
+        program, relaxed = self.program(before), self.root(before)
+        outcome, values = relaxed.outcome, relaxed.values
+        if values is None and outcome.status not in (Termination.INFEASIBLE, Termination.ERROR):
+            start = None if self.held is None else problem.values_of(self.held, program)
+            solved = solve_arrays(
+                as_arrays(program.whole),
+                self._profile.since(self.call.began),
+                None if start is None or program.broken(start) else start.astype(np.float64),
+                lambda x: problem.decision_of(whole_numbers(x), program),
+            )
+            outcome = solved.outcome
+            values = None if solved.x is None else whole_numbers(solved.x)
+        decision = None if values is None else problem.decision_of(values, program)
+        wrong = None if decision is None else problem.violations(decision)
+        if wrong:
+            raise SolverDisagreement(f"{problem.name}: HiGHS holds a {problem.decided.noun} that violates {wrong[0]}")
+        found = Found(outcome, decision, program.component, program.unit, built)
+        return found if isinstance(problem, Limited) and not before else found.checked(problem)
+
+    def proof(self) -> Certificate:
+        """Of the next component: prices of the relaxation, or a tree at what is found, or the solver's word."""
+        found, problem, program = self.best(self.before), self.problem, self.program(self.before)
+        whole = program.whole
+        limit = int(problem.evaluate(found.decision)[program.component] * program.unit) if found.optimal else 2**60
+        nothing = Tree([np.eye(1, len(whole.row_lower) + 1, dtype=np.int64)[0]], [Step((0,))])
+        tree = self.root(self.before).tree or nothing
+        bound = tree.bound(whole, limit)
+        if found.optimal and bound < limit:
+            grown = self._tree(whole, limit)
+            tree, bound = (tree, bound) if grown is None else (grown, limit)
+        priced = program_certificate(problem, program, self.before, tree, bound)
+        return proof_of(problem, priced, found, abs(program.unit))
+
+    def _tree(self, whole: IntegerProgram, limit: int) -> Tree | None:
+        return settling_tree(whole, limit, self._profile.since(self.call.began), _MOST_PROGRAMS)
+
+    def limit_proof(self) -> Certificate:
+        """Of the first component, which limits settle: a tree by which nothing is below what is found, or the word."""
+        problem, claim = self.problem, self._least_limit()
+        below, program = problem.value_below(claim), _sound(program_below, problem, claim)
+        costless = without_costs(program.whole)
+        tree = None if self._finder is None else self._finder(below, program).tree
+        if tree is None or costless.settle(costless.box, tree.multipliers[0], 1) != 1:
+            tree = self._tree(costless, 1)
+        if tree is None:
+            return Certificate(problem.components[0].name, Proof.SOLVER, claim)
+        return limit_certificate(problem, claim, program, tree)
+
+    def _least_limit(self) -> Number:
+        """The least value of the first component as far as is known, and `held` has it if that is settled."""
+        problem, low = self.problem, self._first_limit()
+        if self.call.route != "arrays":
+            found = self.best(())
+            return problem.evaluate(found.decision)[0] if found.optimal else low
+        if self.held is None and self.best(()).decision is None:
+            return low
+
+        def empty(limit: Number) -> bool | None:
+            if self._finder is not None:
+                return self._finder.empty(limit)
+            return self.root((limit,)).outcome.status is Termination.INFEASIBLE
+
+        def excluded(limit: Number) -> bool | None:
+            found = self.best((limit,))
+            if found.decision is None:
+                return True if found.outcome.status is Termination.INFEASIBLE else None
+            return False if problem.evaluate(found.decision)[0] <= limit else None  # beyond it by tolerances
+
+        return self._least_but(self._least_but(low, empty), excluded)
+
+    def _least_but(self, low: Number, excluded: Callable[[Number], bool | None]) -> Number:
+        """The least value from `low` on that is not excluded: in steps that double, then by halves.
+
+        It is at most that of what is held; and what was reached where it is not known whether a value is excluded.
+        """
+        problem, first = self.problem, low
+        high = problem.evaluate(self.held)[0]
+        while low < high:
+            probe = problem.value_from(min(2 * low - first, Fraction(low + high) / 2))
+            probe = probe if probe < high else low
+            told = excluded(probe)
+            if told is None:
+                break
+            low, high = (
+                (problem.value_above(probe), high) if told else (low, min(probe, problem.evaluate(self.held)[0]))
+            )
+        return low
+
+    def _first_limit(self) -> Number:
+        """The first value that the relaxation, and the cheap bounds, leave for the first component."""
+        problem = self.problem
+        least = max(bound.value for bound in problem.cheap_bounds() if bound.component == problem.components[0].name)
+        first: Number = problem.value_from(least)
+        if self._finder is None:
+            tree = root(self.program(()).whole, self._profile.since(self.call.began), _LIMIT_SCALE).tree
+            first = first if tree is None else problem.value_left(tree.multipliers[0], least)
+        return first

@@ -65,10 +65,9 @@ class EndsProgram:
     def __init__(self, problem: ScheduleProblem) -> None:
         self.problem, step = problem, problem.lattice
         self._room = problem.room[KINDS[MAP]]
-        runs = np.flatnonzero(problem.instance.workload.kind[problem.running] == MAP)
         self._busy: list[list[int]] = [[] for _ in self._room]
-        until = ((problem.busy_until[runs] - problem.now) // step).tolist()
-        for node, end in zip(problem.instance.state.node[problem.running[runs]].tolist(), until, strict=True):
+        nodes, until, _ = problem.running_of(MAP)
+        for node, end in zip(nodes.tolist(), ((until - problem.now) // step).tolist(), strict=True):
             self._busy[node].append(end)
         job = problem.jobs.of_task[problem.tasks]
         release, time = (problem.release - problem.now) // step, problem.least_times // step

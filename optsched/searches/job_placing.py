@@ -79,25 +79,16 @@ class JobPlacing:
 
     def __init__(self, problem: ScheduleProblem) -> None:
         self.problem = problem
-        instance, state = problem.instance, problem.instance.state
         self._job = problem.jobs.of_task[problem.tasks]
-        self._room: list[tuple[Ints, Ints]] = []
-        self._waiting: list[tuple[int, int]] = []  # of reduces that run: place in the gaps, and job
-        for kind, idle in enumerate((state.idle_slots, state.idle_reduce_slots)):
-            runs = np.flatnonzero(instance.workload.kind[problem.running] == kind)
-            nodes = np.concatenate([np.repeat(np.arange(len(idle)), idle), state.node[problem.running[runs]]])
-            begin = np.concatenate([np.full(int(idle.sum()), problem.now), problem.busy_until[runs]])
-            if kind == REDUCE:
-                job = problem.jobs.of_task[problem.running[runs]].tolist()
-                self._waiting = list(zip(range(int(idle.sum()), len(nodes)), job, strict=True))
-            self._room.append((nodes.astype(np.int64), begin.astype(np.int64)))
+        self._room = [problem.slots(kind)[:2] for kind in (MAP, REDUCE)]
+        waiting = enumerate(problem.slots(REDUCE)[2].tolist())
+        self._waiting = [(place, job) for place, job in waiting if job >= 0]  # of reduces that run
         self._maps = [self._classes(job) for job in range(len(problem.jobs))]
         self._reduces = self._by_job(np.flatnonzero(problem.kind == REDUCE), -problem.least_times)
         self._reduce_times = problem.times.by_level[:, -1]
-        running = problem.running[instance.workload.kind[problem.running] == MAP]
-        ends = problem.busy_until[instance.workload.kind[problem.running] == MAP]
         self._running_ends: list[list[int]] = [[] for _ in range(len(problem.jobs))]
-        for job, end in zip(problem.jobs.of_task[running].tolist(), ends.tolist(), strict=True):
+        _, ends, jobs = problem.running_of(MAP)
+        for job, end in zip(jobs.tolist(), ends.tolist(), strict=True):
             self._running_ends[job].append(end)
 
     def _by_job(self, positions: Ints, key: Ints) -> list[list[int]]:

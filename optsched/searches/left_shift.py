@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.core.arrays import Ints
-from optsched.core.instance import KINDS, MAP, REDUCE
+from optsched.core.instance import MAP, REDUCE
 from optsched.core.placement import NONE
 from optsched.core.schedule import Schedule
 from optsched.problems.schedules import NEVER, ScheduleProblem
@@ -71,12 +71,11 @@ def slots_by_node(problem: ScheduleProblem, kind: int, last: Ints) -> list[list[
     last
         int64, shape (jobs,): microseconds at which the last map of each job ends; of no matter for maps.
     """
-    slots = [[problem.now] * idle for idle in problem.offered[KINDS[kind]].tolist()]
-    runs = np.flatnonzero(problem.instance.workload.kind[problem.running] == kind)
-    rows = problem.running[runs]
-    until = problem.busy_until[runs]
+    nodes, until, job = problem.slots(kind)
     if kind == REDUCE:
-        until = np.maximum(until, last[problem.jobs.of_task[rows]])
-    for node, end in zip(problem.instance.state.node[rows].tolist(), until.tolist(), strict=True):
+        runs = job >= 0
+        until[runs] = np.maximum(until[runs], last[job[runs]])
+    slots: list[list[int]] = [[] for _ in problem.instance.cluster.node_ids]
+    for node, end in zip(nodes.tolist(), until.tolist(), strict=True):
         slots[node].append(end)
     return [sorted(held) for held in slots]

@@ -19,14 +19,14 @@ from optsched.core.instance import Floats, Ints
 from optsched.core.results import Termination
 from optsched.problems.relaxations import UNBOUNDED, Box, IntegerProgram
 from optsched.solvers.answers import whole_prices
-from optsched.solvers.highs import LinearProgram, solve_uninterrupted
+from optsched.solvers.highs import MOST_COEFFICIENT, LinearProgram, solve_uninterrupted
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
 __all__ = ["Root", "as_arrays", "root", "settling_tree"]
 
 #: Denominators of the prices of rows, and of rays.
-_SCALE, _RAY_SCALE = 2**10, 2**24
+_SCALE, _RAY_SCALE = 2**16, 2**24
 
 #: A value nearer to a whole number is one.
 _WHOLE = 1e-6
@@ -69,7 +69,8 @@ def settling_tree(program: IntegerProgram, limit: int, profile: Profile, most_pr
     Returns
     -------
     Tree
-        None where it was given up, a limit of the profile cut it short, or something was met that costs less.
+        None where it was given up, a limit of the profile cut it short, something was met that costs less, or HiGHS
+        takes no coefficients so large.
 
     Raises
     ------
@@ -88,6 +89,8 @@ def settling_tree(program: IntegerProgram, limit: int, profile: Profile, most_pr
     >>> tree.bound(program, 5), [step.branch for step in tree.steps][0]
     (5, Branch(variable=0, at=0))
     """
+    if not _is_taken(program):
+        return None
     search = _Search(program, limit, profile, most_programs)
     multipliers: list[Ints] = []
     steps: list[Step] = []
@@ -133,22 +136,30 @@ class Root(NamedTuple):
     tree: Tree | None
 
 
-def root(program: IntegerProgram, profile: Profile) -> Root:
-    """The linear relaxation, and what its prices prove.
+def root(program: IntegerProgram, profile: Profile, scale: int = _SCALE) -> Root:
+    """The linear relaxation, and what its prices prove, in units over `scale`.
 
     Raises
     ------
     KeyboardInterrupt
         If Ctrl-C came while HiGHS ran.
     """
+    if not _is_taken(program):
+        told = "coefficients are too large for HiGHS"
+        return Root(SolverOutcome(Termination.ERROR, None, None, None, told, 0.0, None), None, None)
     found = solve_uninterrupted(as_arrays(program, integer=False), profile)
-    prices = None if found.row_duals is None else whole_prices(found.row_duals * _SCALE)
-    tree = None if prices is None else Tree([np.concatenate([[_SCALE], prices])], [Step((0,))])
+    prices = None if found.row_duals is None else whole_prices(found.row_duals * scale)
+    tree = None if prices is None else Tree([np.concatenate([[scale], prices])], [Step((0,))])
     values = None
     if found.x is not None and found.outcome.status is Termination.OPTIMAL:
         values = np.rint(found.x).astype(np.int64)
         values = values if np.abs(found.x - values).max(initial=0.0) <= _WHOLE else None
     return Root(found.outcome, values, tree)
+
+
+def _is_taken(program: IntegerProgram) -> bool:
+    """Whether HiGHS takes the coefficients of the rows."""
+    return int(np.abs(program.value).max(initial=0)) < MOST_COEFFICIENT
 
 
 class _Search:

@@ -155,12 +155,11 @@ class _Kind:
 
     def __init__(self, problem: ScheduleProblem, kind: int) -> None:
         name, nodes = KINDS[kind], len(problem.instance.cluster)
-        runs = np.flatnonzero(problem.instance.workload.kind[problem.running] == kind)
-        job = problem.jobs.of_task
+        job, (held, until, running) = problem.jobs.of_task, problem.running_of(kind)
         self._now = problem.now
         self._idle = problem.offered[name].tolist()
-        self._held = problem.instance.state.node[problem.running[runs]].tolist()
-        self.busy = list(zip(job[problem.running[runs]].tolist(), problem.busy_until[runs].tolist(), strict=True))
+        self._held = held.tolist()
+        self.busy = list(zip(running.tolist(), until.tolist(), strict=True))
         self._open = np.flatnonzero(problem.room[name]).tolist()
         positions = np.flatnonzero(problem.kind == kind)
         self.job = dict(zip(positions.tolist(), job[problem.tasks[positions]].tolist(), strict=True))

@@ -82,7 +82,7 @@ def _loads(problem: ScheduleProblem) -> Iterator[_Load]:
         own = problem.kind == kind
         if not slots or not own.any():
             continue
-        runs = problem.instance.workload.kind[problem.running] == kind
+        until = problem.running_of(kind)[1]
         begins = _some(np.unique(np.append(problem.earliest_starts[own], problem.now)), _BEGINNINGS)
         after = _some(np.unique(np.append(tails(problem), 0)), _TAILS) if kind == MAP else np.zeros(1, int)
         for begin in begins.tolist():
@@ -91,7 +91,7 @@ def _loads(problem: ScheduleProblem) -> Iterator[_Load]:
                 if tail:
                     tasks = tasks[first_maps(problem, tasks, problem.least_times[tasks])]
                 time, count = np.unique(problem.least_times[tasks], return_counts=True)
-                held = np.maximum(problem.busy_until[runs] - begin, 0)
+                held = np.maximum(until - begin, 0)
                 yield _Load(kind, begin, tail, time, count, held[held > 0], slots)
 
 
@@ -190,10 +190,9 @@ def node_prices(problem: ScheduleProblem, window: Window) -> Ints | None:
     room = problem.room[KINDS[window.kind]]
     long = window.end - window.begin
     whole = long * max(1, window.function)
-    runs = problem.instance.workload.kind[problem.running] == window.kind
+    nodes, until, _ = problem.running_of(window.kind)
     held = np.zeros(len(room))
-    busy = lengths(np.clip(problem.busy_until[runs] - window.begin, 0, long), long, window.function)
-    np.add.at(held, problem.instance.state.node[problem.running[runs]], busy / whole)
+    np.add.at(held, nodes, lengths(np.clip(until - window.begin, 0, long), long, window.function) / whole)
     posed = _posed(problem, tasks, lambda times: lengths(times, long, window.function), whole, room - held)
     if posed is None:
         return None

@@ -302,16 +302,15 @@ class Timetable:
         problem = self.problem
         waiting = np.bincount(np.array(self.job, dtype=np.int64)[problem.kind == MAP], minlength=len(problem.jobs))
         ends: list[list[int]] = [[] for _ in problem.jobs.ids]
-        runs = np.flatnonzero(problem.instance.workload.kind[problem.running] == MAP)
-        jobs = problem.jobs.of_task[problem.running[runs]].tolist()
-        for job, tick in zip(jobs, self.ticks(problem.busy_until[runs]), strict=True):
+        _, until, jobs = problem.running_of(MAP)
+        for job, tick in zip(jobs.tolist(), self.ticks(until), strict=True):
             ends[job].append(tick)
         columns = zip(waiting.tolist(), problem.maps_before_reduces.tolist(), ends, strict=True)
         return [Maps(pending, needed, tuple(sorted(held))) for pending, needed, held in columns]
 
     def _pools(self, kind: int) -> Iterator[Pool]:
         """Pools of the open nodes that some group may use."""
-        problem, state = self.problem, self.problem.instance.state
+        problem = self.problem
         users: dict[int, list[int]] = {node: [] for node in self.open[kind]}
         for number, group in enumerate(self.groups):
             for node in group.nodes if group.kind == kind else ():
@@ -320,10 +319,9 @@ class Timetable:
         for node, held in users.items():
             if held:
                 alike.setdefault(tuple(held), []).append(node)
-        runs = np.flatnonzero(problem.instance.workload.kind[problem.running] == kind)
-        until, jobs = self.ticks(problem.busy_until[runs]), problem.jobs.of_task[problem.running[runs]].tolist()
         waiting: dict[int, list[tuple[int, int]]] = {node: [] for node in self.open[kind]}
-        for node, tick, job in zip(state.node[problem.running[runs]].tolist(), until, jobs, strict=True):
+        running, until, jobs = problem.running_of(kind)
+        for node, tick, job in zip(running.tolist(), self.ticks(until), jobs.tolist(), strict=True):
             maps = self.maps[job]
             waits = kind == REDUCE and maps.pending > 0
             waiting[node].append((max(tick, maps.last) if kind == REDUCE else tick, job if waits else -1))
@@ -341,8 +339,7 @@ class Timetable:
         before = np.zeros(1, dtype=np.int64)
         for kind in (MAP, REDUCE):
             positions = np.flatnonzero(self.problem.kind == kind)
-            runs = np.flatnonzero(self.problem.instance.workload.kind[self.problem.running] == kind)
-            bases = self.ticks(np.append(self.problem.release[positions], self.problem.busy_until[runs]))
+            bases = self.ticks(np.append(self.problem.release[positions], self.problem.running_of(kind)[1]))
             if self.per_pair:
                 before = found[kind] = self._by_node(kind, np.append(before, bases))
                 continue

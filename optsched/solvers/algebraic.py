@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import highspy
 import numpy as np
 import numpy.typing as npt
 import pulp
@@ -170,24 +171,35 @@ class _PulpEngine(pulp.HiGHS):  # type: ignore[misc]
         self.decode = decode
 
     def buildSolverModel(self, lp: Any) -> None:  # noqa: N802
-        super().buildSolverModel(lp)
-        _check_rows(lp.solverModel, lp.numConstraints(), lp.name)
-        # PuLP forgets the constant, and maximises by minimising the negated costs.
-        lp.solverModel.changeObjectiveOffset(_sign(lp) * float(lp.objective.constant or 0.0))
+        model, sign = lp.solverModel, _sign(lp)
+        self.column_of = {variable.name: column for column, variable in enumerate(lp.variables())}
+        costs = {variable.name: cost for variable, cost in lp.objective.items()}
+        for column, variable in enumerate(lp.variables()):
+            lower, upper = variable.lowBound, variable.upBound
+            bounds = -math.inf if lower is None else lower, math.inf if upper is None else upper
+            # PuLP maximises by minimising the negated costs, and forgets the constant.
+            model.addCol(sign * costs.get(variable.name, 0.0), *bounds, 0, [], [])
+            if variable.cat == pulp.LpInteger:
+                model.changeColIntegrality(column, highspy.HighsVarType.kInteger)
+        for row in lp.constraints():
+            entries = [(self.column_of[variable.name], value) for variable, value in row.items() if value]
+            lower, upper = row.getLb(), row.getUb()
+            bounds = -math.inf if lower is None else lower, math.inf if upper is None else upper
+            model.addRow(*bounds, len(entries), [column for column, _ in entries], [value for _, value in entries])
+        _check_rows(model, lp.numConstraints(), lp.name)
+        model.changeObjectiveOffset(sign * float(lp.objective.constant or 0.0))
 
     def callSolver(self, lp: Any) -> None:  # noqa: N802
         hint = None
         if self.start is not None:
-            column_of = {variable.name: variable.index for variable in lp.variables()}
-            hint = _hint((column_of.get(name), name, value) for name, value in self.start.items())
+            hint = _hint((self.column_of.get(name), name, value) for name, value in self.start.items())
 
         def load(values: npt.NDArray[np.float64]) -> None:
-            held = values.tolist()
-            for variable in lp.variables():
-                variable.varValue = held[variable.index]
+            for variable, value in zip(lp.variables(), values.tolist(), strict=True):
+                variable.varValue = value
 
         improving = _loaded(load, self.decode)
-        self.outcome = run(lp.solverModel, self.profile, f"pulp {pulp.VERSION}", hint, improving)
+        self.outcome = run(lp.solverModel, self.profile, f"pulp {pulp.__version__}", hint, improving)
 
     def findSolutionValues(self, lp: Any) -> tuple[int, int]:  # noqa: N802
         # The inherited method knows no node limit, and loads zeros where there is no solution.
@@ -197,14 +209,21 @@ class _PulpEngine(pulp.HiGHS):  # type: ignore[misc]
         rows = None if held.x is None else (program.matrix @ held.x).tolist()
         reduced_costs = None if held.col_duals is None else held.col_duals.tolist()
         row_duals = None if held.row_duals is None else held.row_duals.tolist()
-        for variable in lp.variables():
-            variable.varValue = None if columns is None else columns[variable.index]
-            variable.dj = None if reduced_costs is None else sign * reduced_costs[variable.index]
-        for constraint in lp.constraints():
+        for column, variable in enumerate(lp.variables()):
+            variable.varValue = None if columns is None else columns[column]
+            if columns is None and variable.varValue is not None:  # PuLP 4 takes no None: what was held is no answer
+                variable.varValue = math.nan
+            variable.dj = None if reduced_costs is None else sign * reduced_costs[column]
+        for number, constraint in enumerate(lp.constraints()):
             side = -1.0 if constraint.sense == pulp.LpConstraintLE else 1.0
-            constraint.slack = None if rows is None else side * (constraint.constant + rows[constraint.index])
-            constraint.pi = None if row_duals is None else sign * row_duals[constraint.index]
+            constraint.slack = None if rows is None else side * (constraint.constant + rows[number])
+            constraint.pi = None if row_duals is None else sign * row_duals[number]
         return _PULP_STATUS.get(self.outcome.status, (pulp.LpStatusNotSolved, pulp.LpSolutionNoSolutionFound))
+
+
+def has_sos(problem: Any) -> bool:
+    """Whether a PuLP problem has SOS constraints: PuLP 4 says it by a method, PuLP 3 keeps two mappings."""
+    return bool(problem.has_sos() if hasattr(problem, "has_sos") else problem.sos1 or problem.sos2)
 
 
 #: Unlike in PuLP itself, "Optimal" means an optimum; that there is any solution is told by `sol_status`.
@@ -267,7 +286,7 @@ def solve_pulp(
         problem.checkDuplicateVars()
     except pulp.PulpError as error:
         raise UsageError(f"{error}: make names by injective_names") from error
-    if problem.sos1 or problem.sos2:
+    if has_sos(problem):
         raise UsageError(f"PuLP gives no SOS constraints to HiGHS: write those of {problem.name} with binaries")
     engine = _PulpEngine(profile, start, decode)
     try:

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from programmed import Gathering
+from worst_group_instances import ONE_SLOT, RACKS, posed
 
 import optsched
 from optsched.certificates import certify, proved_bound
-from optsched.core.errors import CertificateInvalid
-from optsched.core.instance import Instance
-from optsched.core.results import Certificate, Solution
-from optsched.instances.claim_files import read_solution
+from optsched.certificates.programs import limit_certificate
+from optsched.certificates.reading import written
+from optsched.certificates.trees import Step, Tree
+from optsched.core.errors import CertificateInvalid, ProblemFailed
+from optsched.core.instance import Instance, Ints
+from optsched.core.results import Certificate, Number, Solution
+from optsched.instances.claim_files import claim_content, parse_claim, read_solution
+from optsched.problems import WorstGroup
+from optsched.problems.programs import Program
 from optsched.testing.tampering import tampered
 
 
@@ -45,7 +52,7 @@ def test_proved() -> None:
         (0, {"before": [1]}, "before: 1 components go before, which is not so of nodes"),
         (1, {"before": [1, 2]}, "before: 2 components go before, which is not so of local"),
         (1, {"before": [6]}, "before: a proof for a nodes of 6 units says nothing of 7"),
-        (1, {"before": ["7"]}, "before: must be an integer"),
+        (1, {"before": ["seven"]}, "before: must be an integer"),
         (1, {"steps": [{"branch": ["use"], "at": 0}]}, "branch: there is no column ['use']"),
         (1, {"multipliers": [{"scale": 1, "prices": [1]}]}, "prices: must be"),
     ],
@@ -72,7 +79,7 @@ def test_tampered(seed: int) -> None:
                 assert sign * (bound_or(problem, changed, solution, truth) - truth) <= 0
 
 
-def bound_or(problem: Gathering, certificate: Certificate, solution: Solution, otherwise: Any) -> Any:
+def bound_or(problem: Any, certificate: Certificate, solution: Solution, otherwise: Any) -> Any:
     """What a certificate proves; `otherwise` where it is refused."""
     try:
         return proved_bound(problem, certificate, solution.objective)
@@ -91,3 +98,81 @@ def test_files_of_version_0_1(name: str) -> None:
     (certificate,) = solution.certificates
     higher = replace(certificate, claim=certificate.claim + 1)
     assert bound_or(problem, higher, solution, certificate.claim) < higher.claim
+
+
+def test_limits_are_proved_by_what_is_empty() -> None:
+    """Tests a highest mean and the cost within it: each claim is proved, from a file too, and no higher one."""
+    for problem in (ONE_SLOT, RACKS):
+        solution = optsched.solve(problem)
+        assert solution.objective is not None
+        mean, cost = solution.certificates
+        assert certify(problem, parse_claim(claim_content(solution, problem.instance), problem.instance)).proved
+        assert (mean.data["before"], cost.data["before"]) == ([], [written(solution.objective[0])])
+        for claim in (mean.claim + Fraction(1, 1000), 7, 10**30):
+            assert bound_or(problem, replace(mean, claim=claim), solution, 0) <= mean.claim
+        assert proved_bound(problem, replace(cost, claim=99), solution.objective) == cost.claim
+        with pytest.raises(CertificateInvalid, match=r"before: a proof for a worst-mean of .* says nothing of"):
+            proved_bound(problem, cost, (9, 9))
+        lower = replace(cost, data={**cost.data, "before": [0]})
+        with pytest.raises(CertificateInvalid, match="before: a proof for a worst-mean of 0 units says nothing of"):
+            proved_bound(problem, lower, solution.objective)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_tampered_limits(seed: int) -> None:
+    """Tests that whatever is changed in the tree of a limit, it is refused or proves no more than the truth."""
+    for problem in (ONE_SLOT, RACKS):
+        solution = optsched.solve(problem)
+        assert solution.objective is not None
+        for certificate, truth in zip(solution.certificates, solution.objective, strict=True):
+            for data in tampered(certificate.data, np.random.default_rng(seed), 4):
+                for beyond in (0, Fraction(1, 7), 1):
+                    changed = replace(certificate, data=data, claim=certificate.claim + beyond)
+                    assert bound_or(problem, changed, solution, truth) <= truth
+
+
+def test_bug_with_a_group_without_tasks_trees_proved_any_mean() -> None:
+    """Tests that a tree over the limits of all groups proves the least mean, 0 here, and none above it."""
+    problem = posed([[0], [1]], [0, 2], slots=[1, 1])
+    for claim in (Fraction(1, 2), 1, 7):
+        program = problem.program((problem.value_below(claim),))
+        one = np.eye(len(program.whole.row_lower), dtype=np.int64)
+        tree = Tree([np.append(0, row) for row in (*one, *-one)], [Step(tuple(range(2 * len(one))))])
+        with pytest.raises(CertificateInvalid, match="the leaf at step 0 proves nothing"):
+            proved_bound(problem, limit_certificate(problem, claim, program, tree))
+
+
+class Outside(WorstGroup):
+    """A class of another package whose program keeps to its definition."""
+
+    def program(self, before: tuple[Number, ...] = ()) -> Program:
+        return super().program(before)
+
+
+class Skipping(Outside):
+    """One that says that fewer values are below another than there are."""
+
+    def program(self, before: tuple[Number, ...] = ()) -> Program:
+        return super().program(before)
+
+    def value_below(self, value: Number) -> Number:
+        return -1
+
+    def value_left(self, multipliers: Ints, least: Number) -> Number:
+        return 1
+
+
+def test_limits_of_a_class_from_outside() -> None:
+    """Tests that it is solved from nothing, and that what it says of its values is held against its placements."""
+    for problem in (ONE_SLOT, RACKS):
+        outside = Outside(problem.instance)
+        solution, true = optsched.solve(outside), optsched.solve(problem)
+        assert (solution.objective, solution.optimal) == (true.objective, True)
+        assert certify(outside, solution).proved
+        claim = replace(solution.certificates[0], claim=7)
+        with pytest.raises(CertificateInvalid, match=r"worst-mean: a placement has .*, though none should be above -1"):
+            proved_bound(Skipping(problem.instance), claim)
+    with pytest.raises(
+        ProblemFailed, match="worst-mean: a placement has 1/2, though none should be above -1 and below 1"
+    ):
+        optsched.solve(Skipping(ONE_SLOT.instance))

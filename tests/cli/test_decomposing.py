@@ -121,3 +121,9 @@ def test_what_is_refused(morning: str, words: list[str], code: int, told: str) -
     assert result.exit_code == code
     assert told in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_bug_the_limit_could_not_be_lifted(morning: str) -> None:
+    """Tests that `--time-limit none` leaves the end to counts, and says what a long limit says."""
+    words = ["decompose", morning, "--problem", "job-times", "--heuristic", "fifo", "--repeats", "1", "--time-limit"]
+    assert run(*words, "none").stdout == run(*words, "100").stdout != ""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -19,7 +22,7 @@ from optsched.core.results import Termination, Value
 from optsched.instances.documents.columns import to_document
 from optsched.instances.files import from_document
 from optsched.models import lsap
-from optsched.models.base import ModelSize, add_classes, chosen, dealt, is_whole, of_problem, whole, whole_limit
+from optsched.models.base import ModelSize, add_classes, chosen, dealt, is_whole, linear, of_problem, whole, whole_limit
 from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem
 from optsched.problems.assignment import TaskClasses
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
@@ -173,3 +176,41 @@ def test_bug_models_of_a_base_were_built_for_a_derived_class() -> None:
     for build in (lsap.build_pyomo, lsap.build_pulp, lsap.literal_size):
         with pytest.raises(UsageError, match=rf"^counting: no record names models of Counting, and {build.__name__} k"):
             build(problem)
+
+
+#: Each literal model of the registry is built, solved and read; run where PuLP is the other version.
+EVERY_LITERAL = """
+import pulp, optsched
+from optsched.core.registry import records
+for name, record in records().items():
+    if record.family is not None:
+        problem = optsched.problem(name, optsched.generate(record.family, 1, **record.sizes))
+        found = optsched.solve(problem, route="pulp", time_limit=60)
+        assert found.optimal and found.objective == optsched.solve(problem).objective, name
+        print(name, pulp.__version__)
+"""
+
+
+@pytest.mark.thorough
+def test_literal_models_with_pulp_4() -> None:
+    """Tests that each literal model finds the optimum with the PuLP 4 of a folder, where `OPTSCHED_PULP4` names one."""
+    folder = os.environ.get("OPTSCHED_PULP4")
+    if not folder:
+        pytest.skip(
+            "OPTSCHED_PULP4 names no folder with PuLP 4 (pip install --pre --no-deps --target FOLDER pulp==4.*)"
+        )
+    environment = {**os.environ, "PYTHONPATH": folder}
+    command = [sys.executable, "-c", EVERY_LITERAL]
+    run = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert run.returncode == 0, run.stderr[-2000:]
+    told = [line.split() for line in run.stdout.splitlines()]
+    assert len(told) >= 15
+    assert all(version.startswith("4.") for _, version in told)
+
+
+def test_linear_in_either_pulp() -> None:
+    """Tests that an expression has its terms and its constant, by the name that the version at hand has for that."""
+    problem = pulp.LpProblem("small")
+    x, y = problem.add_variable("x"), problem.add_variable("y")
+    made = linear([(x, 2.0), (y, 3.0)], constant=4.0)
+    assert ([value for _, value in made.items()], made.constant) == ([2.0, 3.0], 4.0)

@@ -84,3 +84,22 @@ def test_what_is_in_no_pattern() -> None:
     every = maximal_patterns(problem.type_room[0], Items.of(problem), 9)
     assert every is not None
     assert every.tolist() == [[4, 0]]
+
+
+def test_fixed_reduces() -> None:
+    """Tests that fixed reduces count for the utilisation without a variable, and are held in place if each has one."""
+    job = {"maps": 1, "reduces": 1, "map": {"cpu": 1}, "reduce": {"cpu": 2}}
+    problem = posed({"cpu": [4, 4]}, [job], reduces="fixed")
+    hosts = Hosts.of(problem, {})
+    program = packing_program(problem, hosts, GRID)
+    values = values_of(problem, hosts, program, np.array([[0, 1], [0, 0]]), GRID)
+    assert values is not None
+    assert program.broken(values) is None
+    assert int(program.whole.objective @ values) == -3 * GRID // 4
+    for units in (None, GRID):
+        pairs = packing_program(problem, hosts, units, per_pair=True)
+        assert pairs.names[:3] == [["place", "t0", "n0"], ["place", "t0", "n1"], ["place", "t1", "n0"]]
+        assert {family.name: list(family.labels) for family in pairs.rows if family.name in ("once", "held")} == {
+            "once": [("t0",), ("t1",)],
+            "held": [("j0", "reduce", "n0")],
+        }

@@ -1,7 +1,8 @@
-"""`worst-group`: values by hand, the costs that groups can have, and bounds from prices against enumeration."""
+"""`worst-group`: values by hand, the costs that groups can have, and the program against enumeration."""
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +19,8 @@ from optsched.heuristics import applicable
 from optsched.problems import WorstGroup
 from optsched.routes import bounds
 from optsched.searches.enumeration import judged
+from optsched.searches.program_tree import root, settling_tree
+from optsched.solvers.profiles import Profile
 
 
 def test_values() -> None:
@@ -79,14 +82,13 @@ def test_costs_go_in_steps() -> None:
     """Tests the least cost and the step of each group by hand, and the highest costs within a mean and below it."""
     assert (ONE_SLOT.least, ONE_SLOT.steps) == ([0, 0], [1, 1])
     assert (ONE_SLOT.most_within(Fraction(1, 2)), ONE_SLOT.most_below(Fraction(1, 2))) == ([0, 1], [0, 0])
-    assert (ONE_SLOT.mean_above(0), ONE_SLOT.mean_from(0), ONE_SLOT.mean_above(Fraction(1, 2))) == (
-        Fraction(1, 2),
-        0,
-        1,
-    )
+    half = Fraction(1, 2)
+    assert (ONE_SLOT.value_above(0), ONE_SLOT.value_from(0), ONE_SLOT.value_above(half)) == (half, 0, 1)
+    assert (ONE_SLOT.value_below(1), ONE_SLOT.value_below(half)) == (half, 0)
+    assert ONE_SLOT.value_below(0) < 0
     far = posed([[], []], [0, 1], slots=[1], levels=[0, 1, 2])  # a task of either costs 2, wherever it runs
     assert (far.least, far.steps) == ([0, 0], [2, 2])
-    assert (far.most_below(2), far.mean_above(0)) == ([0, 0], 2)
+    assert (far.most_below(2), far.value_above(0)) == ([0, 0], 2)
     every = posed([[0], [], [0]], [0, 0, 1], slots=[2, 1], levels=[1, 1, 4])  # all are placed: 1 each, and 3 more
     assert (every.least, every.steps) == ([2, 1], [3, 3])
     assert (every.most_within(Fraction(5, 2)), every.most_within(Fraction(1, 2))) == ([5, 1], [-1, -2])
@@ -107,80 +109,81 @@ def test_every_cost_is_one_of_the_steps(problem: WorstGroup) -> None:
             assert (cost - least) % step == 0
 
 
+# The program -------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=80, deadline=None)
+@given(problems())
+def test_the_program_says_what_the_definition_says(problem: WorstGroup) -> None:
+    """Tests each placement in the program within its own mean and one above, and back: it costs no more."""
+    for (mean, cost), nodes in judged(problem):
+        placement = problem.placement(nodes)
+        for limit in (mean, problem.value_above(mean)):
+            program = problem.program((limit,))
+            values = problem.values_of(placement, program)
+            assert program.broken(values) is None
+            assert int(program.whole.objective @ values) == cost
+            again = problem.decision_of(values, program)
+            assert not problem.violations(again)
+            assert problem.evaluate(again)[1] <= cost
+            assert problem.evaluate(again)[0] <= limit
+        below = problem.program((problem.value_below(mean),))
+        assert below.broken(problem.values_of(placement, below)) is not None
+        first = problem.program()
+        values = problem.values_of(placement, first)
+        assert first.broken(values) is None
+        assert values[first.family("worst_mean")] == math.ceil(mean / (math.gcd(*problem.levels) or 1))
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems(4))
+def test_trees_settle_what_enumeration_says(problem: WorstGroup) -> None:
+    """Tests that nothing is below the least mean and there is something within it, of the least cost and no less."""
+    if not problem.count:
+        return
+    mean, cost = min(value for value, _ in judged(problem))
+    exact = Profile("exact")
+    below = problem.program((problem.value_below(mean),)).whole
+    assert settling_tree(below, 10**6, exact, 200) is not None
+    within = problem.program((mean,)).whole
+    assert settling_tree(within, int(cost), exact, 200) is not None
+    assert settling_tree(within, int(cost) + 1, exact, 200) is None
+
+
+def test_how_many_pay_the_cost_at_the_data_is_open() -> None:
+    """Tests that limits are on costs where fewer tasks than all are placed and each costs something."""
+    problem = posed([[0], [0], [1]], [0, 0, 1], slots=[1, 1], racks=[0, 1], levels=[2, 4, 8])
+    program = problem.program((1,))
+    limits = next(row.first for row in program.rows if row.name == "group_limit")
+    assert set(program.whole.value[program.whole.row >= limits].tolist()) == {1, 2, 4}
+    assert program.whole.row_upper[limits:].tolist() == [1, 0]
+    far = problem.program((10**30,)).whole.row_upper[limits:]
+    assert far.tolist() == [12, 12]
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems(), st.data())
+def test_any_multipliers_leave_a_value_that_nothing_is_below(problem: WorstGroup, data: st.DataObject) -> None:
+    """Tests drawn prices of the rows, and those of the linear relaxation, against every placement."""
+    least, _ = min(value for value, _ in judged(problem))
+    rows = len(problem.program().whole.row_lower)
+    drawn = data.draw(st.lists(st.integers(-6, 3), min_size=rows + 1, max_size=rows + 1))
+    assert problem.value_left(np.array(drawn, dtype=np.int64), 0) <= least
+    relaxed = root(problem.program().whole, Profile("exact"), 2**20)
+    assert relaxed.tree is not None
+    assert problem.value_left(relaxed.tree.multipliers[0], 0) <= least
+
+
+def test_steps_sharpen_the_relaxation() -> None:
+    """Tests the example of docs/certificates.md: 1/2 where the average of all tasks is 1/3."""
+    relaxed = root(ONE_SLOT.program().whole, Profile("exact"), 2**20)
+    assert relaxed.outcome.objective == pytest.approx(1 / 3)
+    assert relaxed.tree is not None
+    assert ONE_SLOT.value_left(relaxed.tree.multipliers[0], 0) == Fraction(1, 2)
+    assert ONE_SLOT.value_left(0 * relaxed.tree.multipliers[0], 0) == 0
+
+
 # Bounds ------------------------------------------------------------------------------------------------------------
-
-PRICES = st.integers(-2, 6)
-
-
-@settings(max_examples=60)
-@given(problems(), st.data())
-def test_any_prices_prove_a_bound(problem: WorstGroup, data: st.DataObject) -> None:
-    """Tests the weighted sum, the worst mean and the cost within each mean against every placement, at any prices."""
-    groups, nodes = len(problem.sizes), len(problem.instance.cluster)
-    of_groups = data.draw(st.lists(PRICES, min_size=groups, max_size=groups))
-    of_nodes = np.array(data.draw(st.lists(PRICES, min_size=nodes, max_size=nodes)), dtype=np.int64)
-    task, scale = data.draw(st.integers(-2, 12)), data.draw(st.integers(1, 3))
-    found = [(value, problem.costs_by_group(problem.placement(chosen))) for value, chosen in judged(problem)]
-    weights = [max(0, price) for price in of_groups]
-    least = min(sum(w * c for w, c in zip(weights, costs, strict=True)) for _, costs in found)
-    assert problem.weighted_bound(weights, task, of_nodes) <= least
-    assert problem.mean_bound(of_groups, task, of_nodes) <= min(value for value, _ in found)[0]
-    for mean in {value[0] for value, _ in found}:
-        within = min(value[1] for value, _ in found if value[0] <= mean)
-        assert problem.cost_bound(mean, scale, of_groups, task, of_nodes) <= within
-
-
-def test_prices_by_hand() -> None:
-    """Tests the example of docs/certificates.md: 1/2 where the average proves 1/3, and weaker prices prove less."""
-    one_a = np.array([1, 0])
-    assert ONE_SLOT.weighted_bound([1, 1], 1, one_a) == 1
-    assert ONE_SLOT.mean_bound([1, 1], 1, one_a) == Fraction(1, 2)
-    assert ONE_SLOT.mean_bound([1, 1], 1, 0 * one_a) == 0
-    assert ONE_SLOT.mean_bound([0, 0], 1, one_a) == 0
-    assert ONE_SLOT.cost_bound(Fraction(1, 2), 1, [0, 0], 1, one_a) == 1
-    assert RACKS.mean_bound([0, 1], 2, np.array([0, 1, 0])) == 1
-    assert RACKS.cost_bound(1, 1, [0, 1], 4, np.array([0, 2, 0])) == 3
-    assert RACKS.cost_bound(2, 1, [0, 1], 4, np.array([0, 2, 0])) == 2
-
-
-def test_bug_prices_past_int64_wrapped() -> None:
-    """Tests that prices whose sums int64 does not hold prove what they do in smaller units."""
-    large = 2**52
-    assert RACKS.mean_bound([0, large], 2 * large, np.array([0, large, 0])) == 1
-    assert RACKS.cost_bound(1, large, [0, large], 4 * large, np.array([0, 2 * large, 0])) == 3
-
-
-@settings(max_examples=100)
-@given(problems(), st.data())
-def test_the_mean_bound_is_the_first_mean_with_enough_within(problem: WorstGroup, data: st.DataObject) -> None:
-    """Tests the bound against a walk over the means that the groups with a price can have, one after the other."""
-    prices = data.draw(st.lists(st.integers(0, 6), min_size=len(problem.sizes), max_size=len(problem.sizes)))
-    of_nodes = np.zeros(len(problem.instance.cluster), dtype=np.int64)
-    task = data.draw(st.integers(0, 40))
-    prices = [price if size else 0 for price, size in zip(prices, problem.sizes, strict=True)]
-    due = problem.weighted_bound(prices, task, of_nodes)
-    mean = Fraction(0)
-    if due > 0:
-        priced = [group for group, price in enumerate(prices) if price]
-        mean = Fraction(due, sum(prices[group] * problem.sizes[group] for group in priced))
-        most = problem.most_below(mean)
-        while sum(prices[group] * most[group] for group in priced) < due:
-            following = {group: Fraction(most[group] + problem.steps[group], problem.sizes[group]) for group in priced}
-            group = min(priced, key=following.__getitem__)
-            mean, most[group] = following[group], most[group] + problem.steps[group]
-    assert problem.mean_bound(prices, task, of_nodes) == mean
-
-
-@pytest.mark.parametrize("levels", [(0, 10000, 10000001), (0, 1, 2**50)])
-def test_bug_the_mean_bound_went_one_step_at_a_time(levels: tuple[int, int, int]) -> None:
-    """Tests a group that goes in steps of 1 beside one that goes in steps of a level, by hand."""
-    problem = posed([[], [], [0], []], [0, 0, 1, 1], slots=[1, 1], racks=[0, 0], levels=levels)
-    far = levels[2]
-    assert problem.steps == [far, 1]
-    free = np.zeros(2, dtype=np.int64)
-    assert problem.weighted_bound([1, 3], far, free) == far
-    assert problem.mean_bound([1, 1], far, free) == Fraction(far, 2)
-    assert problem.mean_bound([1, 3], far, free) == Fraction(-(-far // 3), 2)  # the second group alone may cost that
 
 
 @settings(max_examples=60)

@@ -11,10 +11,12 @@ from schedule_drawn import document
 
 import optsched
 from optsched.certificates import certify
+from optsched.core.errors import TooLarge
 from optsched.core.results import Proof, Termination
 from optsched.instances.files import from_document
 from optsched.problems import JobTimes
 from optsched.routes import routes_of, solve
+from optsched.searches import timetable
 from optsched.searches.schedules import ScheduleSearch
 from optsched.solvers.profiles import Profile
 
@@ -91,3 +93,13 @@ def test_without_time_there_is_what_is_plain() -> None:
         assert found.bound[0] is not None
         assert found.bound[0] <= best
         assert all(certificate.kind is not Proof.SOLVER for certificate in found.certificates)
+
+
+def test_bug_times_too_fine_for_a_program_were_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that what is held is the answer where the program over time would be too large: nobody named a route."""
+    problem = JobTimes(batch(4, nodes=3, slots=1, tasks=12, jobs=6, reduces=1))
+    monkeypatch.setattr(timetable, "MOST_INSTANTS", 3)
+    with pytest.raises(TooLarge, match="instants at which tasks start or end"):
+        solve(problem, route="arrays")
+    found = solve(problem)
+    assert (found.termination, found.certificates[0].kind) == (Termination.FEASIBLE, Proof.DUAL)

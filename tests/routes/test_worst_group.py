@@ -7,20 +7,23 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from worst_group_instances import ONE_SLOT, RACKS, posed
 
 from optsched.certificates import certify
 from optsched.core.errors import OutOfTime, SolverDisagreement, UsageError
-from optsched.core.instance import Instance
+from optsched.core.instance import Instance, Ints
 from optsched.core.placement import Placement
 from optsched.core.results import Limit, Proof, Termination
 from optsched.instances.files import from_document
 from optsched.instances.generate import generate
 from optsched.instances.importers.rumen import import_rumen
 from optsched.problems import Lsap, WorstGroup
-from optsched.routes import call, routes_of, solve
-from optsched.searches.worst_group import FlowEngine, ProgramEngine
+from optsched.problems.programs import Program
+from optsched.routes import call, programs, routes_of, solve
+from optsched.searches.enumeration import best_placement
+from optsched.searches.worst_group import FlowFinder
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
@@ -28,10 +31,10 @@ from optsched.solvers.profiles import Profile
 HALVES = posed([[2], [], [2]], [1, 1, 0], slots=[2, 0, 1], racks=[-1, 0, 0], levels=[0, 1, 2])
 
 
-@pytest.mark.parametrize("route", ["thresholds", "arrays", "pyomo", "pulp", "brute-force"])
+@pytest.mark.parametrize("route", ["arrays", "pyomo", "pulp", "brute-force"])
 def test_routes(route: str) -> None:
     """Tests that each route finds both optima of the library, though at one slot the network of `lsap` does not."""
-    assert routes_of(ONE_SLOT)[0] == "thresholds"
+    assert routes_of(ONE_SLOT)[0] == "arrays"
     for problem, best in ((ONE_SLOT, (Fraction(1, 2), 1)), (RACKS, (1, 3))):
         solution = solve(problem, route=route)
         assert (solution.optimal, solution.objective) == (True, best)
@@ -50,8 +53,7 @@ def test_routes_agree_beyond_enumeration(seed: int) -> None:
     solution = solve(two)
     assert solution.solver["name"] == "SciPy maximum_flow"
     assert (solution.optimal, solution.certificate) == (True, Proof.DUAL)
-    for route in ("arrays", "pyomo"):
-        assert solve(two, route=route).objective == solution.objective
+    assert solve(two, route="pyomo").objective == solution.objective
     three = WorstGroup(instance, levels=(0, 1, 2))
     solution = solve(three)
     assert solution.solver["name"] == "HiGHS"
@@ -86,7 +88,7 @@ def test_users_of_a_yahoo_cluster(real_data: Path) -> None:
 
 def test_what_prices_leave_open_is_proved_by_a_tree() -> None:
     """Tests an optimum that the linear program misses: a tree proves it, whichever route found it."""
-    for route in ("thresholds", "arrays", "pyomo", "pulp"):
+    for route in ("arrays", "pyomo", "pulp"):
         solution = solve(HALVES, route=route)
         assert (solution.optimal, solution.objective, solution.certificate) == (True, (2, 4), Proof.DUAL)
         assert certify(HALVES, solution).proved
@@ -100,7 +102,7 @@ def test_a_start_is_kept_where_nothing_is_better() -> None:
             assert solution.objective == problem.evaluate(problem.placement(best))
 
 
-@pytest.mark.parametrize("route", ["thresholds", "pyomo", "pulp"])
+@pytest.mark.parametrize("route", ["arrays", "pyomo", "pulp"])
 @pytest.mark.parametrize("level", [10**7, 2**40 - 3])
 def test_bug_a_models_mean_was_believed_to_a_millionth(route: str, level: int) -> None:
     """Tests that what a solver says of a large mean counts only as far as its relative precision goes."""
@@ -109,7 +111,7 @@ def test_bug_a_models_mean_was_believed_to_a_millionth(route: str, level: int) -
     assert (solution.optimal, solution.objective) == (True, (Fraction(level, 5), level))
 
 
-@pytest.mark.parametrize("route", ["thresholds", "arrays", "pyomo", "pulp"])
+@pytest.mark.parametrize("route", ["arrays", "pyomo", "pulp"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OutOfTime, MemoryError])
 def test_limits_are_results(route: str, error: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that what stops an engine leaves a placement and a bound, and says so."""
@@ -117,12 +119,13 @@ def test_limits_are_results(route: str, error: type[Exception], monkeypatch: pyt
     def stopped(*_: Any) -> None:
         raise error
 
-    for engine in (FlowEngine, ProgramEngine):
-        monkeypatch.setattr(engine, "excluded", stopped)
+    monkeypatch.setattr(FlowFinder, "empty", stopped)
+    monkeypatch.setattr(programs, "root", stopped)
     solution = solve(ONE_SLOT, start=ONE_SLOT.placement([0, 1, 1]), route=route)
     limits = {KeyboardInterrupt: Limit.INTERRUPTED, OutOfTime: Limit.TIME, MemoryError: Limit.MEMORY}
     assert (solution.termination, solution.limit) == (Termination.FEASIBLE, limits[error])
-    assert (solution.objective, solution.bound) == ((1, 1), (0, None))
+    assert (solution.objective, solution.bound[1]) == ((1, 1), None)
+    assert solution.bound[0] in (0, None)
     assert certify(ONE_SLOT, solution).valid
 
 
@@ -165,8 +168,67 @@ def test_a_model_that_stops_leaves_what_it_holds(route: str, monkeypatch: pytest
 
     monkeypatch.setattr(call, "solver_of", stops(1))
     solution = solve(ONE_SLOT, route=route)
-    assert (solution.termination, solution.limit) == (Termination.NO_SOLUTION, Limit.NODES)
+    assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.NODES)
     assert solution.bound == (Fraction(1, 2), None)
     monkeypatch.setattr(call, "solver_of", stops(2))
     solution = solve(ONE_SLOT, route=route)  # the first program's placement is as cheap as can be, which prices prove
     assert (solution.optimal, solution.objective) == (True, (Fraction(1, 2), 1))
+
+
+def test_bug_a_limit_that_tolerances_pass_was_tried_for_ever() -> None:
+    """Tests levels of millions one apart, where HiGHS takes a cost of 4194304 for one of at most 4194292."""
+    problem = posed([[0], [0], [0], [0], []], [0, 0, 0, 1, 0], slots=[2], levels=[2097152, 3145728, 3145729])
+    solution = solve(problem)
+    assert solution.objective == (1048576, 4194304)
+    assert solution.optimal or solution.bound[1] is None
+    assert solution.bound[0] is not None
+    assert solution.bound[0] <= 1048576
+    assert certify(problem, solution).valid
+
+
+@pytest.mark.parametrize("levels", [(0, 2**40 - 3, 2**40), (0, 1, 2**40), (0, 10**6, 10**6 + 1)])
+@pytest.mark.parametrize("seed", [2, 9])
+def test_bug_large_levels_were_not_settled(levels: tuple[int, int, int], seed: int) -> None:
+    """Tests levels of a million and more, where limits on costs are within HiGHS's tolerances: it was FEASIBLE."""
+    sizes = {"nodes": 4, "tasks": 6, "slots": 1, "idle_ratio": 1.0, "replicas": 1, "groups": 2, "racks": 3}
+    problem = WorstGroup(generate("worst-group", seed=seed, **sizes), levels=levels)
+    best = best_placement(problem)
+    assert best is not None
+    solution = solve(problem, route="arrays")
+    assert (solution.objective, solution.optimal) == (best[0], True)
+    assert certify(problem, solution).valid
+
+
+def test_levels_that_highs_would_refuse() -> None:
+    """Tests levels that no coefficient may have: numbers of tasks take their place, or the cost is left open."""
+    settled = 0
+    for seed in range(6):
+        for idle_ratio in (1.0, 0.5):
+            drawn = generate(
+                "worst-group", seed=seed, nodes=4, tasks=4, idle_ratio=idle_ratio, replicas=1, groups=2, racks=2
+            )
+            for levels in ((0, 10**15 + 7, 2 * 10**15 + 9), (5, 10**15, 10**15 + 3)):
+                problem = WorstGroup(drawn, levels=levels)
+                found, solution = best_placement(problem), solve(problem)
+                assert found is not None
+                assert solution.objective is not None
+                assert solution.objective >= found[0]
+                assert certify(problem, solution).valid
+                if not levels[0] or problem.count == len(problem.tasks):
+                    assert (solution.optimal, solution.objective) == (True, found[0])
+                settled += solution.optimal
+    assert settled > 6
+
+
+def test_where_a_cut_proves_nothing_a_tree_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests multipliers that are all 0: HiGHS proves what the flows say, or the word of the flows is left."""
+
+    def none(finder: FlowFinder, program: Program, scale: int, height: Ints) -> Ints:
+        return np.append(scale, np.zeros_like(program.whole.row_lower))
+
+    monkeypatch.setattr(FlowFinder, "_multipliers", none)
+    solution = solve(ONE_SLOT)
+    assert (solution.objective, solution.certificate) == ((Fraction(1, 2), 1), Proof.DUAL)
+    assert certify(ONE_SLOT, solution).proved
+    monkeypatch.setattr(programs, "_MOST_PROGRAMS", 0)
+    assert [proof.kind for proof in solve(ONE_SLOT).certificates] == [Proof.SOLVER, Proof.SOLVER]

@@ -260,11 +260,11 @@ class Diagnosis:
             if Fraction in arms:
                 return read_number(value, place, self.faults)
             return self._value(value, (objects if objects and isinstance(value, Mapping) else others)[0], place)
-        if origin is list:
+        if origin in (list, tuple):
             if not isinstance(value, list | tuple):
                 return self._refuse(place, kind, value)
-            entries = [self._value(entry, arms[0], f"{place}[{row}]") for row, entry in enumerate(value)]
-            return [_harmless(arms[0]) if entry is UNSET else entry for entry in entries]
+            entries = (self._value(entry, arms[0], f"{place}[{row}]") for row, entry in enumerate(value))
+            return origin(_harmless(arms[0]) if entry is UNSET else entry for entry in entries)
         if origin is dict:
             if not isinstance(value, Mapping):
                 return self._refuse(place, kind, value)
@@ -352,7 +352,7 @@ def _harmless(kind: Any) -> Any:
     base, _ = _base(kind)
     if isinstance(base, type) and issubclass(base, Struct):
         return base(**{name: _harmless(entry) for name, entry, required in _fields(base).values() if required})
-    empty: Any = {list: [], dict: {}}.get(get_origin(base) or base)
+    empty: Any = {list: [], tuple: (), dict: {}}.get(get_origin(base) or base)
     return {str: "", float: 1.0, int: 1, bool: True}.get(base, empty)
 
 
@@ -377,7 +377,7 @@ def _explained(kind: Any, value: Any) -> str:
         )
     wanted = {float: "a number", int: "an integer", str: "a string", bool: "true or false"}.get(base, "")
     wanted = wanted or (
-        "a list" if get_origin(base) is list else "an object" if get_origin(base) is dict else "a string"
+        "a list" if get_origin(base) in (list, tuple) else "an object" if get_origin(base) is dict else "a string"
     )
     if limits.get("ge") == 0 and base in (float, int):
         wanted += ", 0 or more"

@@ -110,8 +110,8 @@ class Starts:
 
     def kinds(self, seed: int) -> list[tuple[str, int | list[int]]]:
         """The kinds of instances that there are, each with the seed of its own draws: `usual`, and `hard` ones."""
-        usual: list[tuple[str, int | list[int]]] = [("usual", seed)]
-        return [*usual, ("hard", [seed, 1])] if self._hard else usual
+        kinds: list[tuple[str, int | list[int]]] = [("usual", seed)]
+        return [*kinds, ("hard", [seed, 1])] if self._hard else kinds
 
     def draw(self, rng: np.random.Generator, kind: str = "usual") -> Document:
         """The document of one."""
