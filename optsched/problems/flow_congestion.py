@@ -36,7 +36,7 @@ from optsched.problems.base import (
 from optsched.problems.flow import F_C, SCALE, rate_faults, running_rates, source_faults, source_terms
 from optsched.problems.input_rates import task_rates
 from optsched.problems.programs import Builder, Program, Programmed
-from optsched.results import Bound, Component, Proof, Sense, Value, Violation
+from optsched.results import Bound, Component, Number, Proof, Sense, Value, Violation
 
 __all__ = ["FlowCongestion"]
 
@@ -388,7 +388,7 @@ class FlowCongestion(Problem, Programmed):
 
     # The program --------------------------------------------------------------------------------------------------
 
-    def program(self, before: tuple[int, ...] = ()) -> Program:
+    def program(self, before: tuple[Number, ...] = ()) -> Program:
         """Nodes of each host take patterns, which hold the tasks that go there."""
         workload, cluster = self.instance.workload, self.instance.cluster
         hosts = cluster.node_ids[self.idle_nodes[self.hosts.first]].tolist()
