@@ -10,7 +10,7 @@ import numpy as np
 from optsched.core.errors import Fault
 from optsched.core.instance import Instance, Ints
 from optsched.core.placement import NONE, Placement
-from optsched.core.results import Bound, Component, Proof, Sense, Value, Violation
+from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
 from optsched.problems.base import Problem
 from optsched.problems.programs import Builder, Program, Programmed
 
@@ -62,7 +62,7 @@ class Gathering(Problem, Programmed):
     def cheap_bounds(self) -> tuple[Bound, ...]:
         return (Bound("one-node", "nodes", min(1, len(self.tasks)), "nodes, with room for all on one"),)
 
-    def program(self, before: tuple[int, ...] = ()) -> Program:
+    def program(self, before: tuple[Number, ...] = ()) -> Program:
         tasks = self.instance.workload.task_ids[self.tasks].tolist()
         nodes = self.instance.cluster.node_ids.tolist()
         first = not before
