@@ -142,7 +142,7 @@ def test_results_carry_it(tmp_path: Path) -> None:
 def test_a_table_of_gaps_does_not_look(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that `optsched gap` without records reads no sources for it."""
     code = (
-        "from optsched import fingerprint; fingerprint._digest = None\n"
+        "from optsched.core import fingerprint; fingerprint._digest = None\n"
         "from optsched.cli import cli; cli(['gap', 'papers/guo-fig2', '--problem', 'lsap'])"
     )
     done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=True)
