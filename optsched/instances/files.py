@@ -25,8 +25,9 @@ from optsched.core.instance import Instance
 from optsched.core.network import FlowNetwork
 from optsched.instances.documents import archive
 from optsched.instances.documents.columns import Reading, header_of, to_document
-from optsched.instances.documents.diagnosis import Diagnosis, decode, key_places
+from optsched.instances.documents.diagnosis import Diagnosis, decode
 from optsched.instances.documents.format import HEADER, INSTANCE, NETWORK, InstanceDocument, NetworkDocument
+from optsched.instances.documents.objects import key_places
 from optsched.instances.documents.writing import write_whole
 
 __all__ = [

@@ -183,7 +183,7 @@ def tidy(report: Report) -> str:
     Examples
     --------
     >>> from optsched.measuring.printing import share
-    >>> table = Table("t", "T", ("name", "gap"), frozenset({"gap"}), [["dl", share(0.125)]])
+    >>> table = Table(("name", "gap"), [["dl", share(0.125)]], frozenset({"gap"}), key="t", title="T")
     >>> print(tidy(Report("R", "", (Section("s", "S", (table,)),))), end="")
     table,row,key,column,value,shown
     t,1,dl,gap,0.125,12.5 %

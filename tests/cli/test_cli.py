@@ -81,7 +81,7 @@ print("loaded:", *sys.modules, file=sys.stderr)
     loaded = set(done.stderr.rpartition("loaded:")[2].split())
     assert loaded & HEAVY <= needed
     routes = {name for name in loaded if name.startswith("optsched.routes.")}
-    shared = {f"optsched.routes.{name}" for name in ("base", "call", "contained", "overrunning")}
+    shared = {f"optsched.routes.{name}" for name in ("base", "call", "contained", "doubts", "overrunning")}
     assert len(routes - shared) <= 1
     assert not {"psutil", "cloudpickle", "optsched.processes.local"} & loaded
     if not needed:
@@ -104,6 +104,8 @@ print(*sys.modules, file=sys.stderr)
     own = {name for name in done.stderr.split() if name.partition(".")[0] == "optsched"}
     assert {name for name in own if not name.startswith("optsched.cli")} == {
         "optsched",
+        "optsched.core",
+        "optsched.core.deprecated",
         "optsched.core.errors",
         "optsched.core.fingerprint",
     }

@@ -367,7 +367,7 @@ def test_what_an_answer_depends_on_is_read_only(name: str) -> None:
         assert not posed.pattern_units(0).flags.writeable
 
 
-@pytest.mark.parametrize("module", ["gaps", "problems", "certificates"])
+@pytest.mark.parametrize("module", ["measuring.gaps", "problems", "certificates"])
 def test_records_are_frozen(module: str) -> None:
     """Tests that no dataclass of these modules can be changed once it is made."""
     root = import_module(f"optsched.{module}")

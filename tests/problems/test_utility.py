@@ -37,6 +37,8 @@ def test_value_and_violations() -> None:
     assert value[0] == Fraction(-1, 2)
     assert float(value[1]) == pytest.approx(5 / 5 + 7 / 7 + 1 / 5 + 3 / 3, abs=1e-5)
     assert SWAPS.map_worth(0, 0).tolist() == [-1000 * GRID, -GRID, 0, GRID]
+    assert min(SWAPS.utilities(placement)) == value[0]
+    assert len(SWAPS.utilities(placement)) == 2
     counts = SWAPS.allocated(placement)
     assert counts.maps.tolist() == [[0, 2], [1, 1]]
     assert counts.reduces.tolist() == [[0, 0], [0, 0]]

@@ -336,10 +336,12 @@ def summaries(runs: Iterable[Run]) -> list[ProblemSummary]:
 
     Examples
     --------
-    >>> (part,) = summaries(study(["papers/guo-table2", "papers/guo-fig2"], "fair-lsap", "dl").measured)
+    >>> instances = ["papers/guo-table2", "generated/fair-lsap-n20-t30-replicas2-seed0"]
+    >>> (part,) = summaries(study(instances, "fair-lsap", "dl", seeds=1).measured)
     >>> part.heading()
-    'fair-lsap: 2 instances; optima by proof: 2 dual; gaps in fair-cost'
-    >>> part.rows[0].worst, part.rows[0].worst_on
+    'fair-lsap: 2 instances; optima by proof: 2 dual; gaps in fairness-and-locality-cost'
+    >>> round(part.rows[0].worst, 2), part.rows[0].worst_on
+    (16.72, 'fair-lsap-n20-t30-replicas2-seed0')
     """
     by_problem: dict[str, list[Run]] = {}
     for run in runs:
