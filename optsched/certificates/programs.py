@@ -67,6 +67,8 @@ def limit_certificate(problem: Any, claim: Number, program: Program, tree: Tree)
 def program_proof(problem: Any, certificate: Certificate, objective: Value | None) -> Number:
     """The bound that the certificate's tree proves; of a later component given the earlier ones of `objective`."""
     data = certificate.data
+    if "before" not in data:
+        raise CertificateInvalid("before: is missing; a proof of an earlier form is no longer read: solve again")
     before = tuple(number({"before": entry}, "before") for entry in items(data, "before"))
     position = len(before)
     names = [component.name for component in problem.components]

@@ -65,6 +65,13 @@ def test_what_is_no_proof(which: int, change: dict[str, Any], told: str) -> None
         proved_bound(problem, replace(certificate, data={**certificate.data, **change}), solution.objective)
 
 
+def test_proofs_of_an_earlier_form() -> None:
+    """Tests that the prices that development versions wrote for `worst-group` are refused with the mend."""
+    certificate = replace(optsched.solve(ONE_SLOT).certificates[0], data={"group_prices": {"g": 1}, "node_prices": {}})
+    with pytest.raises(CertificateInvalid, match="an earlier form is no longer read: solve again"):
+        proved_bound(ONE_SLOT, certificate)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_tampered(seed: int) -> None:
     """Tests that whatever is changed in a tree, it is refused or proves no more than the truth."""
