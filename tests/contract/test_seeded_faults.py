@@ -959,9 +959,9 @@ IMPLIED: dict[str, set[str]] = {
     "traffic, build_pulp": {"hosted: above", "placed: above"},
     "min-cost-flow, build_pyomo": {"conservation: above", "conservation: below"},
     "min-cost-flow, build_pulp": {"node: above", "node: below"},
-    "makespan, build_pyomo": {"ended_by: below"},
+    "makespan, build_pyomo": {"as_many_start: above", "ended_by: above", "ended_by: below", "every_task_runs: above"},
     "makespan, build_pulp": {"ends: below"},
-    "job-times, build_pyomo": {"ended_by: below"},
+    "job-times, build_pyomo": {"as_many_start: above", "ended_by: above", "ended_by: below", "every_task_runs: above"},
     "job-times, build_pulp": {"ends: below"},
 }
 
