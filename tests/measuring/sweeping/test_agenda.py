@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +31,26 @@ from optsched.measuring.sweeping.agenda import (
 )
 from optsched.measuring.sweeping.executing import carry_out, to_do
 from optsched.measuring.sweeping.jobs import OptimumJob, Refused
-from optsched.measuring.sweeping.plans import Planned, planned
+from optsched.measuring.sweeping.plans import Plan, Planned, planned
 from optsched.measuring.sweeping.results import load_sweep
 from optsched.measuring.sweeping.store import Store
 from optsched.processes import Limits, Outcome, Status
 
-PLAN = small_plan()
-KEYS = list(PLAN.unique)
-OPTIMA = list(dict.fromkeys(run.posed.key for run in PLAN.runs))
+
+@cache
+def swept_plan() -> Plan:
+    """The plan of most tests; its keys take a digest of all sources, which importing this file should not wait for."""
+    return small_plan()
+
+
+def run_keys() -> list[str]:
+    """The keys of its runs, in order."""
+    return list(swept_plan().unique)
+
+
+def optimum_keys() -> list[str]:
+    """The keys of the optima that they are measured against."""
+    return list(dict.fromkeys(run.posed.key for run in swept_plan().runs))
 
 
 @pytest.fixture
@@ -49,7 +62,7 @@ def path(tmp_path: Path) -> Path:
 def swept(path: Path, ends: dict[str, Outcome] | None = None, retry: str | None = None) -> tuple[Agenda, list[str]]:
     """A sweep in which jobs of some keys end so; what came of it, and the keys of the jobs that ran."""
     executor = InProcess(lambda key, number: (ends or {}).get(key))
-    return carry_out(PLAN, path, executor, retry=retry), executor.keys
+    return carry_out(swept_plan(), path, executor, retry=retry), executor.keys
 
 
 def statuses(path: Path, table: str = "runs") -> dict[str, str]:
@@ -61,7 +74,7 @@ def statuses(path: Path, table: str = "runs") -> dict[str, str]:
 def test_runs_go_before_the_next_optimum(path: Path) -> None:
     """Tests that an optimum is solved once, that its runs follow, and that results come from the beginning on."""
     agenda, keys = swept(path)
-    assert keys == [OPTIMA[0], *KEYS[:4], OPTIMA[1], *KEYS[4:]]
+    assert keys == [optimum_keys()[0], *run_keys()[:4], optimum_keys()[1], *run_keys()[4:]]
     assert (agenda.left, agenda.ended, agenda.solved) == (0, {"done": 8}, {"done": 2})
 
 
@@ -69,14 +82,14 @@ def test_nothing_is_computed_twice(path: Path) -> None:
     """Tests that what is there is not computed again, and that what is missing alone is."""
     swept(path)
     before = path.read_bytes()
-    agenda = to_do(PLAN, path)
+    agenda = to_do(swept_plan(), path)
     assert (agenda.there, agenda.runs, agenda.optima) == (8, 0, 0)
     assert path.read_bytes() == before
     _, keys = swept(path)
     assert keys == []
     with Store(path, write=True) as store, store.transaction():
-        store.execute("DELETE FROM runs WHERE key = ?", KEYS[5])
-    assert swept(path)[1] == [KEYS[5]]
+        store.execute("DELETE FROM runs WHERE key = ?", run_keys()[5])
+    assert swept(path)[1] == [run_keys()[5]]
 
 
 def test_a_drained_executor_is_asked_again(path: Path) -> None:
@@ -92,7 +105,7 @@ def test_a_drained_executor_is_asked_again(path: Path) -> None:
             yield from super().map(function, list(jobs))
 
     executor = Greedy()
-    agenda = carry_out(PLAN, path, executor)
+    agenda = carry_out(swept_plan(), path, executor)
     assert (agenda.left, executor.calls) == (0, 2)
 
 
@@ -106,13 +119,15 @@ ENDS = {
 
 def test_every_end_of_a_run_is_a_row(path: Path) -> None:
     """Tests that a run that was killed, crashed or failed costs its own row, with what there is to say."""
-    ends = {key: Outcome(status, message=ENDS[status][1], seconds=7) for key, status in zip(KEYS, ENDS, strict=False)}
+    ends = {
+        key: Outcome(status, message=ENDS[status][1], seconds=7) for key, status in zip(run_keys(), ENDS, strict=False)
+    }
     agenda, keys = swept(path, ends)
     assert len(keys) == 10
     found = statuses(path)
-    assert [found[key] for key in KEYS] == [word for word, _ in ENDS.values()] + ["done"] * 4
+    assert [found[key] for key in run_keys()] == [word for word, _ in ENDS.values()] + ["done"] * 4
     assert agenda.ended["crashed"] == 1
-    for record, run, (word, message) in zip(load_sweep(path).records(), PLAN.runs, ENDS.values(), strict=False):
+    for record, run, (word, message) in zip(load_sweep(path).records(), swept_plan().runs, ENDS.values(), strict=False):
         assert (record["status"], record["heuristic_seconds"]) == (word, 7)
         assert record["error"].startswith(f'heuristic "{run.choice.entry.name}" ')
         assert record["error"].endswith(message)
@@ -123,14 +138,20 @@ def test_every_end_of_a_run_is_a_row(path: Path) -> None:
 @pytest.mark.parametrize(("retry", "again"), [("failed", [0, 2, 3]), ("timed-out", [1]), ("all", [0, 1, 2, 3])])
 def test_what_is_computed_again(path: Path, retry: str, again: list[int]) -> None:
     """Tests that what ended badly is computed again where that is asked for, and the rest is not."""
-    ends = {key: Outcome(status, message="no", seconds=7) for key, status in zip(KEYS, ENDS, strict=False)}
+    ends = {key: Outcome(status, message="no", seconds=7) for key, status in zip(run_keys(), ENDS, strict=False)}
     swept(path, ends)
-    assert to_do(PLAN, path).runs == 0
-    assert to_do(PLAN, path).kept == {"failed": 1, "out-of-time": 1, "out-of-memory": 1, "crashed": 1, "done": 4}
+    assert to_do(swept_plan(), path).runs == 0
+    assert to_do(swept_plan(), path).kept == {
+        "failed": 1,
+        "out-of-time": 1,
+        "out-of-memory": 1,
+        "crashed": 1,
+        "done": 4,
+    }
     agenda, keys = swept(path, retry=retry)
-    assert keys == [KEYS[number] for number in again]
+    assert keys == [run_keys()[number] for number in again]
     assert agenda.there == 8 - len(again)
-    assert {statuses(path)[KEYS[number]] for number in again} == {"done"}
+    assert {statuses(path)[run_keys()[number]] for number in again} == {"done"}
     assert set(RETRIED) == {"failed", "timed-out", "all"}
 
 
@@ -138,51 +159,51 @@ def test_what_is_computed_again(path: Path, retry: str, again: list[int]) -> Non
 def test_every_end_of_an_optimum_is_a_row(path: Path, status: Status) -> None:
     """Tests that runs are kept where their optimum could not be found, and are measured again once it is."""
     word, message = ENDS[status]
-    ends = {OPTIMA[0]: Outcome(status, message=message, seconds=7)}
+    ends = {optimum_keys()[0]: Outcome(status, message=message, seconds=7)}
     agenda, _ = swept(path, ends)
     assert (agenda.ended, agenda.solved) == ({"done": 8}, {word: 1, "done": 1})
     with Store(path) as store:
-        (row,) = store.rows("SELECT * FROM optima WHERE key = ?", OPTIMA[0])
+        (row,) = store.rows("SELECT * FROM optima WHERE key = ?", optimum_keys()[0])
     assert (row["status"], row["message"], row["objective"], row["bound"]) == (word, message, None, None)
     records = load_sweep(path).records()
     assert [record["reference_kind"] for record in records] == ["bound"] * 4 + ["optimum"] * 4
     assert [record["objective"] is None for record in records] == [False] * 8
 
-    assert to_do(PLAN, path).runs == 0
+    assert to_do(swept_plan(), path).runs == 0
     keys = swept(path, retry="timed-out" if status is Status.TIMED_OUT else "failed")[1]
-    assert keys == [OPTIMA[0], *KEYS[:4]], "the runs have another reference now"
+    assert keys == [optimum_keys()[0], *run_keys()[:4]], "the runs have another reference now"
     assert {record["reference_kind"] for record in load_sweep(path).records()} == {"optimum"}
 
 
 def test_runs_beside_an_old_reference_are_stale(path: Path) -> None:
     """Tests that runs are measured again after the optimum was solved again, also where a kill came between."""
-    swept(path, {OPTIMA[0]: Outcome(Status.CRASHED, message="gone")})
+    swept(path, {optimum_keys()[0]: Outcome(Status.CRASHED, message="gone")})
 
     def kill(key: str, number: int) -> None:
         if number == 2:
             raise MemoryError
 
     with pytest.raises(MemoryError):
-        carry_out(PLAN, path, InProcess(kill), retry="failed")
-    agenda = to_do(PLAN, path)
+        carry_out(swept_plan(), path, InProcess(kill), retry="failed")
+    agenda = to_do(swept_plan(), path)
     assert (agenda.runs, agenda.optima) == (3, 0)
-    assert swept(path)[1] == KEYS[1:4]
+    assert swept(path)[1] == run_keys()[1:4]
     assert {record["reference_kind"] for record in load_sweep(path).records()} == {"optimum"}
 
 
 def test_a_reference_out_of_time(path: Path) -> None:
     """Tests that a reference that was cut short leaves its bound, and is one that had too little time."""
-    posed = PLAN.runs[0].posed
+    posed = swept_plan().runs[0].posed
     late = Outcome(Status.DONE, unanswered(posed.problem, Limit.TIME, "out of time"))
     agenda, _ = swept(path, {posed.key: late})
     assert agenda.solved["out-of-time"] == 1
     assert {record["limit"] for record in load_sweep(path).records()} == {"TIME", None}
-    assert swept(path, retry="timed-out")[1] == [OPTIMA[0], *KEYS[:4]]
+    assert swept(path, retry="timed-out")[1] == [optimum_keys()[0], *run_keys()[:4]]
 
 
 def test_an_interrupted_solver_is_no_result(path: Path) -> None:
     """Tests that a solution that was cut short from without is not stored."""
-    posed = PLAN.runs[0].posed
+    posed = swept_plan().runs[0].posed
     cut = Outcome(Status.DONE, unanswered(posed.problem, Limit.INTERRUPTED, "Ctrl-C"))
     with pytest.raises(KeyboardInterrupt):
         swept(path, {posed.key: cut})
@@ -192,19 +213,19 @@ def test_an_interrupted_solver_is_no_result(path: Path) -> None:
 def test_a_worker_with_other_code_ends_the_sweep(path: Path) -> None:
     """Tests that nothing of a worker is stored that runs other code."""
     with pytest.raises(UsageError, match="a worker cannot take part: edited"):
-        swept(path, {KEYS[1]: Outcome(Status.DONE, Refused("edited"))})
+        swept(path, {run_keys()[1]: Outcome(Status.DONE, Refused("edited"))})
     assert len(statuses(path)) == 1
 
 
 def test_jobs_carry_no_proofs(path: Path) -> None:
     """Tests that the data of a proof stay with the process that sweeps, and the store has them."""
     with Store(path, write=True) as store:
-        agenda = Agenda(PLAN, store)
+        agenda = Agenda(swept_plan(), store)
         key, job = next(agenda.jobs())
         assert isinstance(job, OptimumJob)
     swept(path)
     with Store(path) as store:
-        held = Agenda(PLAN, store)._hold(PLAN.runs[0].posed)
+        held = Agenda(swept_plan(), store)._hold(swept_plan().runs[0].posed)
         (row,) = store.rows("SELECT solution FROM optima WHERE key = ?", key)
     assert all(not entry.data for entry in held.reference.solution.certificates)
     assert '"node_prices"' in row["solution"]
@@ -213,7 +234,7 @@ def test_jobs_carry_no_proofs(path: Path) -> None:
 def test_limits_and_notes_are_kept(path: Path) -> None:
     """Tests that a row says which limits its run had, and its record what was to be said of it."""
     settings = Settings(Limits(5, 2000), lambda instance, problem: [f"{problem} on {instance}"])
-    carry_out(PLAN, path, InProcess(), settings=settings)
+    carry_out(swept_plan(), path, InProcess(), settings=settings)
     with Store(path) as store:
         for table in ("runs", "optima"):
             for row in store.rows(f"SELECT * FROM {table}"):
