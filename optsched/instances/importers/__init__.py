@@ -119,6 +119,11 @@ class Importer:
             if twice is not None:
                 raise UsageError(f'importer "{self.name}": there are two options {twice}; rename one')
 
+    def check(self, given: Mapping[str, Any]) -> None:
+        """Raise UsageError for an option with a value that it may not have; readers ask, too, as they may be called."""
+        for option in self.options:
+            option.check(given.get(option.name))
+
     def read(self, file: str | os.PathLike[str], **options: Any) -> Imported:
         r"""The documents of a file; of `splits` with `split=True` any number, else one.
 
@@ -140,8 +145,7 @@ class Importer:
         ...     IMPORTERS["dimacs"].read(file, name=None).documents[0]["arcs"]
         [{'tail': '1', 'head': '2', 'lower': 0, 'capacity': 5, 'cost': 7}]
         """
-        for option in self.options:
-            option.check(options.get(option.name))
+        self.check(options)
         if isinstance(self.reader, str):
             module, _, function = self.reader.partition(":")
             found: Imported = getattr(import_module(module), function)(file, **options)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from optsched.core.errors import Fault, InputError, UsageError
+from optsched.instances.importers import IMPORTERS
 from optsched.instances.importers.foreign import LARGEST, Imported, lines_of, shown, stem
 
 __all__ = ["import_orlib_assign", "import_orlib_gap"]
@@ -60,6 +61,7 @@ def import_orlib_gap(
     ([{'id': 'agent1', 'capacity': {'weight': 8}}, {'id': 'agent2', 'capacity': {'weight': 9}}],
      {'cost': [[5, 6]], 'demand': {'weight': [[3, 4]]}})
     """
+    IMPORTERS["orlib-gap"].check(locals())
     numbers = _Numbers(path)
     sets = numbers.gap_sets()
     if number is None and len(sets) > 1:
@@ -113,6 +115,7 @@ def import_orlib_assign(path: str | os.PathLike[str], sense: str = "min", name: 
     ...     import_orlib_assign(file).documents[0]["pairs"]
     {'cost': [[5, 6], [3, 4]], 'demand': {'place': [[1, 1], [1, 1]]}}
     """
+    IMPORTERS["orlib-assign"].check(locals())
     numbers = _Numbers(path)
     items = numbers.count(0)
     numbers.raise_faults()

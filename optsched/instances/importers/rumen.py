@@ -23,6 +23,7 @@ import numpy as np
 
 from optsched.core.errors import Fault, InputError, UsageError, nearest
 from optsched.instances.families.sampling import ASSUMED, proportional_shuffle
+from optsched.instances.importers import IMPORTERS
 from optsched.instances.importers.foreign import BYTES_PER_MB, Imported, Location, most_at_once, slots_given, stem
 from optsched.instances.importers.rumen_trace import Job, Task, TaskKind, Trace, read_topology, read_trace
 
@@ -110,6 +111,7 @@ def import_rumen(
     [{'id': 'task_1', 'job': 'job_1', 'kind': 'map', 'replicas': ['h1'], 'size': 64.0, 'observed': 'h2',
       'start': 0.5, 'duration': 2.5}]
     """
+    IMPORTERS["rumen"].check(locals())
     per_node = slots_given(slots, "observed", "inferred")
     log = read_trace(trace)
     racks = None if topology is None else read_topology(topology)

@@ -16,6 +16,7 @@ import numpy as np
 
 from optsched.core.errors import Fault, InputError, UsageError
 from optsched.instances.families.sampling import distinct_nodes
+from optsched.instances.importers import IMPORTERS
 from optsched.instances.importers.foreign import BYTES_PER_MB, Imported, Line, lines_of, shown, stem
 
 __all__ = ["import_swim"]
@@ -99,6 +100,7 @@ def import_swim(
     >>> document["jobs"], [(task["id"], task["size"]) for task in document["tasks"]]
     ([{'id': 'job0', 'arrival': 5, 'filter_ratio': 0.005}], [('job0_m1', 128), ('job0_m2', 72.0), ('job0_r1', 1.0)])
     """
+    IMPORTERS["swim"].check(locals())
     if replicas > nodes:
         raise UsageError(f"{replicas} replicas need as many nodes, and there are {nodes}")
     jobs = _read(path)[:first]

@@ -74,3 +74,14 @@ def test_options_that_every_importer_has(option: Option) -> None:
     with pytest.raises(UsageError, match="there are two options slots"):
         Importer("mine", "", "module:function", (Option("slots", ""), Option("slots", "", flag="--other")))
     assert list(IMPORTERS) == ["rumen", "dimacs", "orlib-gap", "orlib-assign", "sls", "swim"]
+
+
+@pytest.mark.parametrize("name", list(IMPORTERS))
+def test_bug_readers_called_by_themselves_took_any_value(name: str) -> None:
+    """Tests that a reader refuses what its options may not be without the command, too: `sense="most"` was min."""
+    entry = IMPORTERS[name]
+    module, _, function = str(entry.reader).partition(":")
+    for option in entry.options:
+        if not option.several and (option.choices or option.lowest is not None):
+            with pytest.raises(UsageError, match=option.name):
+                getattr(import_module(module), function)("/dev/null", **{option.name: "most"})
