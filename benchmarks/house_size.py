@@ -80,6 +80,13 @@ def prose(text: str) -> list[int]:
     return [count for sentence in sentences if (count := len(sentence.split())) > 1]
 
 
+def handwritten() -> list[Path]:
+    """Pages of Markdown, without hidden folders (environments, caches) and without what builds leave."""
+    skipped = (".", "build", "_build")
+    parts = {path: path.relative_to(ROOT).parts for path in sorted(ROOT.rglob("*.md"))}
+    return [path for path, names in parts.items() if not any(name.startswith(skipped) for name in names)]
+
+
 def main() -> None:
     """Print the figures as a table."""
     files = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "optsched").rglob("*.py"))}
@@ -88,8 +95,7 @@ def main() -> None:
     rooms = {room: sum(n for path, n in lines.items() if path.parts[-2] == room) for room in MATHEMATICS}
     top = [path for path in (ROOT / "optsched").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()]
     tests = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in (ROOT / "tests").rglob("*.py"))
-    tracked = subprocess.run(["git", "ls-files", "*.md"], capture_output=True, text=True, check=True, cwd=ROOT).stdout
-    pages = [(ROOT / name).read_text(encoding="utf-8") for name in tracked.split()]
+    pages = [path.read_text(encoding="utf-8") for path in handwritten()]
     sentences = [count for page in pages for count in prose(page)]
     height, circles = floors(modules)
     count, seconds = loaded()
