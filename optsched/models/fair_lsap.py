@@ -9,8 +9,7 @@ components:
 component           what it is
 =================== ========================================================================================
 TIERS               (pool, number from 1) of the pools that have two costs, cheapest first
-tier_size[p,i]      tasks that fit in the tier
-tier[p,i]           tasks of the pool that pay the tier's cost
+tier[p,i]           tasks of the pool that pay the tier's cost, no more than fit in it
 pool_tiers[p]       the placed tasks of the pool are those of its tiers
 fairness_cost       expression: cost of the tiers, and of the pools with one cost
 objective           least fairness_cost plus locality_cost
@@ -34,27 +33,26 @@ import pyomo.environ as pyo
 
 from optsched.core.decimals import decimal
 from optsched.models.assignment import (
-    add_steps,
     by_group,
-    decode_levelled,
+    counted_model,
+    decode_places,
     decode_square,
-    levelled_model,
     levelled_size,
     square_model,
     square_size,
-    started_levelled,
+    started_places,
     started_square,
 )
 from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, linear, model_of, of_problem, refuse_too_large
+from optsched.models.programs import shared
 from optsched.models.starts import starter
-from optsched.problems.base import exact
 from optsched.problems.fair_lsap import FairLsap
 from optsched.solvers.algebraic import injective_names
 
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
 
-@model_of(FairLsap)
+@model_of(FairLsap, shared=shared)
 def build_pyomo(problem: FairLsap, *, per_pair: bool = False) -> Any:
     """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
@@ -75,26 +73,8 @@ def build_pyomo(problem: FairLsap, *, per_pair: bool = False) -> Any:
     >>> decode(model, problem).nodes.tolist()
     [-1, 0]
     """
-    base = levelled_model(problem, per_pair)
-    model = base.model
-    pool_of = problem.pool[base.classes.first].tolist()
-    filled = [[(units, size) for units, size in pool.tiers if size] for pool in problem.pools]
-    classes: dict[str, list[str]] = {}
-    tiers: dict[tuple[str, int], tuple[int, int]] = {}
-    for name, pool in zip(base.names, pool_of, strict=True):
-        if len(filled[pool]) > 1:
-            classes.setdefault(problem.pools[pool].name, []).append(name)
-            tiers |= {(problem.pools[pool].name, number): tier for number, tier in enumerate(filled[pool], start=1)}
-    single_cost = pyo.quicksum(
-        float(exact(filled[pool][0][0], problem.grid)) * model.placed[name]
-        for name, pool in zip(base.names, pool_of, strict=True)
-        if len(filled[pool]) == 1
-    )
-    add_steps(model, classes, {key: size for key, (_, size) in tiers.items()}, "pool_tier")
-    model.fairness_cost = pyo.Expression(
-        expr=single_cost + pyo.quicksum(units / problem.grid * model.tier[key] for key, (units, _) in tiers.items())
-    )
-    model.objective = pyo.Objective(expr=model.fairness_cost + model.locality_cost)
+    model = counted_model(problem, per_pair)
+    model.fairness_cost = pyo.Expression(expr=model.objective.expr - model.locality_cost)
     return model
 
 
@@ -163,5 +143,5 @@ def _cost(problem: FairLsap, cost: Fraction | int) -> float:
     return round(decimal(problem.parameters["fairness"]) * cost * problem.grid) / problem.grid
 
 
-decode = decoder(FairLsap, compact=decode_levelled, literal=decode_square, started=started_levelled)
-start_values = starter(FairLsap, compact=started_levelled, literal=started_square)
+decode = decoder(FairLsap, compact=decode_places, literal=decode_square, started=started_places)
+start_values = starter(FairLsap, compact=started_places, literal=started_square)

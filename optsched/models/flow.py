@@ -7,13 +7,12 @@ replicas) and nodes with idle slots. All its variables are continuous and whole 
 component           what it is
 =================== ========================================================================================
 CLASSES, NODES      classes of equal tasks, each by the id of its first; nodes with idle slots
-members, size       ids of the tasks of each class; how many they are
-slots, count        idle slots of each node; tasks to place
+PAIRS               (class, node), all of them
+members             ids of the tasks of each class
 penalty[c,n]        cost of a task of the class on the node, MB/s
 place[c,n]          tasks of the class on the node
-placed[c]           expression: all placed tasks of the class
-class_supply[c]     placed[c] is at most size[c]
-cardinality         count tasks are placed
+class_supply[c]     no more tasks than the class has; just as many where all are placed
+cardinality         count tasks are placed (only where some are not)
 node_slots[n]       no node takes more than its slots
 objective           least penalty
 =================== ========================================================================================
@@ -32,17 +31,13 @@ from typing import Any
 import numpy as np
 import pulp
 
-from optsched.models.assignment import (
-    tabled_model,
-    tabled_size,
-)
+from optsched.models.assignment import counted_model, decode_places, started_places, tabled_size
 from optsched.models.base import (
     MAX_VARIABLES,
     ModelSize,
     add_pairs,
     by_ids,
     decode_binaries,
-    decode_counts,
     decoder,
     ids,
     linear,
@@ -51,14 +46,15 @@ from optsched.models.base import (
     priced,
     refuse_too_large,
 )
-from optsched.models.starts import started_binaries, started_counts, starter
+from optsched.models.programs import shared
+from optsched.models.starts import started_binaries, starter
 from optsched.problems.flow import Flow
 from optsched.solvers.algebraic import injective_names
 
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
 
-@model_of(Flow)
+@model_of(Flow, shared=shared)
 def build_pyomo(problem: Flow, *, per_pair: bool = False) -> Any:
     """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
@@ -76,7 +72,7 @@ def build_pyomo(problem: Flow, *, per_pair: bool = False) -> Any:
     >>> decode(model, problem).nodes.tolist()
     [1, 0]
     """
-    return tabled_model(problem, per_pair, "penalty")
+    return counted_model(problem, per_pair)
 
 
 @of_problem(Flow)
@@ -149,8 +145,8 @@ def build_pulp(problem: Flow, *, max_variables: int = MAX_VARIABLES) -> Any:
     return model
 
 
-decode = decoder(Flow, compact=decode_counts, literal=decode_binaries, started=started_counts)
-start_values = starter(Flow, compact=started_counts, literal=started_binaries)
+decode = decoder(Flow, compact=decode_places, literal=decode_binaries, started=started_places)
+start_values = starter(Flow, compact=started_places, literal=started_binaries)
 
 #: What a literal model keeps by its costs alone: an arc to "unscheduled" costs more than any pair.
 KEPT_BY_COSTS = ("cardinality",)

@@ -10,21 +10,19 @@ apart, and how many nodes of a host take each pattern.
 =================== ========================================================================================
 component           what it is
 =================== ========================================================================================
-KINDS, TYPES        map and reduce; tasks of the same kind and rates, each by the id of its first
+KINDS               map and reduce
 CLASSES, HOSTS      classes of equal tasks, hosts of equal nodes, each by the id of its first
 PATTERNS            (host, number): sets of tasks that a node of the host can take, but the empty one
 PAIRS               (class, host) with a slot for the class's kind
-members, size       ids of the tasks of each class; how many they are
-nodes, alike        ids of the nodes of each host; how many they are
-due[k]              how many tasks of the kind are placed
+members, nodes      ids of the tasks of each class; ids of the nodes of each host
 load_cost[h,p]      what a node of the host costs with the pattern, by its load
 read_cost[c,h]      what a task of the class pays there for reading
 choose[h,p]         whole: nodes of the host with the pattern
 place[c,h]          whole: tasks of the class on nodes of the host
 one_pattern[h]      no more patterns than nodes
-filled[h,t]         tasks of the type on the host are those of its patterns
+filled[h,t]         tasks of the type (same kind and rates) on the host are those of its patterns
 class_supply[c]     no more tasks than the class has
-cardinality[k]      due tasks of the kind are placed
+cardinality[k]      so many tasks of the kind are placed
 objective           least cost
 =================== ========================================================================================
 
@@ -38,36 +36,27 @@ load needs, a binary `pattern.n.number` for each set of tasks on each node. Cons
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from itertools import combinations_with_replacement, product
 from typing import Any
 
 import numpy as np
 import pulp
-import pyomo.environ as pyo
 
 from optsched.core.instance import KINDS, Ints
-from optsched.core.placement import Placement
 from optsched.models.base import (
     MAX_VARIABLES,
     ModelSize,
-    add_classes,
-    at_most,
-    by_ids,
     decode_binaries,
-    decode_counts,
     decoder,
-    grouped,
     ids,
     linear,
     model_of,
     of_problem,
     refuse_too_large,
-    whole,
 )
-from optsched.models.own_rows import is_per_pair, members_of
-from optsched.models.starts import Entries, counted, host_of, started_binaries, starter
+from optsched.models.programs import decode_program, shared, started_program, whole_pyomo
+from optsched.models.starts import started_binaries, starter
 from optsched.problems.base import GRID
 from optsched.problems.flow_congestion import FlowCongestion
 from optsched.solvers.algebraic import injective_names
@@ -78,13 +67,7 @@ __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size"
 OBJECTIVE_UNITS = (GRID, 1)
 
 
-def _shared(model: Any, word: str, index: tuple[Any, ...]) -> Sequence[str]:
-    """The tasks of a class, or the nodes of a host, that a variable is indexed by."""
-    tasks, nodes = members_of(model, word, index), model.nodes[index[word == "place"]]
-    return tasks if len(tasks) > 1 else tuple(nodes)
-
-
-@model_of(FlowCongestion, shared=_shared)
+@model_of(FlowCongestion, shared=shared)
 def build_pyomo(problem: FlowCongestion, *, per_pair: bool = False) -> Any:
     """Build the compact model, with whole variables; its objective is in units of 2^-20 MB/s.
 
@@ -108,81 +91,7 @@ def build_pyomo(problem: FlowCongestion, *, per_pair: bool = False) -> Any:
     >>> decode(model, problem).nodes.tolist(), list(model.PATTERNS)
     ([0, 1], [('n1', 1), ('n1', 2)])
     """
-    tasks, nodes = ids(problem, problem.idle_nodes)
-    types = [tasks[first] for first in problem.types.first.tolist()]
-    type_of = {name: types[number] for name, number in zip(tasks, problem.types.of_task.tolist(), strict=True)}
-    kind_of = {name: KINDS[kind] for name, kind in zip(types, problem.type_kind.tolist(), strict=True)}
-    host_of_node = dict(zip(nodes, problem.hosts.of_task.tolist(), strict=True))
-    model = pyo.ConcreteModel(problem.name)
-    _add_data(model, problem, {name: kind_of[type_of[name]] for name in tasks}, types, per_pair)
-    patterns = {name: problem.patterns(host_of_node[name]) for name in model.HOSTS}
-    model.choose = pyo.Var(
-        model.PATTERNS, within=pyo.NonNegativeIntegers, bounds=lambda model, h, p: (0, model.alike[h])
-    )
-    model.place = pyo.Var(model.PAIRS, within=pyo.NonNegativeIntegers, bounds=lambda model, c, h: (0, model.size[c]))
-    of_host, of_class = grouped(model.PATTERNS, 0), grouped(model.PAIRS, 0)
-    of_type = grouped(((*pair, type_of[pair[0]]) for pair in model.PAIRS), 1, 2)
-
-    def one_pattern(model: Any, h: str) -> Any:
-        return pyo.quicksum(model.choose[pattern] for pattern in of_host[h]) <= model.alike[h]
-
-    def filled(model: Any, h: str, t: str) -> Any:
-        if (h, t) not in of_type:
-            return pyo.Constraint.Skip
-        amounts = patterns[h][:, types.index(t)].tolist()
-        sent = pyo.quicksum(model.place[c, h] for c, *_ in of_type[h, t])
-        return sent == pyo.quicksum(amount * model.choose[h, p] for p, amount in enumerate(amounts) if amount)
-
-    def class_supply(model: Any, c: str) -> Any:
-        return at_most([model.place[pair] for pair in of_class.get(c, ())], model.size[c])
-
-    def cardinality(model: Any, k: str) -> Any:
-        if not model.due[k]:
-            return pyo.Constraint.Skip
-        return pyo.quicksum(model.place[c, h] for c, h in model.PAIRS if kind_of[type_of[c]] == k) == model.due[k]
-
-    model.one_pattern = pyo.Constraint(model.HOSTS, rule=one_pattern)
-    model.filled = pyo.Constraint(model.HOSTS, model.TYPES, rule=filled)
-    model.class_supply = pyo.Constraint(model.CLASSES, rule=class_supply)
-    model.cardinality = pyo.Constraint(model.KINDS, rule=cardinality)
-    model.objective = pyo.Objective(
-        expr=pyo.quicksum(model.load_cost[pattern] * model.choose[pattern] for pattern in model.PATTERNS)
-        + pyo.quicksum(model.read_cost[pair] * model.place[pair] for pair in model.PAIRS)
-    )
-    return model
-
-
-def _add_data(
-    model: Any, problem: FlowCongestion, kind_of: Mapping[str, str], types: list[str], per_pair: bool
-) -> None:
-    """Add the sets, how many tasks are due, and what patterns and reading cost; `kind_of` is that of each task."""
-    kinds = [KINDS[kind] for kind in problem.kinds]
-    tasks, nodes = ids(problem, problem.idle_nodes)
-    model.KINDS = pyo.Set(initialize=kinds)
-    model.TYPES = pyo.Set(initialize=types)
-    classes, of_tasks = add_classes(model, tasks, None if per_pair else problem.classes)
-    hosts, of_nodes = add_classes(model, nodes, None if per_pair else problem.hosts, ("HOSTS", "nodes", "alike"))
-    first = of_nodes.first
-    costs = {
-        (name, number): cost
-        for host, name in zip(problem.hosts.of_task[first].tolist(), hosts, strict=True)
-        for number, cost in enumerate(problem.pattern_units(host).tolist())
-        if number
-    }
-    model.PATTERNS = pyo.Set(initialize=list(costs), dimen=2)
-    slots = by_ids(kinds, hosts, problem.slots[:, problem.idle_nodes[first]].tolist())
-    model.PAIRS = pyo.Set(initialize=[(c, h) for c in classes for h in hosts if slots[kind_of[c], h]], dimen=2)
-    model.due = pyo.Param(model.KINDS, initialize=dict(zip(kinds, problem.counts.tolist(), strict=True)))
-    model.load_cost = pyo.Param(model.PATTERNS, initialize=costs)
-    read = by_ids(classes, hosts, problem.read_units[problem.classes.of_task[of_tasks.first]][:, first].tolist())
-    model.read_cost = pyo.Param(model.PAIRS, initialize={pair: read[pair] for pair in model.PAIRS})
-
-
-def _names(problem: FlowCongestion) -> dict[str, list[str]]:
-    """Ids of the first of each class and host."""
-    tasks = problem.instance.workload.task_ids[problem.tasks]
-    nodes = problem.instance.cluster.node_ids[problem.idle_nodes]
-    return {"class": tasks[problem.classes.first].tolist(), "host": nodes[problem.hosts.first].tolist()}
+    return whole_pyomo((problem.apart() if per_pair else problem).program(), problem.name)
 
 
 def _sets(problem: FlowCongestion, node: int) -> Iterator[Ints]:
@@ -295,44 +204,5 @@ def build_pulp(problem: FlowCongestion, *, max_variables: int = MAX_VARIABLES) -
     return model
 
 
-def _decode_compact(model: Any, problem: FlowCongestion) -> Placement:
-    if is_per_pair(model):
-        return decode_counts(model, problem)
-    names = _names(problem)
-    amounts = np.zeros((len(names["class"]), len(names["host"])), dtype=np.int64)
-    rows = {name: row for row, name in enumerate(names["class"])}
-    columns = {name: column for column, name in enumerate(names["host"])}
-    for task_class, host in model.PAIRS:
-        amounts[rows[task_class], columns[host]] = whole(model.place[task_class, host])
-    chosen: list[list[int]] = [[] for _ in names["host"]]
-    for host, number in model.PATTERNS:
-        chosen[columns[host]] += [number] * whole(model.choose[host, number])
-    sets = [problem.patterns(host)[numbers] for host, numbers in enumerate(chosen)]
-    return problem.distributed(sets, amounts)
-
-
-def _started_compact(model: Any, problem: FlowCongestion, placement: Placement) -> Entries:
-    """Tasks of each class on each host, and how many nodes of a host hold each set of tasks."""
-    host = {node: name for name in model.HOSTS for node in model.nodes[name]}
-    node_of = host_of(problem, placement)
-    counts = counted(model.members, {task: host[node] for task, node in node_of.items() if node in host})
-    host_of_node = dict(zip(ids(problem, problem.idle_nodes)[1], problem.hosts.of_task.tolist(), strict=True))
-    patterns = [
-        {tuple(row): number for number, row in enumerate(problem.patterns(h).tolist())}
-        for h in range(len(problem.hosts.first))
-    ]
-    held = {node: [0] * len(problem.type_kind) for node in host}
-    for task, which in zip(ids(problem)[0], problem.types.of_task.tolist(), strict=True):
-        if node_of.get(task) in held:
-            held[node_of[task]][which] += 1
-    numbers = Counter(
-        (name, patterns[host_of_node[name]].get(tuple(held[node])))
-        for name in model.HOSTS
-        for node in model.nodes[name]
-    )
-    yield from ((variable, counts[pair]) for pair, variable in model.place.items())
-    yield from ((variable, numbers[pair]) for pair, variable in model.choose.items())
-
-
-decode = decoder(FlowCongestion, compact=_decode_compact, literal=decode_binaries, started=_started_compact)
-start_values = starter(FlowCongestion, compact=_started_compact, literal=started_binaries)
+decode = decoder(FlowCongestion, compact=decode_program, literal=decode_binaries, started=started_program)
+start_values = starter(FlowCongestion, compact=started_program, literal=started_binaries)

@@ -1,34 +1,28 @@
 """Models of `lsap`: tasks to idle slots at least locality cost (Guo et al. 2012, section III.C).
 
-The compact model of `build_pyomo` is a transportation problem over classes of tasks and nodes, with an aggregator a
-rack and one for the whole cluster. All its variables are continuous and whole at every vertex.
+The compact model of `build_pyomo` counts tasks of a class on nodes with their data, in racks with it, and anywhere.
+Tasks in racks and anywhere get slots that are left. All its variables are continuous and whole at every vertex.
 
 =================== ========================================================================================
 component           what it is
 =================== ========================================================================================
 CLASSES             classes of tasks with the same replicas on idle nodes, each by the id of its first task
-NODES, RACKS        nodes with idle slots; racks, where a task in the rack of a replica costs less
+NODES, RACKS        nodes with idle slots and replicas; racks, where a task in the rack of a replica costs less
 PAIRS, RACK_PAIRS   (class, node with a replica), (class, rack with a replica)
-RACK_NODES          nodes of `RACKS`
-members, size       ids of the tasks of each class; how many they are
-slots, count        idle slots of each node; tasks to place
+members             ids of the tasks of each class
 place[c,n]          tasks of the class on a node with their replica
-place_in_rack[c,k]  tasks of the class in a rack with a replica, on whichever node
+place_in_rack[c,k]  tasks of the class in a rack with a replica, on whichever node (only where there are `RACKS`)
 place_anywhere[c]   tasks of the class on whichever node
-rack_to_node[n]     tasks that the node takes of those placed in its rack
-anywhere_to_node[n] tasks that the node takes of those placed anywhere
-placed[c]           expression: all placed tasks of the class
-class_supply[c]     placed[c] is at most size[c]
-cardinality         count tasks are placed
-rack_flow[k]        what is placed in the rack, its nodes take
-anywhere_flow       what is placed anywhere, the nodes take
-node_slots[n]       no node takes more than its slots
+class_supply[c]     no more tasks than the class has; just as many where all are placed
+cardinality         count tasks are placed (only where some are not)
+node_slots[n]       no node takes more of its own tasks than its slots
+rack_slots[k]       no rack takes more tasks of `place` and `place_in_rack` than its slots
 locality_cost       expression: levels times tasks
 objective           least locality_cost
 =================== ========================================================================================
 
-With `per_pair` each task is a class of its own, `place[t,n]` is 1 if the task runs on the node, whichever that is, and
-`level[t,n]` is what it costs there; nothing is anonymous.
+With `per_pair` each task is a class of its own, and `place[t,n]` is 1 if the task runs on the node, whichever that is;
+nothing is anonymous.
 
 The literal model of `build_pulp` is Guo et al.'s square LSAP over tasks and idle slots: binary `place.t.n.s`,
 constraints `task.t` and `slot.n.s`.
@@ -39,26 +33,26 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 
 from optsched.models.assignment import (
-    decode_levelled,
+    counted_model,
+    decode_places,
     decode_square,
-    levelled_model,
     levelled_size,
     square_model,
     square_size,
-    started_levelled,
+    started_places,
     started_square,
 )
 from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, model_of, of_problem, refuse_too_large
+from optsched.models.programs import shared
 from optsched.models.starts import starter
 from optsched.problems.lsap import Lsap
 
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
 
-@model_of(Lsap)
+@model_of(Lsap, shared=shared)
 def build_pyomo(problem: Lsap, *, per_pair: bool = False) -> Any:
     """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
@@ -75,9 +69,7 @@ def build_pyomo(problem: Lsap, *, per_pair: bool = False) -> Any:
     >>> decode(model, problem).nodes.tolist()
     [1, 0]
     """
-    model = levelled_model(problem, per_pair).model
-    model.objective = pyo.Objective(expr=model.locality_cost)
-    return model
+    return counted_model(problem, per_pair)
 
 
 @of_problem(Lsap)
@@ -111,5 +103,5 @@ def build_pulp(problem: Lsap, *, max_variables: int = MAX_VARIABLES) -> Any:
     return square_model(problem, np.zeros(len(problem.tasks), dtype=np.int64))
 
 
-decode = decoder(Lsap, compact=decode_levelled, literal=decode_square, started=started_levelled)
-start_values = starter(Lsap, compact=started_levelled, literal=started_square)
+decode = decoder(Lsap, compact=decode_places, literal=decode_square, started=started_places)
+start_values = starter(Lsap, compact=started_places, literal=started_square)

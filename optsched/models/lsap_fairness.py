@@ -7,8 +7,7 @@ placed tasks change the distance of their group. Further components:
 component           what it is
 =================== ========================================================================================
 STEPS               (group, number from 1): towards the group's share, past it, beyond it; cheapest first
-step_size[g,i]      tasks of the group for which the step holds
-step[g,i]           tasks of the group that are placed at the step
+step[g,i]           tasks of the group that are placed at the step, no more than those for which it holds
 group_steps[g]      the placed tasks of the group are those of its steps
 fairness_distance   expression: mean distance of the groups' shares from their weights
 locality_limit      no more tasks off their data than the limit (only with one)
@@ -31,15 +30,14 @@ import pulp
 import pyomo.environ as pyo
 
 from optsched.models.assignment import (
-    add_steps,
     by_group,
-    decode_levelled,
+    counted_model,
+    decode_places,
     decode_square,
-    levelled_model,
     levelled_size,
     square_model,
     square_size,
-    started_levelled,
+    started_places,
     started_square,
 )
 from optsched.models.base import (
@@ -52,6 +50,7 @@ from optsched.models.base import (
     refuse_too_large,
     whole_limit,
 )
+from optsched.models.programs import shared
 from optsched.models.starts import starter
 from optsched.problems.lsap_fairness import LsapFairness
 from optsched.solvers.algebraic import injective_names
@@ -62,7 +61,7 @@ __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size"
 _OFF_DATA = "tasks off their data"
 
 
-@model_of(LsapFairness)
+@model_of(LsapFairness, shared=shared)
 def build_pyomo(problem: LsapFairness, limit: int | None = None, *, per_pair: bool = False) -> Any:
     """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
@@ -84,30 +83,18 @@ def build_pyomo(problem: LsapFairness, limit: int | None = None, *, per_pair: bo
     >>> [solve_pyomo(build_pyomo(problem, limit=limit), load_profile("exact")).objective for limit in (0, 1)]
     [0.5, 0.0]
     """
-    base = levelled_model(problem, per_pair)
-    model = base.model
-    names, all_steps = problem.groups.ids, problem.steps
-    steps = {
-        (name, number): step
-        for name, entries in zip(names, all_steps, strict=True)
-        for number, step in enumerate(entries, start=1)
-    }
-    classes: dict[str, list[str]] = {}
-    for name, group in zip(base.names, problem.pool[base.classes.first].tolist(), strict=True):
-        classes.setdefault(names[group], []).append(name)
-    add_steps(model, classes, {key: size for key, (_, size) in steps.items()}, "group_step")
-    scale = len(names) * max(problem.total, 1)
-    model.fairness_distance = pyo.Expression(
-        expr=float(problem.distance_after(0))
-        + pyo.quicksum(float(step / scale) * model.step[key] for key, (step, _) in steps.items())
+    posed = problem.apart() if per_pair else problem
+    most = () if limit is None else (whole_limit(limit, _OFF_DATA),)
+    model = counted_model(problem, per_pair, posed.program(most))
+    scale = len(problem.groups.ids) * max(problem.total, 1)
+    changes = pyo.quicksum(
+        float(step / scale) * model.step[name, number]
+        for name, steps in zip(problem.groups.ids, problem.steps, strict=True)
+        for number, (step, _) in enumerate(steps, start=1)
     )
-    if limit is None:
-        model.objective = pyo.Objective(expr=model.locality_cost)
-    else:
-        most = whole_limit(limit, _OFF_DATA)
-        kept = model.locality_cost <= most if problem.count else pyo.Constraint.Feasible
-        model.locality_limit = pyo.Constraint(rule=kept)
-        model.objective = pyo.Objective(expr=model.fairness_distance)
+    model.fairness_distance = pyo.Expression(expr=float(problem.distance_after(0)) + changes)
+    if limit is not None:
+        model.objective.expr = model.fairness_distance
     return model
 
 
@@ -170,5 +157,5 @@ def build_pulp(problem: LsapFairness, limit: int | None = None, *, max_variables
     return model
 
 
-decode = decoder(LsapFairness, compact=decode_levelled, literal=decode_square, started=started_levelled)
-start_values = starter(LsapFairness, compact=started_levelled, literal=started_square)
+decode = decoder(LsapFairness, compact=decode_places, literal=decode_square, started=started_places)
+start_values = starter(LsapFairness, compact=started_places, literal=started_square)

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 import pulp
 import pyomo.environ as pyo
 
+from optsched.core.deadline import check
 from optsched.core.errors import UsageError
 from optsched.core.instance import Ints
 from optsched.core.results import Number
 from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, refuse_too_large, whole
-from optsched.models.own_rows import remember
+from optsched.models.own_rows import is_per_pair, remember
 from optsched.models.starts import Entries, starter
 from optsched.problems.programs import Family, Label, Program
 from optsched.problems.relaxations import UNBOUNDED
@@ -30,11 +32,15 @@ __all__ = [
     "build_pyomo",
     "compact_size",
     "decode",
+    "decode_program",
     "literal_size",
     "objective_units",
+    "posed_program",
     "pyomo_of",
+    "shared",
     "size_of",
     "start_values",
+    "started_program",
     "variables_of",
     "whole_pyomo",
 ]
@@ -58,16 +64,24 @@ def objective_units(problem: Any) -> tuple[int, int]:
     return first, first if len(problem.components) == 1 else problem.program((0,)).unit
 
 
-def pyomo_of(program: Program, name: str) -> tuple[Any, list[Any]]:
-    """The variables and rows of a program in a Pyomo model without an objective, and the list of the variables."""
+def pyomo_of(program: Program, name: str, integral: bool = False) -> tuple[Any, list[Any]]:
+    """The variables and rows of a program in a Pyomo model without an objective, and the list of the variables.
+
+    `integral` says that every vertex of it is whole, so that its variables may be continuous.
+    """
     model = pyo.ConcreteModel(name)
     variables: list[Any] = []
     for family in program.variables:
-        model.add_component(family.name, pyo.Var(*_labels(model, family), within=pyo.Integers, doc=family.doc))
+        within = pyo.Reals if integral else pyo.Integers
+        model.add_component(family.name, pyo.Var(*_labels(model, family), within=within, doc=family.doc))
         variables += [model.component(family.name)[_index(label)] for label in family.labels]
     for variable, lower, upper in zip(variables, program.whole.lower, program.whole.upper, strict=True):
         variable.setlb(int(lower))
         variable.setub(int(upper))
+    for group in program.groups:
+        members = dict(group.members)
+        index = _set(model, group.over, list(members), 1)
+        model.add_component(group.name, pyo.Param(index, initialize=members, within=pyo.Any, doc="ids of the members"))
     if _needs_zero(program):
         model.add_component(_ZERO, pyo.Var(bounds=(0, 0), within=pyo.Integers, doc="0"))
         variables.append(model.component(_ZERO))
@@ -76,25 +90,49 @@ def pyomo_of(program: Program, name: str) -> tuple[Any, list[Any]]:
         constraints = pyo.Constraint(*_labels(model, family), doc=family.doc)
         model.add_component(family.name, constraints)
         for row, label in enumerate(family.labels, family.first):
+            check()
             if row in rows:
                 terms, lower, upper = rows[row]
                 constraints[_index(label)] = (lower, pyo.quicksum(terms), upper)
     return model, variables
 
 
-def build_pyomo(problem: Any, limit: Number | None = None) -> Any:
+def build_pyomo(problem: Any, limit: Number | None = None, *, per_pair: bool = False) -> Any:
     """Build the program in Pyomo; the model has its `program` as an attribute."""
-    model = whole_pyomo(_program(problem, limit), problem.name)
-    remember(model, per_pair=False, pruned=False)
+    model = whole_pyomo(_program(problem.apart() if per_pair else problem, limit), problem.name)
+    remember(model, per_pair, pruned=False, shared=shared)
     return model
 
 
-def whole_pyomo(program: Program, name: str) -> Any:
-    """A program with its objective in Pyomo; the model has the `program` as an attribute."""
-    model, variables = pyomo_of(program, name)
-    model.objective = pyo.Objective(expr=pyo.quicksum(_costs(program, variables)))
+def whole_pyomo(program: Program, name: str, integral: bool = False, grid: int = 1) -> Any:
+    """A program with its objective in Pyomo; the model has the `program` as an attribute.
+
+    Parameters
+    ----------
+    program, name, integral
+        As of `pyomo_of`.
+    grid
+        So many units of the program's costs are one of the model's.
+    """
+    model, variables = pyomo_of(program, name, integral)
+    costs = (program.whole.objective if grid == 1 else program.whole.objective / grid).tolist()
+    for family in program.variables:
+        if family.cost:
+            own = dict(zip(map(_index, family.labels), map(float, costs[program.family(family.name)]), strict=True))
+            model.add_component(family.cost, pyo.Param(model.component(family.over), initialize=own, within=pyo.Reals))
+    model.objective = pyo.Objective(expr=pyo.quicksum(_costs(costs, variables)))
     model.program = program
     return model
+
+
+def shared(model: Any, word: str, index: tuple[Any, ...]) -> Sequence[str]:
+    """What a variable of a model counts together: the ids of tasks, or of nodes; `own_rows` asks."""
+    for group in model.program.groups:
+        if word in group.position:
+            members = group.members[index[group.position[word]]]
+            if len(members) > 1:
+                return tuple(members)
+    return ()
 
 
 def build_pulp(problem: Any, limit: Number | None = None, *, max_variables: int = MAX_VARIABLES) -> Any:
@@ -112,7 +150,7 @@ def build_pulp(problem: Any, limit: Number | None = None, *, max_variables: int 
     model.program, model.variables_of = program, list(variables)
     if _needs_zero(program):
         variables.append(model.add_variable(_ZERO, 0, 0, "Integer"))
-    model.setObjective(pulp.lpSum(_costs(program, variables)))
+    model.setObjective(pulp.lpSum(_costs(program.whole.objective.tolist(), variables)))
     names = [f"{family.name}.{number}" for family in program.rows for number in range(1, len(family.labels) + 1)]
     for row, (terms, lower, upper) in _rows(program, variables):
         if lower == upper:
@@ -144,10 +182,15 @@ def _labels(model: Any, family: Family) -> tuple[Any, ...]:
     """The set of a family's labels, which families of the same labels share; a single variable or row has none."""
     if list(family.labels) == [()]:
         return ()
-    if model.component(family.over) is None:
-        dimension = len(family.labels[0]) if family.labels else None
-        model.add_component(family.over, pyo.Set(initialize=list(map(_index, family.labels)), dimen=dimension))
-    return (model.component(family.over),)
+    dimension = len(family.labels[0]) if family.labels else None
+    return (_set(model, family.over, list(map(_index, family.labels)), dimension),)
+
+
+def _set(model: Any, name: str, members: list[Any], dimension: int | None) -> Any:
+    """The set of this name, which is made if there is none."""
+    if model.component(name) is None:
+        model.add_component(name, pyo.Set(initialize=members, dimen=dimension))
+    return model.component(name)
 
 
 def _index(label: Label) -> Any:
@@ -167,10 +210,9 @@ def _needs_zero(program: Program) -> bool:
     return len(program.whole.objective) == 0 or len(_short(program)) > 0
 
 
-def _costs(program: Program, variables: list[Any]) -> list[Any]:
+def _costs(costs: list[Any], variables: list[Any]) -> list[Any]:
     """The terms of the objective; one that is always 0 where there would be none."""
-    costs = zip(program.whole.objective.tolist(), variables, strict=False)
-    return [cost * variable for cost, variable in costs if cost] or [0 * variables[-1]]
+    return [cost * variable for cost, variable in zip(costs, variables, strict=False) if cost] or [0 * variables[-1]]
 
 
 def _rows(program: Program, variables: list[Any]) -> Iterator[tuple[int, tuple[list[Any], int | None, int | None]]]:
@@ -191,8 +233,28 @@ def variables_of(model: Any, program: Program) -> list[Any]:
     return [getattr(model, family.name)[_index(label)] for family in program.variables for label in family.labels]
 
 
-def _of_compact(model: Any) -> list[Any]:
-    return variables_of(model, model.program)
+def decode_program(model: Any, problem: Any) -> Any:
+    """The decision of a solved Pyomo model."""
+    return _decoded(posed_program(model, problem), model.program, variables_of(model, model.program))
+
+
+def started_program(model: Any, problem: Any, decision: Any) -> Entries:
+    """A decision in a Pyomo model."""
+    return _started(posed_program(model, problem), model.program, variables_of(model, model.program), decision)
+
+
+def posed_program(model: Any, problem: Any) -> Any:
+    """The problem as the program of a Pyomo model poses it; UsageError if the model is of another instance."""
+    posed, names = problem.apart() if is_per_pair(model) else problem, model.program.names
+    own = posed.program((0,) * model.program.component).names
+    strange = next((name for name, due in zip_longest(names, own) if name != due), None)
+    if strange is not None:
+        family, *label = strange
+        raise UsageError(
+            f"the model is of another instance: this one has no {family}[{','.join(label)}] there; decode it with the "
+            "problem that it was built from"
+        )
+    return posed
 
 
 def _decoded(problem: Any, program: Program, variables: list[Any]) -> Any:
@@ -224,9 +286,9 @@ def decode(model: Any, problem: Any) -> Any:
     """What a solved model stands for, of either kind (see `optsched.models.base.decoder`)."""
     read = decoder(
         type(problem),
-        compact=lambda model, problem: _decoded(problem, model.program, _of_compact(model)),
+        compact=decode_program,
         literal=_decoded_literal,
-        started=lambda model, problem, decision: _started(problem, model.program, _of_compact(model), decision),
+        started=started_program,
     )
     return read(model, problem)
 
@@ -235,7 +297,7 @@ def start_values(model: Any, problem: Any, decision: Any) -> Mapping[Any, float]
     """A decision as a start for a model of either kind (see `optsched.models.starts.starter`)."""
     begin = starter(
         type(problem),
-        compact=lambda model, problem, decision: _started(problem, model.program, _of_compact(model), decision),
+        compact=started_program,
         literal=lambda model, problem, decision: _started(problem, model.program, model.variables_of, decision),
     )
     return begin(model, problem, decision)

@@ -13,28 +13,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from optsched.models.assignment import (
-    binary_model,
-    tabled_model,
-    tabled_size,
-)
+from optsched.models.assignment import binary_model, counted_model, decode_places, started_places, tabled_size
 from optsched.models.base import (
     MAX_VARIABLES,
     ModelSize,
     decode_binaries,
-    decode_counts,
     decoder,
     model_of,
     of_problem,
     refuse_too_large,
 )
-from optsched.models.starts import started_binaries, started_counts, starter
+from optsched.models.programs import shared
+from optsched.models.starts import started_binaries, starter
 from optsched.problems.transmission_maps import TransmissionMaps
 
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
 
-@model_of(TransmissionMaps)
+@model_of(TransmissionMaps, shared=shared)
 def build_pyomo(problem: TransmissionMaps, *, per_pair: bool = False) -> Any:
     """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
@@ -50,7 +46,7 @@ def build_pyomo(problem: TransmissionMaps, *, per_pair: bool = False) -> Any:
     >>> solve_pyomo(model, load_profile("exact")).objective, decode(model, problem).nodes.tolist()
     (256.0, [0, 1])
     """
-    return tabled_model(problem, per_pair, "cost")
+    return counted_model(problem, per_pair)
 
 
 @of_problem(TransmissionMaps)
@@ -85,5 +81,5 @@ def build_pulp(problem: TransmissionMaps, *, max_variables: int = MAX_VARIABLES)
     return binary_model(problem, "x", "map", units, problem.idle_nodes)[0]
 
 
-decode = decoder(TransmissionMaps, compact=decode_counts, literal=decode_binaries, started=started_counts)
-start_values = starter(TransmissionMaps, compact=started_counts, literal=started_binaries)
+decode = decoder(TransmissionMaps, compact=decode_places, literal=decode_binaries, started=started_places)
+start_values = starter(TransmissionMaps, compact=started_places, literal=started_binaries)

@@ -9,13 +9,12 @@ component           what it is
 =================== ========================================================================================
 CLASSES, NODES      classes of equal reduces, each by the id of its first; nodes with idle reduce slots
 PAIRS               (class, node) where no reduce of the job runs
-SHARED              (job, node) that more than one reduce could share, if `distinct`
-members, size       ids of the reduces of each class; how many they are
-slots, count        idle reduce slots of each node; reduces to place: the most that fit
+SHARED              (job, node) of the jobs of which a node takes one reduce, if `distinct`
+members             ids of the reduces of each class
 cost[c,n]           cost of a reduce of the class on the node, MB x distance
 place[c,n]          reduces of the class on the node
-class_supply[c]     no more are placed than the class has
-cardinality         count reduces are placed
+class_supply[c]     no more reduces than the class has; just as many where all are placed
+cardinality         count reduces are placed, the most that fit (only where some are not)
 node_slots[n]       no node takes more than its slots
 one_of_job[j,n]     no node takes more than one reduce of the job
 objective           least cost
@@ -32,29 +31,26 @@ from typing import Any
 
 import numpy as np
 import pulp
-import pyomo.environ as pyo
 
-from optsched.models.assignment import binary_model, class_model
+from optsched.models.assignment import binary_model, counted_model, decode_places, started_places
 from optsched.models.base import (
     MAX_VARIABLES,
     ModelSize,
-    at_most,
     decode_binaries,
-    decode_counts,
     decoder,
-    grouped,
     model_of,
     of_problem,
     refuse_too_large,
 )
-from optsched.models.starts import started_binaries, started_counts, starter
+from optsched.models.programs import shared
+from optsched.models.starts import started_binaries, starter
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.solvers.algebraic import injective_names
 
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
 
-@model_of(TransmissionReduces)
+@model_of(TransmissionReduces, shared=shared)
 def build_pyomo(problem: TransmissionReduces, *, per_pair: bool = False) -> Any:
     """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
@@ -72,39 +68,7 @@ def build_pyomo(problem: TransmissionReduces, *, per_pair: bool = False) -> Any:
     >>> solve_pyomo(model, load_profile("exact")).objective, decode(model, problem).nodes.tolist()
     (20.0, [-1, 0, 1])
     """
-    base = class_model(problem, per_pair)
-    model, first, jobs = base.model, base.classes.first, problem.instance.workload.job_ids.tolist()
-    usable = {
-        (base.names[row], base.nodes[column]): (first[row], column)
-        for row, column in np.argwhere(problem.usable[first]).tolist()
-    }
-    limited = [(jobs[problem.job[reduce]], *pair) for pair, (reduce, _) in usable.items() if problem.limited[reduce]]
-    of_class, on_node, of_job = grouped(usable, 0), grouped(usable, 1), grouped(limited, 0, 2)
-
-    model.PAIRS = pyo.Set(dimen=2, initialize=list(usable))
-    model.SHARED = pyo.Set(dimen=2, initialize=list(of_job))
-    costs = {pair: float(problem.units[entry] / problem.grid) for pair, entry in usable.items()}
-    model.cost = pyo.Param(model.PAIRS, initialize=costs, within=pyo.Reals)
-    model.place = pyo.Var(model.PAIRS, within=pyo.Binary if per_pair else pyo.NonNegativeReals)
-
-    def class_supply(model: Any, c: str) -> Any:
-        return at_most([model.place[pair] for pair in of_class.get(c, ())], model.size[c])
-
-    def cardinality(model: Any) -> Any:
-        return pyo.quicksum(model.place.values()) == model.count if usable else pyo.Constraint.Skip
-
-    def node_slots(model: Any, n: str) -> Any:
-        return at_most([model.place[pair] for pair in on_node.get(n, ())], model.slots[n])
-
-    def one_of_job(model: Any, j: str, n: str) -> Any:
-        return at_most([model.place[pair] for _, *pair in of_job[j, n]], 1)
-
-    model.class_supply = pyo.Constraint(model.CLASSES, rule=class_supply)
-    model.cardinality = pyo.Constraint(rule=cardinality)
-    model.node_slots = pyo.Constraint(model.NODES, rule=node_slots)
-    model.one_of_job = pyo.Constraint(model.SHARED, rule=one_of_job)
-    model.objective = pyo.Objective(expr=pyo.quicksum(model.cost[pair] * model.place[pair] for pair in model.PAIRS))
-    return model
+    return counted_model(problem, per_pair)
 
 
 @of_problem(TransmissionReduces)
@@ -156,5 +120,5 @@ def build_pulp(problem: TransmissionReduces, *, max_variables: int = MAX_VARIABL
     return model
 
 
-decode = decoder(TransmissionReduces, compact=decode_counts, literal=decode_binaries, started=started_counts)
-start_values = starter(TransmissionReduces, compact=started_counts, literal=started_binaries)
+decode = decoder(TransmissionReduces, compact=decode_places, literal=decode_binaries, started=started_places)
+start_values = starter(TransmissionReduces, compact=started_places, literal=started_binaries)

@@ -7,12 +7,11 @@ what the groups pay crosses the network, so that its vertices need not be whole.
 component           what it is
 =================== ========================================================================================
 GROUPS              groups with pending tasks
-tasks_of[g]         how many
 group_cost[g]       expression: locality cost of the group's placed tasks
-worst_mean          variable: no group's mean is higher (only without a limit)
-group_mean[g]       group_cost[g] is at most tasks_of[g] times worst_mean (only without a limit)
-group_limit[g]      group_cost[g] is at most the highest cost within the limit (only with one)
-objective           without a limit: least worst_mean; with one: least locality_cost
+worst_mean          continuous: no group's mean is higher, in common steps of the levels (only without a limit)
+group_mean[g]       what the group pays is at most its tasks times worst_mean (only without a limit)
+group_limit[g,i]    rows by which the group pays no more than the limit allows (only with one)
+objective           without a limit: least highest mean; with one: least locality cost
 =================== ========================================================================================
 
 The literal model of `build_pulp` is Guo et al.'s square LSAP with the variable `worst` and constraints `mean.g`; with a
@@ -21,6 +20,7 @@ limit the square LSAP itself, and constraints `limit.g`.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -31,14 +31,13 @@ from optsched.core.errors import UsageError
 from optsched.core.results import Number
 from optsched.models.assignment import (
     by_group,
-    decode_levelled,
+    counted_model,
+    decode_places,
     decode_square,
-    levelled_model,
-    levelled_size,
-    placed_cost,
+    place_costs,
     square_model,
     square_size,
-    started_levelled,
+    started_places,
     started_square,
 )
 from optsched.models.base import (
@@ -46,11 +45,13 @@ from optsched.models.base import (
     ModelSize,
     decoder,
     grouped,
+    ids,
     linear,
     model_of,
     of_problem,
     refuse_too_large,
 )
+from optsched.models.programs import shared, size_of
 from optsched.models.starts import starter
 from optsched.problems.worst_group import WorstGroup
 from optsched.solvers.algebraic import injective_names
@@ -58,7 +59,7 @@ from optsched.solvers.algebraic import injective_names
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
 
-@model_of(WorstGroup)
+@model_of(WorstGroup, shared=shared)
 def build_pyomo(problem: WorstGroup, limit: Number | None = None, *, per_pair: bool = False) -> Any:
     """Build the compact model, with whole variables (parameters as in `ModelModule.build_pyomo`).
 
@@ -81,52 +82,36 @@ def build_pyomo(problem: WorstGroup, limit: Number | None = None, *, per_pair: b
     >>> solve_pyomo(model, load_profile("exact")).objective, decode(model, problem).nodes.tolist()
     (0.5, [0, 1, 1])
     """
-    base = levelled_model(problem, per_pair)
-    model = base.model
-    if not per_pair:
-        for variable in model.component_data_objects(pyo.Var):
-            variable.domain = pyo.NonNegativeIntegers
-    sizes = {name: size for name, size in zip(problem.group_ids, problem.sizes, strict=True) if size}
-    owners = [problem.group_ids[group] for group in problem.pool[base.classes.first].tolist()]
-    classes = grouped(zip(owners, base.names, strict=True), 0)
-
-    def group_cost(model: Any, group: str) -> Any:
-        return placed_cost(model, [name for _, name in classes[group]], problem.levels)
-
-    model.GROUPS = pyo.Set(initialize=list(sizes), doc="groups with pending tasks")
-    model.tasks_of = pyo.Param(model.GROUPS, initialize=sizes)
-    model.group_cost = pyo.Expression(model.GROUPS, rule=group_cost)
+    posed = problem.apart() if per_pair else problem
+    before = () if limit is None else (_checked(limit),)
+    model = counted_model(problem, per_pair, posed.program(before), integral=False)
+    pools = zip(ids(problem)[0], problem.pool.tolist(), strict=True)
+    group_of = {task: problem.group_ids[pool] for task, pool in pools}
+    costs = grouped(((group_of[task], cost) for task, cost in place_costs(model, posed)), 0)
+    sizes = zip(problem.group_ids, problem.sizes, strict=True)
+    model.GROUPS = pyo.Set(initialize=[name for name, size in sizes if size], doc="groups with pending tasks")
+    model.group_cost = pyo.Expression(
+        model.GROUPS, rule=lambda model, group: pyo.quicksum(cost for _, cost in costs.get(group, ()))
+    )
     if limit is None:
-        model.worst_mean = pyo.Var(within=pyo.NonNegativeReals)
-        model.group_mean = pyo.Constraint(
-            model.GROUPS,
-            rule=lambda model, group: model.group_cost[group] <= model.tasks_of[group] * model.worst_mean,
-        )
-        model.objective = pyo.Objective(expr=model.worst_mean)
-    else:
-        most = _limits(problem, limit)
-        model.group_limit = pyo.Constraint(
-            model.GROUPS, rule=lambda model, group: (None, model.group_cost[group], most[group])
-        )
-        model.objective = pyo.Objective(expr=model.locality_cost)
+        model.worst_mean.domain = pyo.NonNegativeReals
+        model.objective.expr = (math.gcd(*problem.levels) or 1) * model.worst_mean
     return model
 
 
-def _limits(problem: WorstGroup, limit: Any) -> dict[str, int]:
-    """The highest cost of each group within a limit on the means."""
+def _checked(limit: Any) -> Number:
+    """A limit on the means, if it is one."""
     if isinstance(limit, np.generic):
         limit = limit.item()
     if isinstance(limit, bool) or not isinstance(limit, int | Fraction) or limit < 0:
         raise UsageError(f"limit={limit!r}: give a mean cost of a group as a whole number or a fraction, 0 or more")
-    return dict(zip(problem.group_ids, problem.most_within(limit), strict=True))
+    return limit
 
 
 @of_problem(WorstGroup)
 def compact_size(problem: WorstGroup, limit: Number | None = None) -> ModelSize:
-    """What `build_pyomo` would take, or less: variables for classes, their replicas, racks and nodes."""
-    size = levelled_size(problem, rows=1)
-    groups = len(problem.group_ids)
-    return ModelSize(size.variables + 1, size.constraints + groups, size.terms + 2 * groups)
+    """What `build_pyomo` would take: variables for classes, on nodes, in racks and anywhere."""
+    return size_of(problem.program(() if limit is None else (_checked(limit),)))
 
 
 @of_problem(WorstGroup)
@@ -157,7 +142,7 @@ def build_pulp(problem: WorstGroup, limit: Number | None = None, *, max_variable
     refuse_too_large(problem, literal_size(problem, limit), max_variables, 'route="arrays" or build_pyomo')
     model = square_model(problem, np.zeros(len(problem.tasks), dtype=np.int64))
     costs = dict(model.objective)
-    most = None if limit is None else _limits(problem, limit)
+    most = None if limit is None else dict(zip(problem.group_ids, problem.most_within(_checked(limit)), strict=True))
     worst: Any = model.add_variable("worst", 0) if most is None else None
     rows = by_group(model, problem, problem.pool, len(problem.group_ids))
     names = injective_names(problem.group_ids)
@@ -174,5 +159,5 @@ def build_pulp(problem: WorstGroup, limit: Number | None = None, *, max_variable
     return model
 
 
-decode = decoder(WorstGroup, compact=decode_levelled, literal=decode_square, started=started_levelled)
-start_values = starter(WorstGroup, compact=started_levelled, literal=started_square)
+decode = decoder(WorstGroup, compact=decode_places, literal=decode_square, started=started_places)
+start_values = starter(WorstGroup, compact=started_places, literal=started_square)

@@ -33,6 +33,7 @@ __all__ = [
     "BYTES_A_PAIR",
     "AssignmentProblem",
     "LevelledProblem",
+    "Places",
     "Pool",
     "TabledProblem",
     "TaskClasses",
@@ -130,6 +131,33 @@ class TaskClasses:
         return cls(of_task, first[order].astype(np.int64), np.bincount(of_task, minlength=len(order)).astype(np.int64))
 
 
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Where tasks of each class are counted in a program.
+
+    Attributes
+    ----------
+    on_node
+        For each class the nodes on which its tasks are counted.
+    in_rack
+        For each class the racks of which its tasks get a slot afterwards, whichever is free.
+    anywhere
+        Whether tasks are counted that get any slot afterwards.
+    units
+        int64: what a task pays at each of these, in units; those on nodes first, then in racks, then anywhere.
+    """
+
+    on_node: Ragged
+    in_rack: Ragged
+    anywhere: bool
+    units: Ints
+
+    @classmethod
+    def on_nodes(cls, on_node: Ragged, units: Ints) -> Places:
+        """On nodes only."""
+        return cls(on_node, Ragged.of_lengths(np.zeros_like(on_node.lengths), on_node.values[:0]), False, units)
+
+
 def minimum_by_row(rows: Ragged, values: Ints, empty: int) -> Ints:
     """Minimum over each row of `values[entry]`, `empty` for a row without entries; shape (rows,), of `values`' type."""
     result = np.full(len(rows), empty, dtype=values.dtype)
@@ -196,6 +224,17 @@ class AssignmentProblem(Problem):
     @abstractmethod
     def classes(self) -> TaskClasses:
         """Tasks that are the same to the problem: same pool and same pair costs on every node with idle slots."""
+
+    def every_place(self) -> Places:
+        """Every class on every node with idle slots."""
+        idle, first = np.flatnonzero(self.capacity > 0).astype(np.int64), self.classes().first
+        on_node = Ragged.of_lengths(np.full(len(first), len(idle)), np.tile(idle, len(first)))
+        return Places.on_nodes(on_node, self.pair_units(first[on_node.row_of], on_node.values))
+
+    @cached_property
+    def places(self) -> Places:
+        """Where a program counts the tasks of each class."""
+        return self.every_place()
 
     @property
     def offered(self) -> Mapping[str, Ints]:
@@ -470,6 +509,15 @@ class LevelledProblem(AssignmentProblem):
         local = np.minimum(on_node + minimum_by_row(near, prices, 0), anywhere)
         gain = int(worth[0]) - local
         return exact_sum(gain[gain > 0]) + (len(self.tasks) - len(tasks)) * max(0, int(worth[0]) - anywhere)
+
+    @cached_property
+    def places(self) -> Places:
+        """On nodes with their data, in racks with it if that saves something, and anywhere."""
+        first, (_, rack, off_rack) = self.classes().first, self.levels
+        on_node, in_rack = self.idle_replicas.take(first), self.idle_racks.take(first)
+        in_rack = in_rack.kept(np.full(len(in_rack.values), rack < off_rack))
+        lengths = [len(on_node.values), len(in_rack.values), len(first)]
+        return Places(on_node, in_rack, True, np.repeat(np.array(self.levels, dtype=np.int64), lengths))
 
     def classes(self) -> TaskClasses:
         return self._classes

@@ -21,8 +21,10 @@ from optsched.core.instance import Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Component, Proof, Sense
 from optsched.problems.assignment import LevelledProblem, Pool
+from optsched.problems.assignment_program import AssignmentProgram
 from optsched.problems.base import GRID, Parameter, choice, either, exact_sum, number
 from optsched.problems.groups import Groups, missing_groups
+from optsched.problems.programs import Programmed
 
 __all__ = ["FairLsap", "RationRuleWarning", "rations"]
 
@@ -49,7 +51,7 @@ def rations(due: Sequence[Fraction], remainders: bool = False) -> list[int]:
     return whole
 
 
-class FairLsap(LevelledProblem):
+class FairLsap(LevelledProblem, AssignmentProgram, Programmed):
     """Exactly min(tasks, idle slots) tasks on idle slots, at least fairness cost FC plus locality cost DLC.
 
     Each group may take `ration` more slots (Guo et al.'s sto, equation 12, rounded down; Guo et al. 2012, note 5, has

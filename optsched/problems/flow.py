@@ -19,8 +19,10 @@ from optsched.core.errors import Fault
 from optsched.core.instance import KINDS, MAP, RUNNING, Floats, Instance, Ints, Ragged
 from optsched.core.results import Component, Proof, Sense
 from optsched.problems.assignment import TabledProblem, TaskClasses
+from optsched.problems.assignment_program import AssignmentProgram
 from optsched.problems.base import GRID, Parameter, either, number, on_grid, pending_of, sequence, switch
 from optsched.problems.input_rates import task_rates
+from optsched.problems.programs import Programmed
 
 __all__ = [
     "F_C",
@@ -71,7 +73,7 @@ SCALE = Parameter(
 )
 
 
-class Flow(TabledProblem):
+class Flow(TabledProblem, AssignmentProgram, Programmed):
     """Exactly min(tasks, idle slots) tasks on idle slots, at least flow-rate penalty.
 
     A map with input rate R on node m, reading from its best replica s, costs
@@ -104,6 +106,7 @@ class Flow(TabledProblem):
         "nodes[].rate_out of nodes with replicas",
         "nodes[].rate_in of nodes with idle slots, unless scale is a number",
     )
+    cost_name = "penalty"
     proof = Proof.DUAL
     grid = GRID
 

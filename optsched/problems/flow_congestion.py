@@ -8,6 +8,7 @@ overload is frozen.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from optsched.core.arrays import Strings
 from optsched.core.decimals import decimal
 from optsched.core.errors import Fault, InputError, TooLarge
 from optsched.core.instance import KINDS, LARGEST, MAP, REDUCE, Bools, Floats, Instance, Ints
@@ -401,9 +403,10 @@ class FlowCongestion(Problem, Programmed):
         builder = Builder()
         choose = builder.variables(
             "choose",
-            [(hosts[row], str(pattern)) for row, pattern in zip(host.tolist(), number.tolist(), strict=True)],
+            [(hosts[row], pattern) for row, pattern in zip(host.tolist(), number.tolist(), strict=True)],
             upper=self.hosts.size[host],
             cost=units,
+            cost_name="load_cost",
             over="PATTERNS",
             doc="nodes of the host with the pattern",
         )
@@ -415,9 +418,13 @@ class FlowCongestion(Problem, Programmed):
             ],
             upper=self.classes.size[pair_class],
             cost=self.read_units[pair_class, self.hosts.first[pair_host]],
+            cost_name="read_cost",
             over="PAIRS",
             doc="tasks of the class on nodes of the host",
         )
+        tasks, nodes = workload.task_ids[self.tasks], cluster.node_ids[self.idle_nodes]
+        builder.group("members", "CLASSES", _listed(classes, self.classes, tasks), place=0)
+        builder.group("nodes", "HOSTS", _listed(hosts, self.hosts, nodes), place=1, choose=0)
         one_pattern = builder.rows(
             "one_pattern",
             [(name,) for name in hosts],
@@ -457,6 +464,15 @@ class FlowCongestion(Problem, Programmed):
         builder.enter(cardinality[kind], place)
         return builder.program(unit=self.grid)
 
+    def apart(self) -> FlowCongestion:
+        view = copy.copy(self)
+        for name in ("_tables", "_loads", "frozen_units"):  # by host or class
+            vars(view).pop(name, None)
+        view.classes = TaskClasses.from_keys(range(len(self.tasks)))
+        view.hosts = TaskClasses.from_keys(range(len(self.idle_nodes)))
+        view.class_type, view.read_units = self.types.of_task, self.read_units[self.classes.of_task]
+        return view
+
     @property
     def _offered(self) -> Bools:
         """Whether a host has a slot for tasks of a class, shape (classes, hosts)."""
@@ -485,7 +501,9 @@ class FlowCongestion(Problem, Programmed):
         load_of = {(at, row.tobytes()): load for load, (at, row) in enumerate(zip(host.tolist(), added, strict=True))}
         values = np.zeros(len(program.names), dtype=np.int64)
         for column in np.unique(columns).tolist():
-            values[load_of[int(self.hosts.of_task[column]), held[column].tobytes()]] += 1
+            load = load_of.get((int(self.hosts.of_task[column]), held[column].tobytes()))
+            if load is not None:  # else more than the slots of the node take
+                values[load] += 1
         amounts = np.zeros((len(self.classes.first), len(self.hosts.first)), dtype=np.int64)
         np.add.at(amounts, (self.classes.of_task[placed], self.hosts.of_task[columns]), 1)
         values[program.family("place")] = amounts[self._offered]
@@ -587,6 +605,11 @@ class FlowCongestion(Problem, Programmed):
         kind = np.repeat(self.type_kind[self.class_type], self.classes.size)
         best = sum(int(np.sort(least[kind == which])[: self.counts[which]].sum()) for which in self.kinds)
         return (Bound("best-node", "penalty", exact(best, self.grid), "penalty, with no load on any node"),)
+
+
+def _listed(names: list[str], classes: TaskClasses, ids: Strings) -> dict[str, tuple[str, ...]]:
+    """The ids of the members of each class, by its name."""
+    return {name: tuple(ids[row].tolist()) for name, row in zip(names, classes.members, strict=True)}
 
 
 def _emitted(instance: Instance, reduces: Ints) -> dict[int, dict[int, Fraction]]:

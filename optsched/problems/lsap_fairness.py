@@ -16,17 +16,19 @@ import numpy as np
 
 from optsched.core.decimals import MOST_DIGITS
 from optsched.core.errors import Fault, InputError
-from optsched.core.instance import Instance
+from optsched.core.instance import Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value
 from optsched.problems.assignment import LevelledProblem, Pool, minimum_by_row
+from optsched.problems.assignment_program import AssignmentProgram, enter_places, enter_steps, filled
 from optsched.problems.base import OwnCosts, Parameter, choice, exact, exact_product
 from optsched.problems.groups import Groups, missing_groups
+from optsched.problems.programs import Builder, Program
 
 __all__ = ["LsapFairness"]
 
 
-class LsapFairness(LevelledProblem):
+class LsapFairness(LevelledProblem, AssignmentProgram):
     """Exactly min(tasks, idle slots) tasks on idle slots: fewest off their data, then least fairness distance.
 
     The locality cost counts placed tasks off their replicas' nodes. Guo et al. know locality of nodes alone, so racks
@@ -119,6 +121,26 @@ class LsapFairness(LevelledProblem):
         past = int(towards < tasks and 0 < due - towards < 1)
         steps = (-scale, towards), ((1 - 2 * (due - towards)) * scale, past), (scale, tasks - towards - past)
         return tuple((step, size) for step, size in steps if size)
+
+    def program(self, before: tuple[Number, ...] = ()) -> Program:
+        """Least locality cost; or with a limit on that, which `before` holds, the rows of the other program.
+
+        The steps of the groups are fractions, and cost nothing in it.
+        """
+        builder, first = Builder(), self.classes().first
+        columns, owner = enter_places(self, builder, None if before else np.zeros_like(first))
+        names = self.groups.ids
+        steps = {name: [(0, size) for _, size in steps] for name, steps in zip(names, self.steps, strict=True) if steps}
+        enter_steps(builder, "group_step", steps, columns, [names[group] for group in self.pool[first][owner].tolist()])
+        for limit in before:
+            row = builder.rows("locality_limit", [()], upper=int(limit), doc="no more tasks off their data")
+            builder.enter(row, columns[self.places.units > 0])
+        return builder.program(len(before))
+
+    def values_of(self, decision: Placement, program: Program) -> Ints:
+        counts = zip(self.steps, self.placed_by_group(decision), strict=True)
+        steps = [filled([size for _, size in steps], count) for steps, count in counts]
+        return np.concatenate([self.place_values(decision), *steps])
 
     @property
     def own_costs(self) -> OwnCosts:

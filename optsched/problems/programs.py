@@ -11,20 +11,21 @@ from __future__ import annotations
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from optsched.core.errors import UsageError
 from optsched.core.instance import Ints
 from optsched.core.placement import NONE
 from optsched.core.results import Number
 from optsched.problems.base import Problem
 from optsched.problems.relaxations import UNBOUNDED, IntegerProgram
 
-__all__ = ["Builder", "Family", "Limited", "Program", "Programmed", "fault_of", "samples"]
+__all__ = ["Builder", "Family", "Group", "Limited", "Program", "Programmed", "fault_of", "samples"]
 
 #: What tells a variable or row from the others of its family.
 Label = tuple[str | int, ...]
@@ -49,6 +50,8 @@ class Family:
         The number of the first.
     doc
         What they are, in a phrase.
+    cost
+        What a model calls the costs of the variables; empty: nothing.
     """
 
     name: str
@@ -56,6 +59,27 @@ class Family:
     over: str
     first: int
     doc: str
+    cost: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What stands together in a program: classes of equal tasks, say.
+
+    Attributes
+    ----------
+    name, over
+        What a model calls the members of each class, and the set of the classes.
+    members
+        The ids of the members of each class, by the label of the class.
+    position
+        Where the labels of a family name the class, by the family's name.
+    """
+
+    name: str
+    over: str
+    members: Mapping[str, Sequence[str]]
+    position: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +96,8 @@ class Program:
         Position of the component that the objective is.
     unit
         So many units of the objective are one of the component's; below 0 if the component is maximised.
+    groups
+        What its variables count together.
     """
 
     whole: IntegerProgram
@@ -79,6 +105,7 @@ class Program:
     rows: tuple[Family, ...]
     component: int
     unit: int
+    groups: tuple[Group, ...] = ()
 
     @property
     def names(self) -> list[list[str]]:
@@ -140,6 +167,7 @@ class Builder:
     def __init__(self) -> None:
         self._variables: list[Family] = []
         self._rows: list[Family] = []
+        self._groups: list[Group] = []
         self._numbers: dict[str, list[Ints]] = {
             name: [] for name in ("objective", "lower", "upper", "row_lower", "row_upper", "row", "column", "value")
         }
@@ -154,9 +182,10 @@ class Builder:
         cost: npt.ArrayLike = 0,
         over: str = "",
         doc: str = "",
+        cost_name: str = "",
     ) -> Ints:
         """Add a family of variables; bounds and cost are one for each or one for all. Returns their columns."""
-        family = _family(self._variables, name, labels, over, doc)
+        family = _family(self._variables, name, labels, over, doc, cost_name)
         return self._add(family, {"lower": lower, "upper": upper, "objective": cost})
 
     def rows(
@@ -172,6 +201,10 @@ class Builder:
         """Add a family of rows without entries. Returns their numbers."""
         return self._add(_family(self._rows, name, labels, over, doc), {"row_lower": lower, "row_upper": upper})
 
+    def group(self, name: str, over: str, members: Mapping[str, Sequence[str]], **position: int) -> None:
+        """Say what stands together; see `Group` for the parameters."""
+        self._groups.append(Group(name, over, members, position))
+
     def enter(self, rows: npt.ArrayLike, columns: npt.ArrayLike, values: npt.ArrayLike = 1) -> None:
         """Add entries; rows, columns and values are broadcast against each other."""
         entries = np.broadcast_arrays(*(np.asarray(part, dtype=np.int64) for part in (rows, columns, values)))
@@ -182,7 +215,7 @@ class Builder:
         """What was collected; see `Program` for the parameters."""
         none = np.zeros(0, dtype=np.int64)
         whole = IntegerProgram(**{key: np.concatenate([none, *parts]) for key, parts in self._numbers.items()})
-        return Program(whole, tuple(self._variables), tuple(self._rows), component, unit)
+        return Program(whole, tuple(self._variables), tuple(self._rows), component, unit, tuple(self._groups))
 
     def _add(self, family: Family, numbers: dict[str, npt.ArrayLike]) -> Ints:
         for key, given in numbers.items():
@@ -190,10 +223,10 @@ class Builder:
         return np.arange(family.first, family.first + len(family.labels))
 
 
-def _family(families: list[Family], name: str, labels: Sequence[Label], over: str, doc: str) -> Family:
+def _family(families: list[Family], name: str, labels: Sequence[Label], over: str, doc: str, cost: str = "") -> Family:
     """Add a family after the others; its set is called after it if it has no name."""
     first = families[-1].first + len(families[-1].labels) if families else 0
-    families.append(Family(name, labels, over or f"{name}_index", first, doc))
+    families.append(Family(name, labels, over or f"{name}_index", first, doc, cost))
     return families[-1]
 
 
@@ -209,6 +242,16 @@ class Programmed(ABC):
         before
             What the components before it must be at best, in units of their programs.
         """
+
+    def apart(self) -> Any:
+        """The same problem with a program that counts nothing together, for models with constraints of a user's own.
+
+        Raises
+        ------
+        UsageError
+            If it has none.
+        """
+        raise UsageError(f"{type(self).__name__} has no program per pair: build its model without per_pair")
 
     @abstractmethod
     def values_of(self, decision: Any, program: Program) -> Ints:

@@ -12,14 +12,16 @@ from optsched.core.errors import Fault
 from optsched.core.instance import Instance, Ints
 from optsched.core.results import Component, Proof, Sense
 from optsched.problems.assignment import TabledProblem, TaskClasses
+from optsched.problems.assignment_program import AssignmentProgram
 from optsched.problems.distances import missing_topology
 from optsched.problems.nearest_areas import NearestAreas
+from optsched.problems.programs import Programmed
 from optsched.problems.transmission_costs import Scale, map_costs, missing_of_maps
 
 __all__ = ["TransmissionMaps"]
 
 
-class TransmissionMaps(TabledProblem):
+class TransmissionMaps(TabledProblem, AssignmentProgram, Programmed):
     """Exactly min(maps, idle map slots) maps on idle slots, at least transmission cost.
 
     A map with a block of B MB costs B times the distance from the nearest replica (Shen et al. 2016, equation (1)).
@@ -48,6 +50,7 @@ class TransmissionMaps(TabledProblem):
     components = (Component("transmission-cost", Sense.MIN, "MB x distance"),)
     parameter_table = ()
     requires = ("topology", "tasks[].size and replicas of pending maps")
+    cost_name = "cost"
     proof = Proof.DUAL
     by_replicas = True
 

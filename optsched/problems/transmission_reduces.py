@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from optsched.core.errors import Fault, InputError
-from optsched.core.instance import LARGEST, REDUCE, Bools, Instance, Ints
+from optsched.core.instance import LARGEST, REDUCE, Bools, Instance, Ints, Ragged
 from optsched.core.placement import NONE, Placement
-from optsched.core.results import Bound, Component, Proof, Sense, Value, Violation
-from optsched.problems.assignment import BYTES_A_PAIR, TaskClasses
-from optsched.problems.base import OwnCosts, Parameter, Problem, exact, exact_product, exact_sum, switch
+from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
+from optsched.problems.assignment import BYTES_A_PAIR, Places, TaskClasses
+from optsched.problems.assignment_program import CountedPlaces, enter_places
+from optsched.problems.base import OwnCosts, Parameter, exact, exact_product, exact_sum, switch
+from optsched.problems.programs import Builder, Program, Programmed
 from optsched.problems.reduce_slots import ReduceSlots
 from optsched.problems.transmission_costs import Scale, missing_of_shuffle, summed_units, too_much
 from optsched.processes.memory import refuse_beyond
@@ -28,7 +30,7 @@ __all__ = ["DISTINCT", "TransmissionReduces"]
 DISTINCT = Parameter("distinct", True, switch, "one reduce of a job on a node at most, running ones counted")
 
 
-class TransmissionReduces(Problem):
+class TransmissionReduces(CountedPlaces, Programmed):
     """As many reduces as can be placed at once on idle reduce slots, at least transmission cost.
 
     Reduce f on node i costs the sum over maps j, with node p, of h_pi times the MB that j has for f (Shen et al. 2016,
@@ -129,6 +131,36 @@ class TransmissionReduces(Problem):
         return TaskClasses.from_keys(
             [(job, row.tobytes()) for job, row in zip(self.job.tolist(), self.units, strict=True)]
         )
+
+    def every_place(self) -> Places:
+        first = self._classes.first
+        on_node = Ragged.of_lengths(self.usable[first].sum(axis=1), np.nonzero(self.usable[first])[1])
+        return Places.on_nodes(on_node, self.units[first[on_node.row_of], on_node.values])
+
+    @cached_property
+    def places(self) -> Places:
+        return self.every_place()
+
+    def program(self, before: tuple[Number, ...] = ()) -> Program:
+        """Least cost of reduces of each class on nodes, with one of a job on a node."""
+        builder, first = Builder(), self._classes.first
+        columns, owner = enter_places(self, builder, np.zeros_like(first), "cost")
+        limited = np.flatnonzero(self.limited[first[owner]])
+        jobs, nodes = self.job[first[owner[limited]]], self.places.on_node.values[limited]
+        pairs, row = np.unique(np.column_stack((jobs, nodes)), axis=0, return_inverse=True)
+        names = self.instance.workload.job_ids[pairs[:, 0]], self.instance.cluster.node_ids[pairs[:, 1]]
+        shared = builder.rows(
+            "one_of_job",
+            list(zip(*(ids.tolist() for ids in names), strict=True)),
+            upper=1,
+            over="SHARED",
+            doc="no node takes more than one reduce of the job",
+        )
+        builder.enter(shared[row.ravel()], columns[limited])
+        return builder.program(unit=self.grid)
+
+    def values_of(self, decision: Placement, program: Program) -> Ints:
+        return self.place_values(decision)
 
     @property
     def own_costs(self) -> OwnCosts:

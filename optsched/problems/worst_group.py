@@ -10,16 +10,16 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from optsched.core.errors import Fault
-from optsched.core.instance import Instance, Ints, Ragged
+from optsched.core.instance import Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value
 from optsched.problems.assignment import LevelledProblem, Pool
+from optsched.problems.assignment_program import AssignmentProgram, enter_places
 from optsched.problems.base import OwnCosts, exact, exact_product
 from optsched.problems.counted_room import count_limits
 from optsched.problems.groups import missing_group_of_tasks
@@ -29,7 +29,7 @@ from optsched.problems.programs import Builder, Limited, Program
 __all__ = ["WorstGroup"]
 
 
-class WorstGroup(LevelledProblem, Limited):
+class WorstGroup(LevelledProblem, AssignmentProgram, Limited):
     """Exactly min(tasks, idle slots) tasks on idle slots: least highest mean locality cost of a group, then least cost.
 
     The mean of a group is the locality cost of its placed tasks over the number of its *pending* tasks, placed or not:
@@ -184,87 +184,16 @@ class WorstGroup(LevelledProblem, Limited):
     # The program -----------------------------------------------------------------------------------------------------
 
     def program(self, before: tuple[Number, ...] = ()) -> Program:
-        """Least cost within a limit on the means; or the least whole number that no mean is above.
-
-        A class of equal tasks has so many on each node with its data, in each rack with its data, and anywhere. A task
-        in a rack, or anywhere, gets its slot there afterwards.
-        """
-        classes, racks, nodes = self.classes(), self.instance.cluster.rack_ids, self.instance.cluster.node_ids
-        names = self.instance.workload.task_ids[self.tasks[classes.first]]
-        local, racked = self._near
-        every = np.arange(len(names))
-        builder = Builder()
-        families = [
-            ("place", local.row_of, [nodes[local.values]], "tasks of the class on a node with their data"),
-            ("place_in_rack", racked.row_of, [racks[racked.values]], "tasks of the class in a rack with their data"),
-            ("place_anywhere", every, [], "tasks of the class on whichever node"),
-        ]
-        columns = [
-            builder.variables(
-                name,
-                list(zip(names[owner].tolist(), *(place.tolist() for place in places), strict=True)),
-                upper=classes.size[owner],
-                cost=level if before else 0,
-                doc=doc,
-            )
-            for (name, owner, places, doc), level in zip(families, self.levels, strict=True)
-        ]
-        owner, column = np.concatenate([owner for _, owner, _, _ in families]), np.concatenate(columns)
-        level = np.repeat(np.arange(3), list(map(len, columns)))
-        placed = builder.rows(
-            "class_supply",
-            [(name,) for name in names.tolist()],
-            lower=classes.size if self.count == len(self.tasks) else 0,
-            upper=classes.size,
-            doc="no more tasks than the class has",
-        )
-        builder.enter(placed[owner], column)
-        if self.count < len(self.tasks):
-            builder.enter(
-                builder.rows("cardinality", [()], lower=self.count, upper=self.count, doc="count tasks are placed"),
-                column,
-            )
-        self._enter_slots(builder, columns)
-        self._enter_groups(builder, before, self.pool[classes.first][owner], level, column)
+        """Least cost within a limit on the means; or the least whole number that no mean is above."""
+        builder, first = Builder(), self.classes().first
+        columns, owner = enter_places(self, builder, np.zeros_like(first) if before else None)
+        self._enter_groups(builder, before, self.pool[first][owner], columns)
         return builder.program(len(before))
 
-    @cached_property
-    def _near(self) -> tuple[Ragged, Ragged]:
-        """For each class the nodes with its data, and the racks with it if a task costs less there than anywhere."""
-        first = self.classes().first
-        racked = self.idle_racks.take(first)
-        return self.idle_replicas.take(first), racked.kept(np.full(len(racked.values), self.levels[1] < self.levels[2]))
-
-    def _enter_slots(self, builder: Builder, columns: list[Ints]) -> None:
-        """The slots of each node and each rack for the tasks that are counted there."""
-        (local, racked), (place, in_rack, _), cluster = self._near, columns, self.instance.cluster
-        holders, at = np.unique(local.values, return_inverse=True)
-        node_slots = builder.rows(
-            "node_slots",
-            [(name,) for name in cluster.node_ids[holders].tolist()],
-            upper=self.capacity[holders],
-            doc="no node takes more than its slots",
-        )
-        builder.enter(node_slots[at], place)
-        known = self.rack >= 0
-        slots = np.bincount(self.rack[known], self.capacity[known], self._racks).astype(np.int64)
-        near = np.unique(racked.values)
-        row_of = np.full(self._racks + 1, -1, dtype=np.int64)
-        row_of[near] = builder.rows(
-            "rack_slots",
-            [(name,) for name in cluster.rack_ids[near].tolist()],
-            upper=slots[near],
-            doc="no rack takes more than its slots",
-        )
-        inside = row_of[self.rack[local.values]]
-        builder.enter(inside[inside >= 0], place[inside >= 0])
-        builder.enter(row_of[racked.values], in_rack)
-
-    def _enter_groups(
-        self, builder: Builder, before: tuple[Number, ...], group: Ints, level: Ints, column: Ints
-    ) -> None:
-        """The means of the groups, or limits on what they pay; `group` and `level` (0, 1, 2) are of each column."""
+    def _enter_groups(self, builder: Builder, before: tuple[Number, ...], group: Ints, column: Ints) -> None:
+        """The means of the groups, or limits on what they pay; `group` is that of each column."""
         levels, unit = np.array(self.levels), math.gcd(*self.levels) or 1
+        level = np.searchsorted(levels, self.places.units)  # 0, 1 or 2; of equal ones the first
         if not before:
             worst = builder.variables("worst_mean", [()], upper=self.levels[2], cost=1, doc="no group's mean is higher")
             rows = builder.rows(
@@ -309,48 +238,11 @@ class WorstGroup(LevelledProblem, Limited):
         return found
 
     def values_of(self, decision: Placement, program: Program) -> Ints:
-        classes, nodes, (local, racked) = self.classes(), self.nodes_of(decision), self._near
-        placed = np.flatnonzero(nodes != NONE)
-        owner, node = classes.of_task[placed], nodes[placed]
-        values = np.zeros(len(program.whole.objective), dtype=np.int64)
-        for family, near, of_node in ("place", local, np.arange(len(self.rack))), ("place_in_rack", racked, self.rack):
-            pairs = zip(near.row_of.tolist(), near.values.tolist(), strict=True)
-            columns = {pair: column for column, pair in enumerate(pairs)}
-            asked = zip(owner.tolist(), of_node[node].tolist(), strict=True)
-            found = np.array([columns.get(pair, -1) for pair in asked], dtype=np.int64)
-            np.add.at(values[program.family(family)], found[found >= 0], 1)
-            owner, node = owner[found < 0], node[found < 0]
-        np.add.at(values[program.family("place_anywhere")], owner, 1)
-        if program.component == 0:
-            values[program.family("worst_mean")] = math.ceil(
-                Fraction(self.objective(decision)[0]) / (math.gcd(*self.levels) or 1)
-            )
-        return values
-
-    def decision_of(self, values: Ints, program: Program) -> Placement:
-        local, racked = self._near
-        waiting = [iter(members.tolist()) for members in self.classes().members]
-        free, nodes = self.capacity.copy(), np.full(len(self.tasks), NONE, dtype=np.int64)
-
-        def give(owners: Ints, number: Ints, places: Ints) -> None:
-            for owner, place in zip(np.repeat(owners, number).tolist(), places.tolist(), strict=True):
-                nodes[next(waiting[owner])] = place
-            np.subtract.at(free, places, 1)
-
-        number = values[program.family("place")]
-        give(local.row_of, number, np.repeat(local.values, number))
-        slots = np.repeat(np.arange(len(free)), free)
-        slots = slots[np.argsort(self.rack[slots], kind="stable")]
-        number = values[program.family("place_in_rack")]
-        asked = np.repeat(racked.values, number)
-        order = np.argsort(asked, kind="stable")
-        rank = np.arange(len(asked)) - np.searchsorted(asked[order], asked[order])
-        places = np.empty_like(asked)
-        places[order] = slots[np.searchsorted(self.rack[slots], asked[order]) + rank]
-        give(racked.row_of, number, places)
-        number = values[program.family("place_anywhere")]
-        give(np.arange(len(number)), number, np.repeat(np.arange(len(free)), free)[: int(number.sum())])
-        return self.placement(nodes)
+        values = self.place_values(decision)
+        if program.component:
+            return values
+        worst = Fraction(self.objective(decision)[0]) / (math.gcd(*self.levels) or 1)
+        return np.append(values, math.ceil(worst))
 
     # Bounds ----------------------------------------------------------------------------------------------------------
 

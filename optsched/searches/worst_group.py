@@ -116,10 +116,11 @@ class FlowFinder:
         cluster, index = problem.instance.cluster, problem.instance.node_index
         found = np.zeros(len(whole.row_lower), dtype=np.int64)
         below = np.full(len(cluster.rack_ids) + 1, nearest)  # what a slot costs in the rack at least; the last: no rack
-        racked = [cluster.rack_ids.tolist().index(name) for (name,) in rows["rack_slots"].labels]
-        for row, rack in enumerate(racked, rows["rack_slots"].first):
-            below[rack] = nodes[problem.rack == rack].min()
-            found[row] = nearest - below[rack]
+        if "rack_slots" in rows:
+            racked = [cluster.rack_ids.tolist().index(name) for (name,) in rows["rack_slots"].labels]
+            for row, rack in enumerate(racked, rows["rack_slots"].first):
+                below[rack] = nodes[problem.rack == rack].min()
+                found[row] = nearest - below[rack]
         at = np.array([index[str(name)] for (name,) in rows["node_slots"].labels], dtype=np.int64)
         first = rows["node_slots"].first
         found[first : first + len(at)] = below[problem.rack[at]] - nodes[at]

@@ -17,7 +17,6 @@ def test_classes(kind: type[Problem]) -> None:
     module = models.module(problem.name)
     model = module.build_pyomo(problem)
     assert dict(model.members.items()) == {"t0": ("t0", "t2", "t3"), "t1": ("t1",)}
-    assert dict(model.size.items()) == {"t0": 3, "t1": 1}
     assert list(module.build_pyomo(problem, per_pair=True).CLASSES) == ["t0", "t1", "t2", "t3"]
 
 

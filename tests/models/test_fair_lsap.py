@@ -11,8 +11,8 @@ from optsched.problems import FairLsap
 def test_tiers_only_where_a_pool_has_two_costs() -> None:
     """Tests that free selection makes tiers of a group that may go beyond its ration, and fixed selection none."""
     instance = instance_of([[0], [0], [1]], 2)
-    assert len(fair_lsap.build_pyomo(FairLsap(instance)).tier) == 0
+    assert fair_lsap.build_pyomo(FairLsap(instance)).component("tier") is None
     model = fair_lsap.build_pyomo(FairLsap(instance, selection="free"))
-    assert dict(model.tier_size.items()) == {("g", 1): 2, ("g", 2): 1}
+    assert {key: tier.ub for key, tier in model.tier.items()} == {("g", 1): 2, ("g", 2): 1}
     literal = fair_lsap.build_pulp(FairLsap(instance, selection="free"))
     assert {"group.g", "ration.g", "overflow.g"} <= {constraint.name for constraint in literal.constraints()}

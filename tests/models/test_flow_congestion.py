@@ -15,8 +15,8 @@ def test_models_name_what_they_hold() -> None:
     model = build_pyomo(paper("hsu-reduces"))
     assert list(model.HOSTS) == ["n1", "n2", "n3"]
     assert list(model.CLASSES) == ["t3", "wr", "tr"]
-    assert sorted(model.TYPES) == ["t3", "tr", "wr"]
-    assert {kind: model.due[kind] for kind in model.KINDS} == {"map": 1, "reduce": 2}
+    assert sorted({kind for _, kind in model.filled}) == ["t3", "tr", "wr"]
+    assert {kind: row.lower for kind, row in model.cardinality.items()} == {"map": 1, "reduce": 2}
     names = [str(variable) for variable in build_pulp(paper("hsu-reduces")).variables()]
     assert "place.wr.n3" in names
     assert "skip.t3" in names

@@ -40,10 +40,10 @@ def test_racks_only_where_they_save() -> None:
     cluster = Cluster(["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r", "s"])
     workload = Workload(["t"], replicas=Ragged.from_rows([[0]]))
     instance = Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[0, 1, 1]))
-    assert len(lsap.build_pyomo(Lsap(instance)).place_in_rack) == 0
+    assert lsap.build_pyomo(Lsap(instance)).component("place_in_rack") is None
     model = lsap.build_pyomo(Lsap(instance, levels=(0, 1, 2)))
     assert list(model.place_in_rack) == [("t", "r")]
-    assert list(model.rack_to_node) == ["b"]
+    assert {name: row.upper for name, row in model.rack_slots.items()} == {"r": 1}
     assert solve_pyomo(model, Profile("exact")).objective == 1
 
 

@@ -17,6 +17,9 @@ from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 #: Guo et al. 2012, Figure 2: three tasks, a slot on each of three nodes; t1 must run on n1, or something costs 1.
 FIG2 = Lsap(instance_of([[0, 1, 2], [0, 1], [0]], 3))
 
+#: Two tasks, each with its data on a node; t1 off n1 costs 2 with t0 off n0, for there is no other slot.
+HOMES = Lsap(instance_of([[0], [1]], 2))
+
 #: Two equal tasks, and one that is free; t0 stands for both.
 ALIKE = Lsap(instance_of([[0, 1], [0, 1], [2]], 3))
 
@@ -30,29 +33,29 @@ def refusal(model: Any, problem: Any, module: Any = lsap) -> str:
 
 
 def test_bug_forbidden_pair_was_decoded() -> None:
-    """Tests that t1 off n1 costs 1 per pair, and is refused where it is counted anywhere and then lands there."""
-    model = lsap.build_pyomo(FIG2)
+    """Tests that t1 off n1 costs 2 per pair, and is refused where it is counted anywhere and then lands there."""
+    model = lsap.build_pyomo(HOMES)
     model.keep_off = pyo.Constraint(expr=model.place["t1", "n1"] == 0)
-    assert "keep_off does not hold there" in refusal(model, FIG2)
-    paired = lsap.build_pyomo(FIG2, per_pair=True)
+    assert "keep_off does not hold there" in refusal(model, HOMES)
+    paired = lsap.build_pyomo(HOMES, per_pair=True)
     paired.keep_off = pyo.Constraint(expr=paired.place["t1", "n1"] == 0)
-    assert solve_pyomo(paired, "exact").objective == 1
-    placement = lsap.decode(paired, FIG2)
-    assert FIG2.evaluate(placement) == (1,)
+    assert solve_pyomo(paired, "exact").objective == 2
+    placement = lsap.decode(paired, HOMES)
+    assert HOMES.evaluate(placement) == (2,)
     assert placement.nodes[1] != 1
 
 
 def test_fixed_variables_and_bounds() -> None:
     """Tests that a variable that is fixed, and a bound that is set, are constraints as rows are."""
-    fixed, bounded = lsap.build_pyomo(FIG2), lsap.build_pyomo(FIG2)
+    fixed, bounded = lsap.build_pyomo(HOMES), lsap.build_pyomo(HOMES)
     fixed.place["t1", "n1"].fix(0)
     bounded.place["t1", "n1"].setub(0)
-    assert "place[t1,n1] is fixed at 0, and is 1 there" in refusal(fixed, FIG2)
-    assert "place[t1,n1] is bounded by 0 and 0, and is 1 there" in refusal(bounded, FIG2)
-    harmless = lsap.build_pyomo(FIG2)
+    assert "place[t1,n1] is fixed at 0, and is 1 there" in refusal(fixed, HOMES)
+    assert "place[t1,n1] is bounded by 0 and 0, and is 1 there" in refusal(bounded, HOMES)
+    harmless = lsap.build_pyomo(HOMES)
     harmless.place["t1", "n1"].setub(5)
     solve_pyomo(harmless, "exact")
-    assert FIG2.evaluate(lsap.decode(harmless, FIG2)) == (0,)
+    assert HOMES.evaluate(lsap.decode(harmless, HOMES)) == (0,)
 
 
 def test_variables_that_count_several_tasks() -> None:
@@ -90,12 +93,12 @@ def test_an_objective_of_the_user() -> None:
 
 def test_a_model_without_an_objective() -> None:
     """Tests that a decision is held against rows where no objective, or more than one, is active after solving."""
-    model = lsap.build_pyomo(FIG2)
+    model = lsap.build_pyomo(HOMES)
     model.keep_off = pyo.Constraint(expr=model.place["t1", "n1"] == 0)
     solve_pyomo(model, "exact")
     model.objective.deactivate()
     with pytest.raises(UsageError, match="keep_off does not hold there"):
-        lsap.decode(model, FIG2)
+        lsap.decode(model, HOMES)
 
 
 def test_rows_of_nodes_are_kept() -> None:
