@@ -6,16 +6,13 @@ literal one. Its variables are whole: the program is no network's.
 =================== ========================================================================================
 component           what it is
 =================== ========================================================================================
-CLASSES, NODES      classes of equal tasks, each by the id of its first; nodes
+CLASSES             classes of equal tasks, each by the id of its first
 PAIRS               (class, node) that is allowed and fits on an empty node
-RESOURCES           resources that are demanded
-members, size       ids of the tasks of each class; how many they are
+members             ids of the tasks of each class
 cost[c,n]           cost of a task of the class on the node
-demand[r,c,n]       what it takes of the resource, in whole units (1 over the demands' common denominator)
-limit[r,n]          capacity in the same units
 place[c,n]          whole: tasks of the class on the node
 assigned[c]         all tasks of the class are placed
-capacity[r,n]       no node gives more of a resource than it has
+capacity[r,n]       no node gives more of a resource than it has, in common steps of the demands
 objective           least cost, or most
 =================== ========================================================================================
 
@@ -25,23 +22,18 @@ The literal model of `build_pulp` is the usual program: binary `place.t.n` for e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pulp
-import pyomo.environ as pyo
 
+from optsched.models.assignment import decode_places, started_places
 from optsched.models.base import (
     MAX_VARIABLES,
     ModelSize,
-    add_classes,
-    at_most,
     by_ids,
     decode_binaries,
-    decode_counts,
     decoder,
-    grouped,
     ids,
     linear,
     model_of,
@@ -49,14 +41,15 @@ from optsched.models.base import (
     priced,
     refuse_too_large,
 )
-from optsched.models.starts import started_binaries, started_counts, starter
+from optsched.models.programs import shared, whole_pyomo
+from optsched.models.starts import started_binaries, starter
 from optsched.problems.generalized_assignment import GeneralizedAssignment
 from optsched.solvers.algebraic import injective_names
 
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
 
-@model_of(GeneralizedAssignment)
+@model_of(GeneralizedAssignment, shared=shared)
 def build_pyomo(problem: GeneralizedAssignment, *, per_pair: bool = False) -> Any:
     """Build the compact model, with whole variables (parameters as in `ModelModule.build_pyomo`).
 
@@ -72,46 +65,8 @@ def build_pyomo(problem: GeneralizedAssignment, *, per_pair: bool = False) -> An
     >>> solve_pyomo(model, load_profile("exact")).objective, decode(model, problem).nodes.tolist()
     (6.0, [1, 0])
     """
-    model = pyo.ConcreteModel(problem.name)
-    tasks, _ = ids(problem)
-    names, classes = add_classes(model, tasks, None if per_pair else problem.classes())
-    _add_table(model, problem, dict(zip(names, classes.first.tolist(), strict=True)))
-    model.place = pyo.Var(model.PAIRS, within=pyo.NonNegativeIntegers, bounds=lambda model, c, n: (0, model.size[c]))
-    of_class, on_node = grouped(model.PAIRS, 0), grouped(model.PAIRS, 1)
-
-    def assigned(model: Any, c: str) -> Any:
-        return pyo.quicksum(model.place[pair] for pair in of_class[c]) == model.size[c]
-
-    def capacity(model: Any, r: str, n: str) -> Any:
-        demands = [(model.demand[r, pair], model.place[pair]) for pair in on_node.get(n, ())]
-        return at_most([demand * placed for demand, placed in demands if demand], model.limit[r, n])
-
-    model.assigned = pyo.Constraint(model.CLASSES, rule=assigned)
-    model.capacity = pyo.Constraint(model.RESOURCES, model.NODES, rule=capacity)
-    model.objective = pyo.Objective(
-        expr=pyo.quicksum(model.cost[pair] * model.place[pair] for pair in model.PAIRS),
-        sense=pyo.minimize if problem.sign > 0 else pyo.maximize,
-    )
-    return model
-
-
-def _add_table(model: Any, problem: GeneralizedAssignment, row_of: Mapping[str, int]) -> None:
-    """Add the pairs that may be, with their costs and demands, and the limits; each class has a row of the table."""
-    nodes = ids(problem)[1]
-    at = {(name, node): (row, column) for name, row in row_of.items() for column, node in enumerate(nodes)}
-    model.NODES = pyo.Set(initialize=nodes)
-    model.RESOURCES = pyo.Set(initialize=problem.resources)
-    model.PAIRS = pyo.Set(initialize=[pair for pair, entry in at.items() if problem.usable[entry]], dimen=2)
-    costs = {pair: int(problem.units[at[pair]]) / problem.grid for pair in model.PAIRS}
-    model.cost = pyo.Param(model.PAIRS, initialize=costs, within=pyo.Reals)
-    demands = {
-        (resource, *pair): int(table[at[pair]])
-        for resource, table in zip(problem.resources, problem.demand, strict=True)
-        for pair in model.PAIRS
-    }
-    model.demand = pyo.Param(model.RESOURCES, model.PAIRS, initialize=demands)
-    limits = by_ids(problem.resources, nodes, problem.capacity.tolist())
-    model.limit = pyo.Param(model.RESOURCES, model.NODES, initialize=limits)
+    program = (problem.apart() if per_pair else problem).program()
+    return whole_pyomo(program, problem.name, unit=program.unit)
 
 
 @of_problem(GeneralizedAssignment)
@@ -168,5 +123,5 @@ def build_pulp(problem: GeneralizedAssignment, *, max_variables: int = MAX_VARIA
     return model
 
 
-decode = decoder(GeneralizedAssignment, compact=decode_counts, literal=decode_binaries, started=started_counts)
-start_values = starter(GeneralizedAssignment, compact=started_counts, literal=started_binaries)
+decode = decoder(GeneralizedAssignment, compact=decode_places, literal=decode_binaries, started=started_places)
+start_values = starter(GeneralizedAssignment, compact=started_places, literal=started_binaries)

@@ -104,23 +104,24 @@ def build_pyomo(problem: Any, limit: Number | None = None, *, per_pair: bool = F
     return model
 
 
-def whole_pyomo(program: Program, name: str, integral: bool = False, grid: int = 1) -> Any:
+def whole_pyomo(program: Program, name: str, integral: bool = False, unit: int = 1) -> Any:
     """A program with its objective in Pyomo; the model has the `program` as an attribute.
 
     Parameters
     ----------
     program, name, integral
         As of `pyomo_of`.
-    grid
-        So many units of the program's costs are one of the model's.
+    unit
+        So many units of the program's costs are one of the model's; below 0 if the model maximises.
     """
     model, variables = pyomo_of(program, name, integral)
-    costs = (program.whole.objective if grid == 1 else program.whole.objective / grid).tolist()
+    costs = (program.whole.objective if unit == 1 else program.whole.objective / unit).tolist()
     for family in program.variables:
         if family.cost:
             own = dict(zip(map(_index, family.labels), map(float, costs[program.family(family.name)]), strict=True))
             model.add_component(family.cost, pyo.Param(model.component(family.over), initialize=own, within=pyo.Reals))
-    model.objective = pyo.Objective(expr=pyo.quicksum(_costs(costs, variables)))
+    sense = pyo.minimize if unit > 0 else pyo.maximize
+    model.objective = pyo.Objective(expr=pyo.quicksum(_costs(costs, variables)), sense=sense)
     model.program = program
     return model
 

@@ -21,7 +21,7 @@ from optsched.problems.assignment import AssignmentProblem, Places, TaskClasses
 from optsched.problems.base import Problem
 from optsched.problems.programs import Builder, Program
 
-__all__ = ["AssignmentProgram", "CountedPlaces", "enter_places", "enter_steps", "filled"]
+__all__ = ["AssignmentProgram", "CountedPlaces", "enter_columns", "enter_places", "enter_steps", "filled"]
 
 
 class CountedPlaces(Problem):
@@ -77,17 +77,24 @@ class CountedPlaces(Problem):
         """Tasks on their nodes first; then those in racks, and those anywhere, take the slots that are left there."""
         places, rack = self.places, self.instance.cluster.rack
         waiting = [iter(members.tolist()) for members in self.classes().members]
-        free, nodes = self.capacity.copy(), np.full(len(self.tasks), NONE, dtype=np.int64)
+        nodes = np.full(len(self.tasks), NONE, dtype=np.int64)
 
         def give(owners: Ints, number: Ints, hosts: Ints) -> None:
             for owner, host in zip(np.repeat(owners, number).tolist(), hosts.tolist(), strict=True):
                 nodes[next(waiting[owner])] = host
-            np.subtract.at(free, hosts, 1)
+
+        def left() -> Ints:
+            """The node of each slot that is left."""
+            return np.repeat(
+                np.arange(len(rack)), self.capacity - np.bincount(nodes[nodes != NONE], minlength=len(rack))
+            )
 
         split = np.cumsum([len(places.on_node.values), len(places.in_rack.values)])
         number, racked, anywhere = np.split(values[: len(places.units)], split)
         give(places.on_node.row_of, number, np.repeat(places.on_node.values, number))
-        slots = np.repeat(np.arange(len(free)), free)
+        if not places.anywhere:
+            return self.placement(nodes)
+        slots = left()
         slots = slots[np.argsort(rack[slots], kind="stable")]
         asked = np.repeat(places.in_rack.values, racked)
         order = np.argsort(asked, kind="stable")
@@ -95,8 +102,7 @@ class CountedPlaces(Problem):
         hosts = np.empty_like(asked)
         hosts[order] = slots[np.searchsorted(rack[slots], asked[order]) + rank]
         give(places.in_rack.row_of, racked, hosts)
-        left = np.repeat(np.arange(len(free)), free)
-        give(np.arange(len(anywhere)), anywhere, left[: int(anywhere.sum())])
+        give(np.arange(len(anywhere)), anywhere, left()[: int(anywhere.sum())])
         return self.placement(nodes)
 
 
@@ -140,10 +146,10 @@ class AssignmentProgram(AssignmentProblem, CountedPlaces):
         return np.concatenate([self.place_values(decision), *tiers])
 
 
-def enter_places(
+def enter_columns(
     problem: CountedPlaces, builder: Builder, extra: Ints | None, cost_name: str = ""
-) -> tuple[Ints, Ints]:
-    """Add the variables of the places and the rows of the classes and the slots.
+) -> tuple[list[Ints], Ints]:
+    """Add the variables of the places.
 
     Parameters
     ----------
@@ -159,7 +165,7 @@ def enter_places(
     Returns
     -------
     tuple
-        The column of each place, and the class of each.
+        The columns of the places on nodes, in racks and anywhere; and the class of each.
     """
     workload, cluster = problem.instance.workload, problem.instance.cluster
     classes, places = problem.classes(), problem.places
@@ -196,10 +202,19 @@ def enter_places(
                 )
             )
             first += len(of)
-    every = np.concatenate(columns)
     members = [tuple(tasks[row].tolist()) for row in classes.members]
     listed = dict(zip(names.tolist(), members, strict=True))
     builder.group("members", "CLASSES", listed, place=0, place_in_rack=0, place_anywhere=0)
+    return columns, owner
+
+
+def enter_places(
+    problem: CountedPlaces, builder: Builder, extra: Ints | None, cost_name: str = ""
+) -> tuple[Ints, Ints]:
+    """As `enter_columns`, with the rows of the classes and the slots; the column of each place, and its class."""
+    columns, owner = enter_columns(problem, builder, extra, cost_name)
+    classes, every = problem.classes(), np.concatenate(columns)
+    names = problem.instance.workload.task_ids[problem.tasks[classes.first]]
     supply = builder.rows(
         "class_supply",
         [(name,) for name in names.tolist()],

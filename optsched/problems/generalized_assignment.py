@@ -6,24 +6,28 @@ optima are known (OR-Library).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from optsched.core.decimals import common_grid, rounded_in_words, rounded_units, whole_units
 from optsched.core.errors import Fault, InputError
-from optsched.core.instance import LARGEST, Bools, Instance, Ints
+from optsched.core.instance import LARGEST, Bools, Instance, Ints, Ragged
 from optsched.core.placement import NONE, Placement
-from optsched.core.results import Bound, Component, Proof, Sense, Value, Violation
-from optsched.problems.assignment import TaskClasses
-from optsched.problems.base import OwnCosts, Parameter, Problem, choice, exact, exact_product
+from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
+from optsched.problems.assignment import Places, TaskClasses
+from optsched.problems.assignment_program import CountedPlaces, enter_columns
+from optsched.problems.base import OwnCosts, Parameter, choice, exact, exact_product
+from optsched.problems.programs import Builder, Program, Programmed
 from optsched.problems.resource_units import capacity_units, demand_fault
 
 __all__ = ["GeneralizedAssignment"]
 
 
-class GeneralizedAssignment(Problem):
+class GeneralizedAssignment(CountedPlaces, Programmed):
     """Every pending map on a node that it may use, no resource of a node overdrawn, at least or most total cost.
 
     Costs are exact where they have a common denominator of at most 2^20, as decimals of up to six places do; else each
@@ -145,8 +149,56 @@ class GeneralizedAssignment(Problem):
 
     def classes(self) -> TaskClasses:
         """Tasks that are the same to the problem: same costs, demands and nodes that they may use."""
+        return self._classes
+
+    @cached_property
+    def _classes(self) -> TaskClasses:
         rows = zip(self.units, self.demand.transpose(1, 0, 2), self.usable, strict=True)
         return TaskClasses.from_keys([tuple(part.tobytes() for part in row) for row in rows])
+
+    def every_place(self) -> Places:
+        first = self._classes.first
+        on_node = Ragged.of_lengths(self.usable[first].sum(axis=1), np.nonzero(self.usable[first])[1])
+        return Places.on_nodes(on_node, self.sign * self.units[first[on_node.row_of], on_node.values])
+
+    @cached_property
+    def places(self) -> Places:
+        return self.every_place()
+
+    def program(self, before: tuple[Number, ...] = ()) -> Program:
+        """All tasks of each class on nodes within the capacities.
+
+        A capacity is counted in the largest unit of which all demands are multiples, so that no solver's tolerance is
+        as large as a demand.
+        """
+        builder, classes = Builder(), self._classes
+        (columns,), owner = enter_columns(self, builder, np.zeros_like(classes.first), "cost")
+        node, first = self.places.on_node.values, classes.first
+        tasks = self.instance.workload.task_ids[self.tasks[first]].tolist()
+        assigned = builder.rows(
+            "assigned",
+            [(name,) for name in tasks],
+            lower=classes.size,
+            upper=classes.size,
+            over="CLASSES",
+            doc="all tasks of the class are placed",
+        )
+        builder.enter(assigned[owner], columns)
+        demand = self.demand[:, first[owner], node]
+        steps = np.array([max(1, math.gcd(*row)) for row in demand.tolist()], dtype=np.int64)
+        nodes = self.instance.cluster.node_ids.tolist()
+        capacity = builder.rows(
+            "capacity",
+            [(resource, name) for resource in self.resources for name in nodes],
+            upper=(self.capacity // steps[:, None]).ravel(),
+            doc="no node gives more of a resource than it has",
+        ).reshape(self.capacity.shape)
+        for row, taken in zip(capacity, demand // steps[:, None], strict=True):
+            builder.enter(row[node[taken > 0]], columns[taken > 0], taken[taken > 0])
+        return builder.program(unit=self.sign * self.grid)
+
+    def values_of(self, decision: Placement, program: Program) -> Ints:
+        return self.place_values(decision)
 
     def objective(self, placement: Placement, /) -> Value:
         units = self.units[np.arange(len(self.tasks)), self.nodes_of(placement)]

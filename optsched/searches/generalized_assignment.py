@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
@@ -25,6 +24,7 @@ from optsched.core.placement import NONE, Placement
 from optsched.core.results import Value
 from optsched.problems.capacity_knapsacks import NodePrices
 from optsched.problems.generalized_assignment import GeneralizedAssignment
+from optsched.searches.program_tree import as_arrays
 from optsched.searches.tabled_assignment import seconds_at_worst, slot_prices, table_fits
 from optsched.solvers.answers import rounded_prices
 from optsched.solvers.highs import LinearProgram, solve_arrays, solve_uninterrupted
@@ -37,7 +37,6 @@ __all__ = [
     "CapacityPrices",
     "capacity_prices",
     "greedy_packing",
-    "integer_program",
     "plain_assignment",
     "slots_counted",
     "solve_integer_program",
@@ -60,40 +59,6 @@ class CapacityPrices(NamedTuple):
     scale: int
 
 
-def integer_program(problem: GeneralizedAssignment, relaxed: bool = False) -> LinearProgram:
-    """The program with a binary for each usable pair; `relaxed` makes them continuous.
-
-    Costs are minimised in the problem's units. Rows: each task once, then each capacity. A capacity is counted in the
-    largest unit of which all demands are multiples, so that no tolerance is as large as a demand.
-    """
-    task, node = np.nonzero(problem.usable)
-    tasks, nodes = problem.units.shape
-    column = np.arange(len(task))
-    rows, columns, values = [task], [column], [np.ones(len(task))]
-    limits: list[npt.NDArray[np.float64]] = []
-    for position in range(len(problem.resources)):
-        demand = problem.demand[position, task, node]
-        divisor = max(1, math.gcd(*demand.tolist()))
-        used = demand > 0
-        rows.append(tasks + position * nodes + node[used])
-        columns.append(column[used])
-        values.append((demand[used] // divisor).astype(np.float64))
-        limits.append((problem.capacity[position] // divisor).astype(np.float64))
-    height = tasks + len(problem.resources) * nodes
-    matrix = sp.csr_array(
-        (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=(height, len(task))
-    )
-    return LinearProgram(
-        objective=(problem.sign * problem.units[task, node]).astype(np.float64),
-        col_lower=np.zeros(len(task)),
-        col_upper=np.ones(len(task)),
-        integer=np.full(len(task), not relaxed),
-        row_lower=np.concatenate([np.ones(tasks), np.full(height - tasks, -np.inf)]),
-        row_upper=np.concatenate([np.ones(tasks), *limits]),
-        matrix=matrix,
-    )
-
-
 def capacity_prices(problem: GeneralizedAssignment, profile: Profile) -> CapacityPrices:
     """The prices that prove the best bound, of those that the relaxation's duals round to; else prices of 0.
 
@@ -105,7 +70,8 @@ def capacity_prices(problem: GeneralizedAssignment, profile: Profile) -> Capacit
         If Ctrl-C came while HiGHS ran.
     """
     none = CapacityPrices(np.zeros_like(problem.capacity), 1)
-    duals = solve_uninterrupted(integer_program(problem, relaxed=True), profile).row_duals
+    whole = problem.apart().program().whole
+    duals = solve_uninterrupted(as_arrays(whole, integer=False), profile).row_duals
     if duals is None:
         return none
     task, node = np.nonzero(problem.usable)
@@ -237,7 +203,7 @@ def solve_integer_program(
     began = time.perf_counter()
     task, node = np.nonzero(problem.usable)
     hint = None if start is None else (problem.nodes_of(start)[task] == node).astype(np.float64)
-    program = integer_program(problem)
+    program = as_arrays(problem.apart().program().whole)
 
     def decode(x: Floats) -> Placement:
         chosen = x > 0.5
