@@ -6,7 +6,7 @@ import numpy as np
 
 from optsched.certificates import assignment_certificate
 from optsched.core.instance import Ints
-from optsched.core.placement import NONE, Placement
+from optsched.core.placement import Placement
 from optsched.core.results import Certificate, Solution
 from optsched.problems.assignment import AssignmentProblem
 from optsched.routes.base import MODELS, RouteSize
@@ -16,6 +16,7 @@ from optsched.searches.assignment import (
     cheapest_from,
     fill_idle_slots,
     is_tiered,
+    near_data,
     prices_of,
     solve_assignment,
 )
@@ -84,14 +85,14 @@ def _proof(call: Call[AssignmentProblem], placement: Placement, prices: Prices |
 
 
 def plain(problem: AssignmentProblem) -> Held:
-    """The first tasks on the first slots, and the bound with every slot free."""
+    """Tasks near their data first, then on the first slots, and the bound with every slot free."""
     placement, certificate = _fallback(problem)
     return placement, (certificate,)
 
 
 def _fallback(problem: AssignmentProblem) -> tuple[Placement, Certificate]:
-    """What is held when an engine stops without an answer: the first tasks on the first slots, and a plain bound."""
-    nodes: Ints = np.full(len(problem.tasks), NONE, dtype=np.int64)
+    """What is held when an engine stops without an answer: tasks near their data first, and a plain bound."""
+    nodes = near_data(problem)
     fill_idle_slots(nodes, problem.capacity, problem.count)
     free = np.zeros_like(problem.capacity)
     pools = np.array([pool.tiers[0][0] for pool in problem.pools], dtype=np.int64)

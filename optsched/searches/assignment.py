@@ -70,6 +70,7 @@ __all__ = [
     "fill_idle_slots",
     "is_cardinality",
     "is_tiered",
+    "near_data",
     "network_program",
     "optimal_placement",
     "prices_of",
@@ -584,6 +585,24 @@ def _of_matching(problem: LevelledProblem, matching: BMatching) -> Prices:
     if matching.size == problem.count:
         return Prices(on_node + int(pools[0]), np.zeros_like(problem.capacity), pools)
     return Prices(off_rack + int(pools[0]), (off_rack - on_node) * matching.node_cover.astype(np.int64), pools)
+
+
+def near_data(problem: AssignmentProblem) -> Ints:
+    """Tasks on their replicas' nodes while slots are free, first come, first served; the node of each, or -1."""
+    nodes = np.full(len(problem.tasks), NONE, dtype=np.int64)
+    if not isinstance(problem, LevelledProblem):
+        return nodes
+    (tasks, homes), free = problem.idle_homes, problem.capacity.copy()
+    for number in range(int(homes.lengths.max(initial=0))):
+        asking = np.flatnonzero((nodes[tasks] == NONE) & (homes.lengths > number))
+        wanted = homes.values[homes.starts[asking] + number]
+        order = np.argsort(wanted, kind="stable")
+        sorted_nodes = wanted[order]
+        rank = np.arange(len(order)) - np.searchsorted(sorted_nodes, sorted_nodes)
+        taken = order[rank < free[sorted_nodes]]
+        nodes[tasks[asking[taken]]] = wanted[taken]
+        free -= np.bincount(wanted[taken], minlength=len(free))
+    return nodes
 
 
 def fill_idle_slots(nodes: Ints, capacity: Ints, count: int) -> None:

@@ -42,6 +42,10 @@ _FEW_ENTRIES, _FEW_PAIRS = 20_000, 2**19
 #: SciPy's table beats the network up to so many pairs of task and slot for each pair of class and node (benchmarks).
 _REPEATED = 40
 
+#: Where kinds of tasks want different nodes, SciPy beats the transportation problem up to so many pairs of task and
+#: slot for each pair of class and node. So many kinds are asked, and half of them must differ (benchmarks).
+_FEW_COPIES, _ASKED = 4, 64
+
 #: SciPy's matrix has at most so many entries, 2 GB, where another engine has the choice.
 _MOST_CELLS = 2**28
 
@@ -71,8 +75,15 @@ def is_transported(problem: object) -> bool:
         return False
     units = problem.class_units
     pairs = len(problem.tasks) * int(problem.capacity.sum())
-    large = pairs > _FEW_PAIRS or not is_tabled(problem)
+    quick = pairs <= _FEW_PAIRS or (pairs <= _FEW_COPIES * problem.pairs and _is_spread(units))
+    large = not (quick and is_tabled(problem))
     return large and transport_fits(units.shape[0], units.shape[1], problem.largest_pair_units())
+
+
+def _is_spread(units: Ints) -> bool:
+    """Whether kinds of tasks mostly want different nodes: the cheapest of some of them are not the same few."""
+    asked = units[np.linspace(0, len(units) - 1, _ASKED).astype(np.int64)]
+    return 2 * len(np.unique(asked.argmin(axis=1))) >= _ASKED
 
 
 def transport_table(problem: TabledProblem) -> tuple[Ints, Ints, Ints, Prices]:

@@ -19,7 +19,9 @@ from optsched.routes import solve
 from optsched.searches import assignment as transport
 from optsched.searches.assignment import (
     TransportNetwork,
+    fill_idle_slots,
     is_cardinality,
+    near_data,
     optimal_placement,
     prices_of,
     solve_assignment,
@@ -252,3 +254,24 @@ def test_bug_large_costs_that_highs_gives_up_on(monkeypatch: pytest.MonkeyPatch)
     assert len(asked) == 2
     assert solution.certificate is Proof.DUAL
     assert solution.objective == solve(posed, route="network-simplex").objective
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_placed_near_its_data(seed: int) -> None:
+    """Tests that tasks are on nodes with their data within the slots, and that no other one could join them."""
+    posed = Lsap(random_instance(seed))
+    nodes = near_data(posed)
+    placed = np.flatnonzero(nodes >= 0)
+    assert not posed.locality(placed, nodes[placed]).any()
+    free = posed.capacity - np.bincount(nodes[placed], minlength=len(posed.capacity))
+    assert free.min(initial=0) >= 0
+    assert not any(free[posed.idle_replicas[task]].any() for task in np.flatnonzero(nodes < 0).tolist())
+    fill_idle_slots(nodes, posed.capacity, posed.count)
+    assert not posed.violations(posed.placement(nodes))
+
+
+def test_bug_first_slots_were_held_at_a_limit() -> None:
+    """Tests that what is held where nothing was solved is near the optimum. Before, the first tasks had the slots."""
+    posed = Lsap(generate("lsap", seed=0, nodes=500, tasks=1000))
+    held, best = (solve(posed, time_limit=limit).objective[0] for limit in (0, None))
+    assert best <= held < best + 0.02 * len(posed.tasks)

@@ -113,6 +113,16 @@ def test_large_table_is_transported(monkeypatch: pytest.MonkeyPatch) -> None:
     assert solve(posed, time_limit=0).limit is Limit.TIME
 
 
+def test_tasks_that_want_different_nodes_are_assigned() -> None:
+    """Tests that a table of drawn distances goes to SciPy, even where kernels compile; many slots a node do not."""
+    pytest.importorskip("numba")
+    spread = {"nodes": 400, "tasks": 800, "spread": 5}
+    posed = problem("transmission-maps", generate("transmission", seed=0, **spread))
+    assert posed.pairs > 2**18
+    assert not is_transported(posed)
+    assert is_transported(problem("transmission-maps", generate("transmission", seed=0, **spread, slots=20)))
+
+
 def test_large_costs_leave_the_table_to_integers() -> None:
     """Tests that costs whose sums doubles would not hold are no table's, and are solved and proved all the same."""
     distance = np.full((3, 3), 2.0**47)
