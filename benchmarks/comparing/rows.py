@@ -283,7 +283,11 @@ _SERIES: dict[str, list[_Series]] = {
     ],
     "min-cost-flow": [
         ("random", "random network", {}, {
-            "small": [(3000, {"nodes": 300, "arcs": 3000}), (20_000, {"nodes": 2000, "arcs": 20_000}), (25_000, {"nodes": 2500, "arcs": 25_000})],
+            "small": [
+                (3000, {"nodes": 300, "arcs": 3000}),
+                (20_000, {"nodes": 2000, "arcs": 20_000}),
+                (25_000, {"nodes": 2500, "arcs": 25_000}),
+            ],
             "anchors": [(100_000, {"nodes": 10_000, "arcs": 100_000})],
             "large": [(1_000_000, {"nodes": 100_000, "arcs": 1_000_000})],
         }),
