@@ -29,8 +29,7 @@ from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_windows import Window, tails
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.time_prices import TimePrices
-from optsched.searches.ends_program import EndsProgram
-from optsched.searches.job_ends import EndTree
+from optsched.searches.job_ends import EndsProgram, EndTree
 from optsched.searches.job_placing import JobPlacing
 from optsched.searches.jobs_alone import AloneSearch
 from optsched.searches.list_schedules import list_schedules

@@ -23,7 +23,15 @@ from optsched.problems.base import GRID, exact
 from optsched.problems.utility import LEAST_FINITE, Utility
 from optsched.problems.utility_columns import TaskPrices
 from optsched.problems.utility_program import Hosts, Items
-from optsched.searches.utility_columns import most_utilisation, no_higher
+from optsched.searches.utility_columns import (
+    allocation_of,
+    counts_of,
+    exact_hosts,
+    most_utilisation,
+    no_higher,
+    solve_packing,
+    vary,
+)
 from optsched.searches.utility_patterns import (
     USE_SCALE,
     Packing,
@@ -33,8 +41,6 @@ from optsched.searches.utility_patterns import (
     least_shortage,
     most_use,
 )
-from optsched.searches.utility_program import allocation_of, counts_of, exact_hosts, solve_packing
-from optsched.searches.utility_variety import vary
 from optsched.solvers.answers import whole_bound
 from optsched.solvers.outcome import STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile

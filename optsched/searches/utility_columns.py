@@ -1,7 +1,13 @@
-"""Over the columns that prices leave of `utility`: a better placement, and the tree that proves that there is none.
+"""Exact programs of `utility`: over all patterns, over the columns that prices leave, over many drawn patterns.
 
-The patterns and counts that can be in a better placement (`optsched.problems.utility_columns`) are few where prices
-nearly close. An integer program over them is small, and so is the tree of cases of its linear programs.
+The program is that of `optsched.problems.utility_program`. With only some patterns of a host what it finds is a
+placement, but what it rules out means nothing. The patterns and counts that can be in a better placement
+(`optsched.problems.utility_columns`) are few where prices nearly close: a program over them is small, and so is the
+tree of cases of its linear programs.
+
+Column generation leaves few patterns, and whole numbers of these seldom add up to what jobs need. Where many patterns
+are worth the same at its prices, a program over some hundreds of them mostly does. So patterns are drawn (`vary`):
+each is the best of a part of the items, whose worths are changed a little.
 """
 
 from __future__ import annotations
@@ -13,17 +19,34 @@ import numpy as np
 
 from optsched.certificates.trees import Tree
 from optsched.certificates.utility import utilisation_tree_certificate, utility_tree_certificate
-from optsched.core.errors import OutOfTime
-from optsched.core.instance import Ints
+from optsched.core.deadline import check
+from optsched.core.errors import OutOfTime, SolverDisagreement
+from optsched.core.instance import Floats, Ints
+from optsched.core.placement import Placement
 from optsched.core.results import Certificate, Termination
-from optsched.problems.utility import Utility
+from optsched.problems.knapsack import MOST_STATES
+from optsched.problems.utility import Allocation, Utility
 from optsched.problems.utility_columns import Columns, TaskPrices, columns_at
+from optsched.problems.utility_program import Hosts, packing_program, values_of
+from optsched.problems.utility_program import counts_of as counts_by
 from optsched.searches.program_tree import as_arrays, settling_tree
+from optsched.searches.utility_patterns import Packing, Patterns, best_patterns
 from optsched.solvers.answers import whole_numbers
-from optsched.solvers.highs import solve_uninterrupted
+from optsched.solvers.highs import solve_arrays, solve_uninterrupted
+from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
-__all__ = ["Best", "most_utilisation", "no_higher"]
+__all__ = [
+    "MOST_COLUMNS",
+    "Best",
+    "allocation_of",
+    "counts_of",
+    "exact_hosts",
+    "most_utilisation",
+    "no_higher",
+    "solve_packing",
+    "vary",
+]
 
 #: More columns are not tried, nor more nodes of the branch and bound for a better placement.
 _MOST_COLUMNS, _MOST_NODES = 5_000, 2_000
@@ -98,3 +121,116 @@ def _tree(columns: Columns | None, limit: int, profile: Profile) -> Tree | None:
         return settling_tree(columns.program, limit, profile, most) if most else None
     except OutOfTime:  # what is held stays held, by a word
         return None
+
+
+#: A type of nodes has at most so many patterns, else its nodes are counted one by one, with at most so many columns.
+_MOST_PATTERNS, MOST_COLUMNS = 5_000, 20_000
+
+
+def exact_hosts(problem: Utility) -> Hosts | None:
+    """The hosts of an exact program; None where it would be too large."""
+    hosts = Hosts.exact(problem, _MOST_PATTERNS)
+    return hosts if int(hosts.single.sum()) * 2 * len(problem.jobs) <= MOST_COLUMNS else None
+
+
+def solve_packing(
+    problem: Utility, hosts: Hosts, units: int, profile: Profile, use: bool, start: Ints | None = None
+) -> tuple[SolverOutcome, Ints | None]:
+    """Find counts with which each job has a utility of at least `units`.
+
+    Parameters
+    ----------
+    hosts
+        Which nodes are told apart, and the patterns that they take.
+    use
+        Whether to maximise the utilisation; else any counts do.
+    start
+        Counts to start from, shape (items, nodes), with that utility.
+
+    Returns
+    -------
+    tuple
+        What HiGHS says, of the negated utilisation in units, and the counts that it holds, int64, of the maps of each
+        job, then the reduces of each job, by node. None where it holds none.
+
+    Raises
+    ------
+    SolverDisagreement
+        If HiGHS holds counts that are not feasible, or too few.
+    """
+    program = packing_program(problem, hosts, units)
+    whole = program.whole if use else replace(program.whole, objective=np.zeros_like(program.whole.objective))
+    hint = None if start is None else values_of(problem, hosts, program, start, units)
+
+    def dealt(values: Floats) -> Ints:
+        return counts_by(problem, hosts, program, whole_numbers(values))
+
+    def decode(values: Floats) -> Placement:
+        placement: Placement = problem.placement_of(allocation_of(problem, dealt(values)))
+        return placement
+
+    found = solve_arrays(as_arrays(whole), profile, None if hint is None else hint.astype(np.float64), decode)
+    if found.x is None:
+        return found.outcome, None
+    wrong = [str(violation) for violation in problem.violations(decode(found.x))]
+    wrong += [] if wrong or program.broken(whole_numbers(found.x)) is None else ["what a job needs"]
+    if wrong:
+        raise SolverDisagreement(f"{problem.name}: HiGHS holds a placement that violates {wrong[0]}")
+    return found.outcome, dealt(found.x)
+
+
+def allocation_of(problem: Utility, counts: Ints) -> Allocation:
+    """Counts of items by node, shape (items, nodes), as maps and reduces, with the fixed reduces added."""
+    maps, reduces = np.split(counts, 2)
+    return Allocation(maps, reduces if problem.fixed is None else problem.fixed)
+
+
+def counts_of(problem: Utility, placement: Placement) -> Ints:
+    """Counts of items by node in a placement, shape (items, nodes), without fixed reduces."""
+    counts: Ints = np.concatenate(problem.allocated(placement))
+    if problem.fixed is not None:
+        counts[len(problem.jobs) :] = 0
+    return counts
+
+
+#: Patterns are drawn so many times at most, and only as long as the dynamic programs have so many entries together.
+_DRAWS, _MOST_ENTRIES = 400, 2 * 10**8
+
+#: The share of the items that a drawn pattern is made of, by how much their worths are changed at most, and what an
+#: item counts that is worth nothing, of the largest worth.
+_SHARE, _CHANGE, _FILLING = 0.6, 0.05, 0.005
+
+
+def vary(packing: Packing, patterns: Patterns, worth: Floats, short: float) -> None:
+    """Add patterns that are worth nearly as much as the best one of their type.
+
+    Parameters
+    ----------
+    packing
+        What is packed.
+    patterns
+        Grows.
+    worth
+        float64, shape (items, types): of one task. What is worth nothing, or less, fills what is left.
+    short
+        By how much a pattern may fall short of the best.
+    """
+    problem, items = packing.problem, packing.items
+    types = len(problem.type_size)
+    count, most = len(items.limit), np.minimum(problem.room.max(axis=0, initial=0), items.demand.T @ items.limit)
+    states = min(float(np.prod(most + 1.0)), MOST_STATES)
+    draws = int(min(_DRAWS, _MOST_ENTRIES / (states * max(count, 1))))
+    rng = np.random.default_rng(0)
+    best: dict[int, float] = {}
+    for draw in range(draws):
+        check()
+        kind = draw % types
+        room, own = problem.type_room[[kind]], worth[:, kind]
+        if kind not in best:
+            best[kind] = float(best_patterns(room, items, items.limit, own)[0][0])
+        chance, change = rng.random(count), rng.random(count)
+        filling = _FILLING * max(float(own.max(initial=0)), 1.0) * change
+        changed = np.where(own > 0, own * (1 + _CHANGE * change), filling)
+        pattern = best_patterns(room, items, items.limit, np.where(chance < _SHARE, changed, 0))[1][0]
+        if best[kind] - float(own @ pattern) <= short:
+            patterns.add(kind, pattern)

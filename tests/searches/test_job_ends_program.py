@@ -8,8 +8,8 @@ from over_time import batch, proved
 from optsched.core.instance import MAP
 from optsched.problems.job_times import JobTimes
 from optsched.problems.schedule_windows import tails
-from optsched.searches.ends_program import EndsProgram
 from optsched.searches.enumeration import best_decision
+from optsched.searches.job_ends import EndsProgram
 from optsched.searches.job_placing import JobPlacing
 
 

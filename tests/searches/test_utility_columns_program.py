@@ -13,7 +13,7 @@ from optsched.problems import Utility
 from optsched.problems.base import GRID
 from optsched.problems.utility_program import Hosts
 from optsched.routes import solve
-from optsched.searches import utility_program
+from optsched.searches import utility_columns
 from optsched.searches.enumeration import judged
 from optsched.searches.utility import UtilitySearch
 from optsched.solvers.profiles import Profile, load_profile
@@ -22,7 +22,7 @@ from optsched.solvers.profiles import Profile, load_profile
 def test_no_exact_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that where the exact program would be too large the gap is told."""
     problem = posed({"cpu": [3, 3], "disk": [3, 4]}, [{"maps": 3, "map": {"cpu": 2, "disk": 1}, "goal": 3, "time": 2}])
-    monkeypatch.setattr(utility_program, "MOST_COLUMNS", 0)
+    monkeypatch.setattr(utility_columns, "MOST_COLUMNS", 0)
     monkeypatch.setattr(UtilitySearch, "_pack_downwards", lambda *_: None)
     search = UtilitySearch(problem, Profile("exact"))
     search.run()
@@ -35,19 +35,19 @@ def test_wrong_solver_is_caught(monkeypatch: pytest.MonkeyPatch, x: list[float],
     """Tests that counts which violate a capacity, or are too few, are a disagreement, not a result."""
     problem = posed({"cpu": [3, 4]}, [{"maps": 2, "map": {"cpu": 2}}])
     answer = type("Answer", (), {"x": np.array(x), "outcome": None})
-    monkeypatch.setattr(utility_program, "solve_arrays", lambda *_: answer)
+    monkeypatch.setattr(utility_columns, "solve_arrays", lambda *_: answer)
     with pytest.raises(SolverDisagreement, match=told):
-        utility_program.solve_packing(problem, Hosts.of(problem, {}), GRID, load_profile("exact"), False)
+        utility_columns.solve_packing(problem, Hosts.of(problem, {}), GRID, load_profile("exact"), False)
 
 
 def test_too_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that the columns of the single trackers alone are counted, and just as many as are allowed are taken."""
     problem = posed({"cpu": [3, 5, 3]}, [{"maps": 9, "map": {"cpu": 1}}])
     columns = 2 * len(problem.jobs)  # of the one tracker that is like no other
-    monkeypatch.setattr(utility_program, "MOST_COLUMNS", columns)
-    assert utility_program.exact_hosts(problem) is not None
-    monkeypatch.setattr(utility_program, "MOST_COLUMNS", columns - 1)
-    assert utility_program.exact_hosts(problem) is None
+    monkeypatch.setattr(utility_columns, "MOST_COLUMNS", columns)
+    assert utility_columns.exact_hosts(problem) is not None
+    monkeypatch.setattr(utility_columns, "MOST_COLUMNS", columns - 1)
+    assert utility_columns.exact_hosts(problem) is None
 
 
 @pytest.mark.parametrize("reduces", ["free", "fixed"])
@@ -57,10 +57,10 @@ def test_counts_are_those_of_the_placement(reduces: str) -> None:
     problem = posed({"cpu": [4, 2]}, [job, {"maps": 1, "map": {"cpu": 1}}], reduces=reduces)
     best = solve(problem).decision
     assert isinstance(best, Placement)
-    counts = utility_program.counts_of(problem, best)
+    counts = utility_columns.counts_of(problem, best)
     assert counts[:2].sum(axis=1).tolist() == [2, 1]
     assert counts[2:].sum() == (reduces == "free")
-    again = problem.placement_of(utility_program.allocation_of(problem, counts))
+    again = problem.placement_of(utility_columns.allocation_of(problem, counts))
     assert problem.evaluate(again) == problem.evaluate(best)
 
 
@@ -68,11 +68,11 @@ def test_counts_are_those_of_the_placement(reduces: str) -> None:
 @settings(max_examples=25)
 def test_utilisation_against_enumeration(problem: Utility) -> None:
     """Tests the most utilisation of counts with which no job is worth less than the lowest that any placement has."""
-    hosts = utility_program.exact_hosts(problem)
+    hosts = utility_columns.exact_hosts(problem)
     assert hosts is not None
-    outcome, counts = utility_program.solve_packing(problem, hosts, problem.lowest_units, Profile("exact"), True)
+    outcome, counts = utility_columns.solve_packing(problem, hosts, problem.lowest_units, Profile("exact"), True)
     values = [value for value, _ in judged(problem)]
     assert counts is not None
     assert outcome.objective == pytest.approx(min(float(use) for _, use in values) * GRID, abs=1e-3)
-    found = problem.placement_of(utility_program.allocation_of(problem, counts))
+    found = problem.placement_of(utility_columns.allocation_of(problem, counts))
     assert problem.minimised(problem.evaluate(found))[1] == min(use for _, use in values)

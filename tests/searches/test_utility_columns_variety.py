@@ -12,8 +12,8 @@ from optsched.core.results import Proof
 from optsched.instances.generate import generate
 from optsched.problems import Utility
 from optsched.routes import solve
+from optsched.searches.utility_columns import vary
 from optsched.searches.utility_patterns import Packing, Patterns, best_patterns
-from optsched.searches.utility_variety import vary
 
 
 @given(problems())
