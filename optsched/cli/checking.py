@@ -17,9 +17,9 @@ from optsched.core.errors import Fault, HeuristicFailed, InputError, UsageError,
 
 if TYPE_CHECKING:
     from optsched.cli.streams import Write
+    from optsched.measuring.records import Run
     from optsched.measuring.studies.check_files import NamedCheck
     from optsched.measuring.studies.check_reports import Result
-    from optsched.measuring.studies.records import Run
 
 __all__ = ["check"]
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from optsched.cli.notes import Notes
     from optsched.cli.streams import Records, Sink, Write
     from optsched.measuring.gaps import GapReport
+    from optsched.measuring.records import Run
     from optsched.measuring.studies.choices import Choice, Source
-    from optsched.measuring.studies.records import Run
     from optsched.measuring.studies.runs import Work
     from optsched.measuring.studies.tables import ProblemSummary
 

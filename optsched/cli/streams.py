@@ -191,7 +191,7 @@ def gap_records(
     placements: bool = False,
 ) -> Records:
     """Records of gaps in some problems, with the version before each and `further` fields after them."""
-    from optsched.measuring.studies.records import record_fields
+    from optsched.measuring.records import record_fields
 
     policies = any(entry.online for entry in heuristics)
     fields = record_fields(problems, policies=policies, placements=placements)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from optsched.measuring.studies.records import Run
+from optsched.measuring.records import Run
 
 __all__ = ["Comparison", "compared", "holm", "signed_rank"]
 

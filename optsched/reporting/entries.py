@@ -13,7 +13,7 @@ from msgspec import UNSET
 
 from optsched.core.errors import UsageError, nearest
 from optsched.measuring.printing import Cell
-from optsched.measuring.studies.records import Record, Run
+from optsched.measuring.records import Record, Run
 from optsched.reporting.reading import FrontierRecord
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from optsched.core.brief import counted
 from optsched.core.results import Value
 from optsched.drawing.gaps import ratios, runs_of
 from optsched.measuring.printing import Cell, Table, counts, figures, seconds, share
-from optsched.measuring.studies.records import Record, Run, frame_of
+from optsched.measuring.records import Record, Run, frame_of, legend
 from optsched.measuring.studies.tables import LEAST, ProblemSummary, Row
 from optsched.reporting.comparing import compared
 from optsched.reporting.entries import again, values
@@ -336,36 +336,26 @@ def beside(found: FrontierRecord, entries: Sequence[Run]) -> dict[str, Value | s
 
 def matrices(cells: Iterable[Record]) -> list[Table]:
     """A matrix for each instance (and seed): a row a heuristic, a column a problem."""
-    grouped: dict[tuple[str, str, int], list[Record]] = {}
+    grouped: dict[tuple[str, str, int], list[Run]] = {}
     for record in cells:
-        grouped.setdefault((record.instance, record.instance_sha256, record.seed), []).append(record)
+        grouped.setdefault((record.instance, record.instance_sha256, record.seed), []).append(Run(record))
     seeds = len({seed for _, _, seed in grouped}) > 1
     tables = []
     for number, ((instance, _, seed), found) in enumerate(grouped.items(), 1):
-        problems = tuple(dict.fromkeys(record.problem for record in found))
+        problems = tuple(dict.fromkeys(run.problem for run in found))
         by_row: dict[str, dict[str, Cell]] = {}
-        for record in found:
-            by_row.setdefault(record.heuristic, {})[record.problem] = _matrix_cell(record)
+        for run in found:
+            by_row.setdefault(run.heuristic, {})[run.problem] = run.cell()
         rows = [[name, *(row.get(problem, Cell("")) for problem in problems)] for name, row in by_row.items()]
         note = (
-            "Each heuristic judged by each problem, against its own optimum: a relative gap, a difference beside an "
-            "optimum of 0 (+3), or why there is none (the constraint that is violated). *: the placement was made in "
-            "another problem."
-        )
+            "Each heuristic judged by each problem, against its own optimum: a relative gap, a difference where the "
+            "optimum is 0 (+3), or why there is none (the constraint that is violated). "
+        ) + ". ".join([*legend(found), ""])
         title = f"Gap matrix of {instance or 'instance'}" + (f", seed {seed}" if seeds else "")
-        tables.append(Table(("heuristic", *problems), rows, frozenset(problems), f"matrix-{number}", title, note))
+        tables.append(
+            Table(("heuristic", *problems), rows, frozenset(problems), f"matrix-{number}", title, note.strip())
+        )
     return tables
-
-
-def _matrix_cell(record: Record) -> Cell:
-    carried = "" if record.ran_in == record.problem else " *"
-    pairs = list(zip(values(record.absolute_gap), values(record.relative_gap), strict=True))
-    if record.reason is not None or pairs[0][0] is None:
-        return Cell(f"{record.reason or 'unproved'}{carried}")
-    absolute, relative = next(((one, two) for one, two in pairs if one), pairs[0])
-    if relative is None:
-        return Cell(f"+{figures(absolute)}{carried}")
-    return Cell(f"{share(relative)}{carried}", relative)
 
 
 # Cells ------------------------------------------------------------------------------------------------------------

@@ -30,8 +30,8 @@ from optsched.measuring.gaps import (
     unanswered,
 )
 from optsched.measuring.matrix import posable
+from optsched.measuring.records import record_fields
 from optsched.measuring.studies.pages import gap_table
-from optsched.measuring.studies.records import record_fields
 from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem, problem
 from optsched.routes import Frontier, routes_of, solve
 from optsched.solvers.profiles import Profile

@@ -14,7 +14,7 @@ from report_records import Study, entries, record
 
 import optsched
 from optsched.core.errors import UsageError
-from optsched.measuring.studies.records import Record, frame_of
+from optsched.measuring.records import Record, frame_of
 from optsched.reporting.entries import again, argument, chosen, entries_of, study
 from optsched.reporting.reading import read
 

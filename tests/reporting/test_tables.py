@@ -173,5 +173,6 @@ def test_matrices() -> None:
     cells.append(record(**several, absolute_gap=[0, 1], relative_gap=[0, 0.5], ran_in="traffic", problem="traffic"))
     first, second = tables.matrices(read(Study(cells)).cells)
     assert first.columns == ("heuristic", "lsap", "latency", "traffic")
-    assert shown(first) == [["dl", "50 %", "+5 *", "50 %"], ["fair", "slots", "", ""], ["late", "unproved", "", ""]]
+    assert shown(first) == [["dl", "50 %", "+5 *", "50 % (2)"], ["fair", "slots", "", ""], ["late", "unproved", "", ""]]
+    assert "(2) in traffic: gap in component 2, where component 1 is at the optimum. +: over 0" in first.note
     assert (first.title, second.title) == ("Gap matrix of a, seed 0", "Gap matrix of b, seed 1")

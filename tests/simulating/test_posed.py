@@ -17,8 +17,8 @@ from optsched.heuristics import applicable, heuristic, run
 from optsched.instances.files import from_document
 from optsched.instances.generate import generate
 from optsched.measuring.gaps import Reference, gap
+from optsched.measuring.records import record_fields
 from optsched.measuring.studies.pages import gap_table
-from optsched.measuring.studies.records import record_fields
 from optsched.problems import JobTimes, Lsap, Makespan
 from optsched.running.base import Offer, Policy, View
 from optsched.simulating import EveryRound, simulate

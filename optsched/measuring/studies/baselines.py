@@ -25,8 +25,8 @@ from optsched.core.results import Sense, Value
 from optsched.instances.documents.diagnosis import read_number
 from optsched.instances.documents.writing import write_whole
 from optsched.measuring.gaps import GapReport
+from optsched.measuring.records import Run
 from optsched.measuring.studies.limits import Breach, reason
-from optsched.measuring.studies.records import Run
 
 __all__ = ["FORMAT", "Baseline", "Comparison"]
 

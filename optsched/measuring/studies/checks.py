@@ -11,11 +11,11 @@ from optsched.certificates import certify
 from optsched.core.brief import counted
 from optsched.core.errors import CertificateInvalid, UsageError, expect, nearest
 from optsched.heuristics import AnyHeuristic
+from optsched.measuring.records import Run
 from optsched.measuring.studies.baselines import Baseline, Comparison
 from optsched.measuring.studies.choices import Choice, Group, Source, chosen, distinct, seeds_of
 from optsched.measuring.studies.limits import Breach, GapLimit, breaches
 from optsched.measuring.studies.messages import lines
-from optsched.measuring.studies.records import Run
 from optsched.measuring.studies.runs import Work, measure, plan
 from optsched.measuring.studies.tables import GapReports
 from optsched.problems import problem_class

@@ -13,7 +13,7 @@ from typing import Any
 from optsched.core.errors import UsageError, nearest
 from optsched.core.results import Number
 from optsched.measuring.gaps import GapReport, fields_beside, gap_limit, ratio
-from optsched.measuring.studies.records import Run
+from optsched.measuring.records import Run
 from optsched.problems.base import TaskProblem
 
 __all__ = ["Breach", "GapLimit", "breaches", "difference"]

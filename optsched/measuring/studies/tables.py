@@ -19,9 +19,9 @@ from optsched.core.brief import brief, counted
 from optsched.heuristics import AnyHeuristic
 from optsched.measuring.gaps import GapReport, fields_beside
 from optsched.measuring.printing import Table, interval, spread
+from optsched.measuring.records import Run, frame_of
 from optsched.measuring.studies.choices import Choice, Source
 from optsched.measuring.studies.limits import GapLimit
-from optsched.measuring.studies.records import Run, frame_of
 from optsched.measuring.studies.runs import measure, plan
 from optsched.processes.containing import contained
 from optsched.processes.outcomes import Limits

@@ -23,7 +23,7 @@ from optsched.instances.claim_files import claim_content, parse_claim
 from optsched.instances.files import to_json
 from optsched.measuring.gaps import Reference, gap_of, unanswered
 from optsched.measuring.printing import to_json as json_of
-from optsched.measuring.studies.records import Record
+from optsched.measuring.records import Record
 from optsched.measuring.sweeping.jobs import OptimumJob, Packed, Refused, RunJob
 from optsched.measuring.sweeping.keys import (
     canonical,

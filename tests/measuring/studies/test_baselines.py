@@ -14,9 +14,9 @@ import pytest
 
 from optsched.core.errors import InputError
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
+from optsched.measuring.records import Run
 from optsched.measuring.studies import baselines
 from optsched.measuring.studies.baselines import FORMAT, Baseline
-from optsched.measuring.studies.records import Run
 from optsched.measuring.studies.runs import measure, plan
 
 TWO = Instance(Cluster(["a", "b"]), Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [1]])), name="two")

@@ -10,8 +10,8 @@ import pytest
 
 from optsched.core.errors import UsageError
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
+from optsched.measuring.records import Run
 from optsched.measuring.studies.limits import Breach, GapLimit, breaches
-from optsched.measuring.studies.records import Run
 from optsched.measuring.studies.runs import measure, plan
 
 #: Four slots, and four tasks of which the first has its data on a node without one: at best one is off its data.

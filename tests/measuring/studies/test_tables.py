@@ -16,9 +16,9 @@ from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.core.registry import records
 from optsched.core.results import Proof
 from optsched.measuring.printing import render
+from optsched.measuring.records import Record, Run, record_fields
 from optsched.measuring.studies.choices import Family
 from optsched.measuring.studies.limits import GapLimit
-from optsched.measuring.studies.records import Record, Run, record_fields
 from optsched.measuring.studies.runs import measure, plan
 from optsched.measuring.studies.tables import GapReports, Row, summaries
 from optsched.problems import Problem

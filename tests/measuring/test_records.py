@@ -10,7 +10,7 @@ import pandas as pd
 
 from optsched import study
 from optsched.measuring.printing import to_json
-from optsched.measuring.studies.records import Record, Run, frame_of
+from optsched.measuring.records import Record, Run, frame_of
 from optsched.measuring.studies.tables import GapReports, summaries, summary_frame
 
 
