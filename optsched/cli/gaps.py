@@ -349,8 +349,8 @@ class _Rows:
 #: What the words of a summary mean.
 LEGEND = (
     "optimal: runs at a proved optimum; seeds: one where no random numbers are drawn; median and mean: over instances, "
-    "each with the mean of its seeds, ± half the 95 % interval; over 0: runs above an optimum of 0: they have no "
-    "percentage, and median, mean and worst leave them out."
+    "each with the mean of its seeds, ± half the 95 % interval; over 0: the reference is 0, so that the gap is a "
+    "difference and no percentage: median, mean and worst leave such runs out."
 )
 
 #: Columns of a summary that are left out where there is no room, the first one first.

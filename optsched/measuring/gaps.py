@@ -314,7 +314,7 @@ class GapReport:
     def deciding(self) -> tuple[Number, Number | None] | None:
         """Absolute and relative gap of the first component that differs from the reference; None where it is unknown.
 
-        The relative gap is None beside a reference of 0. Where nothing differs, these are the first component's.
+        The relative gap is None over 0 (the reference is 0). Where nothing differs, these are the first component's.
         """
         if self.absolute_gap is None or self.relative_gap is None:
             return None
@@ -343,7 +343,7 @@ class GapReport:
         """Whether the relative gap of the first component that differs from the reference is at most `limit`.
 
         Nothing is within a limit for an infeasible placement, an error, or an unknown gap (nothing is proved, or the
-        value differs from a reference of 0).
+        gap is over 0: the reference is 0).
 
         Raises
         ------
@@ -361,7 +361,7 @@ class GapReport:
         if self.deciding is None:
             return "unknown"
         absolute, relative = self.deciding
-        return f"of {absolute} (beside 0)" if relative is None else str(float(relative))
+        return f"+{absolute} (over 0)" if relative is None else str(float(relative))
 
     def raise_unless_within(self, limit: float | Fraction | str) -> None:
         """Raise HeuristicFailed with the reason unless `within(limit)`: for tests of schedulers."""

@@ -23,7 +23,7 @@ from optsched.problems.locality_counts import CLASSES
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Record", "Run", "frame_of", "legend", "record_fields"]
+__all__ = ["OVER_ZERO", "WITHOUT", "Record", "Run", "frame_of", "legend", "record_fields"]
 
 #: A number a component; one number alone where there is one component.
 Entries: TypeAlias = float | list[float | None] | None
@@ -106,13 +106,28 @@ class Record(Struct, frozen=True, kw_only=True):
 
     @property
     def deciding(self) -> tuple[float | None, float | None]:
-        """Absolute and relative gap of the first component that differs, infinite beside 0; None where unknown."""
+        """Absolute and relative gap of the first component that differs, infinite over 0; None where unknown."""
         found = differing(self.of_each("absolute_gap"), self.of_each("relative_gap"))
         if found is None:
             return None, None
         _, absolute, relative = found
         return absolute, math.inf if absolute and relative is None else relative
 
+
+#: What is called so, in all tables and reports.
+OVER_ZERO = "over 0: the reference is 0, so that the gap is a difference and no percentage"
+
+#: Outcomes of runs without a relative gap (`Run.outcome`), and what tables call them.
+WITHOUT = {
+    "infeasible": "infeasible",
+    "starved": "starved",
+    "failed": "failed",
+    "out_of_time": "out of time",
+    "out_of_memory": "out of memory",
+    "crashed": "crashed",
+    "over_zero": "over 0",
+    "unknown": "unknown",
+}
 
 #: Fields of every record, as `GapReport.record` orders them.
 _FIELDS = Record.__struct_fields__[: Record.__struct_fields__.index("version")]
@@ -203,7 +218,7 @@ class Run:
     def outcome(self) -> str:
         """What it came to.
 
-        `optimal` (a proved optimum is met), `above`, `beside_zero`, `unknown`, `infeasible`, `starved`, `failed`,
+        `optimal` (a proved optimum is met), `above`, `over_zero`, `unknown`, `infeasible`, `starved`, `failed`,
         `out_of_time`, `out_of_memory` or `crashed`.
         """
         if self.status != "done":
@@ -212,7 +227,7 @@ class Run:
         if absolutes[0] is None:
             return "unknown"
         if self.relative is None:
-            return "beside_zero"
+            return "over_zero"
         met = self.record.reference_kind == "optimum" and not any(absolutes) and None not in absolutes
         return "optimal" if met else "above"
 
@@ -297,7 +312,7 @@ class Run:
 
     @property
     def relative(self) -> float | None:
-        """The relative gap; None also beside a reference of 0, where there is a difference."""
+        """The relative gap; None also over 0."""
         return self._first("relative_gap")
 
     def _first(self, name: str) -> float | None:
@@ -319,7 +334,7 @@ def legend(runs: Iterable[Run]) -> list[str]:
             first, later = " and ".join(run.components[:position]), run.components[position]
             told[f"({position + 1}) in {run.problem}: gap in {later}, where {first} is at the optimum"] = None
     if any(run.deciding is not None and run.deciding[2] is None for run in runs):
-        told["+: over 0: a difference, where the optimum is 0"] = None
+        told[f"+: {OVER_ZERO}"] = None
     if any(run.carried for run in runs):
         told["*: placed in another problem, which the heuristic serves"] = None
     return list(told)

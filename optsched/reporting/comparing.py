@@ -43,7 +43,7 @@ class Comparison:
     tested
         Pairs with relative gaps that differ.
     without_gap
-        Pairs that are not tested since a gap has no share: beside a reference of 0, or unknown.
+        Pairs that are not tested since a gap has no share: over 0, or unknown.
     median
         Of the differences of the relative gaps (first less second) on the pairs that have them, those of 0 too.
     p, adjusted

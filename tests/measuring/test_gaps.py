@@ -518,9 +518,9 @@ def test_gap_within_ends_at_the_first_component_that_differs() -> None:
     assert report.within(0.6) is False
 
 
-def test_gap_beside_zero_is_told() -> None:
+def test_gap_over_zero_is_told() -> None:
     """Tests that an assertion about an optimum of 0 says by how much it was missed."""
-    with pytest.raises(HeuristicFailed, match=r"gap of 1 \(beside 0\) is over 0\.5: 1 against optimum 0"):
+    with pytest.raises(HeuristicFailed, match=r"gap \+1 \(over 0\) is over 0\.5: 1 against optimum 0"):
         gap(Lsap(FIGURE_2), answer([0, 1, 2])).raise_unless_within(0.5)
 
 

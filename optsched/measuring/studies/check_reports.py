@@ -69,7 +69,7 @@ class Result:
         return self.check.name, str(self.done), seeds, worst, mean, self.verdict, asserted + beside
 
     def _gaps(self, outcome: Outcome) -> tuple[str, str]:
-        """Worst and mean gap; a word where a run has no feasible placement, or is above an optimum of 0."""
+        """Worst and mean gap; a word where a run has no feasible placement, or is over 0."""
         limit = outcome.check.limit or GapLimit.of(max_gap=0)
         assert limit is not None
         numbers = outcome.numbers

@@ -117,7 +117,7 @@ def _gaps(group: Sequence[GapReport], repeated: bool) -> list[str]:
     for position in range(len(group[0].problem.components)):
         pairs = [(report.absolute_gap[position], report.relative_gap[position]) for report in known]  # type: ignore[index]
         told = [(absolute, relative) for absolute, relative in pairs if absolute is not None]
-        # Beside a reference of 0 no gap is a percentage: then the row has the differences themselves.
+        # Over 0 no gap is a percentage: then the row has the differences themselves.
         relative_to = all(report.reference.value[position] != 0 for report in known)  # type: ignore[index]
         show: Callable[[Any], str] = percent if relative_to else _difference
         values = [float(relative if relative_to else absolute) for absolute, relative in told]  # type: ignore[arg-type]
