@@ -185,18 +185,17 @@ def simulate(
         kept = None if schedule is None else files.enter_context(replacing(schedule))
         pictures = [(plot, files.enter_context(replacing(plot[1]))) for plot in drawn]
         named = collected(found, sink, output, "runs" if seeds is None else f"of {steps} runs", steps)
-        done = [run for _, run in named]
-        stopped = (run for run in done if run.unfinished and not run.starved)
-        for told in dict.fromkeys(f"{run.instance.name}, {run.policy}: {run.unfinished}" for run in stopped):
+        stopped = [(text, run) for text, run in named if run.unfinished and not run.starved]
+        for told in dict.fromkeys(f"{run.instance.name}, {text}: {run.unfinished}" for text, run in stopped):
             arguments.note(told)
-        starved = (run for run in done if run.starved)
-        left = dict.fromkeys(f'{run.instance.name}: under policy "{run.policy}": {run.unfinished}' for run in starved)
+        starved = [(text, run) for text, run in named if run.starved]
+        left = dict.fromkeys(f'{run.instance.name}: under policy "{text}": {run.unfinished}' for text, run in starved)
         if failed:
             raise HeuristicFailed(*failed, *left)
         if file is not None and jobs is not None:
-            file.write(_jobs(done, jobs))
+            file.write(_jobs(named, jobs))
         if kept is not None and schedule is not None:
-            kept.write(claim_content(done[0].schedule, done[0].instance, schedule))
+            kept.write(claim_content(named[0][1].schedule, named[0][1].instance, schedule))
         for (what, path), into in pictures:
             into.write(_picture(what, path, named))
     if left:
@@ -315,13 +314,13 @@ def _picture(what: str, path: str, done: Sequence[Named]) -> bytes:
     return picture(PICTURES[what](held), check_kind(path))
 
 
-def _jobs(done: Sequence[Simulation], path: str) -> bytes:
-    """The jobs of all runs, each with what it is of."""
+def _jobs(done: Sequence[Named], path: str) -> bytes:
+    """The jobs of all runs, each with what it is of: the policy is called as it was asked for."""
     from io import BytesIO
 
     import pandas as pd
 
-    parts = [run.jobs.assign(instance=run.instance.name, policy=run.policy, seed=run.seed) for run in done]
+    parts = [run.jobs.assign(instance=run.instance.name, policy=text, seed=run.seed) for text, run in done]
     table = pd.concat(parts, ignore_index=True)
     first = ["instance", "policy", "seed"]
     table = table[[*first, *(name for name in table.columns if name not in first)]]
@@ -412,7 +411,7 @@ class _RunRows:
 
         several = any(len(runs) > 1 for runs in self._runs.values())
         times = [name for name in _TIMES if several or name != "worst seed"]
-        numbers = ("seeds", "tasks", *times, "node", "rack", "off-rack")
+        numbers = ("seeds", "tasks", *times, "node", "rack", "remote")
         rows = [[*key, *_row(runs, times)] for key, runs in self._runs.items()]
         table = Table((*self._first, "policy", *numbers), rows, frozenset(numbers))
         self._write(render(table, drawn(self._output), self._form))

@@ -217,7 +217,7 @@ def each_cell(
             posed
             for name in dict.fromkeys((*entry.problems, *(posed.name for posed in problems)))
             for posed in problems
-            if posed.name == name and entry.serves(posed)
+            if posed.name == name and entry.applies(posed)
         ]
         for label, (entry, _) in rows.items()
     }
