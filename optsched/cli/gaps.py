@@ -84,8 +84,10 @@ def gap(
 
     --solution takes a solution or schedule file of the one INSTANCE. Its problem and parameters are the defaults then.
     """
-    from optsched.cli.streams import collected, replacing
+    from optsched.cli.streams import collected, drawn, replacing
     from optsched.measuring.gaps import gap_limit
+    from optsched.measuring.printing import page_width
+    from optsched.measuring.studies.pages import GapPage
     from optsched.measuring.studies.runs import measure
 
     limit = None if max_gap is None else gap_limit(max_gap, "--max-gap")
@@ -108,7 +110,10 @@ def gap(
         if not tabled:
             return _records(str(form), write, work, notes, placements, explain)
         if rows:
-            return _Rows(write, work, drawn_by, output, explain, str(form))
+            labels = [(part.problem, [choice.label for choice in part.choices]) for part in work]
+            repeats = None if drawn_by is None else len(drawn_by)
+            page = GapPage(write, labels, repeats, str(form), page_width(file=output is not None), drawn(output))
+            return _Explained(write, page) if explain else page
         return _Summary(write, output, str(form))
 
     def found(step: Callable[[str], None]) -> Iterator[Run]:
@@ -269,81 +274,27 @@ def _explanation(report: GapReport) -> dict[str, Any] | None:
     return None if report.objective is None else explained(report).to_dict(MOST)
 
 
-class _Rows:
-    """Puts out rows of the table: of each heuristic on a problem once all its seeds ran, or at the end."""
+class _Explained:
+    """Puts out rows, and below them what each gap is made of."""
 
-    def __init__(
-        self,
-        write: Write,
-        work: Sequence[Work],
-        seeds: range | None,
-        output: str | None,
-        explain: bool,
-        form: str,
-    ) -> None:
-        from optsched.cli.streams import drawn
-        from optsched.measuring.printing import page_width
-        from optsched.measuring.studies.pages import GapPage, gap_lines
+    def __init__(self, write: Write, rows: Sink[Run]) -> None:
+        self._write, self._rows = write, rows
+        self._told: list[GapReport] = []
 
-        #: The reports that are explained below the table; None: none of them.
-        self._told: list[GapReport] | None = [] if explain else None
-        #: None: as many as it needs, so that a row is whole once the next begins.
-        self._seeds = None if seeds is None else len(seeds)
-        self._write, self._repeated = write, self._seeds != 1
-        labels = [(part.problem, [choice.label for choice in part.choices]) for part in work]
-        #: Rows for people to read; None: of a table that a text takes, of which every column is there.
-        self._page = None
-        if form == "table":
-            width = page_width(file=output is not None)
-            self._page = GapPage(labels, self._repeated, width, drawn(output))
-        self._lines = gap_lines(labels, self._repeated).in_form(form)
-        self._head = self._lines.head() if self._page is None else ""
-        #: Of the heuristic that is on: its problem and label, and its reports so far.
-        self._on: tuple[Any, str] | None = None
-        self._reports: list[GapReport] = []
-
-    def add(self, entry: Run) -> None:
-        label, report = entry.heuristic, entry.report
-        on = ((report.problem.instance.name, report.problem.name), label)
-        if on != self._on:
-            self._put()
-            self._on = on
-        self._reports.append(report)
-        if self._told is not None and report.objective is not None:
-            self._told.append(report)
-        if len(self._reports) == self._seeds:
-            self._put()
+    def add(self, run: Run) -> None:
+        self._rows.add(run)
+        if run.report.objective is not None:
+            self._told.append(run.report)
 
     def close(self) -> None:
-        self._put()
-        if self._page is None:
-            self._write(self._head + self._lines.foot())
-        for report in self._told or ():
-            from optsched.cli.explaining import words
-            from optsched.measuring.explaining import Explanation, explained
+        from optsched.cli.explaining import words
+        from optsched.measuring.explaining import Explanation, explained
 
+        self._rows.close()
+        for report in self._told:
             found = explained(report)
             if found.chains if isinstance(found, Explanation) else found.jobs:
                 self._write(f"\n{words(found, MOST)}")
-
-    def _put(self) -> None:
-        from optsched.measuring.studies.choices import SEEDS
-        from optsched.measuring.studies.pages import gap_table
-
-        if self._on is None or not self._reports:
-            return
-        reports, self._reports = [(self._on[1], report) for report in self._reports], []
-        seeds = len({report.seed for _, report in reports})
-        several = seeds > 1 or any(report.run.drawn for _, report in reports)
-        wanted = self._seeds or (len(SEEDS) if several else 1)
-        broken_off = f"only {seeds} of {wanted} seeds" if seeds < wanted else ""
-        if self._page is not None:
-            self._write(self._page.rows(reports, broken_off))
-            return
-        rows = gap_table(reports, self._repeated).rows
-        rows = [[*row[:-1], "; ".join(filter(None, [broken_off, row[-1]]))] for row in rows]
-        head, self._head = self._head, ""
-        self._write(head + "".join(map(self._lines.line, rows)))
 
 
 #: What the words of a summary mean.

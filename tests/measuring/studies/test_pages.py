@@ -12,6 +12,7 @@ from optsched.core.results import Limit, Termination
 from optsched.instances.generate import generate
 from optsched.measuring.gaps import GapReport, Reference, gap
 from optsched.measuring.printing import Table
+from optsched.measuring.records import Run
 from optsched.measuring.studies.pages import GapPage, gap_lines, gap_table
 from optsched.problems import Latency, Lsap, Problem
 from optsched.routes import solve
@@ -41,12 +42,21 @@ def report(problem: Problem, heuristic: str, seed: int = 0) -> GapReport:
     return gap(problem, heuristic, seed, Reference(problem))
 
 
+def page(work: list[tuple[Problem, list[str]]], seeds: int = 1, most: int = 80) -> str:
+    """What is put out of one run of each heuristic on each problem."""
+    texts: list[str] = []
+    rows = GapPage(texts.append, work, seeds, most=most)
+    for problem, names in work:
+        for name in names:
+            rows.add(Run(report(problem, name)))
+    rows.close()
+    return "".join(texts)
+
+
 def test_rows_stand_under_what_they_share() -> None:
     """Tests that each instance and problem has a heading with its reference, and its rows no such column."""
     problems = [Lsap(generate("lsap", seed, nodes=4, tasks=4)) for seed in (0, 1)]
-    page = GapPage([(problem, ["dl", "rand"]) for problem in problems])
-    text = "".join(page.rows([(name, report(problem, name))]) for problem in problems for name in ("dl", "rand"))
-    first, second = text.split("\n\n")
+    first, second = page([(problem, ["dl", "rand"]) for problem in problems]).split("\n\n")
     value = report(problems[0], "dl").reference.value
     assert value is not None
     assert first.splitlines()[0] == f"lsap-n4-t4-seed0, lsap: optimum {value[0]} (locality-cost), proof: dual"
@@ -57,18 +67,17 @@ def test_rows_stand_under_what_they_share() -> None:
 def test_one_heuristic_on_several_instances_is_one_table() -> None:
     """Tests that with one heuristic a problem the rows are by instance, and what never varies is the heading."""
     problems = [Lsap(generate("lsap", seed, nodes=4, tasks=4)) for seed in (0, 1)]
-    page = GapPage([(problem, ["dl"]) for problem in problems])
-    lines = "".join(page.rows([("dl", report(problem, "dl"))], "a note") for problem in problems).splitlines()
+    lines = page([(problem, ["dl"]) for problem in problems], seeds=2).splitlines()
     assert lines[0] == "dl in lsap"
-    assert lines[1].split() == ["instance", "objective", "reference", "proof", "gap"]
+    assert lines[1].split()[:5] == ["instance", "objective", "reference", "proof", "seeds"]
     assert [line.split()[0] for line in lines[3::2]] == ["lsap-n4-t4-seed0", "lsap-n4-t4-seed1"]
-    assert lines[4::2] == ["  a note"] * 2, "below its row, where there is no room beside it"
-    one = GapPage([(kind(problems[0].instance), ["rand"]) for kind in (Lsap, Latency)])
-    (heading, head, *_) = one.rows([("rand", report(problems[0], "rand"))]).splitlines()
-    assert heading == "rand on lsap-n4-t4-seed0"
-    assert head.split()[0] == "problem"
-    mixed = GapPage([(problems[0], ["dl"]), (Latency(problems[1].instance), ["labl"])], most=200)
-    (head, *_) = mixed.rows([("dl", report(problems[0], "dl"))]).splitlines()
+    assert lines[4::2] == ["  only 1 of 2 seeds"] * 2, "below its row, where there is no room beside it"
+    one = [(problems[0], ["rand"]), (Latency(problems[0].instance), ["round-robin"])]
+    (heading, head, *_) = page(one).splitlines()
+    assert heading == "lsap-n4-t4-seed0"
+    assert head.split()[:2] == ["problem", "heuristic"]
+    mixed = [(problems[0], ["dl"]), (Latency(problems[1].instance), ["labl"])]
+    (head, *_) = page(mixed, most=200).splitlines()
     assert head.split()[:3] == ["instance", "problem", "heuristic"]
 
 
