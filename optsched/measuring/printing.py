@@ -582,7 +582,8 @@ def spread(shown: str, half: float) -> str:
     ('28.33 ±9.41 %', '+2.5 ±0.377', '0')
     """
     number, percents, _ = shown.partition(" %")
-    return number + (f" ±{(100 if percents else 1) * half:.3g}" if half else "") + percents
+    half *= 100 if percents else 1
+    return number + (f" ±{half:.0f}" if half >= 100 else f" ±{half:.3g}" if half else "") + percents
 
 
 # Cells ------------------------------------------------------------------------------------------------------------

@@ -19,9 +19,8 @@ from optsched.instances.documents.writing import write_whole
 from optsched.instances.families.base import optimum_label
 from optsched.instances.files import from_document, to_json
 from optsched.measuring.gaps import GapReport
-from optsched.measuring.mining.documents import Document
+from optsched.measuring.mining.documents import MINIMAL, Document
 from optsched.measuring.mining.judging import OVER_ZERO, Aim, Judged, Score
-from optsched.measuring.mining.shrinking import MINIMAL
 from optsched.measuring.studies.choices import Choice
 from optsched.measuring.studies.messages import differing
 from optsched.processes.outcomes import Limits
@@ -83,7 +82,7 @@ class Find:
     command
         What finds it again.
     minimal
-        Whether no single step of `optsched.measuring.mining.shrinking.smaller` leaves it as bad. Not so where the
+        Whether no single step of `optsched.measuring.mining.documents.smaller` leaves it as bad. Not so where the
         search was cut short.
     interrupted
         Whether it was cut short by an interrupt.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, overload
 from optsched.core.brief import brief, counted
 from optsched.heuristics import AnyHeuristic
 from optsched.measuring.gaps import GapReport, fields_beside
-from optsched.measuring.printing import Table, interval, spread
+from optsched.measuring.printing import Table, interval, share, spread
 from optsched.measuring.records import WITHOUT, Run, frame_of
 from optsched.measuring.studies.choices import Choice, Source
 from optsched.measuring.studies.limits import GapLimit
@@ -295,23 +295,10 @@ class ProblemSummary:
         """A row for each heuristic."""
         rows = []
         for row in self.rows:
-            mean = _share(row.mean)
-            if row.mean is not None and row.half_width:
-                mean = f"{_rounded(row.mean)} ±{_rounded(row.half_width)} %"
-            optimal = f"{row.optimal}/{row.runs}"
-            numbers = [optimal, str(row.seeds), _share(row.median), mean, _share(row.worst)]
+            optimal, mean = f"{row.optimal}/{row.runs}", spread(share(row.mean), row.half_width or 0)
+            numbers = [optimal, str(row.seeds), share(row.median), mean, share(row.worst)]
             rows.append([row.heuristic, *numbers, row.worst_on or "", _note(row)])
         return Table(("heuristic", "optimal", "seeds", "median", "mean", "worst", "on", "note"), rows, _NUMBERS)
-
-
-def _rounded(share: float) -> str:
-    """A share in per cent, with three digits, or all before the point."""
-    percents = 100 * share
-    return f"{percents:.0f}" if percents >= 100 else f"{percents:.3g}"
-
-
-def _share(share: float | None) -> str:
-    return "-" if share is None else f"{_rounded(share)} %"
 
 
 _NUMBERS = frozenset({"optimal", "seeds", "median", "mean", "worst"})
