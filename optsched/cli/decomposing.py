@@ -209,7 +209,7 @@ def policies_table(found: Decompositions) -> Table:
 def _several(found: Decompositions, output: str | None, form: str) -> str:
     """The table of several policies below what they share."""
     from optsched.cli.streams import drawn
-    from optsched.measuring.printing import folded, page_width, render
+    from optsched.measuring.printing import page_width, render, titled
 
     first = found[0]
     bound = "no bound is proved" if first.bound is None else f"bound (G) {_seconds(first.bound)}, {_proved(first)}"
@@ -219,9 +219,7 @@ def _several(found: Decompositions, output: str | None, form: str) -> str:
         f"{bound}"
     )
     table = render(policies_table(found), drawn(output), form)
-    if form == "table":
-        return folded(heading, page_width(file=output is not None), "  ") + table
-    return f"% {heading}\n{table}" if form == "latex" else f"{heading}\n\n{table}"
+    return titled(heading, table, form, page_width(file=output is not None))
 
 
 def _mean_of(found: Decomposition) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from optsched.measuring.studies.runs import Work
     from optsched.measuring.studies.tables import ProblemSummary
 
-__all__ = ["gap", "look_at", "put_summaries", "sources"]
+__all__ = ["gap", "look_at", "sources", "summaries_text"]
 
 #: So many chains of each gap are told one by one.
 MOST = 10
@@ -84,11 +84,12 @@ def gap(
 
     --solution takes a solution or schedule file of the one INSTANCE. Its problem and parameters are the defaults then.
     """
-    from optsched.cli.streams import collected, drawn, replacing
+    from optsched.cli.streams import AtEnd, collected, drawn, replacing
     from optsched.measuring.gaps import gap_limit
     from optsched.measuring.printing import page_width
     from optsched.measuring.studies.pages import GapPage
     from optsched.measuring.studies.runs import measure
+    from optsched.measuring.studies.tables import summaries
 
     limit = None if max_gap is None else gap_limit(max_gap, "--max-gap")
     form = arguments.format_of(form, output)
@@ -109,12 +110,14 @@ def gap(
     def sink(write: Write) -> Sink[Run]:
         if not tabled:
             return _records(str(form), write, work, notes, placements, explain)
+        width, terminal = page_width(file=output is not None), drawn(output)
         if rows:
             labels = [(part.problem, [choice.label for choice in part.choices]) for part in work]
             repeats = None if drawn_by is None else len(drawn_by)
-            page = GapPage(write, labels, repeats, str(form), page_width(file=output is not None), drawn(output))
+            page = GapPage(write, labels, repeats, str(form), width, terminal)
             return _Explained(write, page) if explain else page
-        return _Summary(write, output, str(form))
+        more = " --each: a row for each run."
+        return AtEnd(write, lambda runs: summaries_text(summaries(runs), width, terminal, str(form), more))
 
     def found(step: Callable[[str], None]) -> Iterator[Run]:
         return measure(work, drawn_by, profile=limits, time_limit=seconds, step=step)
@@ -308,43 +311,23 @@ LEGEND = (
 SHED = ("median", "mean", "on")
 
 
-class _Summary:
-    """Puts out a table for each problem at the end: what its heuristics came to on all instances."""
-
-    def __init__(self, write: Write, output: str | None, form: str) -> None:
-        self._write, self._output, self._form = write, output, form
-        self._measured: list[Run] = []
-
-    def add(self, entry: Run) -> None:
-        self._measured.append(entry)
-
-    def close(self) -> None:
-        from optsched.measuring.studies.tables import summaries
-
-        more = " --each: a row for each run."
-        put_summaries(self._write, summaries(self._measured), self._output, self._form, more)
-
-
-def put_summaries(write: Write, found: Sequence[ProblemSummary], output: str | None, form: str, more: str = "") -> None:
-    """Put out a table for each problem, and what its words mean; `more` is said after that."""
-    from optsched.cli.streams import drawn
-    from optsched.measuring.printing import fitted, folded, page_width, render
+def summaries_text(found: Sequence[ProblemSummary], width: int, terminal: bool, form: str, more: str = "") -> str:
+    """A table for each problem, and what its words mean; `more` is said after that."""
+    from optsched.measuring.printing import fitted, folded, render, titled
 
     if any(row.instances < part.instances for part in found for row in part.rows):
         more = f" Rows of fewer runs are over fewer instances: their means do not compare with the others'.{more}"
-    if form == "table":
-        width = page_width(file=output is not None)
-        for part in found:
-            table = fitted(part.table(), width, SHED, drawn(output), keyed="on")
-            write(f"{folded(part.heading(), width, '  ')}{table}\n")
-        if found:
-            write(folded(LEGEND + more, width))
-        return
-    before, between = ("% ", "") if form == "latex" else ("", "\n")
+    told = []
     for part in found:
-        write(f"{before}{part.heading()}\n{between}{render(part.table(), form=form)}\n")
+        if form == "table":
+            table = fitted(part.table(), width, SHED, terminal, keyed="on")
+        else:
+            table = render(part.table(), form=form)
+        told.append(titled(part.heading(), table, form, width))
     if found:
-        write(f"{before}{LEGEND}{more}\n")
+        legend = f"{LEGEND}{more}"
+        told.append(folded(legend, width) if form == "table" else f"{'% ' * (form == 'latex')}{legend}\n")
+    return "\n".join(told)
 
 
 def _failures(reports: Sequence[GapReport], max_gap: Fraction | float | None) -> list[str]:

@@ -333,10 +333,10 @@ def _jobs(done: Sequence[Named], path: str) -> bytes:
 
 def _sink(form: str, write: Write, output: str | None, given: Sequence[Instance], notes: Notes) -> Sink[Named]:
     """What puts out the runs, and in records what was said of their instances."""
-    from optsched.cli.streams import Records
+    from optsched.cli.streams import AtEnd, Records, drawn
 
     if form in arguments.TABLES:
-        return _RunRows(write, output, form, ("instance",) if len(given) > 1 else ())
+        return AtEnd(write, partial(_table, drawn(output), form, ("instance",) if len(given) > 1 else ()))
 
     def record(named: Named) -> dict[str, Any]:
         run = named[1]
@@ -385,36 +385,24 @@ _TIMES = {
 }
 
 
-class _RunRows:
-    """Puts out a table at the end, with a row for each policy on each instance: of several seeds the means.
+def _table(terminal: bool, form: str, first: Sequence[str], named: Sequence[Named]) -> str:
+    """A row for each policy on each instance, of several seeds the means; where every run failed there is none.
 
     `first` are fields of a run's record that stand first.
     """
+    from optsched.measuring.printing import Table, render
 
-    def __init__(self, write: Write, output: str | None, form: str, first: Sequence[str]) -> None:
-        self._write, self._output, self._form = write, output, form
-        self._first = tuple(first)
-        self._runs: dict[tuple[str, ...], list[Simulation]] = {}
-
-    def add(self, named: Named) -> None:
-        """One more run, and its policy as it was asked for."""
-        label, run = named
-        record = run.record_of()
-        self._runs.setdefault((*(str(record[name]) for name in self._first), label), []).append(run)
-
-    def close(self) -> None:
-        """There are no more; where every run failed there is no table."""
-        if not self._runs:
-            return
-        from optsched.cli.streams import drawn
-        from optsched.measuring.printing import Table, render
-
-        several = any(len(runs) > 1 for runs in self._runs.values())
-        times = [name for name in _TIMES if several or name != "worst seed"]
-        numbers = ("seeds", "tasks", *times, "node", "rack", "remote")
-        rows = [[*key, *_row(runs, times)] for key, runs in self._runs.items()]
-        table = Table((*self._first, "policy", *numbers), rows, frozenset(numbers))
-        self._write(render(table, drawn(self._output), self._form))
+    found: dict[tuple[str, ...], list[Simulation]] = {}
+    for label, run in named:
+        record = run.record_of() if first else {}
+        found.setdefault((*(str(record[name]) for name in first), label), []).append(run)
+    if not found:
+        return ""
+    several = any(len(runs) > 1 for runs in found.values())
+    times = [name for name in _TIMES if several or name != "worst seed"]
+    numbers = ("seeds", "tasks", *times, "node", "rack", "remote")
+    rows = [[*key, *_row(runs, times)] for key, runs in found.items()]
+    return render(Table((*first, "policy", *numbers), rows, frozenset(numbers)), terminal, form)
 
 
 def _row(runs: Sequence[Simulation], times: Sequence[str]) -> list[str]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from optsched.instances.documents.writing import GrowingFile
     from optsched.problems.base import TaskProblem
 
-__all__ = ["Records", "Sink", "Write", "collected", "destination", "drawn", "gap_records", "pour", "replacing"]
+__all__ = ["AtEnd", "Records", "Sink", "Write", "collected", "destination", "drawn", "gap_records", "pour", "replacing"]
 
 Entry = TypeVar("Entry", contravariant=True)
 Measured = TypeVar("Measured")
@@ -139,6 +139,23 @@ def collected(
         # What a user's heuristic prints must not come between the data.
         with progress(sys.stderr, steps) as step, redirect_stdout(sys.stderr):
             return pour(measure(step), held, step, total)
+
+
+class AtEnd:
+    """Keeps entries, and puts out the text that they make once there are no more."""
+
+    def __init__(self, write: Write, text: Callable[[list[Any]], str]) -> None:
+        self._write, self._text = write, text
+        self._entries: list[Any] = []
+
+    def add(self, entry: Any) -> None:
+        """One more."""
+        self._entries.append(entry)
+
+    def close(self) -> None:
+        """There are no more."""
+        if text := self._text(self._entries):
+            self._write(text)
 
 
 class Records:

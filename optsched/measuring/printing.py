@@ -51,6 +51,7 @@ __all__ = [
     "seconds",
     "share",
     "spread",
+    "titled",
     "to_csv",
     "to_json",
     "value",
@@ -220,6 +221,13 @@ class Rows:
         head, self._head = self._head, ""
         if text := head + self.lines.foot():
             self._write(text)
+
+
+def titled(heading: str, table: str, form: str = "table", most: int = 80) -> str:
+    """A table below a heading."""
+    if form == "table":
+        return folded(heading, most, "  ") + table
+    return f"% {heading}\n{table}" if form == "latex" else f"{heading}\n\n{table}"
 
 
 def remarks(texts: Iterable[str], form: str = "table", most: int = 80) -> str:

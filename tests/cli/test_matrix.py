@@ -106,9 +106,10 @@ def test_bug_lines_were_drawn_where_stderr_is_a_terminal(monkeypatch: pytest.Mon
     """Tests that whether a table is drawn is asked of stdout, which stands for stderr while heuristics run."""
     asked = []
     monkeypatch.setattr("optsched.cli.streams.drawn", lambda output: bool(asked.append(sys.stdout is sys.stderr)))
-    for command in ("gap", "matrix"):
-        run(command, "papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl")
-    assert asked == [False, False]
+    for command in (["gap"], ["matrix"], ["gap", "papers/guo-table2"]):
+        run(*command, "papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl")
+    run("simulate", "examples/order-of-jobs", "--policy", "dl", "--seed", "0")
+    assert asked == [False] * 4
 
 
 def test_tables_for_documents() -> None:
