@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -84,12 +83,12 @@ def gap(
 
     --solution takes a solution or schedule file of the one INSTANCE. Its problem and parameters are the defaults then.
     """
-    from optsched.cli.streams import AtEnd, collected, drawn, replacing
+    from optsched.cli.streams import AtEnd, collected, drawn, picturing
     from optsched.measuring.gaps import gap_limit
     from optsched.measuring.printing import page_width
     from optsched.measuring.studies.pages import GapPage
     from optsched.measuring.studies.runs import measure
-    from optsched.measuring.studies.tables import summaries
+    from optsched.measuring.studies.tables import GapReports, summaries
 
     limit = None if max_gap is None else gap_limit(max_gap, "--max-gap")
     form = arguments.format_of(form, output)
@@ -122,11 +121,10 @@ def gap(
     def found(step: Callable[[str], None]) -> Iterator[Run]:
         return measure(work, drawn_by, profile=limits, time_limit=seconds, step=step)
 
-    with nullcontext() if plot is None else replacing(plot) as file:
+    with picturing(plot) as draw:
         total = "runs" if drawn_by is None else f"of {steps} runs"
         measured = collected(found, sink, output, total, steps)
-        if file is not None and plot is not None:
-            file.write(_picture(measured, plot))
+        draw("gaps_picture", GapReports(measured))
     reports = [entry.report for entry in measured]
     arguments.note_limits(reports, seconds)
     failures = _failures(reports, limit)
@@ -147,15 +145,6 @@ def _note_infeasible(reports: Sequence[GapReport]) -> bool:
     for where, why in told.items():
         arguments.note(f"{where}: nothing is feasible: {why}", "warning")
     return all(report.reference.infeasible is not None for report in found)
-
-
-def _picture(measured: Sequence[Run], path: str) -> bytes:
-    """Box plots and distributions of the gaps."""
-    from optsched.drawing.figures import check_kind, picture
-    from optsched.drawing.gaps import gaps_picture
-    from optsched.measuring.studies.tables import GapReports
-
-    return picture(gaps_picture(GapReports(measured)), check_kind(path))
 
 
 def _planned(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -58,8 +57,8 @@ def matrix(
     """
     arguments.check_plot(plot)
     from optsched.cli.notes import Notes
-    from optsched.cli.streams import collected, gap_records, replacing
-    from optsched.measuring.matrix import cell_record, each_cell, heuristics_of, posable
+    from optsched.cli.streams import collected, gap_records, picturing
+    from optsched.measuring.matrix import GapMatrix, cell_record, each_cell, heuristics_of, posable
     from optsched.measuring.studies.choices import chosen as choice_of
     from optsched.measuring.studies.choices import load_instance
     from optsched.problems import PROBLEMS
@@ -87,26 +86,14 @@ def matrix(
         return gap_records(form, write, posed, entries, record, ("ran_in", "reason", "notes"))
 
     cells = partial(each_cell, posed, listed, seed, limits, seconds)
-    with nullcontext() if plot is None else replacing(plot) as file:
+    with picturing(plot) as draw:
         done = collected(cells, sink, output, f"of {len(posed) * len(listed)} cells")
-        if file is not None and plot is not None:
-            file.write(_picture(loaded.name, listed, posed, done, plot))
+        draw("matrix_picture", GapMatrix.of(done))
     arguments.note_limits([cell.report for cell in done], seconds)
     failed = (cell.report for cell in done if cell.report.run.out_of_time is None)
     errors = {report.error: None for report in failed if report.error is not None}
     if errors:
         raise HeuristicFailed(*(line for error in errors for line in error.split("\n")))
-
-
-def _picture(name: str, listed: Listed, posed: Sequence[TaskProblem[Any]], done: Sequence[Run], path: str) -> bytes:
-    """The whole matrix as a heat map."""
-    from optsched.drawing.figures import check_kind, picture
-    from optsched.drawing.matrices import matrix_picture
-    from optsched.measuring.matrix import GapMatrix
-
-    cells = {(cell.heuristic, cell.problem): cell for cell in done}
-    matrix = GapMatrix(name, tuple(listed), tuple(problem.name for problem in posed), cells)
-    return picture(matrix_picture(matrix), check_kind(path))
 
 
 class _Rows:

@@ -31,7 +31,7 @@ JOBS = (".csv", ".parquet")
 #: Gantt charts side by side at most.
 MOST_CHARTS = 4
 
-#: What may be drawn of runs: names of `optsched.drawing.runs.PICTURES`.
+#: What may be drawn of runs: `optsched.drawing` has a function of each, such as `gantt_picture`.
 PLOTS = ("gantt", "times", "reductions", "running", "locality")
 
 
@@ -118,9 +118,10 @@ def simulate(
     --memory-limit, has no row. Exit code 4 if a policy failed, or left tasks waiting for ever.
     """
     from optsched.cli.notes import Notes
-    from optsched.cli.streams import collected, replacing
+    from optsched.cli.streams import collected, picturing, replacing
     from optsched.instances.claim_files import claim_content
     from optsched.measuring.studies.choices import groups_of
+    from optsched.measuring.timelines import timeline
 
     _check_jobs(jobs)
     drawn = _pictures_of(plots)
@@ -183,7 +184,7 @@ def simulate(
     with ExitStack() as files:
         file = None if jobs is None else files.enter_context(replacing(jobs))
         kept = None if schedule is None else files.enter_context(replacing(schedule))
-        pictures = [(plot, files.enter_context(replacing(plot[1]))) for plot in drawn]
+        pictures = [(what, files.enter_context(picturing(path))) for what, path in drawn]
         named = collected(found, sink, output, "runs" if seeds is None else f"of {steps} runs", steps)
         stopped = [(text, run) for text, run in named if run.unfinished and not run.starved]
         for told in dict.fromkeys(f"{run.instance.name}, {text}: {run.unfinished}" for text, run in stopped):
@@ -196,8 +197,12 @@ def simulate(
             file.write(_jobs(named, jobs))
         if kept is not None and schedule is not None:
             kept.write(claim_content(named[0][1].schedule, named[0][1].instance, schedule))
-        for (what, path), into in pictures:
-            into.write(_picture(what, path, named))
+        for what, draw in pictures:
+            several = what == "gantt" and len({run.seed for _, run in named}) > 1
+            draw(
+                f"{what}_picture",
+                [timeline(run, name=f"{name}, seed {run.seed}" if several else name) for name, run in named],
+            )
     if left:
         raise HeuristicFailed(*left)
 
@@ -301,17 +306,6 @@ def _check_pictures(plots: Sequence[tuple[str, str]], instances: int, policies: 
             )
         if what == "reductions" and policies == 1:
             raise UsageError(f"--plot reductions={path}: compares the last policy with others: name two or more")
-
-
-def _picture(what: str, path: str, done: Sequence[Named]) -> bytes:
-    """A picture of the runs, which are called as their policies were."""
-    from optsched.drawing.figures import check_kind, picture
-    from optsched.drawing.runs import PICTURES
-    from optsched.measuring.timelines import timeline
-
-    several = what == "gantt" and len({run.seed for _, run in done}) > 1
-    held = [timeline(run, name=f"{name}, seed {run.seed}" if several else name) for name, run in done]
-    return picture(PICTURES[what](held), check_kind(path))
 
 
 def _jobs(done: Sequence[Named], path: str) -> bytes:

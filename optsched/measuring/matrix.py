@@ -8,7 +8,7 @@ for `optsched.measuring.gaps` to say.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
@@ -50,6 +50,13 @@ class GapMatrix:
     heuristics: tuple[str, ...]
     problems: tuple[str, ...]
     cells: Mapping[tuple[str, str], Run]
+
+    @classmethod
+    def of(cls, runs: Iterable[Run]) -> GapMatrix:
+        """The matrix of all its cells, row by row."""
+        cells = {(run.heuristic, run.problem): run for run in runs}
+        rows, columns = (tuple(dict.fromkeys(names)) for names in zip(*cells, strict=True))
+        return cls(next(iter(cells.values())).instance, rows, columns, cells)
 
     def __getitem__(self, pair: tuple[str, str]) -> Run:
         return self.cells[pair]
@@ -186,12 +193,7 @@ def gap_matrix(
     >>> matrix["lsap-sched", "lsap"].cell(), matrix["lsap-sched", "latency"].ran_in, matrix["labl", "lsap"].reason
     ('0 %', 'lsap', 'slots')
     """
-    cells = {
-        (cell.heuristic, cell.problem): cell
-        for cell in each_cell(problems, heuristics, seed, profile, time_limit, step)
-    }
-    names = tuple(posed.name for posed in problems)
-    return GapMatrix(problems[0].instance.name, tuple(heuristics_of(problems, heuristics)), names, cells)
+    return GapMatrix.of(each_cell(problems, heuristics, seed, profile, time_limit, step))
 
 
 def each_cell(
