@@ -15,7 +15,7 @@ from optsched.core.errors import UsageError
 from optsched.drawing.clusters import wide
 from optsched.drawing.figures import begun, fold, headed, named, plain, settings, short
 from optsched.measuring.matrix import GapMatrix
-from optsched.measuring.records import Run, legend
+from optsched.measuring.records import legend
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,16 +51,8 @@ def matrix_picture(matrix: GapMatrix) -> Figure:
     runs = matrix.cells
     title = f"{matrix.instance}: gap to each problem's own optimum"
     later = {pair for pair, run in runs.items() if run.deciding is not None and run.deciding[0]}
-    cells = {pair: (run.cell(), _percent(run)) for pair, run in runs.items()}
+    cells = {pair: (run.cell(), None if run.gap[1] is None else 100 * float(run.gap[1])) for pair, run in runs.items()}
     return heat_map(matrix.heuristics, matrix.problems, cells, title, later, legend(runs.values()))
-
-
-def _percent(run: Run) -> float | None:
-    """The gap in per cent: infinite where the optimum is 0, None where there is none."""
-    if run.deciding is None:
-        return None
-    relative = run.deciding[2]
-    return math.inf if relative is None else 100 * float(relative)
 
 
 def heat_map(

@@ -7,7 +7,6 @@ for `optsched.measuring.gaps` to say.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -90,10 +89,8 @@ class GapMatrix:
         for row in self.heuristics:
             for column in self.problems:
                 run = self.cells[row, column]
-                position, absolute, relative = run.deciding or (None, None, None)
-                component = None if position is None else run.components[position]
-                share = math.inf if absolute and relative is None else relative
-                rows.append((row, column, run.ran_in, component, share, absolute, run.reason))
+                component = None if run.deciding is None else run.components[run.deciding[0]]
+                rows.append((row, column, run.ran_in, component, *run.gap[::-1], run.reason))
         names = ["heuristic", "problem", "ran_in", "component", "gap", "absolute_gap", "reason"]
         return pd.DataFrame(rows, columns=names, dtype=object).astype({"gap": float, "absolute_gap": float})
 

@@ -104,15 +104,6 @@ class Record(Struct, frozen=True, kw_only=True):
         value = getattr(self, name)
         return value if isinstance(value, list) else [value]
 
-    @property
-    def deciding(self) -> tuple[float | None, float | None]:
-        """Absolute and relative gap of the first component that differs, infinite over 0; None where unknown."""
-        found = differing(self.of_each("absolute_gap"), self.of_each("relative_gap"))
-        if found is None:
-            return None, None
-        _, absolute, relative = found
-        return absolute, math.inf if absolute and relative is None else relative
-
 
 #: What is called so, in all tables and reports.
 OVER_ZERO = "over 0: the reference is 0, so that the gap is a difference and no percentage"
@@ -260,6 +251,14 @@ class Run:
         return differing(made.absolute_gap, made.relative_gap)
 
     @property
+    def gap(self) -> tuple[Any, Any]:
+        """Absolute and relative gap of the first component that differs, infinite over 0; None where unknown."""
+        if self.deciding is None:
+            return None, None
+        _, absolute, relative = self.deciding
+        return absolute, math.inf if absolute and relative is None else relative
+
+    @property
     def carried(self) -> bool:
         """Whether the heuristic ran in another problem than the one that judges it."""
         return self.ran_in != (self.made.problem if isinstance(self.made, Record) else self.made.problem.name)
@@ -359,7 +358,7 @@ def frame_of(kept: Iterable[Run], beside: Sequence[str] = ()) -> pd.DataFrame:
 
 def _row(run: Run, columns: int, beside: Sequence[str]) -> dict[str, Any]:
     record = run.record
-    absolute, relative = record.deciding
+    absolute, relative = run.gap
     row: dict[str, Any] = {
         "group": run.group,
         "instance": run.instance,
