@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optsched.core.brief import brief, counted
+from optsched.core.deprecated import former_names
 from optsched.core.errors import InputError, UsageError, expect
 from optsched.core.instance import Instance
 from optsched.core.results import Limit
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["GapMatrix", "cell_record", "each_cell", "gap_matrix", "heuristics_of", "posable"]
+
+__getattr__ = former_names(__name__, Cell="optsched.measuring.records:Run")
 
 
 @dataclass(frozen=True)
