@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET
 
@@ -15,10 +15,6 @@ from optsched.core.errors import UsageError, nearest
 from optsched.measuring.printing import Cell
 from optsched.measuring.records import Record, Run
 from optsched.reporting.reading import FrontierRecord
-
-if TYPE_CHECKING:
-    pass
-
 
 __all__ = ["again", "argument", "asked", "chosen", "entries_of", "study", "values"]
 

@@ -14,11 +14,13 @@ import pytest
 from command_line import run
 from timed_workloads import arriving
 
+import optsched
 from optsched.cli.simulating import FIELDS, PLOTS
 from optsched.instances.claim_files import read_schedule
 from optsched.instances.files import load, save
 from optsched.measuring.printing import interval
 from optsched.measuring.timelines import timelines_of
+from optsched.problems.locality_counts import CLASSES
 from optsched.simulating import simulate
 
 
@@ -102,6 +104,16 @@ def test_bug_parameters_of_policies_were_dropped(day: Path, tmp_path: Path) -> N
     assert all(f", {label}: " in stopped.stderr for label in labels)
     runs = [simulate(load(day), "fair"), simulate(load(day), "fair", delay=0), simulate(load(day), "dl")]
     assert [one.name for one in timelines_of(runs)] == ["fair,delay=hadoop", "fair,delay=0", "dl"]
+
+
+def test_bug_remote_was_called_off_rack_in_tables(day: Path) -> None:
+    """Tests that what is told of how near maps ran has the names of records: node, rack, remote, wherever it is."""
+    done = run("simulate", str(day), "--policy", "fair", "--seed", "0")
+    assert done.stdout.splitlines()[0].split()[-3:] == list(CLASSES)
+    assert [field for field in FIELDS if field.startswith("maps_")] == [f"maps_{name}" for name in CLASSES]
+    package = Path(optsched.__file__).parent
+    told = [path for path in package.rglob("*.py") if path.parent.name != "problems" and "off-rack" in path.read_text()]
+    assert told == []
 
 
 def test_what_was_assumed_is_told(day: Path, tmp_path: Path) -> None:
