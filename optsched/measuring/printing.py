@@ -565,8 +565,8 @@ def percent(ratio: Number | float | None) -> str:
     return "-" if ratio is None else f"{100 * float(ratio):.4g} %"
 
 
-def interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float] | None:
-    """Confidence interval of the mean of independent draws, by Student's t; None for fewer than two.
+def interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """The 95 % confidence interval of the mean of independent draws, by Student's t; None for fewer than two.
 
     Examples
     --------
@@ -579,7 +579,7 @@ def interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float
     from scipy.special import stdtrit
 
     mean = statistics.fmean(values)
-    half = float(stdtrit(len(values) - 1, 0.5 + level / 2)) * statistics.stdev(values) / len(values) ** 0.5
+    half = float(stdtrit(len(values) - 1, 0.975)) * statistics.stdev(values) / len(values) ** 0.5
     return mean - half, mean + half
 
 
