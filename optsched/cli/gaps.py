@@ -88,7 +88,6 @@ def gap(
     from optsched.measuring.printing import page_width
     from optsched.measuring.studies.pages import GapPage
     from optsched.measuring.studies.runs import measure
-    from optsched.measuring.studies.tables import GapReports, summaries
 
     limit = None if max_gap is None else gap_limit(max_gap, "--max-gap")
     form = arguments.format_of(form, output)
@@ -115,6 +114,8 @@ def gap(
             repeats = None if drawn_by is None else len(drawn_by)
             page = GapPage(write, labels, repeats, str(form), width, terminal)
             return _Explained(write, page) if explain else page
+        from optsched.measuring.studies.tables import summaries
+
         more = " --each: a row for each run."
         return AtEnd(write, lambda runs: summaries_text(summaries(runs), width, terminal, str(form), more))
 
@@ -124,7 +125,10 @@ def gap(
     with picturing(plot) as draw:
         total = "runs" if drawn_by is None else f"of {steps} runs"
         measured = collected(found, sink, output, total, steps)
-        draw("gaps_picture", GapReports(measured))
+        if plot is not None:
+            from optsched.measuring.studies.tables import GapReports
+
+            draw("gaps_picture", GapReports(measured))
     reports = [entry.report for entry in measured]
     arguments.note_limits(reports, seconds)
     failures = _failures(reports, limit)
