@@ -330,7 +330,9 @@ def _sink(form: str, write: Write, output: str | None, given: Sequence[Instance]
     from optsched.cli.streams import AtEnd, Records, drawn
 
     if form in arguments.TABLES:
-        return AtEnd(write, partial(_table, drawn(output), form, ("instance",) if len(given) > 1 else ()))
+        return AtEnd(
+            write, partial(_table, drawn(output), form, ("instance", "policy") if len(given) > 1 else ("policy",))
+        )
 
     def record(named: Named) -> dict[str, Any]:
         run = named[1]
@@ -379,24 +381,20 @@ _TIMES = {
 }
 
 
-def _table(terminal: bool, form: str, first: Sequence[str], named: Sequence[Named]) -> str:
-    """A row for each policy on each instance, of several seeds the means; where every run failed there is none.
-
-    `first` are fields of a run's record that stand first.
-    """
+def _table(terminal: bool, form: str, heads: Sequence[str], named: Sequence[Named]) -> str:
+    """A row for each policy on each instance, of several seeds the means; where every run failed there is none."""
     from optsched.measuring.printing import Table, render
 
     found: dict[tuple[str, ...], list[Simulation]] = {}
     for label, run in named:
-        record = run.record_of() if first else {}
-        found.setdefault((*(str(record[name]) for name in first), label), []).append(run)
+        found.setdefault((run.instance.name, label)[-len(heads) :], []).append(run)
     if not found:
         return ""
     several = any(len(runs) > 1 for runs in found.values())
     times = [name for name in _TIMES if several or name != "worst seed"]
     numbers = ("seeds", "tasks", *times, "node", "rack", "remote")
     rows = [[*key, *_row(runs, times)] for key, runs in found.items()]
-    return render(Table((*first, "policy", *numbers), rows, frozenset(numbers)), terminal, form)
+    return render(Table((*heads, *numbers), rows, frozenset(numbers)), terminal, form)
 
 
 def _row(runs: Sequence[Simulation], times: Sequence[str]) -> list[str]:

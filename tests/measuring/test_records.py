@@ -17,6 +17,7 @@ from optsched import study
 from optsched.cli.gaps import LEGEND
 from optsched.core.errors import HeuristicFailed
 from optsched.drawing.gaps import ratios, runs_of
+from optsched.drawing.scenes import gap_told
 from optsched.measuring.mining.judging import Aim
 from optsched.measuring.printing import to_json
 from optsched.measuring.records import Record, Run, frame_of, legend
@@ -113,9 +114,10 @@ def test_bug_a_gap_over_zero_had_five_names() -> None:
         report.raise_unless_within(0.5)
     assert Aim().over_zero(report)
     told = [line, breach.told, str(failed.value), part.table().rows[0][-1], *legend([run]), tables.gaps(part).note]
-    told += [", ".join(tables.gaps(part).columns), LEGEND]
+    told += [", ".join(tables.gaps(part).columns), LEGEND, gap_told(report)]
     told += [panels(found)["lsap"]["dl"].lacking() for panels in (runs_of, partial(ratios, against="reference"))]
     assert [text for text in told if "over 0" not in text.lower()] == []
-    words = re.compile("beside.zero|beside 0|(beside|above|over|beyond|from) an? (optimum|reference) of 0")
-    sources = Path(optsched.__file__).parent.rglob("*.py")
+    words = re.compile("beside.zero|beside 0|(optimum.?|reference|bound) of 0")
+    rooms = [Path(optsched.__file__).parent / room for room in ("cli", "drawing", "measuring", "reporting")]
+    sources = [path for room in rooms for path in room.rglob("*.py")]
     assert [str(path) for path in sources if words.search(path.read_text(encoding="utf-8"))] == []
