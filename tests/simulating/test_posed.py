@@ -20,7 +20,7 @@ from optsched.instances.generate import generate
 from optsched.measuring.gaps import Reference, gap
 from optsched.measuring.matrix import gap_matrix
 from optsched.measuring.records import record_fields
-from optsched.measuring.studies.pages import gap_table
+from optsched.measuring.studies.pages import gap_row
 from optsched.measuring.studies.runs import plan
 from optsched.problems import JobTimes, Lsap, Makespan
 from optsched.running.base import Offer, Policy, View, over_time
@@ -141,7 +141,7 @@ def test_batch_heuristics_in_rounds() -> None:
         assert (report.feasible, report.status) == (True, "done")
         assert dict(report.run.parameters).items() >= {"heartbeat": 2, "assign": "one", **rounds}.items()
         assert report.record()["assumed"] == "levels, heartbeat 2 s, one task each"
-        assert gap_table([(name, report)]).rows[0][-1].endswith("levels, heartbeat 2 s, one task each")
+        assert gap_row(name, [report])["note"].endswith("levels, heartbeat 2 s, one task each")
     assert "assumed" in record_fields([problem], policies=True)
     assert "lsap-sched" not in [entry.name for entry in applicable(problem)]
 
@@ -199,7 +199,7 @@ def test_policies_of_ones_own() -> None:
     lazy = gap(problem, Lazy, reference=reference)
     assert (lazy.status, lazy.waiting) == ("starved", 1)
     assert [entry.constraint for entry in lazy.violations] == ["every-task-runs"]
-    assert gap_table([("lazy", lazy)]).rows[0][-1] == "starved: 1 of 2 tasks never started; levels, heartbeat 3 s"
+    assert gap_row("lazy", [lazy])["note"] == "starved: 1 of 2 tasks never started; levels, heartbeat 3 s"
     twice = gap(problem, Twice, reference=reference)
     assert twice.status == "failed"
     assert "which is no map that waits" in str(twice.error)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from optsched.core.brief import counted
 from optsched.core.errors import printable
 from optsched.core.results import Limit, Number
-from optsched.measuring.printing import Fitted, Lines, Rows, Table, folded, interval, number, percent, spread, value
+from optsched.measuring.printing import Fitted, Lines, Rows, folded, interval, number, percent, spread, value
 from optsched.measuring.studies.choices import SEEDS
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from optsched.measuring.records import Run
     from optsched.problems.base import TaskProblem
 
-__all__ = ["GapPage", "gap_lines", "gap_table"]
+__all__ = ["GapPage", "gap_lines", "gap_row"]
 
 #: Columns of gaps that are left out where there is no room, the first one first.
 _SHED = ("proof", "reference", "objective", "worst gap")
@@ -26,32 +26,25 @@ _SHED = ("proof", "reference", "objective", "worst gap")
 _TELLING = 28
 
 
-def gap_table(reports: Sequence[tuple[str, GapReport]], repeated: bool = False) -> Table:
-    """One row for each instance, problem, heuristic, in order of appearance.
+def gap_row(label: str, reports: Sequence[GapReport], repeated: bool = False) -> dict[str, str]:
+    """The row of a heuristic on a problem and instance, by column.
 
     Parameters
     ----------
-    reports
-        Label of the heuristic and report of each run.
+    label, reports
+        What the heuristic is called, and its runs.
     repeated
         Whether there may be several seeds: then how many, the mean gap with its 95 % confidence interval, and the
         worst. Later components count only those seeds whose earlier ones are at the reference.
     """
-    groups: dict[tuple[Any, ...], list[GapReport]] = {}
-    for label, report in reports:
-        key = (report.problem.instance.name, report.problem.name, label)
-        groups.setdefault(key, []).append(report)
-    rows = []
-    for (instance, problem, label), group in groups.items():
-        references = list(dict.fromkeys(report.reference.value for report in group))
-        first = group[0].reference
-        reference = value(first.value) if len(references) == 1 else _mean_value(references)
-        kinds = list(dict.fromkeys(report.reference.kind or "unknown" for report in group))
-        cells = [instance, problem, label]
-        cells += [_mean_value([report.objective for report in group]), reference, "/".join(kinds)]
-        cells += [str(first.certificate or "-"), *_gaps(group, repeated), _note(group)]
-        rows.append(cells)
-    return Table(gap_columns(repeated), rows, _NUMBERS)
+    problem, first = reports[0].problem, reports[0].reference
+    references = list(dict.fromkeys(report.reference.value for report in reports))
+    reference = value(first.value) if len(references) == 1 else _mean_value(references)
+    kinds = list(dict.fromkeys(report.reference.kind or "unknown" for report in reports))
+    cells = [problem.instance.name, problem.name, label]
+    cells += [_mean_value([report.objective for report in reports]), reference, "/".join(kinds)]
+    cells += [str(first.certificate or "-"), *_gaps(reports, repeated), _note(reports)]
+    return dict(zip(gap_columns(repeated), cells, strict=True))
 
 
 _COLUMNS = ("instance", "problem", "heuristic", "objective", "reference", "kind", "proof")
@@ -69,13 +62,13 @@ _WIDTHS = {
 
 
 def gap_columns(repeated: bool) -> tuple[str, ...]:
-    """The columns of `gap_table`."""
+    """The columns of `gap_row`."""
     gaps = ("seeds", _MEAN, "worst gap") if repeated else ("gap",)
     return (*_COLUMNS, *gaps, "note")
 
 
 def gap_lines(work: Iterable[tuple[TaskProblem[Any], Iterable[str]]], repeated: bool = False) -> Lines:
-    """The lines of `gap_table` before there is a row: what is to be done tells how wide names are.
+    """The lines of these rows before there is a row: what is to be done tells how wide names are.
 
     `work`: each problem, with the labels of the heuristics that are to run on it.
     """
@@ -268,8 +261,7 @@ class GapPage:
         seeds = len({report.seed for report in reports})
         several = seeds > 1 or any(report.run.drawn for report in reports)
         wanted = self._seeds or (len(SEEDS) if several else 1)
-        told = gap_table([(self._on[2], report) for report in reports], self._repeated)
-        cells = dict(zip(told.columns, told.rows[0], strict=True))
+        cells = gap_row(self._on[2], reports, self._repeated)
         broken_off = f"only {seeds} of {wanted} seeds" if seeds < wanted else ""
         cells["note"] = "; ".join(filter(None, [broken_off, cells["note"]]))
         if self._sections:
