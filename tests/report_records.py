@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from optsched.measuring.printing import Table
-from optsched.measuring.studies.records import Run
+from optsched.measuring.records import Run
 from optsched.reporting.entries import entries_of
 from optsched.reporting.reading import read
 

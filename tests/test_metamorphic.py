@@ -92,7 +92,7 @@ def test_added_replica(name: str) -> None:
 def test_added_slot(name: str) -> None:
     """Tests that one idle slot more is never worse where no more tasks run for it.
 
-    Where tasks outnumber the slots, one more runs and may cost something: for `lsap` at most an off-rack task's level.
+    Where tasks outnumber the slots, one more runs and may cost something: for `lsap` at most a remote task's level.
     All slots of the cluster stay what they are in `fair-lsap`, for they set the rations.
     """
 
@@ -139,7 +139,7 @@ def test_lsap_is_a_matching(instance: Instance) -> None:
 @some
 @given(instances())
 def test_racks_play_no_part_at_equal_levels(instance: Instance) -> None:
-    """Tests that racks do not matter where rack and off-rack cost the same, and that dearer levels cost more."""
+    """Tests that racks do not matter where rack and remote cost the same, and that dearer levels cost more."""
     problem = Lsap(instance)
 
     def bare(document: Document) -> None:

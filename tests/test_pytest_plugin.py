@@ -207,7 +207,7 @@ def test_a_claimed_optimum(check: GapCheck) -> None:
     claimed: Any = {"instances": "papers/guo-fig2", "problem": "lsap", "max_gap": 0, "certify": True}
     best = optsched.solve(optsched.problem("lsap", "papers/guo-fig2")).decision
     check(lambda problem, rng: best, **claimed)
-    with pytest.raises(AssertionError, match="over an optimum of 0"):
+    with pytest.raises(AssertionError, match="over 0"):
         check(lambda problem, rng: ["A", "B", "C"], **claimed)
 
 

@@ -17,9 +17,10 @@ from optsched.core.errors import Fault, HeuristicFailed, InputError, UsageError,
 
 if TYPE_CHECKING:
     from optsched.cli.streams import Write
+    from optsched.measuring.printing import Rows
+    from optsched.measuring.records import Run
     from optsched.measuring.studies.check_files import NamedCheck
     from optsched.measuring.studies.check_reports import Result
-    from optsched.measuring.studies.records import Run
 
 __all__ = ["check"]
 
@@ -71,11 +72,11 @@ def check(
     results: list[Result] = []
     with ExitStack() as files, destination(None) as write:
         xml, page = (files.enter_context(replacing(name)) if name else None for name in (junit, markdown))
-        rows = _Rows(write, planned)
+        rows = _rows(write, planned)
 
         def put(result: Result) -> None:
             results.append(result)
-            rows.add(result)
+            rows.add(result.cells)
 
         try:
             _run(planned, folder, put)
@@ -127,22 +128,15 @@ def _run(planned: Sequence[NamedCheck], folder: Path, put: Callable[[Result], No
             put(Result(named, None, done, seconds))
 
 
-class _Rows:
-    """Puts out the table, a row as soon as its check is done."""
+def _rows(write: Write, planned: Sequence[NamedCheck]) -> Rows:
+    """The table, which has a row as soon as its check is done."""
+    from optsched.cli.streams import drawn
+    from optsched.measuring.printing import Fitted, Lines, Rows, page_width
+    from optsched.measuring.studies.check_reports import COLUMNS, NUMBERS
 
-    def __init__(self, write: Write, planned: Sequence[NamedCheck]) -> None:
-        from optsched.cli.streams import drawn
-        from optsched.measuring.printing import Fitted, Lines, page_width
-        from optsched.measuring.studies.check_reports import COLUMNS, NUMBERS
-
-        longest = max(len(printable(entry.name)) for entry in planned)
-        widths = [max(longest, len("check")), 4, 5, len("infeasible"), 13, len("not finished"), len("limit")]
-        self._lines = Fitted(Lines(COLUMNS, widths, NUMBERS), page_width(), ("mean", "runs"))
-        self._write, self._head = write, self._lines.head(drawn(None))
-
-    def add(self, result: Result) -> None:
-        head, self._head = self._head, ""
-        self._write(head + self._lines.line(result.cells))
+    longest = max(len(printable(entry.name)) for entry in planned)
+    widths = [max(longest, len("check")), 4, 5, len("infeasible"), 13, len("not finished"), len("limit")]
+    return Rows(write, Fitted(Lines(COLUMNS, widths, NUMBERS), page_width(), ("mean", "runs")), drawn(None))
 
 
 def _tell(write: Write, results: Sequence[Result], folder: str, github: bool) -> None:

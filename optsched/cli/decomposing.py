@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext, redirect_stdout
+from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -73,7 +73,7 @@ def decompose(
     """
     from optsched.cli.notes import pose
     from optsched.cli.simulating import policy_named
-    from optsched.cli.streams import replacing
+    from optsched.cli.streams import picturing
     from optsched.measuring.decomposing import decompose_all
     from optsched.measuring.printing import progress
     from optsched.problems import problem_class
@@ -86,7 +86,7 @@ def decompose(
     policies = [policy_named(text, "--heuristic") for text in dict.fromkeys(heuristics)]
     posed, notes = pose(instance, problem_name, params)
     loaded, seconds = arguments.limited(profile, time_limit)
-    with nullcontext() if target is None else replacing(target) as file:
+    with picturing(target) as draw:
         with progress(sys.stderr, repeats * len(policies) + 1) as step, redirect_stdout(sys.stderr):
             found = decompose_all(
                 posed,  # type: ignore[arg-type]
@@ -100,8 +100,8 @@ def decompose(
             )
         if not found:
             found.raise_if_failed()
-        if file is not None and target is not None:
-            file.write(_picture(found, target))
+        one = len(found) == 1
+        draw(*("decomposition_picture", found[0]) if one else ("decompositions_picture", found))
     if form == "json":
         arguments.emit_json({**content(found), "notes": notes}, output)
     elif form == "csv":
@@ -111,14 +111,6 @@ def decompose(
     else:
         arguments.emit(_several(found, output, form), output)
     found.raise_if_failed()
-
-
-def _picture(found: Decompositions, path: str) -> bytes:
-    from optsched.drawing import decomposition_picture, decompositions_picture
-    from optsched.drawing.figures import check_kind, picture
-
-    drawn = decomposition_picture(found[0]) if len(found) == 1 else decompositions_picture(found)
-    return picture(drawn, check_kind(path))
 
 
 def content(found: Decompositions) -> dict[str, Any]:
@@ -209,7 +201,7 @@ def policies_table(found: Decompositions) -> Table:
 def _several(found: Decompositions, output: str | None, form: str) -> str:
     """The table of several policies below what they share."""
     from optsched.cli.streams import drawn
-    from optsched.measuring.printing import folded, page_width, render
+    from optsched.measuring.printing import page_width, render, titled
 
     first = found[0]
     bound = "no bound is proved" if first.bound is None else f"bound (G) {_seconds(first.bound)}, {_proved(first)}"
@@ -219,9 +211,7 @@ def _several(found: Decompositions, output: str | None, form: str) -> str:
         f"{bound}"
     )
     table = render(policies_table(found), drawn(output), form)
-    if form == "table":
-        return folded(heading, page_width(file=output is not None), "  ") + table
-    return f"% {heading}\n{table}" if form == "latex" else f"{heading}\n\n{table}"
+    return titled(heading, table, form, page_width(file=output is not None))
 
 
 def _mean_of(found: Decomposition) -> str:

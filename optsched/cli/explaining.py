@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext, redirect_stdout
+from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -76,8 +76,9 @@ def explain(
     comes of. --to draws it beside the best schedule, with that chain framed.
     """
     from optsched.cli.notes import pose
-    from optsched.cli.streams import replacing
+    from optsched.cli.streams import picturing
     from optsched.core.results import Limit, Termination
+    from optsched.measuring.explaining import Explanation
     from optsched.measuring.explaining import explain as explanation_of
     from optsched.measuring.gaps import Reference
     from optsched.measuring.printing import progress
@@ -100,7 +101,7 @@ def explain(
     if solution is not None:
         given = _decision(posed, solution)
     named: dict[str, Any] = {} if choice is None else dict(choice.parameters)
-    with nullcontext() if target is None else replacing(target) as file:
+    with picturing(target) as draw:
         # What a user's heuristic prints must not come between the data.
         with progress(sys.stderr) as step, redirect_stdout(sys.stderr):
             step(f"{posed.instance.name} {posed.name}")
@@ -112,8 +113,7 @@ def explain(
                     "explain takes the placement of a --heuristic, or that of a --solution: give one of them"
                 )
             found = explanation_of(posed, given, seed, reference, time_limit=seconds, worth=worth, **named)
-        if file is not None and target is not None:
-            file.write(_picture(found, most, target))
+        draw(*("chains_picture", found, most) if isinstance(found, Explanation) else ("draw", found))
     arguments.note_limits([found.report], seconds)
     if form == "json":
         arguments.emit_json({"version": code_version(), **found.to_dict(most), "notes": notes}, output)
@@ -124,16 +124,6 @@ def explain(
     if found.infeasible:
         ctx.exit(ExitCode.INFEASIBLE)
     ctx.exit(ExitCode.NO_SOLUTION if reference.solution.decision is None else 0)
-
-
-def _picture(found: Explanation | ScheduleExplanation, most: int, path: str) -> bytes:
-    from optsched.drawing.chains import chains_picture
-    from optsched.drawing.choosing import explained_picture
-    from optsched.drawing.figures import check_kind, picture
-    from optsched.measuring.explaining import Explanation
-
-    figure = chains_picture(found, most) if isinstance(found, Explanation) else explained_picture(found)
-    return picture(figure, check_kind(path))
 
 
 def _decision(problem: TaskProblem[Any], path: str) -> Any:

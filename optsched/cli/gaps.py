@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +15,12 @@ if TYPE_CHECKING:
     from optsched.cli.notes import Notes
     from optsched.cli.streams import Records, Sink, Write
     from optsched.measuring.gaps import GapReport
+    from optsched.measuring.records import Run
     from optsched.measuring.studies.choices import Choice, Source
-    from optsched.measuring.studies.records import Run
     from optsched.measuring.studies.runs import Work
     from optsched.measuring.studies.tables import ProblemSummary
 
-__all__ = ["gap", "look_at", "put_summaries", "sources"]
+__all__ = ["gap", "look_at", "sources", "summaries_text"]
 
 #: So many chains of each gap are told one by one.
 MOST = 10
@@ -84,8 +83,10 @@ def gap(
 
     --solution takes a solution or schedule file of the one INSTANCE. Its problem and parameters are the defaults then.
     """
-    from optsched.cli.streams import collected, replacing
+    from optsched.cli.streams import AtEnd, collected, drawn, picturing
     from optsched.measuring.gaps import gap_limit
+    from optsched.measuring.printing import page_width
+    from optsched.measuring.studies.pages import GapPage
     from optsched.measuring.studies.runs import measure
 
     limit = None if max_gap is None else gap_limit(max_gap, "--max-gap")
@@ -107,18 +108,27 @@ def gap(
     def sink(write: Write) -> Sink[Run]:
         if not tabled:
             return _records(str(form), write, work, notes, placements, explain)
+        width, terminal = page_width(file=output is not None), drawn(output)
         if rows:
-            return _Rows(write, work, drawn_by, output, explain, str(form))
-        return _Summary(write, output, str(form))
+            labels = [(part.problem, [choice.label for choice in part.choices]) for part in work]
+            repeats = None if drawn_by is None else len(drawn_by)
+            page = GapPage(write, labels, repeats, str(form), width, terminal)
+            return _Explained(write, page) if explain else page
+        from optsched.measuring.studies.tables import summaries
+
+        more = " --each: a row for each run."
+        return AtEnd(write, lambda runs: summaries_text(summaries(runs), width, terminal, str(form), more))
 
     def found(step: Callable[[str], None]) -> Iterator[Run]:
         return measure(work, drawn_by, profile=limits, time_limit=seconds, step=step)
 
-    with nullcontext() if plot is None else replacing(plot) as file:
+    with picturing(plot) as draw:
         total = "runs" if drawn_by is None else f"of {steps} runs"
         measured = collected(found, sink, output, total, steps)
-        if file is not None and plot is not None:
-            file.write(_picture(measured, plot))
+        if plot is not None:
+            from optsched.measuring.studies.tables import GapReports
+
+            draw("gaps_picture", GapReports(measured))
     reports = [entry.report for entry in measured]
     arguments.note_limits(reports, seconds)
     failures = _failures(reports, limit)
@@ -139,15 +149,6 @@ def _note_infeasible(reports: Sequence[GapReport]) -> bool:
     for where, why in told.items():
         arguments.note(f"{where}: nothing is feasible: {why}", "warning")
     return all(report.reference.infeasible is not None for report in found)
-
-
-def _picture(measured: Sequence[Run], path: str) -> bytes:
-    """Box plots and distributions of the gaps."""
-    from optsched.drawing.figures import check_kind, picture
-    from optsched.drawing.gaps import gaps_picture
-    from optsched.measuring.studies.tables import GapReports
-
-    return picture(gaps_picture(GapReports(measured)), check_kind(path))
 
 
 def _planned(
@@ -269,131 +270,57 @@ def _explanation(report: GapReport) -> dict[str, Any] | None:
     return None if report.objective is None else explained(report).to_dict(MOST)
 
 
-class _Rows:
-    """Puts out rows of the table: of each heuristic on a problem once all its seeds ran, or at the end."""
+class _Explained:
+    """Puts out rows, and below them what each gap is made of."""
 
-    def __init__(
-        self,
-        write: Write,
-        work: Sequence[Work],
-        seeds: range | None,
-        output: str | None,
-        explain: bool,
-        form: str,
-    ) -> None:
-        from optsched.cli.streams import drawn
-        from optsched.measuring.printing import page_width
-        from optsched.measuring.studies.pages import GapPage, gap_lines
+    def __init__(self, write: Write, rows: Sink[Run]) -> None:
+        self._write, self._rows = write, rows
+        self._told: list[GapReport] = []
 
-        #: The reports that are explained below the table; None: none of them.
-        self._told: list[GapReport] | None = [] if explain else None
-        #: None: as many as it needs, so that a row is whole once the next begins.
-        self._seeds = None if seeds is None else len(seeds)
-        self._write, self._repeated = write, self._seeds != 1
-        labels = [(part.problem, [choice.label for choice in part.choices]) for part in work]
-        #: Rows for people to read; None: of a table that a text takes, of which every column is there.
-        self._page = None
-        if form == "table":
-            width = page_width(file=output is not None)
-            self._page = GapPage(labels, self._repeated, width, drawn(output))
-        self._lines = gap_lines(labels, self._repeated).in_form(form)
-        self._head = self._lines.head() if self._page is None else ""
-        #: Of the heuristic that is on: its problem and label, and its reports so far.
-        self._on: tuple[Any, str] | None = None
-        self._reports: list[GapReport] = []
-
-    def add(self, entry: Run) -> None:
-        label, report = entry.heuristic, entry.report
-        on = ((report.problem.instance.name, report.problem.name), label)
-        if on != self._on:
-            self._put()
-            self._on = on
-        self._reports.append(report)
-        if self._told is not None and report.objective is not None:
-            self._told.append(report)
-        if len(self._reports) == self._seeds:
-            self._put()
+    def add(self, run: Run) -> None:
+        self._rows.add(run)
+        if run.report.objective is not None:
+            self._told.append(run.report)
 
     def close(self) -> None:
-        self._put()
-        if self._page is None:
-            self._write(self._head + self._lines.foot())
-        for report in self._told or ():
-            from optsched.cli.explaining import words
-            from optsched.measuring.explaining import Explanation, explained
+        from optsched.cli.explaining import words
+        from optsched.measuring.explaining import Explanation, explained
 
+        self._rows.close()
+        for report in self._told:
             found = explained(report)
             if found.chains if isinstance(found, Explanation) else found.jobs:
                 self._write(f"\n{words(found, MOST)}")
-
-    def _put(self) -> None:
-        from optsched.measuring.studies.choices import SEEDS
-        from optsched.measuring.studies.pages import gap_table
-
-        if self._on is None or not self._reports:
-            return
-        reports, self._reports = [(self._on[1], report) for report in self._reports], []
-        seeds = len({report.seed for _, report in reports})
-        several = seeds > 1 or any(report.run.drawn for _, report in reports)
-        wanted = self._seeds or (len(SEEDS) if several else 1)
-        broken_off = f"only {seeds} of {wanted} seeds" if seeds < wanted else ""
-        if self._page is not None:
-            self._write(self._page.rows(reports, broken_off))
-            return
-        rows = gap_table(reports, self._repeated).rows
-        rows = [[*row[:-1], "; ".join(filter(None, [broken_off, row[-1]]))] for row in rows]
-        head, self._head = self._head, ""
-        self._write(head + "".join(map(self._lines.line, rows)))
 
 
 #: What the words of a summary mean.
 LEGEND = (
     "optimal: runs at a proved optimum; seeds: one where no random numbers are drawn; median and mean: over instances, "
-    "each with the mean of its seeds, ± half the 95 % interval; over 0: runs above an optimum of 0: they have no "
-    "percentage, and median, mean and worst leave them out."
+    "each with the mean of its seeds, ± half the 95 % interval; over 0: the reference is 0, so that the gap is a "
+    "difference and no percentage: median, mean and worst leave such runs out."
 )
 
 #: Columns of a summary that are left out where there is no room, the first one first.
 SHED = ("median", "mean", "on")
 
 
-class _Summary:
-    """Puts out a table for each problem at the end: what its heuristics came to on all instances."""
-
-    def __init__(self, write: Write, output: str | None, form: str) -> None:
-        self._write, self._output, self._form = write, output, form
-        self._measured: list[Run] = []
-
-    def add(self, entry: Run) -> None:
-        self._measured.append(entry)
-
-    def close(self) -> None:
-        from optsched.measuring.studies.tables import summaries
-
-        more = " --each: a row for each run."
-        put_summaries(self._write, summaries(self._measured), self._output, self._form, more)
-
-
-def put_summaries(write: Write, found: Sequence[ProblemSummary], output: str | None, form: str, more: str = "") -> None:
-    """Put out a table for each problem, and what its words mean; `more` is said after that."""
-    from optsched.cli.streams import drawn
-    from optsched.measuring.printing import fitted, folded, page_width, render
+def summaries_text(found: Sequence[ProblemSummary], width: int, terminal: bool, form: str, more: str = "") -> str:
+    """A table for each problem, and what its words mean; `more` is said after that."""
+    from optsched.measuring.printing import fitted, folded, render, titled
 
     if any(row.instances < part.instances for part in found for row in part.rows):
         more = f" Rows of fewer runs are over fewer instances: their means do not compare with the others'.{more}"
-    if form == "table":
-        width = page_width(file=output is not None)
-        for part in found:
-            table = fitted(part.table(), width, SHED, drawn(output), keyed="on")
-            write(f"{folded(part.heading(), width, '  ')}{table}\n")
-        if found:
-            write(folded(LEGEND + more, width))
-        return
-    before, between = ("% ", "") if form == "latex" else ("", "\n")
+    told = []
     for part in found:
-        write(f"{before}{part.heading()}\n{between}{render(part.table(), form=form)}\n")
+        if form == "table":
+            table = fitted(part.table(), width, SHED, terminal, keyed="on")
+        else:
+            table = render(part.table(), form=form)
+        told.append(titled(part.heading(), table, form, width))
     if found:
-        write(f"{before}{LEGEND}{more}\n")
+        legend = f"{LEGEND}{more}"
+        told.append(folded(legend, width) if form == "table" else f"{'% ' * (form == 'latex')}{legend}\n")
+    return "\n".join(told)
 
 
 def _failures(reports: Sequence[GapReport], max_gap: Fraction | float | None) -> list[str]:

@@ -7,14 +7,20 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from optsched.cli import arguments
 from optsched.core.errors import ExitCode, UsageError, nearest
 
+if TYPE_CHECKING:
+    from optsched.certificates import Finding
+    from optsched.core.results import Value
+    from optsched.problems import AnyProblem
+
 __all__ = [
+    "checks",
     "docs",
     "list_",
     "pages",
@@ -235,7 +241,6 @@ def _plain(content: Any) -> str:
 @click.pass_context
 def self_test(ctx: click.Context, form: str) -> None:
     """Check this installation: small programs that broken solvers got wrong, and known optima by two routes."""
-    from optsched.cli.self_test import checks
     from optsched.measuring.printing import Table, progress
 
     done = []
@@ -250,6 +255,44 @@ def self_test(ctx: click.Context, form: str) -> None:
         rows = [("ok" if check.holds else "FALSE", check.what, check.found) for check in done]
         arguments.emit_table(Table(("", "check", "found"), rows))
     ctx.exit(0 if all(check.holds for check in done) else ExitCode.FAILED)
+
+
+def checks() -> Iterator[Finding]:
+    """Each check as it is done: small programs that releases of HiGHS got wrong, then known optima, one a problem.
+
+    It is small enough for every installation; the tests of the package go far beyond.
+    """
+    from optsched.certificates import Finding
+    from optsched.core.registry import records
+    from optsched.instances.files import load
+    from optsched.instances.library import library
+    from optsched.problems import problem
+    from optsched.solvers.sanity import SMALL_MODELS, wrong_answers
+
+    wrong = wrong_answers()
+    yield Finding("HiGHS", not wrong, "; ".join(wrong) or f"{len(SMALL_MODELS)} small programs solved right")
+    entries = library()
+    for name, entry in records().items():
+        if entry.known is not None:
+            listed = entries.get(entry.known.instance)
+            if listed is None or name not in listed.optima:
+                raise UsageError(
+                    f'the record of the problem "{name}" ({entry.problem}) names {entry.known.instance!r} in its '
+                    "known, of which the library holds no optimum; mend or uninstall the package that brings it"
+                )
+            yield from _by_routes(problem(name, load(listed.path)), listed.optima[name].value, entry.known.routes)
+
+
+def _by_routes(posed: AnyProblem, known: Value, routes: tuple[str, ...]) -> Iterator[Finding]:
+    """Whether each route finds the known optimum, with a certificate that holds."""
+    from optsched.certificates import Finding, certify
+    from optsched.routes import solve
+
+    for route in routes:
+        solution = solve(posed, route=route)
+        holds = solution.optimal and solution.objective == known and certify(posed, solution).valid
+        told = ", ".join(map(str, solution.objective or ("none",)))
+        yield Finding(f"{posed.name} by {route}", holds, f"optimum {', '.join(map(str, known))}, found {told}")
 
 
 @click.command()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +15,8 @@ from optsched.core.errors import HeuristicFailed
 if TYPE_CHECKING:
     from optsched.cli.streams import Sink, Write
     from optsched.heuristics import Heuristic
-    from optsched.measuring.matrix import Cell
-    from optsched.measuring.printing import Lines
+    from optsched.measuring.printing import Rows
+    from optsched.measuring.records import Run
     from optsched.problems.base import TaskProblem
 
     Listed = Mapping[str, tuple[Heuristic, Mapping[str, Any]]]
@@ -53,12 +52,13 @@ def matrix(
     A heuristic that does not serve a problem is run in one that it serves, and its placement is judged: a cell so
     carried over is marked with a star. A cell is a relative gap, a difference where the optimum is 0 (+3), or one word
     that says why there is none: the constraint that the placement violates, starved, failed, out-of-time, or unproved.
+    The gap is of the first component that differs; (2) marks a gap of the second one. A legend says what marks mean.
     Each row comes as soon as it is there. --plot draws the whole as a heat map with the numbers in it.
     """
     arguments.check_plot(plot)
     from optsched.cli.notes import Notes
-    from optsched.cli.streams import collected, gap_records, replacing
-    from optsched.measuring.matrix import each_cell, heuristics_of, posable
+    from optsched.cli.streams import collected, gap_records, picturing
+    from optsched.measuring.matrix import GapMatrix, cell_record, each_cell, heuristics_of, posable
     from optsched.measuring.studies.choices import chosen as choice_of
     from optsched.measuring.studies.choices import load_instance
     from optsched.problems import PROBLEMS
@@ -75,37 +75,25 @@ def matrix(
     listed = heuristics_of(posed, chosen)
     form = arguments.format_of(form, output)
 
-    def sink(write: Write) -> Sink[Cell]:
+    def sink(write: Write) -> Sink[Run]:
         if form in arguments.TABLES:
             return _Rows(write, posed, listed, output, form)
         entries = (entry for entry, _ in listed.values())
 
-        def record(cell: Cell) -> dict[str, Any]:
-            return cell.record() | {"notes": notes.told(loaded.name, cell.report.problem.name)}
+        def record(run: Run) -> dict[str, Any]:
+            return cell_record(run) | {"notes": notes.told(loaded.name, run.problem)}
 
         return gap_records(form, write, posed, entries, record, ("ran_in", "reason", "notes"))
 
     cells = partial(each_cell, posed, listed, seed, limits, seconds)
-    with nullcontext() if plot is None else replacing(plot) as file:
+    with picturing(plot) as draw:
         done = collected(cells, sink, output, f"of {len(posed) * len(listed)} cells")
-        if file is not None and plot is not None:
-            file.write(_picture(loaded.name, listed, posed, done, plot))
+        draw("matrix_picture", GapMatrix.of(done))
     arguments.note_limits([cell.report for cell in done], seconds)
     failed = (cell.report for cell in done if cell.report.run.out_of_time is None)
     errors = {report.error: None for report in failed if report.error is not None}
     if errors:
         raise HeuristicFailed(*(line for error in errors for line in error.split("\n")))
-
-
-def _picture(name: str, listed: Listed, posed: Sequence[TaskProblem[Any]], done: Sequence[Cell], path: str) -> bytes:
-    """The whole matrix as a heat map."""
-    from optsched.drawing.figures import check_kind, picture
-    from optsched.drawing.matrices import matrix_picture
-    from optsched.measuring.matrix import GapMatrix
-
-    cells = {(cell.heuristic, cell.report.problem.name): cell for cell in done}
-    matrix = GapMatrix(name, tuple(listed), tuple(problem.name for problem in posed), cells)
-    return picture(matrix_picture(matrix), check_kind(path))
 
 
 class _Rows:
@@ -127,10 +115,8 @@ class _Rows:
         self._most = page_width(file=output is not None) if form == "table" else sys.maxsize
         self._widths = [max(len(name), _WIDTH) for name in self._names]
         self._on = self._block(0)
-        self._lines = self._lines_of(self._on)
-        self._head = self._lines.head(self._drawn)
-        self._row: list[str] = []
-        self._rows: list[list[str]] = []
+        self._table = self._rows_of(self._on)
+        self._cells: list[list[Run]] = []
 
     def _block(self, begin: int) -> range:
         """The problems, from one on, that a page has room for; one at least."""
@@ -140,46 +126,49 @@ class _Rows:
             end += 1
         return range(begin, end)
 
-    def _lines_of(self, block: range) -> Lines:
-        from optsched.measuring.printing import Lines
+    def _rows_of(self, block: range) -> Rows:
+        from optsched.measuring.printing import Lines, Rows
 
         names = [self._names[at] for at in block]
         widths = [self._first, *(self._widths[at] for at in block)]
-        return Lines(("heuristic", *names), widths, frozenset(names)).in_form(self._form)
+        lines = Lines(("heuristic", *names), widths, frozenset(names)).in_form(self._form)
+        return Rows(self._write, lines, self._drawn)
 
-    def add(self, cell: Cell) -> None:
-        self._row = self._row or [cell.heuristic]
-        self._row.append(cell.shown())
-        if len(self._row) == len(self._names) + 1:
+    def add(self, cell: Run) -> None:
+        if not self._cells or len(self._cells[-1]) == len(self._names):
+            self._cells.append([])
+        self._cells[-1].append(cell)
+        if len(self._cells[-1]) == len(self._names):
             self._put()
 
     def close(self) -> None:
-        if self._row:
+        from optsched.measuring.printing import remarks
+        from optsched.measuring.records import legend
+
+        if self._cells and len(self._cells[-1]) < len(self._names):
             self._put()
-        if end := self._head + self._lines.foot():
-            self._write(end)
+        self._table.close()
         # Of the problems that did not fit the cells are known by now.
+        texts = [[run.cell() for run in row] for row in self._cells]
         self._widths = [
-            max([width, *(len(row[at + 1]) for row in self._rows)]) for at, width in enumerate(self._widths)
+            max([width, *(len(row[at]) for row in texts if at < len(row))]) for at, width in enumerate(self._widths)
         ]
         block = self._on
         while block.stop < len(self._names):
             block = self._block(block.stop)
-            lines = self._lines_of(block)
-            rows = [lines.line([row[0], *(row[at + 1] for at in block)]) for row in self._rows]
-            self._write(f"\n{lines.head(self._drawn)}{''.join(rows)}")
+            self._write("\n")
+            table = self._rows_of(block)
+            for runs, row in zip(self._cells, texts, strict=True):
+                table.add([runs[0].heuristic, *(row[at] if at < len(row) else "" for at in block)])
+        self._write(remarks(legend(run for row in self._cells for run in row), self._form, self._most))
 
     def _put(self) -> None:
         from optsched.measuring.printing import elided
 
-        row = [*self._row, *[""] * (len(self._names) + 1 - len(self._row))]
-        head, self._head, self._row = self._head, "", []
-        self._rows.append(row)
-        cells = [row[at + 1] for at in self._on]
-        line = self._lines.line([row[0], *cells])
-        if len(line) > self._most + 1:  # a long word; numbers are never cut
-            cut = zip(cells, (self._widths[at] for at in self._on), strict=True)
-            line = self._lines.line(
-                [row[0], *(elided(cell, width) if cell[:1].isalpha() else cell for cell, width in cut)]
-            )
-        self._write(head + line)
+        row = self._cells[-1]
+        cells: list[str] = [row[at].cell() if at < len(row) else "" for at in self._on]
+        if len(self._table.lines.line([row[0].heuristic, *cells])) > self._most + 1:  # a long word; no number is cut
+            widths = (self._widths[at] for at in self._on)
+            cut = zip(cells, widths, strict=True)
+            cells = [elided(cell, width) if cell[:1].isalpha() else cell for cell, width in cut]
+        self._table.add([row[0].heuristic, *cells])

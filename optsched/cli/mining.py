@@ -37,7 +37,7 @@ __all__ = ["mine"]
     type=click.Choice(["relative", "absolute"]),
     default="relative",
     show_default=True,
-    help="Gap that is to be large; beyond an optimum of 0 every share is infinite.",
+    help="Gap that is to be large; one over 0 (the optimum is 0) is larger than every share.",
 )
 @click.option("--component", metavar="C", help="Of the objective; by default the first that differs.")
 @click.option(

@@ -31,7 +31,7 @@ JOBS = (".csv", ".parquet")
 #: Gantt charts side by side at most.
 MOST_CHARTS = 4
 
-#: What may be drawn of runs: names of `optsched.drawing.runs.PICTURES`.
+#: What may be drawn of runs: `optsched.drawing` has a function of each, such as `gantt_picture`.
 PLOTS = ("gantt", "times", "reductions", "running", "locality")
 
 
@@ -118,9 +118,10 @@ def simulate(
     --memory-limit, has no row. Exit code 4 if a policy failed, or left tasks waiting for ever.
     """
     from optsched.cli.notes import Notes
-    from optsched.cli.streams import collected, replacing
+    from optsched.cli.streams import collected, picturing, replacing
     from optsched.instances.claim_files import claim_content
     from optsched.measuring.studies.choices import groups_of
+    from optsched.measuring.timelines import timeline
 
     _check_jobs(jobs)
     drawn = _pictures_of(plots)
@@ -183,22 +184,25 @@ def simulate(
     with ExitStack() as files:
         file = None if jobs is None else files.enter_context(replacing(jobs))
         kept = None if schedule is None else files.enter_context(replacing(schedule))
-        pictures = [(plot, files.enter_context(replacing(plot[1]))) for plot in drawn]
+        pictures = [(what, files.enter_context(picturing(path))) for what, path in drawn]
         named = collected(found, sink, output, "runs" if seeds is None else f"of {steps} runs", steps)
-        done = [run for _, run in named]
-        stopped = (run for run in done if run.unfinished and not run.starved)
-        for told in dict.fromkeys(f"{run.instance.name}, {run.policy}: {run.unfinished}" for run in stopped):
+        stopped = [(text, run) for text, run in named if run.unfinished and not run.starved]
+        for told in dict.fromkeys(f"{run.instance.name}, {text}: {run.unfinished}" for text, run in stopped):
             arguments.note(told)
-        starved = (run for run in done if run.starved)
-        left = dict.fromkeys(f'{run.instance.name}: under policy "{run.policy}": {run.unfinished}' for run in starved)
+        starved = [(text, run) for text, run in named if run.starved]
+        left = dict.fromkeys(f'{run.instance.name}: under policy "{text}": {run.unfinished}' for text, run in starved)
         if failed:
             raise HeuristicFailed(*failed, *left)
         if file is not None and jobs is not None:
-            file.write(_jobs(done, jobs))
+            file.write(_jobs(named, jobs))
         if kept is not None and schedule is not None:
-            kept.write(claim_content(done[0].schedule, done[0].instance, schedule))
-        for (what, path), into in pictures:
-            into.write(_picture(what, path, named))
+            kept.write(claim_content(named[0][1].schedule, named[0][1].instance, schedule))
+        for what, draw in pictures:
+            several = what == "gantt" and len({run.seed for _, run in named}) > 1
+            draw(
+                f"{what}_picture",
+                [timeline(run, name=f"{name}, seed {run.seed}" if several else name) for name, run in named],
+            )
     if left:
         raise HeuristicFailed(*left)
 
@@ -304,24 +308,13 @@ def _check_pictures(plots: Sequence[tuple[str, str]], instances: int, policies: 
             raise UsageError(f"--plot reductions={path}: compares the last policy with others: name two or more")
 
 
-def _picture(what: str, path: str, done: Sequence[Named]) -> bytes:
-    """A picture of the runs, which are called as their policies were."""
-    from optsched.drawing.figures import check_kind, picture
-    from optsched.drawing.runs import PICTURES
-    from optsched.measuring.timelines import timeline
-
-    several = what == "gantt" and len({run.seed for _, run in done}) > 1
-    held = [timeline(run, name=f"{name}, seed {run.seed}" if several else name) for name, run in done]
-    return picture(PICTURES[what](held), check_kind(path))
-
-
-def _jobs(done: Sequence[Simulation], path: str) -> bytes:
-    """The jobs of all runs, each with what it is of."""
+def _jobs(done: Sequence[Named], path: str) -> bytes:
+    """The jobs of all runs, each with what it is of: the policy is called as it was asked for."""
     from io import BytesIO
 
     import pandas as pd
 
-    parts = [run.jobs.assign(instance=run.instance.name, policy=run.policy, seed=run.seed) for run in done]
+    parts = [run.jobs.assign(instance=run.instance.name, policy=text, seed=run.seed) for text, run in done]
     table = pd.concat(parts, ignore_index=True)
     first = ["instance", "policy", "seed"]
     table = table[[*first, *(name for name in table.columns if name not in first)]]
@@ -334,10 +327,12 @@ def _jobs(done: Sequence[Simulation], path: str) -> bytes:
 
 def _sink(form: str, write: Write, output: str | None, given: Sequence[Instance], notes: Notes) -> Sink[Named]:
     """What puts out the runs, and in records what was said of their instances."""
-    from optsched.cli.streams import Records
+    from optsched.cli.streams import AtEnd, Records, drawn
 
     if form in arguments.TABLES:
-        return _RunRows(write, output, form, ("instance",) if len(given) > 1 else ())
+        return AtEnd(
+            write, partial(_table, drawn(output), form, ("instance", "policy") if len(given) > 1 else ("policy",))
+        )
 
     def record(named: Named) -> dict[str, Any]:
         run = named[1]
@@ -386,36 +381,20 @@ _TIMES = {
 }
 
 
-class _RunRows:
-    """Puts out a table at the end, with a row for each policy on each instance: of several seeds the means.
+def _table(terminal: bool, form: str, heads: Sequence[str], named: Sequence[Named]) -> str:
+    """A row for each policy on each instance, of several seeds the means; where every run failed there is none."""
+    from optsched.measuring.printing import Table, render
 
-    `first` are fields of a run's record that stand first.
-    """
-
-    def __init__(self, write: Write, output: str | None, form: str, first: Sequence[str]) -> None:
-        self._write, self._output, self._form = write, output, form
-        self._first = tuple(first)
-        self._runs: dict[tuple[str, ...], list[Simulation]] = {}
-
-    def add(self, named: Named) -> None:
-        """One more run, and its policy as it was asked for."""
-        label, run = named
-        record = run.record_of()
-        self._runs.setdefault((*(str(record[name]) for name in self._first), label), []).append(run)
-
-    def close(self) -> None:
-        """There are no more; where every run failed there is no table."""
-        if not self._runs:
-            return
-        from optsched.cli.streams import drawn
-        from optsched.measuring.printing import Table, render
-
-        several = any(len(runs) > 1 for runs in self._runs.values())
-        times = [name for name in _TIMES if several or name != "worst seed"]
-        numbers = ("seeds", "tasks", *times, "node", "rack", "off-rack")
-        rows = [[*key, *_row(runs, times)] for key, runs in self._runs.items()]
-        table = Table((*self._first, "policy", *numbers), rows, frozenset(numbers))
-        self._write(render(table, drawn(self._output), self._form))
+    found: dict[tuple[str, ...], list[Simulation]] = {}
+    for label, run in named:
+        found.setdefault((run.instance.name, label)[-len(heads) :], []).append(run)
+    if not found:
+        return ""
+    several = any(len(runs) > 1 for runs in found.values())
+    times = [name for name in _TIMES if several or name != "worst seed"]
+    numbers = ("seeds", "tasks", *times, "node", "rack", "remote")
+    rows = [[*key, *_row(runs, times)] for key, runs in found.items()]
+    return render(Table((*heads, *numbers), rows, frozenset(numbers)), terminal, form)
 
 
 def _row(runs: Sequence[Simulation], times: Sequence[str]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import nullcontext, redirect_stdout
 from fractions import Fraction
 from pathlib import Path
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from optsched.core.network import FlowNetwork
     from optsched.core.results import Certificate, Solution, Value
     from optsched.problems import AnyProblem
-    from optsched.routes import Frontier
 
 __all__ = ["bounds", "export", "frontier", "solve"]
 
@@ -260,7 +259,7 @@ def frontier(
         raise UsageError("--heuristic is drawn in the picture: name its file with --plot FILE")
     arguments.check_plot(plot)
     from optsched.cli.notes import pose
-    from optsched.cli.streams import replacing
+    from optsched.cli.streams import picturing, replacing
     from optsched.core.results import Limit
     from optsched.instances.claim_files import claim_content
     from optsched.measuring.printing import Table, number, progress
@@ -269,15 +268,14 @@ def frontier(
 
     posed, notes = pose(instance, problem_name, params)
     with (
-        nullcontext() if plot is None else replacing(plot) as file,
+        picturing(plot) as draw,
         nullcontext() if output is None else replacing(output) as points_file,
     ):
         with progress(sys.stderr) as step:
             step(f"{posed.instance.name} {posed.name}")
             found = frontier(posed, profile, time_limit)
-            reached = _reached(posed, heuristics, time_limit, step) if file is not None else {}
-        if file is not None and plot is not None:
-            file.write(_picture(found, reached, posed.instance.name, plot))
+            reached = _reached(posed, heuristics, time_limit, step) if plot is not None else {}
+        draw("frontier_picture", found, reached, posed.instance.name)
         if points_file is not None:
             points_file.write(claim_content(found, posed.instance, output or ""))
     if form == "json":
@@ -339,13 +337,6 @@ def _reached(
             else:
                 reached[choice.label] = problem.objective(done.placement)
     return reached
-
-
-def _picture(found: Frontier, reached: Mapping[str, Value | str], name: str, path: str) -> bytes:
-    from optsched.drawing.figures import check_kind, picture
-    from optsched.drawing.frontiers import frontier_picture
-
-    return picture(frontier_picture(found, reached, name), check_kind(path))
 
 
 # Export -----------------------------------------------------------------------------------------------------------

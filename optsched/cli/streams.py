@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from optsched.cli import arguments
@@ -18,7 +18,19 @@ if TYPE_CHECKING:
     from optsched.instances.documents.writing import GrowingFile
     from optsched.problems.base import TaskProblem
 
-__all__ = ["Records", "Sink", "Write", "collected", "destination", "drawn", "gap_records", "pour", "replacing"]
+__all__ = [
+    "AtEnd",
+    "Records",
+    "Sink",
+    "Write",
+    "collected",
+    "destination",
+    "drawn",
+    "gap_records",
+    "picturing",
+    "pour",
+    "replacing",
+]
 
 Entry = TypeVar("Entry", contravariant=True)
 Measured = TypeVar("Measured")
@@ -68,6 +80,21 @@ def replacing(output: str) -> Iterator[GrowingFile]:
             arguments.note(f"{output} is not written; what was finished is in {kept}", "warning")
         raise
     file.finish()
+
+
+@contextmanager
+def picturing(path: str | None) -> Iterator[Callable[..., None]]:
+    """Draws into a file (`replacing`) by the name of a function of `optsched.drawing`; without one nothing is drawn."""
+    with nullcontext() if path is None else replacing(path) as file:
+
+        def draw(name: str, *of: Any) -> None:
+            if path is not None and file is not None:
+                from optsched import drawing
+                from optsched.drawing.figures import check_kind
+
+                file.write(drawing.picture(getattr(drawing, name)(*of), check_kind(path)))
+
+        yield draw
 
 
 class Sink(Protocol[Entry]):
@@ -141,6 +168,23 @@ def collected(
             return pour(measure(step), held, step, total)
 
 
+class AtEnd:
+    """Keeps entries, and puts out the text that they make once there are no more."""
+
+    def __init__(self, write: Write, text: Callable[[list[Any]], str]) -> None:
+        self._write, self._text = write, text
+        self._entries: list[Any] = []
+
+    def add(self, entry: Any) -> None:
+        """One more."""
+        self._entries.append(entry)
+
+    def close(self) -> None:
+        """There are no more."""
+        if text := self._text(self._entries):
+            self._write(text)
+
+
 class Records:
     """Puts out records one by one, as CSV or as a list in JSON; `close` makes what there is by then valid.
 
@@ -191,7 +235,7 @@ def gap_records(
     placements: bool = False,
 ) -> Records:
     """Records of gaps in some problems, with the version before each and `further` fields after them."""
-    from optsched.measuring.studies.records import record_fields
+    from optsched.measuring.records import record_fields
 
     policies = any(entry.online for entry in heuristics)
     fields = record_fields(problems, policies=policies, placements=placements)

@@ -312,15 +312,16 @@ def _worse(ended: Counter[str]) -> str:
 
 def _put(agenda: Agenda, path: str, form: str, output: str | None) -> None:
     """The results of all runs that were asked for, those that were there before, too."""
-    from optsched.cli.gaps import put_summaries
-    from optsched.cli.streams import destination
-    from optsched.measuring.printing import to_csv, to_json
+    from optsched.cli.gaps import summaries_text
+    from optsched.cli.streams import destination, drawn
+    from optsched.measuring.printing import page_width, to_csv, to_json
     from optsched.measuring.sweeping.results import load_sweep
 
     found = load_sweep(path, agenda.sweep)
     with destination(output) as write:
         if form in arguments.TABLES:
-            put_summaries(write, found.summaries(), output, form)
+            width = page_width(file=output is not None)
+            write(summaries_text(found.summaries(), width, drawn(output), form))
         else:
             write(to_json(found.records()) if form == "json" else to_csv(found.records()))
     _raise_failures(found.records())

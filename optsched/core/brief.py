@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from optsched.core.errors import printable
 
-__all__ = ["LONGEST", "brief", "counted"]
+__all__ = ["LONGEST", "brief", "counted", "labelled"]
 
 #: No `repr` is longer, whatever names are in it.
 LONGEST = 199
@@ -28,3 +31,13 @@ def counted(count: int, noun: str) -> str:
     ('1 task', '0 tasks')
     """
     return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def labelled(name: str, parameters: Mapping[str, Any]) -> str:
+    """A policy with its parameters, as the command line takes them.
+
+    >>> labelled("fair", {"delay": 0})
+    'fair,delay=0'
+    """
+    values = (":".join(map(str, value)) if isinstance(value, list | tuple) else value for value in parameters.values())
+    return ",".join([name, *(f"{key}={value}" for key, value in zip(parameters, values, strict=True))])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-__all__ = ["FORMER", "deprecated", "find_former_modules", "present_module"]
+__all__ = ["FORMER", "deprecated", "find_former_modules", "former_names", "present_module"]
 
 _CORE = ["by_id", "deadline", "errors", "fronts", "instance", "network", "placement", "registry", "resources"]
 _CORE += ["results", "schedule"]
@@ -53,6 +54,20 @@ def deprecated(former: str, present: str, stacklevel: int = 2) -> None:
     """
     told = f"{former} is deprecated and will go in a later release: use {present}"
     warnings.warn(told, DeprecationWarning, stacklevel=stacklevel + 1)
+
+
+def former_names(module: str, **present: str) -> Callable[[str], object]:
+    """A module's `__getattr__` for names that are elsewhere now, such as `Cell="optsched.measuring.records:Run"`."""
+
+    def attribute(name: str) -> object:
+        if name not in present:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        where, _, called = present[name].partition(":")
+        deprecated(f"{module}.{name}", f"{where}.{called}")
+        found: object = getattr(import_module(where), called)
+        return found
+
+    return attribute
 
 
 def present_module(former: str) -> str | None:

@@ -240,20 +240,17 @@ def _result(of: Any) -> Figure:
     from optsched.measuring.studies.tables import GapReports
     from optsched.routes import Frontier
 
-    if isinstance(of, Frontier):
-        return frontier_picture(of)
-    if isinstance(of, GapMatrix):
-        return matrix_picture(of)
-    if isinstance(of, Explanation):
-        return chains_picture(of)
-    if isinstance(of, ScheduleExplanation):
-        return explained_picture(of)
-    if isinstance(of, GapReports):
-        return box_plot(of)
-    if isinstance(of, Decomposition):
-        return decomposition_picture(of)
-    if isinstance(of, Decompositions):
-        return decompositions_picture(of)
+    pictures: dict[type, Callable[[Any], Figure]] = {
+        Frontier: frontier_picture,
+        GapMatrix: matrix_picture,
+        Explanation: chains_picture,
+        ScheduleExplanation: explained_picture,
+        GapReports: box_plot,
+        Decomposition: decomposition_picture,
+        Decompositions: decompositions_picture,
+    }
+    if type(of) in pictures:
+        return pictures[type(of)](of)
     kinds = (
         "an instance, a problem, a report, a simulation, a network, a frontier, a matrix, an explanation, a study or "
         "what gaps are made of"

@@ -31,6 +31,7 @@ __all__ = [
     "MissingGlyphs",
     "begun",
     "check_kind",
+    "fold",
     "headed",
     "keyed",
     "look",
@@ -279,10 +280,15 @@ def named(axis: Axis, positions: Sequence[float], names: Sequence[str], **how: A
 
 def headed(figure: Figure, title: str) -> None:
     """A title above all, broken where the figure is too narrow for it."""
+    lines = fold(title, figure.get_figwidth(), 9, max_lines=4, placeholder=" ...")
+    plain(figure.suptitle("\n".join(lines), fontsize=9))
+
+
+def fold(text: str, width: float, size: float, **how: Any) -> list[str]:
+    """The lines of a text of a size in so many inches; `how` is `textwrap.wrap`'s."""
     from textwrap import wrap
 
-    most = max(12, int(figure.get_figwidth() / (9 * CHARACTER)))
-    plain(figure.suptitle("\n".join(wrap(title, most, max_lines=4, placeholder=" ...")), fontsize=9))
+    return wrap(text, max(12, int(width / (size * CHARACTER))), **how)
 
 
 def keyed(

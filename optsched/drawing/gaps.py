@@ -5,7 +5,7 @@ says how many there are and why.
 
 - *infeasible*, *starved*, *failed*, and where a column `status` says so *out of time*, *out of memory*, *crashed*: the
   run has no value.
-- *over 0*: a difference from an optimum of 0, of which no share can be told (`absolute=True` tells it, and a panel
+- *over 0*: the reference is 0, so that the gap is a difference (`absolute=True` draws it, and a panel
   that would have nothing to show but these is of differences by itself).
 - *unknown*: no reference is known, or an earlier component differs already.
 """
@@ -90,7 +90,7 @@ def box_plot(frame: pd.DataFrame | GapReports, *, component: int = 1, absolute: 
         Which component's gaps, from 1.
     absolute
         Differences instead of shares of the reference: where that may be 0. A panel is of differences in any case if
-        they are above an optimum of 0 alone, so that there is no share to draw.
+        they are over 0 alone, so that there is no share to draw.
 
     Returns
     -------
@@ -350,7 +350,7 @@ def runs_of(frame: pd.DataFrame | GapReports, component: int = 1, absolute: bool
 def _drawable(frame: pd.DataFrame, component: int, absolute: bool) -> tuple[Panels, set[str]]:
     """The gaps to draw, and the problems whose gaps are differences: with `absolute` all, else those without a share.
 
-    Without a share are those with runs above an optimum of 0 and none with a gap in per cent but 0.
+    Without a share are those with runs over 0 and none with a gap in per cent but 0.
     """
     panels = runs_of(frame, component, absolute)
     if absolute:

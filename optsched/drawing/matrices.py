@@ -1,35 +1,39 @@
-"""Tables of gaps as heat maps with the numbers in them: the darker, the larger the gap."""
+"""Tables of gaps as heat maps with the numbers in them: the darker, the larger the gap.
+
+Gaps of several components, as of makespan and work, do not compare: those of later ones have a colour of their own.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from optsched.core.errors import UsageError
 from optsched.drawing.clusters import wide
-from optsched.drawing.figures import begun, headed, named, plain, settings, short
-from optsched.measuring.matrix import Cell, GapMatrix
+from optsched.drawing.figures import begun, fold, headed, named, plain, settings, short
+from optsched.measuring.matrix import GapMatrix
+from optsched.measuring.records import legend
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["cell_of", "heat_map", "matrix_picture"]
+__all__ = ["heat_map", "matrix_picture"]
 
 #: The gap, in per cent, from which on all are the darkest.
 _DARKEST = 400.0
 
-#: Inches of a row, and the least of a column.
-_ROW, _COLUMN = 0.25, 0.62
+#: Inches of a row, and the least of a column; size of what stands below.
+_ROW, _COLUMN, _REMARK = 0.25, 0.62, 7
 
 
 def matrix_picture(matrix: GapMatrix) -> Figure:
     """A gap matrix: a row a heuristic, a column a problem, in each cell the gap to that problem's own optimum.
 
-    A cell is a gap in per cent, a difference beside an optimum of 0 (`+3`), or the word why there is none, hatched. The
-    star marks a placement that was made in another problem.
+    A cell is a gap in per cent, a difference where the optimum is 0 (`+3`), or the word why there is none, hatched. A
+    gap of a later component than the first is marked and blue. The legend says what marks mean.
 
     Raises
     ------
@@ -44,21 +48,11 @@ def matrix_picture(matrix: GapMatrix) -> Figure:
     >>> [label.get_text() for label in figure.axes[0].get_xticklabels()]
     ['lsap', 'latency']
     """
-    cells = {pair: cell_of(cell) for pair, cell in matrix.cells.items()}
+    runs = matrix.cells
     title = f"{matrix.instance}: gap to each problem's own optimum"
-    return heat_map(matrix.heuristics, matrix.problems, cells, title)
-
-
-def cell_of(cell: Cell) -> tuple[str, float | None]:
-    """The text of a cell, and its gap in per cent: infinite beside an optimum of 0, None where there is none."""
-    if cell.gap is None:
-        return cell.shown(), None
-    absolute, relative = cell.gap
-    if relative is None:
-        return cell.shown(), math.inf if absolute else 0.0
-    percent = 100 * float(relative)
-    star = "" if cell.ran_in == cell.report.problem.name else " *"
-    return f"{percent:.0f} %{star}" if percent >= 10 else f"{percent:.2g} %{star}", percent
+    later = {pair for pair, run in runs.items() if run.deciding is not None and run.deciding[0]}
+    cells = {pair: (run.cell(), None if run.gap[1] is None else 100 * float(run.gap[1])) for pair, run in runs.items()}
+    return heat_map(matrix.heuristics, matrix.problems, cells, title, later, legend(runs.values()))
 
 
 def heat_map(
@@ -66,6 +60,8 @@ def heat_map(
     columns: Sequence[str],
     cells: Mapping[tuple[str, str], tuple[str, float | None]],
     title: str = "",
+    later: Collection[tuple[str, str]] = (),
+    remarks: Sequence[str] = (),
 ) -> Figure:
     """Cells with a text and a gap in per cent: from 0, which is light, to 400 and more, which is dark.
 
@@ -77,6 +73,10 @@ def heat_map(
         Of each pair (row, column) the text, and the gap; None where there is none: such a cell is hatched.
     title
         Above.
+    later
+        The pairs whose gap is of another component: they are blue.
+    remarks
+        Lines below.
 
     Raises
     ------
@@ -101,11 +101,18 @@ def heat_map(
         from matplotlib import colormaps
 
         left = max(beside, below - across / 2) + 0.6
-        figure = begun(across * len(columns) + left, _ROW * len(rows) + 0.6 * below + 0.8, title)
+        width = across * len(columns) + left
+        below_it = [line for remark in remarks for line in fold(remark, width, _REMARK, subsequent_indent="  ")]
+        figure = begun(width, _ROW * len(rows) + 0.6 * below + 0.8 + 0.02 * _REMARK * len(below_it), title)
         axes = figure.subplots()
         axes.patch.set(facecolor="#f4f4f4", hatch="///", edgecolor="#d0d0d0")
-        shades = colormaps["YlOrRd"].copy()
-        axes.imshow(gaps, aspect="auto", cmap=shades, vmin=0, vmax=_depth(_DARKEST), interpolation="none")
+        apart = np.array([[(row, column) in later for column in columns] for row in rows])
+        for shades, shown_of in (("YlOrRd", ~apart), ("Blues", apart)):
+            if shown_of.any():
+                part = np.where(shown_of, gaps, math.nan)
+                axes.imshow(
+                    part, aspect="auto", cmap=colormaps[shades], vmin=0, vmax=_depth(_DARKEST), interpolation="none"
+                )
         for y, row in enumerate(rows):
             for x, column in enumerate(columns):
                 text, gap = cells[row, column]
@@ -120,6 +127,8 @@ def heat_map(
         axes.grid(which="minor", color="white", linewidth=1.2)
         axes.tick_params(which="minor", length=0)
         headed(figure, title)
+        if below_it:
+            plain(figure.supxlabel("\n".join(below_it), fontsize=_REMARK, x=0.01, ha="left"))
     return figure
 
 

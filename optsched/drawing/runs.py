@@ -6,8 +6,7 @@ Lines are told apart by marker and dashes as well as by colour. The numbers behi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,6 @@ import numpy as np
 from optsched.core.brief import counted
 from optsched.core.instance import KINDS
 from optsched.drawing.figures import begun, keyed, look, named, plain, settings, short, whole_ticks
-from optsched.drawing.gantt import gantt_picture
 from optsched.instances.labels import assumed_in_words
 from optsched.measuring.timelines import (
     Timeline,
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["PICTURES", "locality_picture", "reductions_picture", "running_picture", "times_picture"]
+__all__ = ["locality_picture", "reductions_picture", "running_picture", "times_picture"]
 
 #: Inches of a panel, across and down; marks on a line; points of a step function that are drawn.
 _WIDE, _HIGH, _MARKS, _POINTS = 4.2, 3.0, 8, 2000
@@ -291,15 +289,3 @@ def _key(figure: Figure, names: Sequence[str]) -> None:
     lines = [Line2D([], [], **look(number)) for number in range(len(names))]
     columns = max(1, min(len(names), int(figure.get_figwidth() / 1.8)))
     keyed(figure, lines, [short(name) for name in names], loc="outside lower center", ncols=columns)
-
-
-#: The pictures of runs by the names that the command line has for them.
-PICTURES: Mapping[str, Callable[[Any], Figure]] = MappingProxyType(
-    {
-        "gantt": gantt_picture,
-        "times": times_picture,
-        "reductions": reductions_picture,
-        "running": running_picture,
-        "locality": locality_picture,
-    }
-)

@@ -295,7 +295,7 @@ def gap_told(report: GapReport) -> str:
     first = next(entry for entry in zip(report.absolute_gap or (), report.problem.components, strict=True) if entry[0])
     side = "above" if first[1].sense is Sense.MIN else "below"
     if relative is None:
-        return f"{number(absolute)} {side} the {optimum} of 0"
+        return f"{number(absolute)} {side} the {optimum} (over 0)"
     return f"{percent(relative)} {side} the {optimum}"
 
 

@@ -97,10 +97,13 @@ def heuristic(given: AnyHeuristic) -> Heuristic:
 def applicable(problem: TaskProblem[Any], *, by_default: bool = False) -> list[Heuristic]:
     """The heuristics of the list that serve a problem and find the fields that they need, in the list's order.
 
-    With `by_default`, `observed` is there only if every task has a record, since its placement is infeasible otherwise.
+    With `by_default`, those are there, too, that decide round after round in a problem over time; `observed` only if
+    every task has a record, since its placement is infeasible otherwise.
     """
     expect_problem(problem, "applicable", TaskProblem)
-    entries = [entry for entry in HEURISTICS.values() if entry.serves(problem)]
+    entries = [
+        entry for entry in HEURISTICS.values() if (entry.applies(problem) if by_default else entry.serves(problem))
+    ]
     recorded = not by_default or bool((problem.instance.workload.observed[problem.tasks] >= 0).all())
     return [entry for entry in entries if recorded or entry.name != "observed"]
 

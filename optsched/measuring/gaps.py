@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -36,6 +36,7 @@ from optsched.solvers.profiles import Profile, load_profile
 __all__ = [
     "GapReport",
     "Reference",
+    "differing",
     "fields_beside",
     "gap",
     "gap_limit",
@@ -313,16 +314,12 @@ class GapReport:
     def deciding(self) -> tuple[Number, Number | None] | None:
         """Absolute and relative gap of the first component that differs from the reference; None where it is unknown.
 
-        The relative gap is None beside a reference of 0. Where nothing differs, these are the first component's.
+        The relative gap is None over 0 (the reference is 0). Where nothing differs, these are the first component's.
         """
         if self.absolute_gap is None or self.relative_gap is None:
             return None
-        for absolute, relative in zip(self.absolute_gap, self.relative_gap, strict=True):
-            if absolute is None:
-                return None
-            if absolute:
-                return absolute, relative
-        return 0, self.relative_gap[0]
+        found = differing(self.absolute_gap, self.relative_gap)
+        return None if found is None else found[1:]
 
     def __repr__(self) -> str:
         return brief(f"GapReport: {self}")
@@ -346,7 +343,7 @@ class GapReport:
         """Whether the relative gap of the first component that differs from the reference is at most `limit`.
 
         Nothing is within a limit for an infeasible placement, an error, or an unknown gap (nothing is proved, or the
-        value differs from a reference of 0).
+        gap is over 0: the reference is 0).
 
         Raises
         ------
@@ -364,7 +361,7 @@ class GapReport:
         if self.deciding is None:
             return "unknown"
         absolute, relative = self.deciding
-        return f"of {absolute} (beside 0)" if relative is None else str(float(relative))
+        return f"+{absolute} (over 0)" if relative is None else str(float(relative))
 
     def raise_unless_within(self, limit: float | Fraction | str) -> None:
         """Raise HeuristicFailed with the reason unless `within(limit)`: for tests of schedulers."""
@@ -510,6 +507,22 @@ def _locality(problem: TaskProblem[Any], placement: Placement | None) -> Localit
     if placement is None or not (len(instance.replicas.values) or instance.workload.shuffle is not None):
         return None
     return locality_counts(problem, placement)
+
+
+def differing(absolute: Sequence[Any], relative: Sequence[Any]) -> tuple[int, Any, Any] | None:
+    """The position of the first component that differs from the reference, and its absolute and relative gap.
+
+    None where that is unknown; where nothing differs, the first component.
+
+    >>> differing([0, 2], [0, 0.5]), differing([0, None], [0, None]), differing([0, 0], [0, 0])
+    ((1, 2, 0.5), None, (0, 0, 0))
+    """
+    for position, (difference, share) in enumerate(zip(absolute, relative, strict=True)):
+        if difference is None:
+            return None
+        if difference:
+            return position, difference, share
+    return 0, absolute[0], relative[0]
 
 
 def _plain(value: Any) -> Any:

@@ -7,21 +7,21 @@ for `optsched.measuring.gaps` to say.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optsched.core.brief import brief, counted
+from optsched.core.deprecated import former_names
 from optsched.core.errors import InputError, UsageError, expect
 from optsched.core.instance import Instance
-from optsched.core.results import Limit, Number
+from optsched.core.results import Limit
 from optsched.core.schedule import Schedule
 from optsched.heuristics import AnyHeuristic, Heuristic, HeuristicRun, applicable, heuristic, run
-from optsched.measuring.gaps import GapReport, Reference, gap_of
-from optsched.measuring.printing import number, percent
+from optsched.measuring.gaps import Reference, gap_of
+from optsched.measuring.records import Run, legend
 from optsched.problems import PROBLEMS, Problem, problem_class
 from optsched.problems.base import TaskProblem, expect_problem
 from optsched.solvers.profiles import Profile
@@ -29,73 +29,9 @@ from optsched.solvers.profiles import Profile
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Cell", "GapMatrix", "each_cell", "gap_matrix", "heuristics_of", "posable"]
+__all__ = ["GapMatrix", "cell_record", "each_cell", "gap_matrix", "heuristics_of", "posable"]
 
-
-@dataclass(frozen=True)
-class Cell:
-    """A heuristic's placement, judged by a problem.
-
-    Attributes
-    ----------
-    heuristic
-        What the row is called.
-    ran_in
-        Name of the problem in which the heuristic was run.
-    report
-        The gap, or why there is none.
-    """
-
-    heuristic: str
-    ran_in: str
-    report: GapReport
-
-    @property
-    def reason(self) -> str | None:
-        """Why there is no gap, in one word; None where there is one.
-
-        `failed`: the heuristic raised or answered nonsense. `out-of-time`: it did not end in its time. `starved`: it
-        left tasks waiting for ever. `unproved`: no reference is known. `no-schedule`, `no-placement`: the problem is
-        about when tasks run, and the heuristic said where alone, or the other way round. Else the constraint of the
-        problem that the placement violates first.
-        """
-        status = self.report.status
-        if status == "infeasible" and self.report.decision is None:
-            return f"no-{self.report.problem.decided.noun}"
-        if status == "infeasible":
-            return self.report.violations[0].constraint
-        if status != "done":
-            return status
-        return "unproved" if self.report.absolute_gap is None else None
-
-    @property
-    def gap(self) -> tuple[Number, Number | None] | None:
-        """Absolute and relative gap of the first component that differs; relative None beside a reference of 0."""
-        report = self.report
-        if report.absolute_gap is None or report.relative_gap is None:
-            return None
-        known = [
-            (absolute, relative)
-            for absolute, relative in zip(report.absolute_gap, report.relative_gap, strict=True)
-            if absolute is not None
-        ]
-        return next((pair for pair in known if pair[0]), known[0])
-
-    def shown(self) -> str:
-        """The relative gap, a difference beside 0, or the reason; `*` where the heuristic ran in another problem."""
-        if self.gap is None:
-            text = str(self.reason)
-        else:
-            absolute, relative = self.gap
-            text = f"+{number(absolute)}" if relative is None else percent(relative)
-        return text if self.ran_in == self.report.problem.name else f"{text} *"
-
-    def __repr__(self) -> str:
-        return brief(f"Cell of {self.heuristic}, run in {self.ran_in}: {self.reason or self.report}")
-
-    def record(self) -> dict[str, Any]:
-        """The report's record, with `ran_in` and `reason`."""
-        return {**self.report.record(), "heuristic": self.heuristic, "ran_in": self.ran_in, "reason": self.reason}
+__getattr__ = former_names(__name__, Cell="optsched.measuring.records:Run")
 
 
 @dataclass(frozen=True)
@@ -109,15 +45,22 @@ class GapMatrix:
     heuristics, problems
         What rows and columns are called.
     cells
-        The cell of each pair (heuristic, problem).
+        The run of each pair (heuristic, problem): its gap, or why there is none, and in which problem it ran.
     """
 
     instance: str
     heuristics: tuple[str, ...]
     problems: tuple[str, ...]
-    cells: Mapping[tuple[str, str], Cell]
+    cells: Mapping[tuple[str, str], Run]
 
-    def __getitem__(self, pair: tuple[str, str]) -> Cell:
+    @classmethod
+    def of(cls, runs: Iterable[Run]) -> GapMatrix:
+        """The matrix of all its cells, row by row."""
+        cells = {(run.heuristic, run.problem): run for run in runs}
+        rows, columns = (tuple(dict.fromkeys(names)) for names in zip(*cells, strict=True))
+        return cls(next(iter(cells.values())).instance, rows, columns, cells)
+
+    def __getitem__(self, pair: tuple[str, str]) -> Run:
         return self.cells[pair]
 
     def __repr__(self) -> str:
@@ -125,12 +68,13 @@ class GapMatrix:
         return brief(f"GapMatrix on {self.instance or 'instance'}: {sizes}")
 
     def _repr_html_(self) -> str:
-        """A row a heuristic, a column a problem, and in each cell what `Cell.shown` says."""
+        """A row a heuristic, a column a problem, as `optsched matrix` shows them, and what the marks mean."""
         import pandas as pd
 
-        rows = [[self.cells[row, column].shown() for column in self.problems] for row in self.heuristics]
+        rows = [[self.cells[row, column].cell() for column in self.problems] for row in self.heuristics]
         shown = pd.DataFrame(rows, index=list(self.heuristics), columns=list(self.problems))
-        return f"<p>{escape(self.instance)}</p>{shown.to_html()}"
+        marks = "".join(f"<br>{escape(line)}" for line in legend(self.cells.values()))
+        return f"<p>{escape(self.instance)}</p>{shown.to_html()}<p>{marks.removeprefix('<br>')}</p>"
 
     def frame(self) -> pd.DataFrame:
         """A row for each cell, row by row.
@@ -138,25 +82,29 @@ class GapMatrix:
         Returns
         -------
         pandas.DataFrame
-            `heuristic`, `problem`, `ran_in`, `gap` (relative, of the first component that differs; infinite beside a
-            reference of 0), `absolute_gap`, `reason` (why there is none; None where there is one).
+            `heuristic`, `problem`, `ran_in`, `component` (the first one that differs, of which the gap is), `gap`
+            (relative; infinite where the reference is 0), `absolute_gap`, `reason` (why there is none; None where there
+            is one).
         """
         import pandas as pd
 
         rows = []
         for row in self.heuristics:
             for column in self.problems:
-                cell = self.cells[row, column]
-                absolute, relative = cell.gap or (None, None)
-                if cell.gap is not None and relative is None:
-                    relative = math.inf  # type: ignore[assignment]
-                rows.append((row, column, cell.ran_in, relative, absolute, cell.reason))
-        names = ["heuristic", "problem", "ran_in", "gap", "absolute_gap", "reason"]
+                run = self.cells[row, column]
+                component = None if run.deciding is None else run.components[run.deciding[0]]
+                rows.append((row, column, run.ran_in, component, *run.gap[::-1], run.reason))
+        names = ["heuristic", "problem", "ran_in", "component", "gap", "absolute_gap", "reason"]
         return pd.DataFrame(rows, columns=names, dtype=object).astype({"gap": float, "absolute_gap": float})
 
     def records(self) -> list[dict[str, Any]]:
         """A record for each cell, row by row."""
-        return [self.cells[row, column].record() for row in self.heuristics for column in self.problems]
+        return [cell_record(self.cells[row, column]) for row in self.heuristics for column in self.problems]
+
+
+def cell_record(run: Run) -> dict[str, Any]:
+    """The report's record, with what its row is called, `ran_in` and `reason`."""
+    return {**run.report.record(), "heuristic": run.heuristic, "ran_in": run.ran_in, "reason": run.reason}
 
 
 def posable(
@@ -242,15 +190,10 @@ def gap_matrix(
     >>> from optsched.instances.files import load
     >>> from optsched.instances.library import library
     >>> matrix = gap_matrix(posable(load(library()["papers/guo-fig2"].path), ["lsap", "latency"]))
-    >>> matrix["lsap-sched", "lsap"].gap, matrix["lsap-sched", "latency"].ran_in, matrix["labl", "lsap"].reason
-    ((0, 0), 'lsap', 'slots')
+    >>> matrix["lsap-sched", "lsap"].cell(), matrix["lsap-sched", "latency"].ran_in, matrix["labl", "lsap"].reason
+    ('0 %', 'lsap', 'slots')
     """
-    cells = {
-        (cell.heuristic, cell.report.problem.name): cell
-        for cell in each_cell(problems, heuristics, seed, profile, time_limit, step)
-    }
-    names = tuple(posed.name for posed in problems)
-    return GapMatrix(problems[0].instance.name, tuple(heuristics_of(problems, heuristics)), names, cells)
+    return GapMatrix.of(each_cell(problems, heuristics, seed, profile, time_limit, step))
 
 
 def each_cell(
@@ -260,7 +203,7 @@ def each_cell(
     profile: str | Path | Profile = "exact",
     time_limit: float | None = None,
     step: Callable[[str], None] = lambda text: None,
-) -> Iterator[Cell]:
+) -> Iterator[Run]:
     """The cells of `gap_matrix` row by row, each as soon as it is there; what is wrong is raised before the first."""
     expect(problems, (list, tuple), "a gap matrix is of a list of problems", "posable(instance) makes one")
     for posed in problems:
@@ -276,7 +219,7 @@ def each_cell(
             posed
             for name in dict.fromkeys((*entry.problems, *(posed.name for posed in problems)))
             for posed in problems
-            if posed.name == name and entry.serves(posed)
+            if posed.name == name and entry.applies(posed)
         ]
         for label, (entry, _) in rows.items()
     }
@@ -284,7 +227,7 @@ def each_cell(
         if not found:
             raise UsageError(f"heuristic {label} serves none of {names} on this instance")
 
-    def cells() -> Iterator[Cell]:
+    def cells() -> Iterator[Run]:
         references: dict[str, Reference] = {}
         for label, (entry, parameters) in rows.items():
             runs: dict[str, HeuristicRun] = {}
@@ -297,7 +240,8 @@ def each_cell(
                 if home.name not in runs:
                     runs[home.name] = run(home, entry, seed, time_limit=time_limit, **parameters)
                 reference = references[posed.name]
-                yield Cell(label, home.name, gap_of(posed, _carried(runs[home.name], posed, home), seed, reference))
+                report = gap_of(posed, _carried(runs[home.name], posed, home), seed, reference)
+                yield Run(report, heuristic=label, ran_in=home.name)
                 if reference.solution.limit is Limit.INTERRUPTED:
                     raise KeyboardInterrupt
 

@@ -14,7 +14,7 @@ import os
 import shutil
 import statistics
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
@@ -32,6 +32,7 @@ __all__ = [
     "Fitted",
     "Lines",
     "Progress",
+    "Rows",
     "Table",
     "counts",
     "elided",
@@ -45,10 +46,12 @@ __all__ = [
     "page_width",
     "percent",
     "progress",
+    "remarks",
     "render",
     "seconds",
     "share",
     "spread",
+    "titled",
     "to_csv",
     "to_json",
     "value",
@@ -182,6 +185,62 @@ class Lines:
     def in_form(self, form: str) -> Lines:
         """The same columns as `table`, `markdown` or `latex`."""
         return {"table": Lines, "markdown": _Markdown, "latex": _Latex}[form](self.columns, self.widths, self.numbers)
+
+
+class Rows:
+    """Puts out a table row by row, so that what there is of it can be read: the head comes with the first row.
+
+    Parameters
+    ----------
+    write
+        Puts out a text.
+    lines
+        The columns, in the form that is asked for.
+    terminal
+        Whether the head is drawn.
+
+    Examples
+    --------
+    >>> rows = Rows(lambda text: print(text, end=""), Lines(("name", "value"), (4, 5)))
+    >>> rows.add(["lsap", "7"])
+    name  value
+    ----  -----
+    lsap  7
+    """
+
+    def __init__(self, write: Callable[[str], object], lines: Lines | Fitted, terminal: bool = False) -> None:
+        self._write, self.lines, self._head = write, lines, lines.head(terminal)
+
+    def add(self, cells: Sequence[str]) -> None:
+        """One more row."""
+        head, self._head = self._head, ""
+        self._write(head + self.lines.line(cells))
+
+    def close(self) -> None:
+        """There are no more; where there was none, the head alone."""
+        head, self._head = self._head, ""
+        if text := head + self.lines.foot():
+            self._write(text)
+
+
+def titled(heading: str, table: str, form: str = "table", most: int = 80) -> str:
+    """A table below a heading."""
+    if form == "table":
+        return folded(heading, most, "  ") + table
+    return f"% {heading}\n{table}" if form == "latex" else f"{heading}\n\n{table}"
+
+
+def remarks(texts: Iterable[str], form: str = "table", most: int = 80) -> str:
+    """What stands below a table, each text in lines of its own.
+
+    >>> print(remarks(["*: elsewhere"], "latex"), end="")
+    % *: elsewhere
+    """
+    if form == "latex":
+        return "".join(f"% {printable(text)}\n" for text in texts)
+    if form == "markdown":
+        return "".join(f"\n{escaped(text, form)}\n" for text in texts)
+    return "".join(folded(printable(text), most, "  ") for text in texts)
 
 
 #: How LaTeX and Markdown write what they would otherwise obey.
@@ -368,6 +427,10 @@ class Fitted:
         """The names, and a rule."""
         return self._lines.head(terminal)
 
+    def foot(self) -> str:
+        """What stands after the last row."""
+        return ""
+
     def line(self, cells: Sequence[str]) -> str:
         """A row, of all columns of the table."""
         cells = [printable(cell) for cell in cells]
@@ -502,8 +565,8 @@ def percent(ratio: Number | float | None) -> str:
     return "-" if ratio is None else f"{100 * float(ratio):.4g} %"
 
 
-def interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float] | None:
-    """Confidence interval of the mean of independent draws, by Student's t; None for fewer than two.
+def interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """The 95 % confidence interval of the mean of independent draws, by Student's t; None for fewer than two.
 
     Examples
     --------
@@ -516,7 +579,7 @@ def interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float
     from scipy.special import stdtrit
 
     mean = statistics.fmean(values)
-    half = float(stdtrit(len(values) - 1, 0.5 + level / 2)) * statistics.stdev(values) / len(values) ** 0.5
+    half = float(stdtrit(len(values) - 1, 0.975)) * statistics.stdev(values) / len(values) ** 0.5
     return mean - half, mean + half
 
 
@@ -527,7 +590,8 @@ def spread(shown: str, half: float) -> str:
     ('28.33 ±9.41 %', '+2.5 ±0.377', '0')
     """
     number, percents, _ = shown.partition(" %")
-    return number + (f" ±{(100 if percents else 1) * half:.3g}" if half else "") + percents
+    half *= 100 if percents else 1
+    return number + (f" ±{half:.0f}" if half >= 100 else f" ±{half:.3g}" if half else "") + percents
 
 
 # Cells ------------------------------------------------------------------------------------------------------------
@@ -538,7 +602,7 @@ def counts(*numbers: int) -> list[Cell]:
     return [Cell(str(number), number) for number in numbers]
 
 
-def share(value: float | None) -> Cell:
+def share(value: Number | float | None) -> Cell:
     """A share in per cent with three digits.
 
     >>> share(0.025137), share(None), share(0)
@@ -546,7 +610,8 @@ def share(value: float | None) -> Cell:
     """
     if value is None:
         return Cell("-", None)
-    return Cell(f"{100 * value:.0f} %" if abs(value) >= 1 else f"{100 * value:.3g} %", float(value))
+    value = float(value)
+    return Cell(f"{100 * value:.0f} %" if abs(value) >= 1 else f"{100 * value:.3g} %", value)
 
 
 def seconds(value: float | None) -> Cell:

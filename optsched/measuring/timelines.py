@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from optsched.core.brief import brief, counted
+from optsched.core.brief import brief, counted, labelled
 from optsched.core.errors import UsageError, described
 from optsched.core.instance import FINISHED, KINDS, MAP, RUNNING, Bools, Floats, Instance, Ints
 from optsched.core.placement import NONE, Placement
@@ -178,12 +178,30 @@ def timeline(of: Any, decision: Any = None, name: str = "") -> Timeline:
 
 
 def timelines_of(runs: Any) -> list[Timeline]:
-    """The timelines of one or several; UsageError where there is none."""
-    several = isinstance(runs, Iterable) and not isinstance(runs, str)
-    found = [timeline(run) for run in (runs if several else [runs])]
+    """The timelines of one or several; UsageError where there is none.
+
+    Policies of one name are called with those parameters, too, in which their runs differ.
+    """
+    given = list(runs) if isinstance(runs, Iterable) and not isinstance(runs, str) else [runs]
+    found = [timeline(run) for run in given]
     if not found:
         raise UsageError("there is no run to show")
+    values = [_parameters(run) for run in given]
+    of_name: dict[str, list[Mapping[str, Any]]] = {}
+    for one, held in zip(found, values, strict=True):
+        of_name.setdefault(one.name, []).append(held)
+    for at, (one, held) in enumerate(zip(found, values, strict=True)):
+        others = of_name[one.name]
+        differing = {key: value for key, value in held.items() if any(other.get(key) != value for other in others)}
+        found[at] = replace(one, name=labelled(one.name, differing))
     return found
+
+
+def _parameters(of: Any) -> Mapping[str, Any]:
+    """Those of the policy that ran."""
+    if isinstance(of, Simulation):
+        return of.parameters
+    return of.run.parameters if isinstance(of, GapReport) else {}
 
 
 def _of_run(run: Simulation) -> Timeline:

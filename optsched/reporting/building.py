@@ -19,7 +19,7 @@ from optsched.core.errors import UsageError
 from optsched.core.fingerprint import code_version
 from optsched.instances.documents.writing import GrowingFile
 from optsched.measuring.printing import Table, counts, percent
-from optsched.measuring.studies.records import Run, frame_of
+from optsched.measuring.records import Run, frame_of
 from optsched.measuring.studies.tables import ProblemSummary, summaries
 from optsched.reporting import tables
 from optsched.reporting.documents import Lines, Part, Picture, Report, Section, latex, markdown, tidy

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from optsched.measuring.studies.records import Run
+from optsched.measuring.records import Run
 
 __all__ = ["Comparison", "compared", "holm", "signed_rank"]
 
@@ -43,7 +43,7 @@ class Comparison:
     tested
         Pairs with relative gaps that differ.
     without_gap
-        Pairs that are not tested since a gap has no share: beside a reference of 0, or unknown.
+        Pairs that are not tested since a gap has no share: over 0, or unknown.
     median
         Of the differences of the relative gaps (first less second) on the pairs that have them, those of 0 too.
     p, adjusted

@@ -7,18 +7,14 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET
 
 from optsched.core.errors import UsageError, nearest
 from optsched.measuring.printing import Cell
-from optsched.measuring.studies.records import Record, Run
+from optsched.measuring.records import Record, Run
 from optsched.reporting.reading import FrontierRecord
-
-if TYPE_CHECKING:
-    pass
-
 
 __all__ = ["again", "argument", "asked", "chosen", "entries_of", "study", "values"]
 

@@ -19,7 +19,7 @@ from msgspec import Struct
 from optsched.core.errors import Fault, InputError, UsageError, described
 from optsched.core.fingerprint import code_version
 from optsched.core.results import Proof, Value
-from optsched.measuring.studies.records import Record
+from optsched.measuring.records import Record
 
 __all__ = ["Found", "FrontierRecord", "Source", "parsed", "read"]
 

@@ -12,7 +12,7 @@ from optsched.core.brief import counted
 from optsched.core.results import Value
 from optsched.drawing.gaps import ratios, runs_of
 from optsched.measuring.printing import Cell, Table, counts, figures, seconds, share
-from optsched.measuring.studies.records import Record, Run, frame_of
+from optsched.measuring.records import OVER_ZERO, WITHOUT, Record, Run, frame_of, legend
 from optsched.measuring.studies.tables import LEAST, ProblemSummary, Row
 from optsched.reporting.comparing import compared
 from optsched.reporting.entries import again, values
@@ -33,18 +33,6 @@ __all__ = [
     "proofs",
     "times",
 ]
-
-#: What a run without a relative gap is called, by its field of a summary.
-_WITHOUT = {
-    "infeasible": "infeasible",
-    "starved": "starved",
-    "failed": "failed",
-    "out_of_time": "out of time",
-    "out_of_memory": "out of memory",
-    "crashed": "crashed",
-    "beside_zero": "over 0",
-    "unknown": "unknown",
-}
 
 #: Gaps and factors at which a distribution and a profile are read.
 _GAPS = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
@@ -93,7 +81,7 @@ def proofs(parts: Sequence[ProblemSummary]) -> Table:
 
 def gaps(part: ProblemSummary) -> Table:
     """A row a heuristic: how often the optimum is met, median, mean with its interval and worst, and what has none."""
-    lacking = [name for name in _WITHOUT if any(getattr(row, name) for row in part.rows)]
+    lacking = [name for name in WITHOUT if any(getattr(row, name) for row in part.rows)]
     rows = []
     for row in part.rows:
         half = Cell("-") if row.half_width is None else share(row.half_width)
@@ -112,17 +100,17 @@ def gaps(part: ProblemSummary) -> Table:
         "95 % interval",
         "worst",
     )
-    columns += (*(_WITHOUT[name] for name in lacking), "worst on")
+    columns += (*(WITHOUT[name] for name in lacking), "worst on")
     note = (
         f"Relative gaps in {part.component}. An instance counts once, with the mean of its runs; median, mean and the "
         "interval are over the instances "
         f"with gap. The interval is Student's t over instances, from {LEAST} on: it speaks of instances drawn like "
         "these, and says little where they were chosen by hand."
     )
-    if "beside_zero" in lacking:
-        note += " Over 0 are runs above an optimum of 0, of which no per cent can be told."
+    if "over_zero" in lacking:
+        note += f" {OVER_ZERO[0].upper()}{OVER_ZERO[1:]}."
     if lacking:
-        words = [_WITHOUT[name] for name in lacking]
+        words = [WITHOUT[name] for name in lacking]
         listed = f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
         note += f" Runs under {listed} are in no median, mean or worst."
     numbers = frozenset(columns) - {"heuristic", "worst on"}
@@ -193,7 +181,7 @@ def comparisons(entries: Sequence[Run]) -> Table | None:
         "A pair is an instance where all runs of both heuristics have a value; better is the lower (of a maximum the "
         "higher) mean over the seeds; left out are instances of both where some run has no value. Wilcoxon's "
         "signed-rank test asks whether the differences of relative gaps (first less second) lie evenly about 0; it "
-        "drops differences of 0, and those beside an optimum of 0, so that it is over the pairs tested. Ties share "
+        "drops differences of 0, and runs over 0, so that it is over the pairs tested. Ties share "
         "their ranks. p is exact (all signs tried) for 50 differences without ties or 13 with ties, else the normal "
         f"approximation (~). Holm's correction is over the {counted(tests, 'test')} of this problem. Effect: "
         "rank-biserial correlation, -1 where the first is better wherever they differ, 1 where the second is. With "
@@ -292,7 +280,7 @@ def all_runs(entries: Sequence[Run]) -> Table:
     columns += ("seconds", "see it again")
     numbers = frozenset({"seed", "value", "reference", "difference", "gap", "seconds"})
     note = (
-        "Those without a feasible placement first, then those above an optimum of 0, then the largest gaps. Difference "
+        "Those without a feasible placement first, then those over 0, then the largest gaps. Difference "
         "and gap are of the first component; the values of several stand with commas."
     )
     return Table(columns, rows, numbers, "runs", "All runs", note, everywhere=False)
@@ -300,7 +288,7 @@ def all_runs(entries: Sequence[Run]) -> Table:
 
 def _severity(entry: Run) -> tuple[bool, bool, float]:
     """How bad a run is."""
-    return entry.status != "done", entry.outcome == "beside_zero", entry.relative or 0
+    return entry.status != "done", entry.outcome == "over_zero", entry.relative or 0
 
 
 # Frontiers and matrices -------------------------------------------------------------------------------------------
@@ -336,36 +324,26 @@ def beside(found: FrontierRecord, entries: Sequence[Run]) -> dict[str, Value | s
 
 def matrices(cells: Iterable[Record]) -> list[Table]:
     """A matrix for each instance (and seed): a row a heuristic, a column a problem."""
-    grouped: dict[tuple[str, str, int], list[Record]] = {}
+    grouped: dict[tuple[str, str, int], list[Run]] = {}
     for record in cells:
-        grouped.setdefault((record.instance, record.instance_sha256, record.seed), []).append(record)
+        grouped.setdefault((record.instance, record.instance_sha256, record.seed), []).append(Run(record))
     seeds = len({seed for _, _, seed in grouped}) > 1
     tables = []
     for number, ((instance, _, seed), found) in enumerate(grouped.items(), 1):
-        problems = tuple(dict.fromkeys(record.problem for record in found))
+        problems = tuple(dict.fromkeys(run.problem for run in found))
         by_row: dict[str, dict[str, Cell]] = {}
-        for record in found:
-            by_row.setdefault(record.heuristic, {})[record.problem] = _matrix_cell(record)
+        for run in found:
+            by_row.setdefault(run.heuristic, {})[run.problem] = run.cell()
         rows = [[name, *(row.get(problem, Cell("")) for problem in problems)] for name, row in by_row.items()]
         note = (
-            "Each heuristic judged by each problem, against its own optimum: a relative gap, a difference beside an "
-            "optimum of 0 (+3), or why there is none (the constraint that is violated). *: the placement was made in "
-            "another problem."
-        )
+            "Each heuristic judged by each problem, against its own optimum: a relative gap, a difference over 0 (+3), "
+            "or why there is none (the constraint that is violated). "
+        ) + ". ".join([*legend(found), ""])
         title = f"Gap matrix of {instance or 'instance'}" + (f", seed {seed}" if seeds else "")
-        tables.append(Table(("heuristic", *problems), rows, frozenset(problems), f"matrix-{number}", title, note))
+        tables.append(
+            Table(("heuristic", *problems), rows, frozenset(problems), f"matrix-{number}", title, note.strip())
+        )
     return tables
-
-
-def _matrix_cell(record: Record) -> Cell:
-    carried = "" if record.ran_in == record.problem else " *"
-    pairs = list(zip(values(record.absolute_gap), values(record.relative_gap), strict=True))
-    if record.reason is not None or pairs[0][0] is None:
-        return Cell(f"{record.reason or 'unproved'}{carried}")
-    absolute, relative = next(((one, two) for one, two in pairs if one), pairs[0])
-    if relative is None:
-        return Cell(f"+{figures(absolute)}{carried}")
-    return Cell(f"{share(relative)}{carried}", relative)
 
 
 # Cells ------------------------------------------------------------------------------------------------------------
@@ -377,7 +355,7 @@ def _of(part: int, whole: int) -> Cell:
 
 
 def _without(row: Row) -> str:
-    return ", ".join(told for name, told in _WITHOUT.items() if getattr(row, name))
+    return ", ".join(told for name, told in WITHOUT.items() if getattr(row, name))
 
 
 def _p(value: float | None, by: str | None = None) -> Cell:
@@ -395,9 +373,9 @@ def _mean_gap(runs: Sequence[Run]) -> Cell:
     """The mean over the seeds of an instance, or why there is none."""
     if not runs:
         return Cell("")
-    known = [entry for entry in runs if entry.outcome in ("optimal", "above", "beside_zero")]
+    known = [entry for entry in runs if entry.outcome in ("optimal", "above", "over_zero")]
     if not known:
-        return Cell(", ".join(dict.fromkeys(_WITHOUT[entry.outcome] for entry in runs)))
+        return Cell(", ".join(dict.fromkeys(WITHOUT[entry.outcome] for entry in runs)))
     of = "" if len(known) == len(runs) else f" ({len(known)}/{len(runs)})"
     if any(entry.relative is None for entry in known):
         mean = statistics.fmean(entry.absolute or 0 for entry in known)

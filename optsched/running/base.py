@@ -288,6 +288,10 @@ class Heuristic:
         """Whether it can be asked for a placement in `problem`; a user's own may serve a class that no record names."""
         return (self.parameters is None or problem.name in self.problems) and not self.faults(problem)
 
+    def applies(self, problem: TaskProblem[Any]) -> bool:
+        """Whether it can be run in `problem` as it is posed, in rounds if need be."""
+        return self.serves(problem) or (problem.name in self.in_rounds and not self.faults(problem))
+
     def faults(self, problem: TaskProblem[Any], given: Mapping[str, Any] = MappingProxyType({})) -> Sequence[Fault]:
         """The fields that it needs and the problem's instance lacks; in rounds, those of the problem that it poses.
 

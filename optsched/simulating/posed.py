@@ -81,7 +81,8 @@ def run_posed(
     posed: Any = problem if clocked is problem.instance else posed_on(problem, clocked)
     rules = rules_of(heartbeat, assign, problem.parameters["slowstart"])
     if heuristic.policy is None:
-        policy: Any = EveryRound(heuristic, **rounds, **values)
+        given = {name: value for name, value in values.items() if value is not None}  # None: not given
+        policy: Any = EveryRound(heuristic, **rounds, **given)
         policy.check(posed.instance)
     else:
         policy = attempt(heuristic.policy, **values)

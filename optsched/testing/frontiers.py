@@ -16,7 +16,7 @@ from optsched.core.results import FrontierPoint, Value
 from optsched.heuristics import run
 from optsched.instances.claim_files import read_frontier, write_claim
 from optsched.measuring.gaps import Reference, gap_of
-from optsched.measuring.studies.records import record_fields
+from optsched.measuring.records import record_fields
 from optsched.problems import AnyProblem
 from optsched.routes import frontier, routes_of, solve
 from optsched.solvers.profiles import load_profile

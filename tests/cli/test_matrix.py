@@ -106,9 +106,10 @@ def test_bug_lines_were_drawn_where_stderr_is_a_terminal(monkeypatch: pytest.Mon
     """Tests that whether a table is drawn is asked of stdout, which stands for stderr while heuristics run."""
     asked = []
     monkeypatch.setattr("optsched.cli.streams.drawn", lambda output: bool(asked.append(sys.stdout is sys.stderr)))
-    for command in ("gap", "matrix"):
-        run(command, "papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl")
-    assert asked == [False, False]
+    for command in (["gap"], ["matrix"], ["gap", "papers/guo-table2"]):
+        run(*command, "papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl")
+    run("simulate", "examples/order-of-jobs", "--policy", "dl", "--seed", "0")
+    assert asked == [False] * 4
 
 
 def test_tables_for_documents() -> None:
@@ -116,10 +117,18 @@ def test_tables_for_documents() -> None:
     asked = ("matrix", "papers/guo-fig2", "--problem", "lsap", "--problem", "latency", "--heuristic", "dl")
     latex = run(*asked, "--format", "latex").stdout
     assert latex.startswith("\\begin{tabular}{lrr}\n\\toprule\nheuristic & lsap & latency \\\\\n\\midrule\ndl & ")
-    assert latex.endswith("\\bottomrule\n\\end{tabular}\n")
-    assert run(*asked, "--format", "markdown").stdout.startswith(
-        "| heuristic | lsap | latency |\n|---|--:|--:|\n| dl | "
-    )
+    assert "\\bottomrule\n\\end{tabular}\n% +: over 0: " in latex
+    marked = run(*asked, "--format", "markdown").stdout
+    assert marked.startswith("| heuristic | lsap | latency |\n|---|--:|--:|\n| dl | ")
+    assert marked.endswith("\n\n\\*: placed in another problem, which the heuristic serves\n")
+
+
+def test_bug_gaps_of_several_components_had_no_legend() -> None:
+    """Tests that a gap in work is marked among those in makespan, and that the legend says so."""
+    result = run("matrix", "papers/labl-figure2", "--problem", "latency")
+    table = cells(result.stdout)
+    assert (table["round-robin"], table["flow-based"]) == (["33.3 %"], ["8.33 % (2)"])
+    assert result.stdout.endswith("\n(2) in latency: gap in work, where makespan is at the optimum\n")
 
 
 def test_plot(tmp_path: Path) -> None:

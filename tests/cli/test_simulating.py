@@ -9,14 +9,18 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 from command_line import run
 from timed_workloads import arriving
 
+import optsched
 from optsched.cli.simulating import FIELDS, PLOTS
 from optsched.instances.claim_files import read_schedule
 from optsched.instances.files import load, save
 from optsched.measuring.printing import interval
+from optsched.measuring.timelines import timelines_of
+from optsched.problems.locality_counts import CLASSES
 from optsched.simulating import simulate
 
 
@@ -72,7 +76,6 @@ def test_records_are_what_simulate_gives(day: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_files_of_jobs(day: Path, tmp_path: Path, suffix: str) -> None:
     """Tests that the jobs of all runs are written, each with what it is of."""
-    pandas = pytest.importorskip("pandas")
     path = tmp_path / f"jobs{suffix}"
     done = run("simulate", str(day), "--policy", "fair", "--policy", "dl", "--seed", "0", "--jobs", str(path))
     if suffix == ".parquet" and not (find_spec("pyarrow") or find_spec("fastparquet")):
@@ -86,6 +89,31 @@ def test_files_of_jobs(day: Path, tmp_path: Path, suffix: str) -> None:
     assert table["policy"].tolist() == ["fair"] * 3 + ["dl"] * 3
     own = simulate(load(day), "dl").jobs
     assert table["turnaround_time"].tolist()[3:] == own["turnaround_time"].tolist()
+
+
+def test_bug_parameters_of_policies_were_dropped(day: Path, tmp_path: Path) -> None:
+    """Tests that a policy of two settings has two names in the table, the jobs, the notes and the pictures."""
+    labels = ["fair", "fair,delay=0", "fair,delay=9"]
+    policies = [part for label in labels for part in ("--policy", label)]
+    drawn = ("--plot", f"times={tmp_path / 'times.svg'}")
+    done = run("simulate", str(day), *policies, "--seed", "0", "--jobs", str(tmp_path / "jobs.csv"), *drawn)
+    assert [row.split()[0] for row in done.stdout.splitlines()[2:]] == labels
+    assert pandas.read_csv(tmp_path / "jobs.csv")["policy"].unique().tolist() == labels
+    assert all(f">{label}<" in (tmp_path / "times.svg").read_text() for label in labels)
+    stopped = run("simulate", str(day), *policies, "--seed", "0", "--until", "0.5")
+    assert all(f", {label}: " in stopped.stderr for label in labels)
+    runs = [simulate(load(day), "fair"), simulate(load(day), "fair", delay=0), simulate(load(day), "dl")]
+    assert [one.name for one in timelines_of(runs)] == ["fair,delay=hadoop", "fair,delay=0", "dl"]
+
+
+def test_bug_remote_was_called_off_rack_in_tables(day: Path) -> None:
+    """Tests that what is told of how near maps ran has the names of records: node, rack, remote, wherever it is."""
+    done = run("simulate", str(day), "--policy", "fair", "--seed", "0")
+    assert done.stdout.splitlines()[0].split()[-3:] == list(CLASSES)
+    assert [field for field in FIELDS if field.startswith("maps_")] == [f"maps_{name}" for name in CLASSES]
+    package = Path(optsched.__file__).parent
+    told = [path for path in package.rglob("*.py") if path.parent.name != "problems" and "off-rack" in path.read_text()]
+    assert told == []
 
 
 def test_what_was_assumed_is_told(day: Path, tmp_path: Path) -> None:

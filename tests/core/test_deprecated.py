@@ -10,6 +10,8 @@ import sys
 import pytest
 
 from optsched.core.deprecated import FORMER
+from optsched.measuring import matrix
+from optsched.measuring.records import Run
 
 #: Names of former modules that are called otherwise now.
 RENAMED = {
@@ -49,6 +51,16 @@ def test_what_is_inside_a_package_moved_with_it() -> None:
         "<string>:4: DeprecationWarning: optsched.errors.UsageError is deprecated and will go in a later release: "
         "use optsched.core.errors.UsageError",
     ]
+
+
+def test_a_name_that_moved_alone() -> None:
+    """Tests that a name of a module that stays is found where it is now, with a warning, and that no other is."""
+    with pytest.warns(
+        DeprecationWarning, match=r"optsched\.measuring\.matrix\.Cell is .* optsched\.measuring\.records\.Run"
+    ):
+        assert matrix.Cell is Run
+    with pytest.raises(AttributeError, match="has no attribute 'Cells'"):
+        matrix.Cells  # noqa: B018
 
 
 def test_nothing_else_is_found() -> None:

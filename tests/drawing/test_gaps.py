@@ -162,7 +162,7 @@ def test_profile_by_hand() -> None:
     assert axes.get_legend().get_texts()[2].get_text() == "c (of 3: 1 infeasible)"
 
 
-def test_profile_beside_zero() -> None:
+def test_profile_over_zero() -> None:
     """Tests that the best at 0 has the ratio 1, and what is worse has none and is counted."""
     assert ratios(frame(row("a", 0, 0), row("b", 2, 0)))["lsap"] == {"a": Runs((1,), {}), "b": Runs((), {"over 0": 1})}
 

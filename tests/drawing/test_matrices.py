@@ -10,7 +10,7 @@ from pictured import outside
 import optsched
 from optsched.core.errors import UsageError
 from optsched.drawing.figures import picture
-from optsched.drawing.matrices import cell_of, heat_map, matrix_picture
+from optsched.drawing.matrices import heat_map, matrix_picture
 from optsched.measuring.matrix import GapMatrix, gap_matrix, posable
 
 
@@ -25,12 +25,10 @@ def test_every_cell_is_told(matrix: GapMatrix) -> None:
     figure = matrix_picture(matrix)
     axes = figure.axes[0]
     shown = [text.get_text() for text in axes.texts]
-    expected = [cell_of(matrix[row, column])[0] for row in matrix.heuristics for column in matrix.problems]
+    expected = [matrix[row, column].cell() for row in matrix.heuristics for column in matrix.problems]
     assert shown == expected
-    assert cell_of(matrix["lsap-sched", "lsap"]) == ("0 %", 0)
-    assert cell_of(matrix["labl", "lsap"]) == ("slots *", None)
-    assert cell_of(matrix["dl", "lsap"])[0] == "+1"
-    assert cell_of(matrix["dl", "lsap"])[1] == math.inf
+    assert {"0 %", "slots *", "+1"} <= set(expected)
+    assert "which the heuristic serves" in " ".join(figure.get_supxlabel().split())
     assert [label.get_text() for label in axes.get_xticklabels()] == ["lsap", "latency"]
     assert figure.get_suptitle().replace("\n", " ") == "guo-fig2: gap to each problem's own optimum"
     assert outside(figure) == [], "a narrow picture has its title in several lines"

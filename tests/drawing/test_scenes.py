@@ -101,7 +101,7 @@ def test_values_and_gaps_are_told() -> None:
     again = optsched.gap(problem, lambda posed, rng: report.reference.solution.decision)
     assert of_report(again).told[0] == "makespan 3, work 9, at the optimum"
     zero = optsched.gap(optsched.problem("lsap", "papers/guo-fig2"), "dl", seed=0)
-    assert of_report(zero).told[0] == "locality-cost 1, 1 above the optimum of 0"
+    assert of_report(zero).told[0] == "locality-cost 1, 1 above the optimum (over 0)"
     most = optsched.problem("utility", "papers/ras-endless-swap")
     below = optsched.gap(most, "fair-sharing")
     if below.deciding is not None and below.deciding[0]:

@@ -30,8 +30,8 @@ from optsched.measuring.gaps import (
     unanswered,
 )
 from optsched.measuring.matrix import posable
-from optsched.measuring.studies.pages import gap_table
-from optsched.measuring.studies.records import record_fields
+from optsched.measuring.records import record_fields
+from optsched.measuring.studies.pages import gap_row
 from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem, problem
 from optsched.routes import Frontier, routes_of, solve
 from optsched.solvers.profiles import Profile
@@ -76,8 +76,7 @@ def test_nothing_feasible() -> None:
     ]
     report = gap_of(crowded, run(crowded, lambda *_: [0, 0]), 0, told[0])
     assert (report.reference.kind, report.deciding) == (None, None)
-    (row,) = gap_table([("mine", report)], repeated=False).rows
-    assert row[-1].startswith("infeasible, as all placements are: capacity")
+    assert gap_row("mine", [report])["note"].startswith("infeasible, as all placements are: capacity")
 
 
 def test_gap_against_the_optimum_is_exact() -> None:
@@ -518,9 +517,9 @@ def test_gap_within_ends_at_the_first_component_that_differs() -> None:
     assert report.within(0.6) is False
 
 
-def test_gap_beside_zero_is_told() -> None:
+def test_gap_over_zero_is_told() -> None:
     """Tests that an assertion about an optimum of 0 says by how much it was missed."""
-    with pytest.raises(HeuristicFailed, match=r"gap of 1 \(beside 0\) is over 0\.5: 1 against optimum 0"):
+    with pytest.raises(HeuristicFailed, match=r"gap \+1 \(over 0\) is over 0\.5: 1 against optimum 0"):
         gap(Lsap(FIGURE_2), answer([0, 1, 2])).raise_unless_within(0.5)
 
 
@@ -556,8 +555,7 @@ def test_bug_a_reference_was_unknown_where_a_cheap_bound_is_known() -> None:
     assert reference.cheap is not None
     assert (report.absolute_gap, report.relative_gap) == ((18,), (9,))
     assert report.record()["reference_kind"] == "bound"
-    rows = gap_table([("mine", report)]).rows
-    assert rows[0][-1] == "beside the cheap bound strong"
+    assert gap_row("mine", [report])["note"] == "beside the cheap bound strong"
 
 
 def test_cheap_bounds_stand_for_nothing_that_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from report_records import record
 
 from optsched.core.errors import InputError, MissingField, UsageError
 from optsched.core.instance import Cluster, Instance, Ragged, Topology, Workload
@@ -16,8 +17,9 @@ from optsched.instances.files import load
 from optsched.instances.generate import generate
 from optsched.instances.library import library
 from optsched.measuring.gaps import gap
-from optsched.measuring.matrix import gap_matrix, posable
-from optsched.problems import Latency, Lsap, problem
+from optsched.measuring.matrix import GapMatrix, gap_matrix, posable
+from optsched.measuring.records import Record, Run
+from optsched.problems import PROBLEMS, Latency, Lsap, problem
 
 INSTANCE = generate("latency", seed=1, nodes=6, tasks=4, replicas=2)
 
@@ -71,15 +73,15 @@ def test_reasons_are_one_word() -> None:
     assert gap_matrix(posed, {"dl": ("dl", {})})["dl", "latency"].reason == "every-task-placed"
     cell = gap_matrix(posed, {"crowd": (crowd, {})})["crowd", "latency"]
     assert (cell.ran_in, cell.reason) == ("latency", None)
-    for record in matrix.records():
-        assert record["reason"] is None or " " not in record["reason"]
+    for cell_record in matrix.records():
+        assert cell_record["reason"] is None or " " not in cell_record["reason"]
 
 
 def test_unproved_reference_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a cell whose reference is unknown has no gap but a word."""
     monkeypatch.setattr("optsched.measuring.gaps.Reference.value", None)
     cell = gap_matrix([Lsap(INSTANCE)], {"dl": ("dl", {})})["dl", "lsap"]
-    assert (cell.gap, cell.reason) == (None, "unproved")
+    assert (cell.deciding, cell.reason) == (None, "unproved")
 
 
 def test_what_one_problem_refuses_leaves_the_others() -> None:
@@ -101,7 +103,7 @@ def test_too_large_a_problem_has_a_word(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("optsched.measuring.gaps.stated", lambda *asked: tuple)
     matrix = gap_matrix(posed)
     assert {matrix[row, "flow-congestion"].reason for row in matrix.heuristics} == {"unproved"}
-    assert matrix["flow-sched", "flow"].gap == (0, 0)
+    assert matrix["flow-sched", "flow"].deciding == (0, 0, 0)
     assert "too many to list" in matrix["flow-sched", "flow-congestion"].report.reference.solution.raw_status
 
 
@@ -114,7 +116,36 @@ def test_gap_of_a_lexicographic_problem_is_of_the_first_difference() -> None:
 
     cell = gap_matrix([Latency(instance, w_rem=2)], {"spread": (spread, {})})["spread", "latency"]
     assert cell.report.objective == (2, 3)
-    assert cell.gap == (1, 0.5)
+    assert cell.deciding == (1, 1, 0.5)
+
+
+@pytest.mark.parametrize("name", [name for name, kind in PROBLEMS.items() if len(getattr(kind, "components", ())) > 1])
+def test_bug_gaps_of_several_components_were_mixed_in_one_column(name: str) -> None:
+    """Tests that in each problem with several components a gap of a later one is marked wherever a matrix is shown."""
+    from optsched.drawing.matrices import matrix_picture
+    from optsched.reporting.tables import matrices
+
+    first, second, *_ = names = [part.name for part in PROBLEMS[name].components]
+    rest = [None] * (len(names) - 2)
+    base = record(problem=name, ran_in=name, components=names, objective=[4] * len(names), reference=[2] * len(names))
+    gaps = {"early": [[2, None, *rest], [1, None, *rest]], "late": [[0, 1, *rest], [0, 0.5, *rest]]}
+    records = [
+        Record.of({**base, "heuristic": label, "absolute_gap": differences, "relative_gap": shares})
+        for label, (differences, shares) in gaps.items()
+    ]
+    matrix = GapMatrix("i", tuple(gaps), (name,), {(made.heuristic, name): Run(made) for made in records})
+    told = f"(2) in {name}: gap in {second}, where {first} is at the optimum"
+    assert [str(run.cell()) for run in matrix.cells.values()] == ["100 %", "50 % (2)"]
+    assert matrix.frame()["component"].tolist() == [first, second]
+    assert told in matrix._repr_html_()
+    (table,) = matrices(records)
+    assert [row[1] for row in table.rows] == ["100 %", "50 % (2)"]
+    assert told in table.note
+    figure = matrix_picture(matrix)
+    assert told in " ".join(figure.get_supxlabel().split())
+    reds, blues = figure.axes[0].images
+    assert [image.get_array().mask.ravel().tolist() for image in (reds, blues)] == [[False, True], [True, False]]
+    assert reds.get_cmap() != blues.get_cmap()
 
 
 def test_what_cannot_be_posed_is_told() -> None:
@@ -159,9 +190,9 @@ def test_page() -> None:
 def test_schedules_and_placements_are_not_judged_by_each_other() -> None:
     """Tests that a problem over time is a column where it is named, and says of whose runs it knows no schedule."""
     problems = posable(load("examples/order-of-jobs"), ["lsap", "makespan"])
-    matrix = gap_matrix(problems, {"dl": ("dl", {}), "lsap-sched": ("lsap-sched", {})})
-    assert matrix["dl", "makespan"].reason is None
-    assert matrix["dl", "makespan"].ran_in == "makespan"
-    assert matrix["lsap-sched", "makespan"].reason == "no-schedule"
+    matrix = gap_matrix(problems, {name: (name, {}) for name in ("dl", "lsap-sched", "joss-t")})
+    for name in matrix.heuristics:
+        assert (matrix[name, "makespan"].reason, matrix[name, "makespan"].ran_in) == (None, "makespan")
+    assert matrix["joss-t", "lsap"].reason == "no-placement"
     assert matrix["dl", "lsap"].ran_in == "lsap"
     assert {posed.name for posed in posable(load("examples/order-of-jobs"))} == {"lsap", "latency"}

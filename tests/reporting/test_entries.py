@@ -14,7 +14,7 @@ from report_records import Study, entries, record
 
 import optsched
 from optsched.core.errors import UsageError
-from optsched.measuring.studies.records import Record, frame_of
+from optsched.measuring.records import Record, frame_of
 from optsched.reporting.entries import again, argument, chosen, entries_of, study
 from optsched.reporting.reading import read
 
@@ -55,7 +55,7 @@ def test_recorded_twice() -> None:
         ({}, "done", "above"),
         ({"value": 2}, "done", "optimal"),
         ({"value": 2, "reference_kind": "bound"}, "done", "above"),
-        ({"best": 0}, "done", "beside_zero"),
+        ({"best": 0}, "done", "over_zero"),
         ({"best": None}, "done", "unknown"),
         ({"value": None}, "infeasible", "infeasible"),
         ({"value": None, "status": "starved"}, "starved", "starved"),
@@ -85,7 +85,7 @@ def test_several_components() -> None:
     (entry,) = entries([record(**both, absolute_gap=[0, 1], relative_gap=[0, 0.125])])
     assert (entry.component, entry.maximum, entry.relative, entry.outcome) == ("share", True, 0, "above")
     (entry,) = entries([record(components=[], certificate=None)])
-    assert (entry.component, entry.maximum, entry.proof) == ("the first component", False, "unknown")
+    assert (entry.component, entry.maximum, entry.proof) == ("component 1", False, "unknown")
 
 
 def test_waves() -> None:

@@ -16,7 +16,7 @@ from report_records import Study, record, written
 import optsched
 from optsched.core.errors import InputError, UsageError
 from optsched.core.fingerprint import code_version
-from optsched.measuring.studies.records import Record
+from optsched.measuring.records import Record
 from optsched.reporting.building import built
 from optsched.reporting.reading import FrontierRecord, parsed, read
 

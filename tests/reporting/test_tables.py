@@ -9,6 +9,7 @@ from report_records import MIXED, Study, entries, pair, record, shown
 
 import optsched
 from optsched.measuring.printing import in_full
+from optsched.measuring.records import WITHOUT
 from optsched.measuring.studies.tables import summaries
 from optsched.reporting import tables
 from optsched.reporting.reading import read
@@ -26,7 +27,7 @@ def test_every_run_is_counted() -> None:
     (row,) = table.rows
     cells = dict(zip(table.columns, row, strict=True))
     assert (in_full(cells["instances"]), in_full(cells["runs"]), in_full(cells["with gap"])) == (10, 10, 2)
-    reasons = [in_full(cells[name]) for name in tables._WITHOUT.values()]
+    reasons = [in_full(cells[name]) for name in WITHOUT.values()]
     assert reasons == [1] * 8
     assert cells["at optimum"] == "1/10"
     assert (cells["median"], cells["mean"], cells["worst"]) == ("50 %", "50 %", "100 %")
@@ -72,7 +73,7 @@ def test_distribution_and_profile() -> None:
 def test_reasons_are_the_same_everywhere() -> None:
     """Tests that what is counted of runs without a gap is called the same in tables and pictures."""
     lacking = tables.distribution(entries(MIXED)).rows[0][-1]
-    assert sorted(lacking.split(", ")) == sorted(f"1 {reason}" for reason in tables._WITHOUT.values())
+    assert sorted(lacking.split(", ")) == sorted(f"1 {reason}" for reason in WITHOUT.values())
 
 
 def test_comparisons() -> None:
@@ -173,5 +174,6 @@ def test_matrices() -> None:
     cells.append(record(**several, absolute_gap=[0, 1], relative_gap=[0, 0.5], ran_in="traffic", problem="traffic"))
     first, second = tables.matrices(read(Study(cells)).cells)
     assert first.columns == ("heuristic", "lsap", "latency", "traffic")
-    assert shown(first) == [["dl", "50 %", "+5 *", "50 %"], ["fair", "slots", "", ""], ["late", "unproved", "", ""]]
+    assert shown(first) == [["dl", "50 %", "+5 *", "50 % (2)"], ["fair", "slots", "", ""], ["late", "unproved", "", ""]]
+    assert "(2) in traffic: gap in component 2, where component 1 is at the optimum. +: over 0" in first.note
     assert (first.title, second.title) == ("Gap matrix of a, seed 0", "Gap matrix of b, seed 1")

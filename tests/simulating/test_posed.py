@@ -10,17 +10,20 @@ import pytest
 from over_time import FORMS, fetching
 from schedule_drawn import document
 
+import optsched
 from optsched.core.errors import MissingField, UsageError
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.schedule import MICRO, Schedule
-from optsched.heuristics import applicable, heuristic, run
+from optsched.heuristics import HEURISTICS, applicable, heuristic, run
 from optsched.instances.files import from_document
 from optsched.instances.generate import generate
 from optsched.measuring.gaps import Reference, gap
-from optsched.measuring.studies.pages import gap_table
-from optsched.measuring.studies.records import record_fields
+from optsched.measuring.matrix import gap_matrix
+from optsched.measuring.records import record_fields
+from optsched.measuring.studies.pages import gap_row
+from optsched.measuring.studies.runs import plan
 from optsched.problems import JobTimes, Lsap, Makespan
-from optsched.running.base import Offer, Policy, View
+from optsched.running.base import Offer, Policy, View, over_time
 from optsched.simulating import EveryRound, simulate
 from optsched.simulating.posed import run_posed, service_of
 
@@ -138,9 +141,28 @@ def test_batch_heuristics_in_rounds() -> None:
         assert (report.feasible, report.status) == (True, "done")
         assert dict(report.run.parameters).items() >= {"heartbeat": 2, "assign": "one", **rounds}.items()
         assert report.record()["assumed"] == "levels, heartbeat 2 s, one task each"
-        assert gap_table([(name, report)]).rows[0][-1].endswith("levels, heartbeat 2 s, one task each")
+        assert gap_row(name, [report])["note"].endswith("levels, heartbeat 2 s, one task each")
     assert "assumed" in record_fields([problem], policies=True)
     assert "lsap-sched" not in [entry.name for entry in applicable(problem)]
+
+
+@pytest.mark.parametrize("name", over_time())
+def test_bug_every_heuristic_that_applies_left_out_batch_heuristics(name: str) -> None:
+    """Tests that by default all heuristics are measured over time that a run takes by name, and each ends it."""
+    posed = optsched.problem(name, "generated/job-times-n4-t10-reduces3-jobs4-slots1-running0.2-seed42")
+    runs = {}
+    for entry in HEURISTICS.values():
+        try:
+            runs[entry.name] = run(posed, entry.name)
+        except (MissingField, UsageError):
+            continue
+    assert {"fifo", "lsap-sched", "lsap-fair-sched"} < set(runs)
+    assert [entry.name for entry in applicable(posed, by_default=True)] == [name for name in runs if name != "observed"]
+    assert [found.name for found in runs.values() if found.error is not None] == []
+    (work,) = plan(posed.instance, name)
+    assert {choice.label for choice in work.choices} == {*runs} - {"observed"}
+    cell = gap_matrix([posed, Lsap(posed.instance)], {"fifo": ("fifo", {})})["fifo", name]
+    assert (cell.ran_in, cell.reason) == (name, None)
 
 
 def test_batch_heuristics_that_cannot_run() -> None:
@@ -177,7 +199,7 @@ def test_policies_of_ones_own() -> None:
     lazy = gap(problem, Lazy, reference=reference)
     assert (lazy.status, lazy.waiting) == ("starved", 1)
     assert [entry.constraint for entry in lazy.violations] == ["every-task-runs"]
-    assert gap_table([("lazy", lazy)]).rows[0][-1] == "starved: 1 of 2 tasks never started; levels, heartbeat 3 s"
+    assert gap_row("lazy", [lazy])["note"] == "starved: 1 of 2 tasks never started; levels, heartbeat 3 s"
     twice = gap(problem, Twice, reference=reference)
     assert twice.status == "failed"
     assert "which is no map that waits" in str(twice.error)

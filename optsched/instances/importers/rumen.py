@@ -29,7 +29,7 @@ from optsched.instances.importers.rumen_trace import Job, Task, TaskKind, Trace,
 
 __all__ = ["BYTES_PER_MB", "Imported", "import_rumen", "read_topology", "read_trace"]
 
-#: Locality costs of a node-local, rack-local and off-rack task: Hadoop's own three levels.
+#: Locality costs of a node-local, rack-local and remote task: Hadoop's own three levels.
 LEVELS = (0, 1, 2)
 
 #: Hops on a node, in a rack and beyond it, where distances are asked for: through no, one and two levels of switches.
@@ -204,7 +204,7 @@ def _cluster(trace: Trace, topology: dict[str, str | None] | None) -> _Cluster:
         )
     lost = sum(rack is None for rack in racks.values())
     if lost:
-        notes.append(f"{_count(lost, 'host')} of {len(racks)} in no known rack, so off-rack to all others")
+        notes.append(f"{_count(lost, 'host')} of {len(racks)} in no known rack, so remote from all others")
     label = "from the trace's own locations, there being no topology file"
     if topology is not None:
         label = "from the topology file; of hosts that it does not name, from the trace"
@@ -372,7 +372,7 @@ def _task_record(job: Job, task: Task, origin: int | None, oddities: Oddities) -
         if hosts:
             record["replicas"] = hosts
         else:
-            odd("name no replica; off-rack everywhere")
+            odd("name no replica; remote everywhere")
         if len(hosts) < len(task.replicas):
             odd("name a replica twice; kept once")
     success = task.success
@@ -451,7 +451,7 @@ def _job_record(job: Job, origin: int | None, oddities: Oddities) -> dict[str, A
 
 
 def _note(job: Job, kind: str, what: str, times: int) -> str:
-    """One sentence on what was odd in a job: `job_7: 3 of 20 maps name no replica, so are off-rack everywhere`."""
+    """One sentence on what was odd in a job: `job_7: 3 of 20 maps name no replica, so are remote everywhere`."""
     if not kind:
         return f"{job.id}: {what}"
     return f"{job.id}: {times} of {_count(sum(task.kind == kind for task in job.tasks), kind)} {what}"

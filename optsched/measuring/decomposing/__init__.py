@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from optsched.core.brief import brief, counted
+from optsched.core.brief import brief, counted, labelled
 from optsched.core.deadline import check
 from optsched.core.errors import HeuristicFailed, UsageError, described
 from optsched.core.instance import Instance, Ints
@@ -131,7 +131,7 @@ class Decomposition:
     @property
     def label(self) -> str:
         """The policy with its parameters, as the command line takes them: `fair,delay=0`."""
-        return _label(self.policy, self.parameters)
+        return labelled(self.policy, self.parameters)
 
     @property
     def means(self) -> dict[str, Fraction]:
@@ -352,12 +352,6 @@ def _tell(step: Callable[[str], None] | None, text: str) -> None:
         step(text)
 
 
-def _label(name: str, parameters: Mapping[str, Any]) -> str:
-    """A policy with its parameters, as the command line takes them."""
-    values = (":".join(map(str, value)) if isinstance(value, list | tuple) else value for value in parameters.values())
-    return ",".join([name, *(f"{key}={value}" for key, value in zip(parameters, values, strict=True))])
-
-
 @dataclass(frozen=True, slots=True)
 class _Made:
     """A policy with its parameters, its name, and whether it knows what comes."""
@@ -375,7 +369,7 @@ class _Made:
 
     @property
     def label(self) -> str:
-        return _label(self.name, self.parameters)
+        return labelled(self.name, self.parameters)
 
 
 def _made(problem: ScheduleProblem, policies: Any) -> list[_Made]:

@@ -236,13 +236,13 @@ def _given(problem: Problem, given: Any) -> Placement | None:
         ) from None
 
 
-def explained(report: GapReport, worth: int = 0) -> Explanation | ScheduleExplanation:
-    """The explanation of a gap that is there already; takes `worth` and raises as `explain` does."""
+def explained(report: GapReport) -> Explanation | ScheduleExplanation:
+    """The explanation of a gap that is there already; raises as `explain` does."""
     problem = report.problem
     if isinstance(problem, ScheduleProblem):
         return _explained_schedule(problem, report)
     assert isinstance(problem, Problem)
-    return _explained_placement(problem, report, worth)
+    return _explained_placement(problem, report, 0)
 
 
 def _explained_placement(problem: Problem, report: GapReport, worth: int) -> Explanation:

@@ -19,9 +19,8 @@ from optsched.instances.documents.writing import write_whole
 from optsched.instances.families.base import optimum_label
 from optsched.instances.files import from_document, to_json
 from optsched.measuring.gaps import GapReport
-from optsched.measuring.mining.documents import Document
-from optsched.measuring.mining.judging import BEYOND_ZERO, Aim, Judged, Score
-from optsched.measuring.mining.shrinking import MINIMAL
+from optsched.measuring.mining.documents import MINIMAL, Document
+from optsched.measuring.mining.judging import OVER_ZERO, Aim, Judged, Score
 from optsched.measuring.studies.choices import Choice
 from optsched.measuring.studies.messages import differing
 from optsched.processes.outcomes import Limits
@@ -83,7 +82,7 @@ class Find:
     command
         What finds it again.
     minimal
-        Whether no single step of `optsched.measuring.mining.shrinking.smaller` leaves it as bad. Not so where the
+        Whether no single step of `optsched.measuring.mining.documents.smaller` leaves it as bad. Not so where the
         search was cut short.
     interrupted
         Whether it was cut short by an interrupt.
@@ -166,7 +165,7 @@ class Find:
     def _shown(self) -> str:
         sort, gap = self.score
         over = "" if len(self.runs) == 1 else f" ({self.aim.limit.over} of {len(self.runs)} runs)"
-        beyond = self.aim.worst == "absolute" or sort == BEYOND_ZERO
+        beyond = self.aim.worst == "absolute" or sort == OVER_ZERO
         return (f"{gap} beyond the optimum" if beyond else f"{100 * float(gap):.4g} % of the optimum") + over
 
     def to_dict(self) -> dict[str, Any]:
@@ -314,7 +313,7 @@ class Find:
         sort, gap = self.score
         component = self.aim.component
         runs = f"seeds=[{self.report.seed}]"
-        if sort == BEYOND_ZERO:
+        if sort == OVER_ZERO:
             # Other runs may differ from the optimum in another component: the worst alone is held to what it is.
             names = [part.name for part in self.report.problem.components]
             deciding = next(at for at, beyond in enumerate(self.report.absolute_gap or ()) if beyond)

@@ -26,14 +26,14 @@ from optsched.problems.base import TaskProblem
 from optsched.processes.containing import TracedElsewhere
 from optsched.solvers.profiles import Profile
 
-__all__ = ["BEYOND_ZERO", "BROKEN", "Aim", "Judge", "Judged", "Score", "failure_of", "is_broken"]
+__all__ = ["OVER_ZERO", "BROKEN", "Aim", "Judge", "Judged", "Score", "failure_of", "is_broken"]
 
 #: Larger is worse for the heuristic: of which sort, and how much within it.
 Score = tuple[int, Fraction]
 
-#: The sorts: a gap or the distance from a broken claim; a value beyond an optimum of 0, of which every share is
-#: infinite; a broken claim, and a run without a feasible placement where there is one.
-_FINITE, BEYOND_ZERO = 0, 1
+#: The sorts: a gap or the distance from a broken claim; a gap over 0 (the optimum is 0), which is larger than
+#: every share; a broken claim, and a run without a feasible placement where there is one.
+_FINITE, OVER_ZERO = 0, 1
 BROKEN: Score = (2, Fraction(0))
 
 
@@ -87,7 +87,7 @@ class Aim:
     Attributes
     ----------
     worst
-        `relative` gaps, where a value beyond an optimum of 0 is worse than every share; or `absolute` ones.
+        `relative` gaps, where one over 0 (the optimum is 0) is worse than every share; or `absolute` ones.
     component
         Of the objective; by default the first that differs.
     claim
@@ -129,7 +129,7 @@ class Aim:
         gap = self.gap(report)
         if self.claim is None:
             if report.feasible:
-                return None if gap is None else (BEYOND_ZERO if self.beside_zero(report) else _FINITE, Fraction(gap))
+                return None if gap is None else (OVER_ZERO if self.over_zero(report) else _FINITE, Fraction(gap))
             return BROKEN if self.failures else None
         if not report.feasible:
             return None
@@ -154,13 +154,13 @@ class Aim:
         places = self.limit.over_all(range(len(scores)))
         return sorted(scores)[int(places)]
 
-    def beside_zero(self, report: GapReport) -> bool:
-        """Whether the gap that counts is a difference from an optimum of 0, where shares are asked for."""
+    def over_zero(self, report: GapReport) -> bool:
+        """Whether the gap that counts is over 0, where shares are asked for."""
         pair = self.limit.pair(report) if report.feasible and self.worst == "relative" else None
         return pair is not None and pair[0] != 0 and pair[1] is None
 
     def gap(self, report: GapReport) -> Number | None:
-        """The gap that counts; against an optimum of 0 the difference. None where it is unknown."""
+        """The gap that counts; over 0 the difference. None where it is unknown."""
         pair = self.limit.pair(report) if report.feasible else None
         if pair is None:
             return None

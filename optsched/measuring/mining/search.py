@@ -79,7 +79,7 @@ def mine(
     over
         Which gap of these runs counts: `worst`, `mean`, `median`, or a quantile between 0 and 1.
     worst
-        `relative` gaps, where any value beyond an optimum of 0 is worse than every share, or `absolute` ones.
+        `relative` gaps, where any gap over 0 (the optimum is 0) is worse than every share, or `absolute` ones.
     component
         Of the objective; by default the first that differs.
     claim

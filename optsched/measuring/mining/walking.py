@@ -9,10 +9,8 @@ from itertools import count
 
 import numpy as np
 
-from optsched.measuring.mining.changes import Changes
-from optsched.measuring.mining.documents import Document, numbered_anew
+from optsched.measuring.mining.documents import Changes, Document, numbered_anew, smaller
 from optsched.measuring.mining.judging import BROKEN, Judge, Judged, Score, failure_of
-from optsched.measuring.mining.shrinking import smaller
 from optsched.measuring.mining.starts import Starts
 
 __all__ = ["Clock", "OutOfTime", "Search"]

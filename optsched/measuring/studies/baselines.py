@@ -25,8 +25,9 @@ from optsched.core.results import Sense, Value
 from optsched.instances.documents.diagnosis import read_number
 from optsched.instances.documents.writing import write_whole
 from optsched.measuring.gaps import GapReport
+from optsched.measuring.printing import percent
+from optsched.measuring.records import Run
 from optsched.measuring.studies.limits import Breach, reason
-from optsched.measuring.studies.records import Run
 
 __all__ = ["FORMAT", "Baseline", "Comparison"]
 
@@ -37,16 +38,11 @@ _Key = tuple[str, str, str, int, str, str]
 #: What of it has names: the run of a changed instance, or with other parameters, is of the same name.
 _NAMED = 4
 
+#: What a run came to: its value, None where it had no feasible placement, and its gap, None where none is known.
+_Result = tuple[Value | None, float | None]
+
 #: So many seconds a file is waited for that another process records in.
 PATIENCE = 20.0
-
-
-@dataclass(frozen=True)
-class _Entry:
-    """What a run came to: `objective` is None where it had no feasible placement, `gap` where none is known."""
-
-    objective: Value | None
-    gap: float | None
 
 
 @dataclass(frozen=True)
@@ -72,12 +68,12 @@ class Comparison:
 class Baseline:
     """What runs came to when they were recorded."""
 
-    entries: Mapping[_Key, _Entry]
+    entries: Mapping[_Key, _Result]
 
     @classmethod
     def of(cls, measured: Iterable[Run]) -> Baseline:
         """The baseline that these runs make."""
-        return cls({_key(entry): _entry(entry.report) for entry in measured})
+        return cls({_key(entry): (entry.report.objective, _share(entry.report)) for entry in measured})
 
     @classmethod
     def read(cls, path: str | Path) -> Baseline:
@@ -101,7 +97,7 @@ class Baseline:
         if found != FORMAT:
             told = f'expected "{FORMAT}", not {json.dumps(found)}; remove the file and record it again'
             raise InputError([Fault("format", told)], str(path))
-        entries: dict[_Key, _Entry] = {}
+        entries: dict[_Key, _Result] = {}
         runs = document.get("runs")
         for number, run in enumerate(runs if isinstance(runs, list) else []):
             try:
@@ -109,7 +105,9 @@ class Baseline:
                 key = (*names, str(run["instance_sha256"]), json.dumps(dict(run["parameters"]), sort_keys=True))
                 if key in entries:
                     faults.append(Fault(f"runs[{number}]", "records a run that is recorded above; remove one of them"))
-                entries[key] = _Entry(_value(run["objective"], f"runs[{number}].objective", faults), _gap(run))
+                gap = run.get("gap")
+                value = _value(run["objective"], f"runs[{number}].objective", faults)
+                entries[key] = value, None if gap is None else float(gap)
             except (KeyError, TypeError, ValueError) as error:
                 faults.append(Fault(f"runs[{number}]", f"is no recorded run ({type(error).__name__}: {error})"))
         if not isinstance(runs, list):
@@ -121,11 +119,11 @@ class Baseline:
     def write(self, path: str | Path) -> None:
         """Write a file, one run a line, in the order of names; the same bytes for the same runs."""
         lines = []
-        for key, entry in sorted(self.entries.items()):
+        for key, (objective, gap) in sorted(self.entries.items()):
             run = dict(zip(("instance", "problem", "heuristic", "seed"), key[:_NAMED], strict=True)) | {
                 "parameters": json.loads(key[5]),
-                "objective": None if entry.objective is None else [spelled(part) for part in entry.objective],
-                "gap": entry.gap,
+                "objective": None if objective is None else [spelled(part) for part in objective],
+                "gap": gap,
                 "instance_sha256": key[4],
             }
             lines.append(json.dumps(run))
@@ -179,19 +177,20 @@ class Baseline:
             if any(other[_NAMED] == key[_NAMED] for other in namesakes):
                 what = "the problem has other parameters than the recorded ones"
             return what
-        if recorded.objective is None:
+        objective, gap = recorded
+        if objective is None:
             return report.feasible
-        if len(recorded.objective) != len(report.problem.components):
-            return f"what is recorded, {_told(recorded.objective)}, is no value of {report.problem.name}"
+        if len(objective) != len(report.problem.components):
+            return f"what is recorded, {_told(objective)}, is no value of {report.problem.name}"
         if report.objective is None:
-            return f"had the value {_told(recorded.objective)} when it was recorded; now {reason(report)}"
-        now, then = (_compared(report, value) for value in (report.objective, recorded.objective))
+            return f"had the value {_told(objective)} when it was recorded; now {reason(report)}"
+        now, then = (_compared(report, value) for value in (report.objective, objective))
         if now <= then:
             return now < then
-        gap = report.deciding
-        share = "" if gap is None or gap[1] is None else f", {100 * float(gap[1]):.4g} % from the optimum"
-        before = "" if recorded.gap is None else f" ({100 * recorded.gap:.4g} %)"
-        return f"the value is {_told(report.objective)}{share}; recorded is {_told(recorded.objective)}{before}"
+        share = _share(report)
+        away = "" if share is None else f", {percent(share)} from the optimum"
+        before = "" if gap is None else f" ({percent(gap)})"
+        return f"the value is {_told(report.objective)}{away}; recorded is {_told(objective)}{before}"
 
 
 def _key(entry: Run) -> _Key:
@@ -200,9 +199,9 @@ def _key(entry: Run) -> _Key:
     return problem.instance.name, problem.name, entry.heuristic, entry.report.seed, problem.instance.sha256, parameters
 
 
-def _entry(report: GapReport) -> _Entry:
+def _share(report: GapReport) -> float | None:
     gap = report.deciding
-    return _Entry(report.objective, None if gap is None or gap[1] is None else float(gap[1]))
+    return None if gap is None or gap[1] is None else float(gap[1])
 
 
 def _value(objective: Any, place: str, faults: list[Fault]) -> Value | None:
@@ -218,11 +217,6 @@ def _seed(given: Any) -> int:
     if isinstance(given, bool) or not isinstance(given, int):
         raise TypeError("its seed is a whole number")
     return given
-
-
-def _gap(run: Mapping[str, Any]) -> float | None:
-    gap = run.get("gap")
-    return None if gap is None else float(gap)
 
 
 def _folder_of(path: Path) -> None:

@@ -5,54 +5,25 @@ What stands above the tables holds for all checks that do not say otherwise.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from optsched.core.errors import Fault, InputError, UsageError, nearest
-from optsched.measuring.gaps import gap_limit
-from optsched.measuring.studies.checks import Check, Planned, kinds_of
+from optsched.measuring.studies.checks import Check, CheckArguments, Planned
 from optsched.measuring.studies.choices import Group
-from optsched.measuring.studies.limits import GapLimit, difference
-from optsched.measuring.studies.plan_files import (
-    CHECKS,
-    MEASURED,
-    Looking,
-    Rule,
-    formed,
-    is_number,
-    is_text,
-    is_texts,
-    is_truth,
-    listed,
-    read_toml,
-)
+from optsched.measuring.studies.plan_files import MEASURED, Looking, Rule, formed, is_text, is_truth, listed, read_toml
 
 __all__ = ["CheckFile", "NamedCheck"]
 
 
-def _is_above_zero(value: Any) -> bool:
-    return is_number(value) and 0 < value < math.inf
-
-
-#: For each key: what it must be, in words, and whether a value is that.
+#: For each key: what it must be.
 _RULES: dict[str, Rule] = {
-    "name": ("a text", is_text),
+    "name": Rule("a text", is_text),
     **{key: MEASURED[key] for key in ("heuristic", "problem", "instances", "family")},
-    "max_gap": ('a share such as 0.05 or "5%"', lambda value: is_number(value) or is_text(value)),
-    "max_absolute": ("a number", lambda value: is_number(value) or is_text(value)),
-    "over": ('"worst", "mean", "median" or a quantile such as 0.9', lambda value: is_number(value) or is_text(value)),
-    "component": ("the name of a component", is_text),
-    "frontier": ("true or false", is_truth),
-    "feasible": ("true or false", is_truth),
-    "baseline": ("the path of a file, true or false", lambda value: is_truth(value) or is_text(value)),
-    "certify": ('true, false, or a list such as ["solver"]', lambda value: is_truth(value) or is_texts(value)),
-    **{key: MEASURED[key] for key in ("seeds", "parameters", "profile", "time_limit")},
-    "run_limit": ('a number of seconds above 0, or "none"', lambda value: value == "none" or _is_above_zero(value)),
-    "memory_limit": ("a number of MiB above 0", _is_above_zero),
+    **{name: hint.__metadata__[0] for name, hint in get_type_hints(CheckArguments, include_extras=True).items()},
 }
 
 #: What every check must say.
@@ -145,7 +116,7 @@ class CheckFile:
 def _entries(document: Mapping[str, Any], text: str, faults: list[Fault]) -> list[_Entry]:
     """The tables, each with the values that hold for it; whatever has a wrong form is among the faults."""
     shared = {key: value for key, value in document.items() if key != "check"}
-    above = {key: rule for key, rule in _RULES.items() if key != "name"} | {"check": ("a list of tables", is_truth)}
+    above = {key: rule for key, rule in _RULES.items() if key != "name"} | {"check": Rule("a list of tables", is_truth)}
     defaults = formed(shared, above, "", faults)
     tables = document.get("check", [])
     if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
@@ -164,7 +135,7 @@ def _entries(document: Mapping[str, Any], text: str, faults: list[Fault]) -> lis
         missing = [key for key in _NEEDED if key not in given]
         if not {"instances", "family"} & given:
             missing.append("instances")
-        faults += [Fault(f"{place}.{key}", f"is missing: give {_RULES[key][0]}") for key in missing]
+        faults += [Fault(f"{place}.{key}", f"is missing: give {_RULES[key].told}") for key in missing]
         name = values.get("name") or f"{_joined(values.get('heuristic'))} in {_joined(values.get('problem'))}"
         same = next((entry.place for entry in found if entry.name == name), None)
         if same is not None and not missing:
@@ -183,7 +154,7 @@ def _planned(entry: _Entry, record: bool, faults: list[Fault]) -> Planned | None
     """What a check is to run; None where something is wrong, which is among the faults then."""
     looking = Looking(entry.values, entry.places, faults)
     choices, problems, groups = looking.choices(), looking.problems(), looking.groups()
-    values = looking.sound(_LOOKED_AT)
+    values = looking.sound(_RULES)
     if not (choices and problems):
         return None
     for key in ("heuristic", "problem", "family", "instances"):
@@ -211,12 +182,3 @@ RUN_LIMIT = 600
 
 #: What to do where there is no baseline.
 RECORDER = "optsched check --update records it"
-
-#: What is wrong with these values is told at their place, and not only of the whole check.
-_LOOKED_AT: dict[str, Callable[[Any], Any]] = {
-    "max_gap": lambda value: gap_limit(value, "a share"),
-    "max_absolute": lambda value: difference(value, "a difference"),
-    "over": lambda value: GapLimit.of(max_gap=0, over=value),
-    "certify": kinds_of,
-    **CHECKS,
-}

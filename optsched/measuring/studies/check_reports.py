@@ -10,11 +10,11 @@ from pathlib import Path
 
 from optsched.core.errors import printable
 from optsched.measuring.printing import Table, escaped, render, spread
+from optsched.measuring.records import Run
 from optsched.measuring.studies.check_files import NamedCheck
 from optsched.measuring.studies.checks import Outcome
 from optsched.measuring.studies.limits import Breach, GapLimit
 from optsched.measuring.studies.messages import frames_of, traceback_of
-from optsched.measuring.studies.records import Run
 
 __all__ = ["COLUMNS", "NUMBERS", "Result", "github_annotations", "junit", "markdown", "told"]
 
@@ -69,7 +69,7 @@ class Result:
         return self.check.name, str(self.done), seeds, worst, mean, self.verdict, asserted + beside
 
     def _gaps(self, outcome: Outcome) -> tuple[str, str]:
-        """Worst and mean gap; a word where a run has no feasible placement, or is above an optimum of 0."""
+        """Worst and mean gap; a word where a run has no feasible placement, or is over 0."""
         limit = outcome.check.limit or GapLimit.of(max_gap=0)
         assert limit is not None
         numbers = outcome.numbers

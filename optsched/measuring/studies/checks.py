@@ -5,17 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Annotated, Any, TypedDict, Unpack
 
 from optsched.certificates import certify
 from optsched.core.brief import counted
 from optsched.core.errors import CertificateInvalid, UsageError, expect, nearest
 from optsched.heuristics import AnyHeuristic
+from optsched.measuring.gaps import gap_limit
+from optsched.measuring.records import Run
 from optsched.measuring.studies.baselines import Baseline, Comparison
 from optsched.measuring.studies.choices import Choice, Group, Source, chosen, distinct, seeds_of
-from optsched.measuring.studies.limits import Breach, GapLimit, breaches
+from optsched.measuring.studies.limits import Breach, GapLimit, breaches, difference
 from optsched.measuring.studies.messages import lines
-from optsched.measuring.studies.records import Run
+from optsched.measuring.studies.plan_files import (
+    MEASURED,
+    TRUTH,
+    Rule,
+    is_above_zero,
+    is_figure,
+    is_text,
+    is_texts,
+    is_truth,
+)
 from optsched.measuring.studies.runs import Work, measure, plan
 from optsched.measuring.studies.tables import GapReports
 from optsched.problems import problem_class
@@ -35,6 +46,8 @@ _LIMITING = ("max_gap", "max_absolute", "over", "component", "frontier")
 
 class CheckArguments(TypedDict, total=False):
     """What a check asserts, and how its gaps are measured: for tests, files of checks and `Check.of` alike.
+
+    A rule says what the value of a file must be, and is told where it is not.
 
     Attributes
     ----------
@@ -67,20 +80,40 @@ class CheckArguments(TypedDict, total=False):
         As for `optsched.study`: seconds and MiB after which a run or solve is killed, in a process of its own.
     """
 
-    max_gap: Any
-    max_absolute: Any
-    over: Any
-    component: str | None
-    frontier: bool
-    feasible: bool
-    baseline: bool | str | Path | None
-    certify: bool | Iterable[str]
-    seeds: int | str | Iterable[int] | None
-    parameters: Mapping[str, Any] | None
-    profile: AnyProfile
-    time_limit: float | None
-    run_limit: float | None
-    memory_limit: int | None
+    max_gap: Annotated[Any, Rule('a share such as 0.05 or "5%"', is_figure, lambda given: gap_limit(given, "a share"))]
+    max_absolute: Annotated[Any, Rule("a number", is_figure, difference)]
+    over: Annotated[
+        Any,
+        Rule(
+            '"worst", "mean", "median" or a quantile such as 0.9',
+            is_figure,
+            lambda given: GapLimit.of(max_gap=0, over=given),
+        ),
+    ]
+    component: Annotated[str | None, Rule("the name of a component", is_text)]
+    frontier: Annotated[bool, TRUTH]
+    feasible: Annotated[bool, TRUTH]
+    baseline: Annotated[
+        bool | str | Path | None,
+        Rule("the path of a file, true or false", lambda given: is_truth(given) or is_text(given)),
+    ]
+    certify: Annotated[
+        bool | Iterable[str],
+        Rule(
+            'true, false, or a list such as ["solver"]',
+            lambda given: is_truth(given) or is_texts(given),
+            lambda given: kinds_of(given),
+        ),
+    ]
+    seeds: Annotated[int | str | Iterable[int] | None, MEASURED["seeds"]]
+    parameters: Annotated[Mapping[str, Any] | None, MEASURED["parameters"]]
+    profile: Annotated[AnyProfile, MEASURED["profile"]]
+    time_limit: Annotated[float | None, MEASURED["time_limit"]]
+    run_limit: Annotated[
+        float | None,
+        Rule('a number of seconds above 0, or "none"', lambda given: given == "none" or is_above_zero(given)),
+    ]
+    memory_limit: Annotated[int | None, Rule("a number of MiB above 0", is_above_zero)]
 
 
 @dataclass(frozen=True)

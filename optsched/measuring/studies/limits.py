@@ -13,7 +13,7 @@ from typing import Any
 from optsched.core.errors import UsageError, nearest
 from optsched.core.results import Number
 from optsched.measuring.gaps import GapReport, fields_beside, gap_limit, ratio
-from optsched.measuring.studies.records import Run
+from optsched.measuring.records import Run
 from optsched.problems.base import TaskProblem
 
 __all__ = ["Breach", "GapLimit", "breaches", "difference"]
@@ -21,7 +21,7 @@ __all__ = ["Breach", "GapLimit", "breaches", "difference"]
 #: What may be said of many runs at once, beside a quantile.
 _OVER = ("worst", "mean", "median")
 
-#: A gap that is larger than every number: of a placement that is not feasible, or beside a reference of 0.
+#: A gap that is larger than every number: of a placement that is not feasible, or over 0.
 _ENDLESS = math.inf
 
 
@@ -265,7 +265,7 @@ def _broken(runs: Sequence[Run], limit: GapLimit | None, feasible: bool) -> tupl
     over = "" if len(runs) == 1 else f" ({limit.statistic} of {len(runs)} runs)"
     pair = limit.pair(worst.report) if math.isinf(compared) and worst.report.feasible else None
     if pair is not None:
-        told = f"the value is {pair[0]} over an optimum of 0, which no share can tell"
+        told = f"the gap is {pair[0]} over 0: the reference is 0, and there is no percentage"
         return f"{told}: give max_absolute instead of max_gap", worst
     kind = worst.report.reference.kind
     against = "" if kind != "bound" else "; the reference is a bound, so that the true gap may be smaller"

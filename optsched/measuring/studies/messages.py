@@ -19,9 +19,9 @@ from optsched.measuring.explaining.chains import nearer
 from optsched.measuring.explaining.explanation import cause_lines, causes_of
 from optsched.measuring.gaps import GapReport
 from optsched.measuring.printing import Table, render
+from optsched.measuring.records import Run
 from optsched.measuring.studies.choices import Choice
 from optsched.measuring.studies.limits import Breach
-from optsched.measuring.studies.records import Run
 from optsched.problems import Problem
 from optsched.processes import Limits
 from optsched.processes.containing import TracedElsewhere

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 from optsched.core.brief import counted
 from optsched.core.errors import printable
 from optsched.core.results import Limit, Number
-from optsched.measuring.printing import Fitted, Lines, Table, folded, interval, number, percent, spread, value
+from optsched.measuring.printing import Fitted, Lines, Rows, folded, interval, number, percent, spread, value
+from optsched.measuring.studies.choices import SEEDS
 
 if TYPE_CHECKING:
     from optsched.measuring.gaps import GapReport
+    from optsched.measuring.records import Run
     from optsched.problems.base import TaskProblem
 
-__all__ = ["GapPage", "gap_lines", "gap_table"]
+__all__ = ["GapPage", "gap_lines", "gap_row"]
 
 #: Columns of gaps that are left out where there is no room, the first one first.
 _SHED = ("proof", "reference", "objective", "worst gap")
@@ -24,32 +26,25 @@ _SHED = ("proof", "reference", "objective", "worst gap")
 _TELLING = 28
 
 
-def gap_table(reports: Sequence[tuple[str, GapReport]], repeated: bool = False) -> Table:
-    """One row for each instance, problem, heuristic, in order of appearance.
+def gap_row(label: str, reports: Sequence[GapReport], repeated: bool = False) -> dict[str, str]:
+    """The row of a heuristic on a problem and instance, by column.
 
     Parameters
     ----------
-    reports
-        Label of the heuristic and report of each run.
+    label, reports
+        What the heuristic is called, and its runs.
     repeated
         Whether there may be several seeds: then how many, the mean gap with its 95 % confidence interval, and the
         worst. Later components count only those seeds whose earlier ones are at the reference.
     """
-    groups: dict[tuple[Any, ...], list[GapReport]] = {}
-    for label, report in reports:
-        key = (report.problem.instance.name, report.problem.name, label)
-        groups.setdefault(key, []).append(report)
-    rows = []
-    for (instance, problem, label), group in groups.items():
-        references = list(dict.fromkeys(report.reference.value for report in group))
-        first = group[0].reference
-        reference = value(first.value) if len(references) == 1 else _mean_value(references)
-        kinds = list(dict.fromkeys(report.reference.kind or "unknown" for report in group))
-        cells = [instance, problem, label]
-        cells += [_mean_value([report.objective for report in group]), reference, "/".join(kinds)]
-        cells += [str(first.certificate or "-"), *_gaps(group, repeated), _note(group)]
-        rows.append(cells)
-    return Table(gap_columns(repeated), rows, _NUMBERS)
+    problem, first = reports[0].problem, reports[0].reference
+    references = list(dict.fromkeys(report.reference.value for report in reports))
+    reference = value(first.value) if len(references) == 1 else _mean_value(references)
+    kinds = list(dict.fromkeys(report.reference.kind or "unknown" for report in reports))
+    cells = [problem.instance.name, problem.name, label]
+    cells += [_mean_value([report.objective for report in reports]), reference, "/".join(kinds)]
+    cells += [str(first.certificate or "-"), *_gaps(reports, repeated), _note(reports)]
+    return dict(zip(gap_columns(repeated), cells, strict=True))
 
 
 _COLUMNS = ("instance", "problem", "heuristic", "objective", "reference", "kind", "proof")
@@ -67,13 +62,13 @@ _WIDTHS = {
 
 
 def gap_columns(repeated: bool) -> tuple[str, ...]:
-    """The columns of `gap_table`."""
+    """The columns of `gap_row`."""
     gaps = ("seeds", _MEAN, "worst gap") if repeated else ("gap",)
     return (*_COLUMNS, *gaps, "note")
 
 
 def gap_lines(work: Iterable[tuple[TaskProblem[Any], Iterable[str]]], repeated: bool = False) -> Lines:
-    """The lines of `gap_table` before there is a row: what is to be done tells how wide names are.
+    """The lines of these rows before there is a row: what is to be done tells how wide names are.
 
     `work`: each problem, with the labels of the heuristics that are to run on it.
     """
@@ -117,7 +112,7 @@ def _gaps(group: Sequence[GapReport], repeated: bool) -> list[str]:
     for position in range(len(group[0].problem.components)):
         pairs = [(report.absolute_gap[position], report.relative_gap[position]) for report in known]  # type: ignore[index]
         told = [(absolute, relative) for absolute, relative in pairs if absolute is not None]
-        # Beside a reference of 0 no gap is a percentage: then the row has the differences themselves.
+        # Over 0 no gap is a percentage: then the row has the differences themselves.
         relative_to = all(report.reference.value[position] != 0 for report in known)  # type: ignore[index]
         show: Callable[[Any], str] = percent if relative_to else _difference
         values = [float(relative if relative_to else absolute) for absolute, relative in told]  # type: ignore[arg-type]
@@ -196,14 +191,21 @@ def _shortened(text: str, most: int = 60) -> str:
 
 
 class GapPage:
-    """The rows of gaps as they come: under a heading for each instance and problem, or in one table by instance.
+    """Puts out the rows of gaps as they come: each once all seeds of a heuristic on a problem are there.
+
+    For people they stand under a heading for each instance and problem, or in one table by instance. In another form
+    there is one table with every column.
 
     Parameters
     ----------
+    write
+        Puts out a text.
     work
         Each problem, with the labels of the heuristics that are to run on it, in the order in which they come.
-    repeated
-        As for `gap_table`.
+    seeds
+        How many there are to be; None: as many as a heuristic needs, so that a row is whole once the next begins.
+    form
+        `table`, `markdown` or `latex`.
     most
         Characters of a line.
     terminal
@@ -212,39 +214,68 @@ class GapPage:
 
     def __init__(
         self,
+        write: Callable[[str], object],
         work: Iterable[tuple[TaskProblem[Any], Sequence[str]]],
-        repeated: bool = False,
+        seeds: int | None = 1,
+        form: str = "table",
         most: int = 80,
         terminal: bool = False,
     ) -> None:
         self._work = [(problem, labels) for problem, labels in work if labels]
-        self._repeated, self._most, self._terminal = repeated, most, terminal
+        self._write, self._seeds, self._repeated = write, seeds, seeds != 1
+        self._most, self._terminal = most, terminal
         #: Whether there are several instances and one heuristic each, of which a section each would be all heads.
         self._by_instance = len(self._work) > 1 and all(len(labels) == 1 for _, labels in self._work)
-        self._on: tuple[str, str] | None = None
-        self._lines = Fitted(Lines(("note",), (4,)), most)
-        self._columns: list[str] = []
+        #: The heuristic that is on, its reports so far, and the section that its row belongs to.
+        self._on: tuple[str, str, str] | None = None
+        self._reports: list[GapReport] = []
+        self._section: tuple[str, str] | None = None
+        #: The table that is on; None: of the next section, with its own columns.
+        self._rows: Rows | None = None
+        self._columns = gap_columns(self._repeated)
+        self._sections = form == "table"
+        if not self._sections:
+            self._rows = Rows(write, gap_lines(self._work, self._repeated).in_form(form))
 
-    def rows(self, reports: Sequence[tuple[str, GapReport]], note: str = "") -> str:
-        """The rows of one heuristic on one problem, below the head of their section where they are its first."""
-        first = reports[0][1]
-        on = ("", "") if self._by_instance else (first.problem.instance.name, first.problem.name)
-        before = ""
+    def add(self, run: Run) -> None:
+        """One more run."""
+        report = run.report
+        on = (report.problem.instance.name, report.problem.name, run.heuristic)
         if on != self._on:
-            before = "\n" * (self._on is not None) + self._section(first)
+            self._put()
             self._on = on
-        told = gap_table(reports, self._repeated)
-        lines = []
-        for row in told.rows:
-            cells = dict(zip(told.columns, row, strict=True))
+        self._reports.append(report)
+        if len(self._reports) == self._seeds:
+            self._put()
+
+    def close(self) -> None:
+        """There are no more."""
+        self._put()
+        if self._rows is not None:
+            self._rows.close()
+
+    def _put(self) -> None:
+        if self._on is None or not self._reports:
+            return
+        reports, self._reports = self._reports, []
+        seeds = len({report.seed for report in reports})
+        several = seeds > 1 or any(report.run.drawn for report in reports)
+        wanted = self._seeds or (len(SEEDS) if several else 1)
+        cells = gap_row(self._on[2], reports, self._repeated)
+        broken_off = f"only {seeds} of {wanted} seeds" if seeds < wanted else ""
+        cells["note"] = "; ".join(filter(None, [broken_off, cells["note"]]))
+        if self._sections:
+            section = ("", "") if self._by_instance else self._on[:2]
+            if section != self._section:
+                self._write("\n" * (self._section is not None) + self._begun(reports[0]))
+                self._section = section
             if cells["kind"] == "bound":
                 cells["reference"] = f"bound {cells['reference']}"
-            cells["note"] = "; ".join(filter(None, [note, cells["note"]]))
-            lines.append(self._lines.line([cells[name] for name in self._columns]))
-        return before + "".join(lines)
+        assert self._rows is not None
+        self._rows.add([cells[name] for name in self._columns])
 
-    def _section(self, first: GapReport) -> str:
-        """The heading of a section and the head of its table, which `rows` fills from now on."""
+    def _begun(self, first: GapReport) -> str:
+        """The heading of a section, whose table is on from now on."""
         if self._by_instance:
             names = {
                 "heuristic": {label for _, labels in self._work for label in labels},
@@ -267,9 +298,9 @@ class GapPage:
                 told = "no reference is known" if why is None else f"nothing is feasible: {why}"
             heading = f"{', '.join(here)}: {told}"
         lines = gap_lines(work, self._repeated)
-        self._columns = [name for name in lines.columns if name not in away | {"kind"}]
+        self._columns = tuple(name for name in lines.columns if name not in away | {"kind"})
         widths = [width for name, width in zip(lines.columns, lines.widths, strict=True) if name in self._columns]
         short = {"short": _TELLING} if self._by_instance else {}
-        self._lines = Fitted(Lines(self._columns, widths, lines.numbers), self._most, _SHED, **short)
-        before = folded(printable(heading), self._most, "  ") if heading else ""
-        return before + self._lines.head(self._terminal)
+        fitted = Fitted(Lines(self._columns, widths, lines.numbers), self._most, _SHED, **short)
+        self._rows = Rows(self._write, fitted, self._terminal)
+        return folded(printable(heading), self._most, "  ") if heading else ""

@@ -18,11 +18,13 @@ from optsched.problems import problem_class
 from optsched.solvers.profiles import load_profile
 
 __all__ = [
-    "CHECKS",
     "MEASURED",
+    "TRUTH",
     "Looking",
     "Rule",
     "formed",
+    "is_above_zero",
+    "is_figure",
     "is_number",
     "is_text",
     "is_texts",
@@ -33,8 +35,24 @@ __all__ = [
 
 Found = TypeVar("Found")
 
-#: What a value must be, in words, and whether one is that.
-Rule = tuple[str, Callable[[Any], bool]]
+
+@dataclass(frozen=True)
+class Rule:
+    """What the value of a key must be.
+
+    Attributes
+    ----------
+    told
+        That, in words.
+    holds
+        Whether a value has that form.
+    check
+        Raises UsageError or InputError for what is wrong with one of that form.
+    """
+
+    told: str
+    holds: Callable[[Any], bool]
+    check: Callable[[Any], object] = lambda value: None
 
 
 def is_text(value: Any) -> bool:
@@ -62,19 +80,35 @@ def _is_families(value: Any) -> bool:
     return tables != [] and all(isinstance(table, Mapping) and is_text(table.get("name")) for table in tables)
 
 
+def is_figure(value: Any) -> bool:
+    """Whether it is a number, or a text that may be one."""
+    return is_number(value) or is_text(value)
+
+
+def is_above_zero(value: Any) -> bool:
+    """Whether it is a finite number above 0."""
+    return is_number(value) and 0 < value < math.inf
+
+
+TRUTH = Rule("true or false", is_truth)
+
 #: For each key that says what is measured: what it must be.
 MEASURED: dict[str, Rule] = {
-    "heuristic": ('a text such as "package.module:function", or a list of them', is_texts),
-    "problem": ('a name such as "lsap", or a list of names', is_texts),
-    "instances": ("a name, file, folder or pattern, or a list of them", is_texts),
-    "family": (
+    "heuristic": Rule('a text such as "package.module:function", or a list of them', is_texts),
+    "problem": Rule('a name such as "lsap", or a list of names', is_texts),
+    "instances": Rule("a name, file, folder or pattern, or a list of them", is_texts),
+    "family": Rule(
         'a table with a name, such as {name = "lsap", seeds = "0-29", nodes = 20}, or a list of them',
         _is_families,
     ),
-    "seeds": ('how many, a list of seeds, or a text such as "0-29"', lambda value: not isinstance(value, bool | float)),
-    "parameters": ("a table", lambda value: isinstance(value, Mapping)),
-    "profile": ("the name of a profile, or a file", is_text),
-    "time_limit": ("a number of seconds, at least 0", lambda value: is_number(value) and 0 <= value < math.inf),
+    "seeds": Rule(
+        'how many, a list of seeds, or a text such as "0-29"',
+        lambda value: not isinstance(value, bool | float),
+        seeds_of,
+    ),
+    "parameters": Rule("a table", lambda value: isinstance(value, Mapping)),
+    "profile": Rule("the name of a profile, or a file", is_text, load_profile),
+    "time_limit": Rule("a number of seconds, at least 0", lambda value: is_number(value) and 0 <= value < math.inf),
 }
 
 
@@ -106,7 +140,7 @@ def formed(table: Mapping[str, Any], rules: Mapping[str, Rule], before: str, fau
     for key, value in table.items():
         if key not in rules:
             faults.append(Fault(f"{before}{printable(key)}", f"there is no such key; {nearest(key, list(rules))}"))
-        elif rules[key][1](value):
+        elif rules[key].holds(value):
             found[key] = value
         else:
             found |= _sound_entries(key, value, rules[key], before, faults)
@@ -115,8 +149,8 @@ def formed(table: Mapping[str, Any], rules: Mapping[str, Rule], before: str, fau
 
 def _sound_entries(key: str, value: Any, rule: Rule, before: str, faults: list[Fault]) -> dict[str, Any]:
     """What is left of a value of a wrong form: a list of entries, with None for those of a wrong one."""
-    told, holds = rule
-    sound = [entry if holds([entry]) else None for entry in value] if isinstance(value, list) else []
+    told = rule.told
+    sound = [entry if rule.holds([entry]) else None for entry in value] if isinstance(value, list) else []
     if not any(entry is not None for entry in sound):
         faults.append(Fault(f"{before}{key}", f"expected {told}, got {_shown(value)}"))
         return {}
@@ -197,18 +231,14 @@ class Looking:
             *found,
         ]
 
-    def sound(self, checks: Mapping[str, Callable[[Any], Any]]) -> dict[str, Any]:
-        """The values less those that a check of their key finds wrong."""
+    def sound(self, rules: Mapping[str, Rule]) -> dict[str, Any]:
+        """The values less those that the check of their key finds wrong."""
         return {
             key: known
             for key, value in self.values.items()
             for known in [_known(value)]
-            if key not in checks or self.one(self.places[key], checks[key], known)
+            if self.one(self.places[key], rules[key].check, known)
         }
-
-
-#: What is wrong with these is told at their place.
-CHECKS: dict[str, Callable[[Any], Any]] = {"seeds": seeds_of, "profile": load_profile}
 
 
 def _family(table: Mapping[str, Any]) -> Family:

@@ -15,6 +15,7 @@ from optsched.core.results import Limit
 from optsched.core.schedule import Schedule
 from optsched.heuristics import HEURISTICS, AnyHeuristic, applicable, run
 from optsched.measuring.gaps import GapReport, Reference, gap_of
+from optsched.measuring.records import Run
 from optsched.measuring.studies.choices import (
     SEEDS,
     Choice,
@@ -26,7 +27,6 @@ from optsched.measuring.studies.choices import (
     raise_all,
     seeds_of,
 )
-from optsched.measuring.studies.records import Run
 from optsched.problems import PROBLEMS, problem_class
 from optsched.problems.base import TaskProblem
 from optsched.solvers.profiles import Profile, load_profile

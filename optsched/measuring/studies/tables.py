@@ -1,7 +1,7 @@
 """What a study came to: its gaps as pandas frames, and summed up by problem and heuristic, wherever the runs come from.
 
 In a sum an instance counts once, whatever the seeds, with the mean of its runs. A run without a relative gap is in no
-mean, and is counted with the reason; one above an optimum of 0 keeps its instance out, since the other seeds alone,
+mean, and is counted with the reason; one over 0 keeps its instance out, since the other seeds alone,
 which meet the 0, would make it a gap of 0 %.
 """
 
@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, overload
 from optsched.core.brief import brief, counted
 from optsched.heuristics import AnyHeuristic
 from optsched.measuring.gaps import GapReport, fields_beside
-from optsched.measuring.printing import Table, interval, spread
+from optsched.measuring.printing import Table, interval, share, spread
+from optsched.measuring.records import WITHOUT, Run, frame_of
 from optsched.measuring.studies.choices import Choice, Source
 from optsched.measuring.studies.limits import GapLimit
-from optsched.measuring.studies.records import Run, frame_of
 from optsched.measuring.studies.runs import measure, plan
 from optsched.processes.containing import contained
 from optsched.processes.outcomes import Limits
@@ -152,7 +152,7 @@ class GapReports(Sequence[GapReport]):
         pandas.DataFrame
             `group`, `instance`, `problem`, `parameters` (JSON), `heuristic`, `seed`, `feasible`, `starved`, `status`
             (`done`, `out-of-time`, ..., as in records), `error`, `proof`, `termination`, `gap` (relative, of the first
-            component that differs; infinite beside a reference of 0), `absolute_gap` (the same as a difference), then
+            component that differs; infinite over 0), `absolute_gap` (the same as a difference), then
             for each component i, from 1, `component_i` (its name), `objective_i`, `reference_i`, `absolute_gap_i`,
             `relative_gap_i`, `waiting` (tasks that the heuristic left), `map_node`, `map_rack`, `map_remote` (how near
             maps are to their data), `reduce_...`, the same of the reference (`reference_map_node`, ...), what a gap
@@ -171,8 +171,8 @@ class GapReports(Sequence[GapReport]):
             optimum), `counted` (instances with a relative gap, over which the next ones are), `median`, `mean`,
             `worst` (relative gaps of the first component, each instance's mean over its seeds counted once; NaN where
             none is known), `half_width` (of the 95 % interval of the mean over instances, from three on), `worst_on`
-            (the instance), `infeasible`, `starved`, `failed`, `out_of_time`, `out_of_memory`, `crashed`, `beside_zero`
-            (runs with a difference from a reference of 0, which no share can tell), `unknown`.
+            (the instance), `infeasible`, `starved`, `failed`, `out_of_time`, `out_of_memory`, `crashed`, `over_zero`
+            (runs whose reference is 0, so that there is no percentage), `unknown`.
         """
         return summary_frame(summaries(self.measured))
 
@@ -206,7 +206,7 @@ class GapReports(Sequence[GapReport]):
                 numbers[limit.statistic] = float(compared)
                 told.append(f"{limit.statistic} {limit.shown(compared)}")
         counts = {
-            "over an optimum of 0": numbers["over_zero"],
+            "over 0": numbers["over_zero"],
             "without a feasible placement": len(self) - len(values),
             "unknown": values.count(None),
         }
@@ -259,7 +259,7 @@ class Row:
     out_of_time: int
     out_of_memory: int
     crashed: int
-    beside_zero: int
+    over_zero: int
     unknown: int
 
 
@@ -295,39 +295,17 @@ class ProblemSummary:
         """A row for each heuristic."""
         rows = []
         for row in self.rows:
-            mean = _share(row.mean)
-            if row.mean is not None and row.half_width:
-                mean = f"{_rounded(row.mean)} ±{_rounded(row.half_width)} %"
-            optimal = f"{row.optimal}/{row.runs}"
-            numbers = [optimal, str(row.seeds), _share(row.median), mean, _share(row.worst)]
+            optimal, mean = f"{row.optimal}/{row.runs}", spread(share(row.mean), row.half_width or 0)
+            numbers = [optimal, str(row.seeds), share(row.median), mean, share(row.worst)]
             rows.append([row.heuristic, *numbers, row.worst_on or "", _note(row)])
         return Table(("heuristic", "optimal", "seeds", "median", "mean", "worst", "on", "note"), rows, _NUMBERS)
-
-
-def _rounded(share: float) -> str:
-    """A share in per cent, with three digits, or all before the point."""
-    percents = 100 * share
-    return f"{percents:.0f}" if percents >= 100 else f"{percents:.3g}"
-
-
-def _share(share: float | None) -> str:
-    return "-" if share is None else f"{_rounded(share)} %"
 
 
 _NUMBERS = frozenset({"optimal", "seeds", "median", "mean", "worst"})
 
 
 def _note(row: Row) -> str:
-    counts = {
-        "infeasible": row.infeasible,
-        "starved": row.starved,
-        "failed": row.failed,
-        "out of time": row.out_of_time,
-        "out of memory": row.out_of_memory,
-        "crashed": row.crashed,
-        "over 0": row.beside_zero,
-        "unknown": row.unknown,
-    }
+    counts = {what: getattr(row, name) for name, what in WITHOUT.items()}
     return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
 
 
@@ -362,10 +340,10 @@ def _summed(label: str, runs: Sequence[Run]) -> Row:
     counts = Counter(run.outcome for run in runs)
     names = {run.reference: run.instance or "instance" for run in runs}
     by_instance: dict[Hashable, list[float]] = {key: [] for key in names}
-    # Where some seeds are above an optimum of 0, those that meet it are no share of the whole either.
-    beside_zero = {run.reference for run in runs if run.outcome == "beside_zero"}
+    # Where some seeds are over 0, those that meet it are no share of the whole either.
+    over_zero = {run.reference for run in runs if run.outcome == "over_zero"}
     for run in runs:
-        if run.outcome in ("optimal", "above") and run.reference not in beside_zero:
+        if run.outcome in ("optimal", "above") and run.reference not in over_zero:
             by_instance[run.reference].append(run.relative or 0.0)
     means = {key: statistics.fmean(values) for key, values in by_instance.items() if values}
     limits = interval(list(means.values())) if len(means) >= LEAST else None
@@ -382,18 +360,5 @@ def _summed(label: str, runs: Sequence[Run]) -> Row:
         None if limits is None else (limits[1] - limits[0]) / 2,
         None if worst is None else max(by_instance[worst]),
         None if worst is None or not max(by_instance[worst]) else names[worst],
-        *(counts[kind] for kind in _WITHOUT),
+        *(counts[kind] for kind in WITHOUT),
     )
-
-
-#: Outcomes of runs without a relative gap.
-_WITHOUT = (
-    "infeasible",
-    "starved",
-    "failed",
-    "out_of_time",
-    "out_of_memory",
-    "crashed",
-    "beside_zero",
-    "unknown",
-)

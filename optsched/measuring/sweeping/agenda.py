@@ -23,7 +23,7 @@ from optsched.instances.claim_files import claim_content, parse_claim
 from optsched.instances.files import to_json
 from optsched.measuring.gaps import Reference, gap_of, unanswered
 from optsched.measuring.printing import to_json as json_of
-from optsched.measuring.studies.records import Record
+from optsched.measuring.records import Record, Run
 from optsched.measuring.sweeping.jobs import OptimumJob, Packed, Refused, RunJob
 from optsched.measuring.sweeping.keys import (
     canonical,
@@ -323,7 +323,7 @@ def run_row(run: Planned, record: Mapping[str, Any]) -> dict[str, Any]:
     """The row of a run: what its record tells, a column each."""
     name = named(run.choice.entry)
     kept = Record.of(record)
-    absolute, relative = kept.deciding
+    absolute, relative = Run(kept).gap
     return {
         "key": run.key,
         "optimum": run.posed.key,

@@ -6,14 +6,13 @@ holds for all that do not say otherwise.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from optsched.core.errors import Fault, InputError, UsageError
 from optsched.core.instance import Instance
-from optsched.measuring.studies.plan_files import CHECKS, MEASURED, Looking, Rule, formed, is_number, is_text, read_toml
+from optsched.measuring.studies.plan_files import MEASURED, Looking, Rule, formed, is_above_zero, is_text, read_toml
 from optsched.measuring.sweeping.plans import Plan, planned
 from optsched.solvers.profiles import AnyProfile
 
@@ -31,20 +30,20 @@ def _tables(value: Any) -> bool:
 #: What is measured, of each part.
 _PART: dict[str, Rule] = {
     **{key: rule for key, rule in MEASURED.items() if key != "time_limit"},
-    "parameters": ("a table such as {levels = [0, 1, 2]}, or a list of them, each of which is tried", _tables),
+    "parameters": Rule("a table such as {levels = [0, 1, 2]}, or a list of them, each of which is tried", _tables),
 }
 
 #: Where to, how and within which limits.
 _WHOLE: dict[str, Rule] = {
-    "store": ('the path of a file, such as "sweep.sqlite"', is_text),
-    "time_limit": (
-        MEASURED["time_limit"][0] + ', or "none"',
-        lambda value: value == "none" or MEASURED["time_limit"][1](value),
+    "store": Rule('the path of a file, such as "sweep.sqlite"', is_text),
+    "time_limit": Rule(
+        MEASURED["time_limit"].told + ', or "none"',
+        lambda value: value == "none" or MEASURED["time_limit"].holds(value),
     ),
-    "run_limit": ("a number of seconds above 0", lambda value: is_number(value) and 0 < value < math.inf),
-    "memory_limit": ("a whole number of MiB", _whole),
-    "jobs": ("a whole number of processes", _whole),
-    "dask": ("the address of a scheduler, such as tcp://host:8786", is_text),
+    "run_limit": Rule("a number of seconds above 0", is_above_zero),
+    "memory_limit": Rule("a whole number of MiB", _whole),
+    "jobs": Rule("a whole number of processes", _whole),
+    "dask": Rule("the address of a scheduler, such as tcp://host:8786", is_text),
 }
 
 
@@ -72,7 +71,7 @@ class SweepFile:
         _, document = read_toml(path)
         faults: list[Fault] = []
         shared = {key: value for key, value in document.items() if key != "part"}
-        known = {**_PART, **_WHOLE, "part": ("a list of tables", lambda value: False)}
+        known = {**_PART, **_WHOLE, "part": Rule("a list of tables", lambda value: False)}
         values = formed(shared, known, "", faults)
         self.options = {key: values.pop(key) for key in _WHOLE if key in values}
         tables = document.get("part", [{}])
@@ -87,7 +86,9 @@ class SweepFile:
             places = {key: f"{place}{key}" if key in table else key for key in _PART}
             if not {"instances", "family"} & ({*shared, *table}):
                 inside = place if "part" in document else ""
-                faults.append(Fault(f"{inside}instances", f"is missing: give {MEASURED['instances'][0]}, or a family"))
+                faults.append(
+                    Fault(f"{inside}instances", f"is missing: give {MEASURED['instances'].told}, or a family")
+                )
             self._parts.append(({**values, **own}, places, place.rstrip(".") if "part" in document else ""))
         if faults:
             raise InputError(faults, self.path)
@@ -117,7 +118,7 @@ class SweepFile:
             before = len(faults)
             looking = Looking(values, places, faults)
             choices, problems, groups = looking.choices(), looking.problems(), looking.groups()
-            sound = looking.sound(CHECKS)
+            sound = looking.sound(_PART)
             if len(faults) == before:
                 parameters, profile = sound.get("parameters", {}), limited(sound.get("profile"))
                 seeds = sound.get("seeds", 1)

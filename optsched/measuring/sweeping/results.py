@@ -24,7 +24,7 @@ from optsched.core.results import Solution
 from optsched.instances.claim_files import SOLUTION, parse_claim
 from optsched.instances.files import LARGEST_FILE, parse
 from optsched.measuring.gaps import fields_beside
-from optsched.measuring.studies.records import Record, Run, frame_of
+from optsched.measuring.records import Record, Run, frame_of
 from optsched.measuring.studies.tables import ProblemSummary, summaries, summary_frame
 from optsched.measuring.sweeping.keys import optimum_digest, run_digest
 from optsched.measuring.sweeping.store import Store

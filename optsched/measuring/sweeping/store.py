@@ -81,7 +81,7 @@ CREATE TABLE runs (
     reference REAL,
     reference_kind TEXT,                -- optimum, bound
     certificate TEXT,
-    gap REAL,                           -- relative, of the component that decides; infinite beside 0
+    gap REAL,                           -- relative, of the component that decides; infinite over 0
     absolute_gap REAL,
     heuristic_seconds REAL,
     time_limit REAL,

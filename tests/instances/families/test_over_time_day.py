@@ -68,7 +68,7 @@ def test_what_does_not_go_together() -> None:
         drawn(racks=11)
     with pytest.raises(UsageError, match="replicas"):
         drawn(nodes=2)
-    with pytest.raises(UsageError, match="factors has 2 numbers; it takes three: node, rack, off"):
+    with pytest.raises(UsageError, match="factors has 2 numbers; it takes three: node, rack, remote"):
         drawn(factors=(1, 2))
     assert len(drawn(tasks=0, reduces=0).workload) == 0
     assert len(drawn(tasks=3, jobs=5).workload) == 123

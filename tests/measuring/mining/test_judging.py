@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from optsched.core.errors import UsageError
-from optsched.measuring.mining.judging import BEYOND_ZERO, BROKEN, Aim, Judge, Judged, failure_of, is_broken
+from optsched.measuring.mining.judging import BROKEN, OVER_ZERO, Aim, Judge, Judged, failure_of, is_broken
 from optsched.measuring.studies.choices import chosen
 from optsched.processes.containing import contained
 from optsched.processes.outcomes import Limits
@@ -51,7 +51,7 @@ def test_gaps() -> None:
     assert found is not None
     assert (found.score, found.counts, found.told) == ((0, Fraction(1)), True, "2 against the optimum 1")
     roomy = {**DOCUMENT, "nodes": [{"id": "a", "slots": 2}, *DOCUMENT["nodes"][1:]]}
-    for aim, sort in ((Aim(), BEYOND_ZERO), (Aim(worst="absolute"), 0)):
+    for aim, sort in ((Aim(), OVER_ZERO), (Aim(worst="absolute"), 0)):
         found = judged(elsewhere, aim, roomy)
         assert found is not None
         assert found.score == (sort, Fraction(2))

@@ -18,7 +18,7 @@ from optsched.heuristics import HEURISTICS
 from optsched.instances.files import from_document, to_json
 from optsched.instances.generate import known_optimum
 from optsched.measuring.gaps import GapReport
-from optsched.measuring.mining.shrinking import smaller
+from optsched.measuring.mining.documents import smaller
 from optsched.routes import solve
 
 #: Problems that heuristics may serve, and that have a family to start from.

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from optsched.measuring.mining.documents import smaller
 from optsched.measuring.mining.judging import Aim, Judge
-from optsched.measuring.mining.shrinking import smaller
 from optsched.measuring.mining.starts import starts_of
 from optsched.measuring.mining.walking import Clock, OutOfTime, Search
 from optsched.measuring.studies.choices import chosen

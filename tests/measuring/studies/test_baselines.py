@@ -14,9 +14,9 @@ import pytest
 
 from optsched.core.errors import InputError
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
+from optsched.measuring.records import Run
 from optsched.measuring.studies import baselines
 from optsched.measuring.studies.baselines import FORMAT, Baseline
-from optsched.measuring.studies.records import Run
 from optsched.measuring.studies.runs import measure, plan
 
 TWO = Instance(Cluster(["a", "b"]), Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [1]])), name="two")
@@ -114,8 +114,8 @@ def test_instances_of_one_name() -> None:
 def test_a_value_of_another_length() -> None:
     """Tests that what is recorded by a version with other components is told, and compared with nothing."""
     measured = runs(["a", "b"])
-    ((key, entry),) = Baseline.of(measured).entries.items()
-    (breach,) = Baseline({key: replace(entry, objective=(0, 0))}).compare(measured).breaches
+    ((key, (_, gap)),) = Baseline.of(measured).entries.items()
+    (breach,) = Baseline({key: ((0, 0), gap)}).compare(measured).breaches
     assert "what is recorded, 0, 0, is no value of lsap; if this is meant, record it again" in breach.told
 
 

@@ -13,11 +13,11 @@ from click.testing import CliRunner
 import optsched
 from optsched.cli import cli
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
+from optsched.measuring.records import Run
 from optsched.measuring.studies.checks import Check
 from optsched.measuring.studies.choices import Family
 from optsched.measuring.studies.limits import Breach, GapLimit, breaches
 from optsched.measuring.studies.messages import again, lines, traceback_of
-from optsched.measuring.studies.records import Run
 from optsched.measuring.studies.runs import measure, plan
 from optsched.processes import Limits
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile

@@ -9,7 +9,6 @@ import pytest
 
 from optsched.core.errors import Fault, InputError
 from optsched.measuring.studies.plan_files import (
-    CHECKS,
     MEASURED,
     Looking,
     formed,
@@ -81,6 +80,6 @@ def test_faults_stand_at_their_places() -> None:
     found = looking(heuristic=["dl", "dll"], problem="lsapp", instances="nowhere", seeds="x", profile="quick")
     assert [choice.label for choice in found.choices()] == ["dl"]
     assert found.problems() == found.groups() == []
-    assert set(found.sound(CHECKS)) == {"heuristic", "problem", "instances", "profile"}
+    assert set(found.sound(MEASURED)) == {"heuristic", "problem", "instances", "profile"}
     places = [fault.place for fault in found.faults]
     assert places == ["part[0].heuristic[1]", "part[0].problem", "part[0].instances", "part[0].seeds"]

@@ -16,9 +16,9 @@ from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.core.registry import records
 from optsched.core.results import Proof
 from optsched.measuring.printing import render
+from optsched.measuring.records import Record, Run, record_fields
 from optsched.measuring.studies.choices import Family
 from optsched.measuring.studies.limits import GapLimit
-from optsched.measuring.studies.records import Record, Run, record_fields
 from optsched.measuring.studies.runs import measure, plan
 from optsched.measuring.studies.tables import GapReports, Row, summaries
 from optsched.problems import Problem
@@ -120,7 +120,7 @@ def test_summary() -> None:
     """Tests the counts and gaps of a row by hand: over an optimum of 0 no share counts."""
     summary = study(ROWS, "lsap", [turned, straight]).summary().set_index("heuristic")
     worse, best = (summary.loc[f"{__name__}:{name}"] for name in ("turned", "straight"))
-    assert (worse["instances"], worse["runs"], worse["optimal"], worse["beside_zero"]) == (4, 4, 0, 1)
+    assert (worse["instances"], worse["runs"], worse["optimal"], worse["over_zero"]) == (4, 4, 0, 1)
     gaps = np.array([3, 1, 1])
     assert worse["mean"] == gaps.mean()
     assert worse["median"] == 1
@@ -196,7 +196,7 @@ def test_told() -> None:
     assert numbers.pop("half_width") == pytest.approx(2.868, abs=1e-3)
     assert numbers == {"runs": 3, "feasible": 3, "over_zero": 0, "seeds": 1, "worst": 3.0, "mean": pytest.approx(5 / 3)}
     text, numbers = study(ROWS[2:], "lsap", turned).told()
-    assert text.endswith("2 runs: worst gap 100 %, 1 over an optimum of 0")
+    assert text.endswith("2 runs: worst gap 100 %, 1 over 0")
     assert numbers["over_zero"] == 1
     assert study(ROWS[0], "lsap", turned).told()[0].endswith("1 run: worst gap 300 %")
     text, _ = study(ROWS[0], ["lsap", "latency"], turned).told()
@@ -211,8 +211,8 @@ def test_frames_are_plain() -> None:
 
 def run(heuristic: str, instance: str, outcome: str, gap: float | None = None, problem: str = "lsap") -> Run:
     """A run against the optimum of an instance: 2, or 0 where a gap has no share."""
-    status = "done" if outcome in ("optimal", "above", "beside_zero", "unknown") else outcome.replace("_", "-")
-    best = None if outcome == "unknown" else 0 if outcome == "beside_zero" else 2
+    status = "done" if outcome in ("optimal", "above", "over_zero", "unknown") else outcome.replace("_", "-")
+    best = None if outcome == "unknown" else 0 if outcome == "over_zero" else 2
     value = None if status != "done" else 2 * (1 + gap) if gap is not None else 1
     found = record(value, best, instance, heuristic, problem=problem, status=status, components=["cost"])
     if instance == "zero" and outcome == "optimal":
@@ -224,7 +224,7 @@ def run(heuristic: str, instance: str, outcome: str, gap: float | None = None, p
 
 def test_denominators() -> None:
     """Tests that a mean says over how many instances it is, and that every other run is counted with its reason."""
-    reasons = ("infeasible", "starved", "failed", "out_of_time", "out_of_memory", "crashed", "beside_zero", "unknown")
+    reasons = ("infeasible", "starved", "failed", "out_of_time", "out_of_memory", "crashed", "over_zero", "unknown")
     runs = [run("dl", name, name) for name in reasons]
     runs += [run("dl", "a", "optimal", 0.0), run("dl", "a", "above", 0.5), run("dl", "b", "above", 0.75)]
     (part,) = summaries(runs)
@@ -239,10 +239,10 @@ def test_denominators() -> None:
 
 def test_seeds_above_an_optimum_of_0_keep_the_instance_out() -> None:
     """Tests that of an instance with optimum 0 the seeds that meet it are no mean of 0 % where others do not."""
-    runs = [run("dl", "zero", "optimal", 0.0), run("dl", "zero", "beside_zero"), run("dl", "a", "above", 0.5)]
+    runs = [run("dl", "zero", "optimal", 0.0), run("dl", "zero", "over_zero"), run("dl", "a", "above", 0.5)]
     (part,) = summaries(runs)
     (row,) = part.rows
-    assert (row.instances, row.counted, row.mean, row.optimal, row.beside_zero) == (2, 1, 0.5, 1, 1)
+    assert (row.instances, row.counted, row.mean, row.optimal, row.over_zero) == (2, 1, 0.5, 1, 1)
 
 
 def test_interval_over_instances() -> None:

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pytest
 
+import optsched
 from optsched import study
+from optsched.cli.gaps import LEGEND
+from optsched.core.errors import HeuristicFailed
+from optsched.drawing.gaps import ratios, runs_of
+from optsched.drawing.scenes import gap_told
+from optsched.measuring.mining.judging import Aim
 from optsched.measuring.printing import to_json
-from optsched.measuring.studies.records import Record, Run, frame_of
+from optsched.measuring.records import Record, Run, frame_of, legend
+from optsched.measuring.studies.limits import GapLimit, breaches
 from optsched.measuring.studies.tables import GapReports, summaries, summary_frame
+from optsched.reporting import tables
 
 
 def lost(problem: Any, rng: Any) -> list[str]:
@@ -50,15 +62,15 @@ def test_frame_of_what_was_kept() -> None:
 def test_deciding_gap() -> None:
     """Tests that the gap of a frame is that of the component that decides, infinite beside 0."""
     found = several()
-    beside_zero = 0
+    over_zero = 0
     for report, gap in zip(found, found.frame()["gap"], strict=True):
         deciding = report.deciding
         if deciding is None:
             assert gap != gap
         else:
-            beside_zero += deciding[1] is None
+            over_zero += deciding[1] is None
             assert gap == (float("inf") if deciding[1] is None else float(deciding[1]))
-    assert beside_zero
+    assert over_zero
 
 
 def test_summary_of_what_was_kept() -> None:
@@ -66,7 +78,7 @@ def test_summary_of_what_was_kept() -> None:
     found = several()
     runs = read_again(found)
     pd.testing.assert_frame_equal(summary_frame(summaries(runs)), found.summary())
-    assert {"optimal", "above", "beside_zero", "failed", "infeasible"} <= {run.outcome for run in runs}
+    assert {"optimal", "above", "over_zero", "failed", "infeasible"} <= {run.outcome for run in runs}
 
 
 def test_another_name() -> None:
@@ -87,3 +99,25 @@ def test_an_unknown_gap() -> None:
     frame = frame_of([run])
     assert frame[["gap", "absolute_gap", "reference_1"]].isna().all(axis=None)
     assert frame["objective_1"][0] == 50
+
+
+def test_bug_a_gap_over_zero_had_five_names() -> None:
+    """Tests that everything that tells of a run whose reference is 0 calls it over 0, and fields `over_zero`."""
+    found = study("papers/guo-fig2", "lsap", "dl")
+    (run,), (report,) = found.measured, found
+    (part,) = summaries([run])
+    assert (run.outcome, part.rows[0].over_zero, found.summary()["over_zero"].tolist()) == ("over_zero", 1, [1])
+    line, numbers = found.told()
+    assert numbers["over_zero"] == 1
+    (breach,) = breaches([run], GapLimit.of(max_gap=0.5))
+    with pytest.raises(HeuristicFailed) as failed:
+        report.raise_unless_within(0.5)
+    assert Aim().over_zero(report)
+    told = [line, breach.told, str(failed.value), part.table().rows[0][-1], *legend([run]), tables.gaps(part).note]
+    told += [", ".join(tables.gaps(part).columns), LEGEND, gap_told(report)]
+    told += [panels(found)["lsap"]["dl"].lacking() for panels in (runs_of, partial(ratios, against="reference"))]
+    assert [text for text in told if "over 0" not in text.lower()] == []
+    words = re.compile("beside.zero|beside 0|(optimum.?|reference|bound) of 0")
+    rooms = [Path(optsched.__file__).parent / room for room in ("cli", "drawing", "measuring", "reporting")]
+    sources = [path for room in rooms for path in room.rglob("*.py")]
+    assert [str(path) for path in sources if words.search(path.read_text(encoding="utf-8"))] == []

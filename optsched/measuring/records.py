@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,16 +12,18 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from optsched.core.brief import brief
 from optsched.core.instance import KINDS
 from optsched.core.schedule import Schedule
-from optsched.measuring.gaps import GapReport, fields_beside
+from optsched.measuring.gaps import GapReport, differing, fields_beside
+from optsched.measuring.printing import Cell, number, share
 from optsched.problems.base import TaskProblem
 from optsched.problems.locality_counts import CLASSES
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Record", "Run", "frame_of", "record_fields"]
+__all__ = ["OVER_ZERO", "WITHOUT", "Record", "Run", "frame_of", "legend", "record_fields"]
 
 #: A number a component; one number alone where there is one component.
 Entries: TypeAlias = float | list[float | None] | None
@@ -101,17 +104,21 @@ class Record(Struct, frozen=True, kw_only=True):
         value = getattr(self, name)
         return value if isinstance(value, list) else [value]
 
-    @property
-    def deciding(self) -> tuple[float | None, float | None]:
-        """Absolute and relative gap of the first component that differs, infinite beside 0; None where unknown."""
-        relatives = self.of_each("relative_gap")
-        for absolute, relative in zip(self.of_each("absolute_gap"), relatives, strict=True):
-            if absolute is None:
-                return None, None
-            if absolute:
-                return absolute, float("inf") if relative is None else relative
-        return 0, relatives[0]
 
+#: What is called so, in all tables and reports.
+OVER_ZERO = "over 0: the reference is 0, so that the gap is a difference and no percentage"
+
+#: Outcomes of runs without a relative gap (`Run.outcome`), and what tables call them.
+WITHOUT = {
+    "infeasible": "infeasible",
+    "starved": "starved",
+    "failed": "failed",
+    "out_of_time": "out of time",
+    "out_of_memory": "out of memory",
+    "crashed": "crashed",
+    "over_zero": "over 0",
+    "unknown": "unknown",
+}
 
 #: Fields of every record, as `GapReport.record` orders them.
 _FIELDS = Record.__struct_fields__[: Record.__struct_fields__.index("version")]
@@ -147,6 +154,8 @@ class Run:
         Of which group of instances it is.
     heuristic, problem, instance
         What these are called, where not by the names that the record has.
+    ran_in
+        Name of the problem in which the heuristic ran: another one in some cells of a gap matrix.
     """
 
     made: GapReport | Record
@@ -154,16 +163,23 @@ class Run:
     heuristic: str = ""
     problem: str = ""
     instance: str = ""
+    ran_in: str = ""
 
     def __post_init__(self) -> None:
         """Call by the names of the record what has no other."""
-        if isinstance(self.made, GapReport):
-            names = {"problem": self.made.problem.name, "instance": self.made.problem.instance.name}
-            names["heuristic"] = self.made.run.name
+        made = self.made
+        if isinstance(made, GapReport):
+            names = {"problem": made.problem.name, "instance": made.problem.instance.name, "heuristic": made.run.name}
+            names["ran_in"] = made.problem.name
         else:
-            names = {name: getattr(self.made, name) for name in ("problem", "instance", "heuristic")}
+            names = {name: getattr(made, name) for name in ("problem", "instance", "heuristic")}
+            names["ran_in"] = made.ran_in or made.problem
         for name, known in names.items():
             object.__setattr__(self, name, getattr(self, name) or known)
+
+    def __repr__(self) -> str:
+        elsewhere = f", run in {self.ran_in}" if self.carried else ""
+        return brief(f"Run of {self.heuristic} in {self.problem}{elsewhere}: {self.reason or self.made}")
 
     @property
     def report(self) -> GapReport:
@@ -193,7 +209,7 @@ class Run:
     def outcome(self) -> str:
         """What it came to.
 
-        `optimal` (a proved optimum is met), `above`, `beside_zero`, `unknown`, `infeasible`, `starved`, `failed`,
+        `optimal` (a proved optimum is met), `above`, `over_zero`, `unknown`, `infeasible`, `starved`, `failed`,
         `out_of_time`, `out_of_memory` or `crashed`.
         """
         if self.status != "done":
@@ -202,7 +218,7 @@ class Run:
         if absolutes[0] is None:
             return "unknown"
         if self.relative is None:
-            return "beside_zero"
+            return "over_zero"
         met = self.record.reference_kind == "optimum" and not any(absolutes) and None not in absolutes
         return "optimal" if met else "above"
 
@@ -212,9 +228,71 @@ class Run:
         return str(self.record.status)
 
     @property
+    def components(self) -> list[str]:
+        """Names of the components of the objective; of a record that has no names their numbers."""
+        made = self.made
+        if isinstance(made, GapReport):
+            return [part.name for part in made.problem.components]
+        return made.components or [f"component {number}" for number, _ in enumerate(made.of_each("objective"), 1)]
+
+    @property
     def component(self) -> str:
         """The first component, whose gaps are told."""
-        return self.record.components[0] if self.record.components else "the first component"
+        return self.components[0]
+
+    @property
+    def deciding(self) -> tuple[int, Any, Any] | None:
+        """Where the first component is that differs, and its gap (`differing`); None where it is unknown."""
+        made = self.made
+        if isinstance(made, Record):
+            return differing(made.of_each("absolute_gap"), made.of_each("relative_gap"))
+        if made.absolute_gap is None or made.relative_gap is None:
+            return None
+        return differing(made.absolute_gap, made.relative_gap)
+
+    @property
+    def gap(self) -> tuple[Any, Any]:
+        """Absolute and relative gap of the first component that differs, infinite over 0; None where unknown."""
+        if self.deciding is None:
+            return None, None
+        _, absolute, relative = self.deciding
+        return absolute, math.inf if absolute and relative is None else relative
+
+    @property
+    def carried(self) -> bool:
+        """Whether the heuristic ran in another problem than the one that judges it."""
+        return self.ran_in != (self.made.problem if isinstance(self.made, Record) else self.made.problem.name)
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is no gap, in one word; None where there is one.
+
+        `failed`: the heuristic raised or answered nonsense. `out-of-time`: it did not end in its time. `starved`: it
+        left tasks waiting for ever. `unproved`: no reference is known. `no-schedule`, `no-placement`: the problem is
+        about when tasks run, and the heuristic said where alone, or the other way round. Else the constraint of the
+        problem that the placement violates first.
+        """
+        made = self.made
+        if isinstance(made, Record) and made.reason is not None:
+            return made.reason
+        if made.status == "infeasible" and isinstance(made, GapReport):
+            return f"no-{made.problem.decided.noun}" if made.decision is None else made.violations[0].constraint
+        if made.status != "done":
+            return made.status
+        return "unproved" if self.deciding is None else None
+
+    def cell(self) -> Cell:
+        """The gap in a table of several problems: relative, a difference where the optimum is 0, or the reason.
+
+        It is marked where it is of a later component than the first, and where the heuristic ran in another problem:
+        `legend` says what the marks mean.
+        """
+        found = self.deciding
+        marks = (f" ({found[0] + 1})" if found and found[0] else "") + " *" * self.carried
+        if found is None or found[2] is None:
+            return Cell((str(self.reason) if found is None else f"+{number(found[1])}") + marks)
+        relative = share(found[2])
+        return Cell(relative + marks, relative.value)
 
     @property
     def objective(self) -> float | None:
@@ -233,7 +311,7 @@ class Run:
 
     @property
     def relative(self) -> float | None:
-        """The relative gap; None also beside a reference of 0, where there is a difference."""
+        """The relative gap; None also over 0."""
         return self._first("relative_gap")
 
     def _first(self, name: str) -> float | None:
@@ -244,6 +322,21 @@ class Run:
     def maximum(self) -> bool:
         """Whether the first component is to be high."""
         return bool(self.record.of_each("sense")[0] == "max")
+
+
+def legend(runs: Iterable[Run]) -> list[str]:
+    """What the marks in the cells of these runs mean, a line for each mark that there is."""
+    runs = list(runs)
+    told: dict[str, None] = {}
+    for run in runs:
+        if run.deciding is not None and (position := run.deciding[0]):
+            first, later = " and ".join(run.components[:position]), run.components[position]
+            told[f"({position + 1}) in {run.problem}: gap in {later}, where {first} is at the optimum"] = None
+    if any(run.deciding is not None and run.deciding[2] is None for run in runs):
+        told[f"+: {OVER_ZERO}"] = None
+    if any(run.carried for run in runs):
+        told["*: placed in another problem, which the heuristic serves"] = None
+    return list(told)
 
 
 def frame_of(kept: Iterable[Run], beside: Sequence[str] = ()) -> pd.DataFrame:
@@ -265,7 +358,7 @@ def frame_of(kept: Iterable[Run], beside: Sequence[str] = ()) -> pd.DataFrame:
 
 def _row(run: Run, columns: int, beside: Sequence[str]) -> dict[str, Any]:
     record = run.record
-    absolute, relative = record.deciding
+    absolute, relative = run.gap
     row: dict[str, Any] = {
         "group": run.group,
         "instance": run.instance,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from command_line import answer, run
 
-from optsched.cli import self_test
+from optsched.cli.listing import checks
 from optsched.core.errors import UsageError
 from optsched.core.registry import KnownOptimum, Record
 from optsched.problems import PROBLEMS
@@ -21,7 +21,7 @@ def test_self_test() -> None:
 
 def test_self_test_fails_on_a_broken_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a solver that gets a program wrong is told, with exit code 4."""
-    monkeypatch.setattr("optsched.cli.self_test.wrong_answers", lambda: ["HiGHS#2957: optimum 28.2, HiGHS says 28"])
+    monkeypatch.setattr("optsched.solvers.sanity.wrong_answers", lambda: ["HiGHS#2957: optimum 28.2, HiGHS says 28"])
     result = run("self-test")
     assert result.exit_code == 4
     assert "FALSE  HiGHS" in result.stdout
@@ -32,7 +32,7 @@ def test_known_optimum_that_the_library_has_not(monkeypatch: pytest.MonkeyPatch,
     """Tests that the self-test names the record whose instance has no known optimum of the problem."""
     known = KnownOptimum(instance, ("arrays", "brute-force"))
     entry = Record(name="worst-mean", problem="wrong_problems:WorstMean", known=known)
-    monkeypatch.setattr(self_test, "records", lambda: {"worst-mean": entry})
-    monkeypatch.setattr(self_test, "wrong_answers", list)
+    monkeypatch.setattr("optsched.core.registry.records", lambda: {"worst-mean": entry})
+    monkeypatch.setattr("optsched.solvers.sanity.wrong_answers", list)
     with pytest.raises(UsageError, match=f'problem "worst-mean" .* names .{instance}. in its known, of which'):
-        list(self_test.checks())
+        list(checks())

@@ -11,8 +11,7 @@ from mined_documents import LINKED, WHOLE, legal
 from optsched.core.instance import Instance
 from optsched.instances.files import to_document
 from optsched.instances.generate import generate
-from optsched.measuring.mining.documents import numbers, size
-from optsched.measuring.mining.shrinking import smaller
+from optsched.measuring.mining.documents import numbers, size, smaller
 
 
 @pytest.mark.parametrize("document", [WHOLE, LINKED], ids=["matrices", "links"])

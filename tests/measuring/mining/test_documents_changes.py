@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from mined_documents import LINKED, WHOLE, legal
 
-from optsched.measuring.mining.changes import LEAST_BOUND, Changes
-from optsched.measuring.mining.documents import numbers
+from optsched.measuring.mining.documents import LEAST_BOUND, Changes, numbers
 
 MOST = {"tasks": 8, "nodes": 5}
 
