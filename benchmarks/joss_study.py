@@ -3,7 +3,8 @@
     python benchmarks/joss_study.py [--seeds N]
 
 Instances of the family `traffic` with its defaults. Prints a Markdown table: how much more traffic than the optimum's,
-mean and most, and the mean load beside that of the optimum. The variants T and J differ only within datacenters.
+the mean with half of its 95 % interval and the most, and the mean load beside that of the optimum. The variants T and J
+differ only within datacenters.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import argparse
 from typing import Any
 
 import numpy as np
+from study_tables import spread
 
 import optsched
 from optsched.heuristics import run
@@ -37,11 +39,14 @@ def main() -> None:
     print("| scheduler | traffic beyond the optimum, mean | most | load, mean | load of the optimum, mean |")
     print("|---|--:|--:|--:|--:|")
     for words, parameters in CASES:
-        values = [problem.evaluate(run(problem, "joss-t", **parameters).raise_if_failed()) for problem in problems]
-        beyond = [float(held[0] / least[0] - 1) for held, least in zip(values, best, strict=True) if least is not None]
+        runs = [run(problem, "joss-t", seed=seed, **parameters) for seed, problem in enumerate(problems)]
+        values = [problem.evaluate(one.raise_if_failed()) for problem, one in zip(problems, runs, strict=True)]
+        beyond = [
+            float(100 * (held[0] / least[0] - 1)) for held, least in zip(values, best, strict=True) if least is not None
+        ]
         loads = np.mean([float(held[1]) for held in values])
         least_load = np.mean([float(least[1]) for least in best if least is not None])
-        print(f"| {words} | {np.mean(beyond):.1%} | {max(beyond):.1%} | {loads:.1f} | {least_load:.1f} |")
+        print(f"| {words} | {spread(beyond)} % | {max(beyond):.1f} % | {loads:.1f} | {least_load:.1f} |")
 
 
 if __name__ == "__main__":

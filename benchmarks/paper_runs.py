@@ -1,6 +1,6 @@
 """The papers' experiments run over time: their figures beside ours.
 
-    python benchmarks/paper_runs.py [shen] [hsu] [ras] [guo] [--divide 1] [--seed 0] [--seeds 10]
+    python benchmarks/paper_runs.py [shen] [hsu] [ras] [guo] [--divide 1] [--seeds 10]
                                     [--hop 0.004] [--format markdown|json]
 
 - `shen`: the batches of Table II of Shen et al. 2016 under the paper's schedulers: Figures 4 to 7 and Table III;
@@ -9,9 +9,9 @@
 - `guo`: Guo et al. 2012: Figures 7(a), 8 and 9.
 
 Without a name all four. `--hop` is how many seconds a MB takes over one of the two hops between nodes in `shen`.
-`--divide` makes `shen`, and Figure 7(a) of `guo`, smaller; `ras`, and the other figures of
-`guo`, draw `--seeds` instances. The tables are those of `docs/results-runs.md`; what the papers' own figures allow is
-in `paper_ceilings.py`.
+`--divide` makes `shen`, and Figure 7(a) of `guo`, smaller. Each is run with `--seeds` seeds, which draw instances and
+runs; a figure is the mean over them, ± half its 95 % interval. The tables are those of `docs/results-runs.md`; what the
+papers' own figures allow is in `paper_ceilings.py`.
 """
 
 from __future__ import annotations
@@ -51,8 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("papers", nargs="*", metavar="paper", help=f"of {', '.join(PARTS)}; default: all")
     parser.add_argument("--divide", type=_number, default=1, help="tasks, inputs and nodes divided by this")
-    parser.add_argument("--seed", type=int, default=0, help="of instances and runs")
-    parser.add_argument("--seeds", type=_number, default=10, help="instances where several are drawn")
+    parser.add_argument("--seeds", type=_number, default=10, help="how many seeds, from 0 on, of instances and runs")
     parser.add_argument("--hop", type=float, default=HOP, help="seconds that a MB takes over a hop in shen")
     parser.add_argument("--format", choices=("markdown", "json"), default="markdown")
     options = parser.parse_args(arguments)
@@ -63,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         title, part = PARTS[name]
         if options.format == "markdown":
             print(f"## {title}\n")
-        for table in part(divide=options.divide, seed=options.seed, seeds=options.seeds, hop=options.hop):
+        for table in part(divide=options.divide, seeds=options.seeds, hop=options.hop):
             records.setdefault(name, []).append(asdict(table))
             if options.format == "markdown":
                 print(table, flush=True)

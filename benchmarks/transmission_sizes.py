@@ -16,7 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, NamedTuple
 
-from study_tables import table
+from study_tables import spread, table
 
 from optsched.certificates import certify
 from optsched.heuristics import applicable, run
@@ -38,6 +38,9 @@ VARIATIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("one map slot a node", {"slots": 1}),
 )
 SEEDS = range(2)
+
+#: Seeds of each heuristic.
+RUNS = 10
 
 #: The linear models: name, and how it is built and solved.
 MODELS: tuple[tuple[str, Callable[[Transmission], Any], Callable[..., SolverOutcome]], ...] = (
@@ -76,7 +79,8 @@ HEURISTICS = """
 ## Beside the heuristics
 
 How far above the optimum, or where none is proved above the bound of `search`: then the true gap is smaller. `best` is
-the least of all heuristics of the list other than `sequential`, one run each (seed 0).
+the heuristic of the list, other than `sequential`, with the least mean over ten seeds; a heuristic that draws no random
+numbers comes to the same with each. With ± half the 95 % interval, and the worst.
 """
 
 
@@ -163,15 +167,17 @@ def row(
 
 
 def above(problem: Transmission, value: float, bound: float) -> list[object]:
-    """Gaps of `sequential` and of the best other heuristic, and its name."""
-    found = {}
+    """Gaps of `sequential` and of the best other heuristic, its worst run, and its name."""
+    found: dict[str, list[float]] = {}
     for entry in applicable(problem, by_default=True):
-        placement = run(problem, entry).placement
-        if placement is not None and not problem.violations(placement):
-            found[entry.name] = float(problem.evaluate(placement)[0]) / bound - 1
+        placements = [run(problem, entry, seed=seed).placement for seed in range(RUNS)]
+        held = [one for one in placements if one is not None and not problem.violations(one)]
+        if len(held) == RUNS:
+            found[entry.name] = [100 * (float(problem.evaluate(one)[0]) / bound - 1) for one in held]
     one = found.pop("sequential")
-    best = min(found, key=found.__getitem__)
-    return ["optimum" if value == bound else "bound", f"{one:.1%}", f"{found[best]:.1%}", best]
+    best = min(found, key=lambda name: sum(found[name]))
+    against = "optimum" if value == bound else "bound"
+    return [against, f"{spread(one)} %", f"{spread(found[best])} %", f"{max(found[best]):.1f} %", best]
 
 
 def main() -> None:
@@ -191,7 +197,9 @@ def main() -> None:
     print(HEAD.format(limit=given.time_limit, processes=given.processes).rstrip())
     print(SEARCH + "\n" + table([*head, *told, "proof", "states", "seconds", "checked in s"], rows.search, 2))
     print(WAYS + "\n" + table([*head, "way", *told, "seconds", "times `search`"], rows.ways, 2))
-    print(HEURISTICS + "\n" + table([*head, "against", "`sequential`", "best", "which"], rows.heuristics, 2))
+    print(
+        HEURISTICS + "\n" + table([*head, "against", "`sequential`", "best", "its worst", "which"], rows.heuristics, 2)
+    )
 
 
 if __name__ == "__main__":

@@ -44,18 +44,21 @@ def test_page_prints_what_it_shows(page: Path, tmp_path: Path) -> None:
         assert matches(content, found), f"{page}: {what}\nshows\n{content}\nprints\n{found}"
 
 
-def test_readme_opens_with_a_trace(real_data: Path, tmp_path: Path) -> None:
-    """Tests that what the README shows first, Hadoop's own placements of a trace, is what its commands print."""
-    (block,) = (
-        block
-        for language, file, block in FENCED.findall((ROOT / QUICK).read_text(encoding="utf-8"))
-        if (language, file) == ("console", "hadoop-traces")
-    )
+def of_traces(page: Path) -> list[str]:
+    """The sessions of a page that need Hadoop's own traces."""
+    found = FENCED.findall((ROOT / page).read_text(encoding="utf-8"))
+    return [block for language, file, block in found if (language, file) == ("console", "hadoop-traces")]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if of_traces(page)], ids=str)
+def test_what_is_said_of_traces(page: Path, real_data: Path, tmp_path: Path) -> None:
+    """Tests that what pages show of traces is what their commands print: Hadoop's placements, first of all."""
     for trace in (real_data / "hadoop").iterdir():
         (tmp_path / trace.name).symlink_to(trace)
-    for command, output in sessions(block):
-        found = shell(command.removeprefix("$ "), tmp_path)
-        assert matches(output, found), f"{command}\nshows\n{output}\nprints\n{found}"
+    for block in of_traces(page):
+        for command, output in sessions(block):
+            found = shell(command.removeprefix("$ "), tmp_path)
+            assert matches(output, found), f"{command}\nshows\n{output}\nprints\n{found}"
 
 
 @pytest.mark.parametrize("name", ["setup-and-gap", "setup-and-test"])

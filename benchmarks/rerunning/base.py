@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from study_tables import table
+from study_tables import spread, table
 
 from optsched.core.instance import Floats, Instance
 from optsched.core.schedule import MICRO
 from optsched.simulating import EveryRound, Service, Simulation, simulate
 
-__all__ = ["Form", "Table", "called", "ran", "share", "taken"]
+__all__ = ["Form", "Table", "called", "ran", "shares", "taken"]
 
 #: A policy and its parameters; with a `period` it is a batch heuristic that decides in rounds.
 Form = tuple[str, dict[str, Any]]
@@ -55,10 +56,11 @@ def taken(run: Simulation) -> Floats:
     return (run.end - run.schedule.starts) / MICRO
 
 
-def share(part: float, whole: float) -> str:
-    """In per cent; nothing of nothing.
+def shares(parts: Iterable[tuple[float, float]]) -> str:
+    """Parts of wholes in per cent, as a mean with half of its 95 % interval; nothing of nothing.
 
-    >>> share(1, 3), share(0, 0)
-    ('33.3 %', '')
+    >>> shares([(1, 3)]), shares([(1, 4), (2, 4), (3, 4)]), shares([(0, 0)])
+    ('33.3 %', '50.0 ± 62.1 %', '')
     """
-    return f"{100 * part / whole:.1f} %" if whole else ""
+    found = [100 * part / whole for part, whole in parts if whole]
+    return f"{spread(found)} %" if found else ""

@@ -175,7 +175,8 @@ def simulate(
                             break
                         continue
                     yield text, run
-                    if seeds is None and not run.drawn and (same or tell_unrepeatable(text, instance.name)):
+                    same = same or tell_unrepeatable(text, instance.name)
+                    if seeds is None and not run.drawn and same:
                         break
 
     def sink(write: Write) -> Sink[Named]:

@@ -6,6 +6,7 @@ import copyreg
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -22,6 +23,7 @@ __all__ = [
     "Part",
     "Ragged",
     "Strings",
+    "Whole",
     "contains",
     "grouped",
     "joined",
@@ -122,6 +124,22 @@ class Part:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, column.name) for column in fields(self))  # type: ignore[arg-type]
+
+
+#: What instances and networks are compared by: the columns, and what the digest of these leaves out.
+_COMPARED = attrgetter("sha256", "name", "description", "source", "labels")
+
+
+class Whole(Part):
+    """What a file holds, an instance or a network: equal to another one if all that it holds is."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return other is self or bool(_COMPARED(other) == _COMPARED(self))
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.name))  # type: ignore[attr-defined]  # the digest takes longer
 
 
 @dataclass(frozen=True, eq=False)

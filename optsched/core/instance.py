@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from optsched.core.arrays import LARGEST, Bools, Floats, Ints, Part, Ragged, Strings, joined
+from optsched.core.arrays import LARGEST, Bools, Floats, Ints, Part, Ragged, Strings, Whole, joined
 from optsched.core.brief import brief, counted
 from optsched.core.errors import InputError, expect
 from optsched.core.instance_faults import column_faults, header_faults
@@ -75,7 +75,7 @@ _FRAMES = "optsched.instances.frames"
 
 
 @dataclass(frozen=True, eq=False)
-class Instance(Part):
+class Instance(Whole):
     """A snapshot of cluster and workload. Make one with `optsched.load`, a generator, or from the three parts.
 
     Parameters

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from optsched.core.arrays import LARGEST, Ints, Part, Strings, joined, read_only, read_only_strings
+from optsched.core.arrays import LARGEST, Ints, Strings, Whole, joined, read_only, read_only_strings
 from optsched.core.brief import brief, counted
 from optsched.core.errors import Fault, InputError
 from optsched.core.instance_faults import id_faults, number_faults
@@ -36,7 +36,7 @@ _DEFAULT: Any = None
 
 
 @dataclass(frozen=True, eq=False)
-class FlowNetwork(Part):
+class FlowNetwork(Whole):
     """A minimum-cost-flow problem: send every supply to a demand, within the bounds of the arcs, at least cost.
 
     Parameters

@@ -66,6 +66,7 @@ def _by_search(call: Call[ScheduleProblem], profile: Profile) -> Solution:
                 with suppress(TooLarge):  # times that are too fine: what is held is the answer
                     found, proof = _by_small_program(call, small, search.best, search.proof)
                     return call.answered(found.decision or search.best, (proof,), found)
+            told += "; each search ended by its own counts, so that more time changes nothing"
     if search.closed:
         told = "bound and schedule meet"
     return call.solution(search.best, (search.proof,), None, told, solver, built)

@@ -16,9 +16,14 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TypeVar, cast
 
-__all__ = ["SWITCH", "compiled", "compiler", "compiles"]
+__all__ = ["SWITCH", "NotCompiledWarning", "compiled", "compiler", "compiles"]
 
 F = TypeVar("F", bound=Callable[..., object])
+
+
+class NotCompiledWarning(RuntimeWarning):
+    """numba is installed, and cannot be used."""
+
 
 #: Set to 0 in the environment, this turns compiling off.
 SWITCH = "OPTSCHED_COMPILED"
@@ -37,7 +42,7 @@ def compiles() -> bool:
         importlib.import_module("numba")
     except ImportError as error:
         told = f"loops are not compiled, since numba cannot be imported: {error}; install another version of it"
-        warnings.warn(told, RuntimeWarning, stacklevel=2)
+        warnings.warn(told, NotCompiledWarning, stacklevel=2)
         return False
     return True
 

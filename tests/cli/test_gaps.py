@@ -85,6 +85,9 @@ def talk(problem, rng):
 
 def stop(problem, rng):
     raise KeyboardInterrupt
+
+def elsewhere(problem, rng, drawn=np.random.default_rng(1)):
+    return drawn.permutation(20)[:15]
 '''
 
 
@@ -330,6 +333,16 @@ def test_failing_heuristics(tmp_path: Path, name: str, told: str) -> None:
     assert told in result.stderr
     assert "Traceback" not in result.stderr
     assert "error: " in result.stdout
+
+
+@pytest.mark.usefixtures("own")
+def test_bug_what_is_not_repeatable_was_not_told() -> None:
+    """Tests that random numbers from elsewhere than `rng` are told on stderr."""
+    result = run("generated/lsap-n20-t15-seed0", "--problem", "lsap", "--heuristic", "own_rules:elsewhere")
+    told = (
+        "own_rules:elsewhere is not repeatable: two runs on lsap-n20-t15-seed0 with seed 0 differ; draw from rng alone"
+    )
+    assert f"optsched: warning: {told}\n" in result.stderr
 
 
 @pytest.mark.usefixtures("own")

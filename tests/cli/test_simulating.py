@@ -247,6 +247,7 @@ def test_wrong_usage(day: Path, given: list[str], told: str) -> None:
 
 OWN = """
 import time
+import numpy as np
 from optsched.simulating import Service
 
 class Plain(Service):
@@ -286,7 +287,22 @@ class Sleeps:
     def offer(self, offer, view):
         time.sleep(60)
         return []
+
+class Elsewhere:
+    drawn = np.random.default_rng(1)
+    def offer(self, offer, view):
+        return [int(self.drawn.choice(waiting))] if len(waiting := np.flatnonzero(view.status == 0)) else []
 """
+
+
+@pytest.mark.parametrize("more", [[], ["--heartbeat", "0"]])
+def test_bug_what_is_not_repeatable_was_not_told(own: str, tmp_path: Path, more: list[str]) -> None:
+    """Tests that random numbers of a policy's own are told, also where slots are offered in random order."""
+    path = tmp_path / "maps.json"
+    save(load("generated/lsap-n20-t15-seed0"), path)
+    done = run("simulate", str(path), "--policy", f"{own}:Elsewhere", "--service", "levels,duration=5", *more)
+    assert done.exit_code == 0, done.stderr
+    assert f"optsched: warning: {own}:Elsewhere is not repeatable: two runs" in done.stderr
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -129,6 +130,22 @@ def test_digest_reads_what_a_problem_may_read() -> None:
     assert len({other.sha256 for other in [base, *others]}) == 1 + len(others)
 
 
+def test_equality_is_by_content() -> None:
+    """Tests that instances are equal, and hashed alike, if all that they hold is: columns, parameters, name, labels."""
+
+    def made(**others: Any) -> Instance:
+        return Instance(Cluster(["a"]), Workload(["t"]), **others)
+
+    given = {"name": "x", "labels": {"size": "assumed"}, "source": "s", "description": "d", "parameters": {"lsap": {}}}
+    base = made(**given)
+    assert base == made(**given)
+    assert len({base, made(**given), pickle.loads(pickle.dumps(base))}) == 1
+    assert base != "x"
+    for key in given:
+        assert made(**{name: value for name, value in given.items() if name != key}) != base
+    assert Instance(Cluster(["a"], slots=[2]), Workload(["t"]), **given) != base
+
+
 def test_what_says_nothing_is_left_out() -> None:
     """Tests that resources without a number, empty shuffles and empty pairs are as if they were not given."""
     cluster = Cluster(["a"], capacity={"cpu": [np.nan]})
@@ -155,9 +172,7 @@ def test_pickling_keeps_everything() -> None:
         labels={"a": "b"},
     )
     again = pickle.loads(pickle.dumps(instance))
-    assert again.sha256 == instance.sha256
-    assert again.labels == instance.labels
-    assert again.parameters == instance.parameters
+    assert again == instance
     assert not again.workload.size.flags.writeable
 
 

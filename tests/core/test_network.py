@@ -57,7 +57,9 @@ def test_columns_are_read_only() -> None:
 def test_digest_reads_all_columns() -> None:
     """Tests that every column and id counts for the digest, and names and labels do not."""
     base = FlowNetwork(["a", "b"], [0], [1])
-    assert FlowNetwork(["a", "b"], [0], [1], name="x", labels={"a": "b"}).sha256 == base.sha256
+    named = FlowNetwork(["a", "b"], [0], [1], name="x", labels={"a": "b"})
+    assert named.sha256 == base.sha256
+    assert named != base == FlowNetwork(["a", "b"], [0], [1])
     others = [
         FlowNetwork(["a", "c"], [0], [1]),
         FlowNetwork(["a", "b"], [0], [1], arc_ids=["x"]),
@@ -67,7 +69,7 @@ def test_digest_reads_all_columns() -> None:
         FlowNetwork(["a", "b"], [0], [1], cost=[1]),
         FlowNetwork(["a", "b"], [0], [1], supply=[1, -1]),
     ]
-    assert len({other.sha256 for other in [base, *others]}) == 1 + len(others)
+    assert len({other.sha256 for other in [base, *others]}) == len({base, *others}) == 1 + len(others)
 
 
 @pytest.mark.parametrize(

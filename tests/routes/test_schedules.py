@@ -12,10 +12,10 @@ from schedule_drawn import document
 import optsched
 from optsched.certificates import certify
 from optsched.core.errors import TooLarge
-from optsched.core.results import Proof, Termination
+from optsched.core.results import Limit, Proof, Termination
 from optsched.instances.files import from_document
 from optsched.problems import JobTimes
-from optsched.routes import routes_of, solve
+from optsched.routes import routes_of, schedules, solve
 from optsched.searches import timetable
 from optsched.searches.schedules import ScheduleSearch
 from optsched.solvers.profiles import Profile
@@ -84,6 +84,19 @@ def test_stopped_programs_hold_a_schedule_and_a_bound(route: str) -> None:
         assert found.objective is not None
         assert found.bound[0] is not None
         assert found.bound[0] <= best <= found.objective[0]
+
+
+def test_what_is_left_before_the_limit_of_time_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a gap that is left although time remains has its reason, and one that time leaves has none of it."""
+    monkeypatch.setattr(schedules, "_ORDERS", 1)
+    monkeypatch.setattr(schedules, "_PROGRAM", 0)
+    problem = JobTimes(batch(4, nodes=3, slots=1, tasks=12, jobs=6, reduces=1))
+    found = solve(problem, time_limit=60)
+    assert (found.termination, found.limit) == (Termination.FEASIBLE, Limit.GAP)
+    assert found.raw_status.endswith("so that more time changes nothing")
+    stopped = solve(problem, time_limit=0)
+    assert stopped.limit is Limit.TIME
+    assert "more time" not in stopped.raw_status
 
 
 def test_without_time_there_is_what_is_plain() -> None:

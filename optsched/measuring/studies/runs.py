@@ -32,6 +32,7 @@ from optsched.problems.base import TaskProblem
 from optsched.solvers.profiles import Profile, load_profile
 
 __all__ = [
+    "UnrepeatableWarning",
     "Work",
     "by_problem",
     "check_served",
@@ -42,6 +43,10 @@ __all__ = [
     "tell_unrepeatable",
     "work_on",
 ]
+
+
+class UnrepeatableWarning(UserWarning):
+    """A heuristic does not do the same again with the same seed."""
 
 
 @dataclass(frozen=True)
@@ -301,5 +306,6 @@ def _repeatable(first: GapReport, choice: Choice, time_limit: float | None) -> b
 def tell_unrepeatable(label: str, on: str) -> bool:
     """Warn of two runs that differ, though they have one seed; False."""
     where = f" on {on}" if on else ""
-    warn(f"{label} is not repeatable: two runs{where} with seed {SEEDS[0]} differ; draw from rng alone", stacklevel=2)
+    told = f"{label} is not repeatable: two runs{where} with seed {SEEDS[0]} differ; draw from rng alone"
+    warn(told, UnrepeatableWarning, stacklevel=2)
     return False
