@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from optsched.core.errors import Fault, InputError, UsageError, nearest
+from optsched.core.errors import Fault, InputError, OptschedError, UsageError, nearest
 from optsched.measuring.gaps import gap_limit
 from optsched.measuring.studies.checks import Check, Planned, kinds_of
 from optsched.measuring.studies.choices import Group
@@ -30,8 +32,10 @@ from optsched.measuring.studies.plan_files import (
     listed,
     read_toml,
 )
+from optsched.measuring.studies.records import Run
+from optsched.processes.containing import contained
 
-__all__ = ["CheckFile", "NamedCheck"]
+__all__ = ["CheckFile", "NamedCheck", "runs_of"]
 
 
 def _is_above_zero(value: Any) -> bool:
@@ -140,6 +144,18 @@ class CheckFile:
         if faults:
             raise InputError(dict.fromkeys(faults), self.path)
         return found
+
+
+def runs_of(asked: tuple[str, bool, str]) -> list[Run] | OptschedError:
+    """The runs of one check, for a process of its own in the folder of the file: by its path, `record`, and name."""
+    path, record, name = asked
+    try:
+        with redirect_stdout(sys.stderr):
+            (planned,) = (entry.planned for entry in CheckFile(path).planned([name], record))
+            with contained(planned.check.contained):
+                return list(planned.measure())
+    except OptschedError as error:
+        return error
 
 
 def _entries(document: Mapping[str, Any], text: str, faults: list[Fault]) -> list[_Entry]:
