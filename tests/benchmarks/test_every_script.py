@@ -69,6 +69,16 @@ def test_prints_rows(script: str, tmp_path: Path) -> None:
     assert any(line.startswith(row) for line in said(script, words, tmp_path / "written").splitlines() or [""])
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize(("script", "page"), [("fairness_study", "results-guo"), ("storage_study", "results-hsu")])
+def test_page_has_what_is_printed(script: str, page: str, tmp_path: Path) -> None:
+    """Tests that each row that the script prints as the page calls it is on the page."""
+    rows = [line for line in said(script, "", tmp_path).splitlines() if line.startswith("| ")]
+    lines = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8").splitlines()
+    assert rows
+    assert [row for row in rows if row not in lines] == []
+
+
 def test_no_script_is_left_out() -> None:
     """Tests that each script of the folder has its words."""
     assert list(TINY) == SCRIPTS
