@@ -64,6 +64,8 @@ def very_uneven(size: Floats, progress: Floats, rng: np.random.Generator) -> Flo
     return uneven(size, progress, rng, 16.0)
 
 
+HEADER = ["maps emit", "extrapolated (3)", "current sizes", "(3) is better", "(3) is worse"]
+
 #: How maps emit, in the order of the table.
 EMISSIONS: dict[str, Emission] = {
     "linear": linear,
@@ -142,8 +144,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seeds", type=int, default=200, help="snapshots for each way to emit")
-    header = ["maps emit", "extrapolated (3)", "current sizes", "(3) is better", "(3) is worse"]
-    print(f"## The estimate (3)\n\n{table(header, lines(parser.parse_args().seeds))}")
+    print(f"## The estimate (3)\n\n{table(HEADER, lines(parser.parse_args().seeds))}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Prove the instance library again and write `instances/optima.json`, the index with every optimum.
 
-    python benchmarks/prove_library.py [NAME ...]
+    python benchmarks/prove_library.py [NAME ...] [--output FILE]
 
 Solves each problem that an instance has the fields for, by the default route and parameters, and lets the checker of
 `optsched.certificates` look at the answer before it is written. Without names it goes through every file of the
@@ -75,7 +75,9 @@ def main() -> None:
     """Prove what is named and write the index."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="instances to prove again; all of them by default")
-    chosen = parser.parse_args().names
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write there; the library's index stays as it is")
+    given = parser.parse_args()
+    chosen = given.names
     library = folder("instances")
     path = library / "optima.json"
     before = json.loads(path.read_text(encoding="utf-8"))["instances"] if path.exists() else {}
@@ -94,7 +96,7 @@ def main() -> None:
         )
         index[name] = {"file": file, "tags": tags, "source": instance.source, "optima": optima}
         print(name, *(f"{problem} {entry['value']} {entry['certificate']}" for problem, entry in optima.items()))
-    path.write_text(layout(index), encoding="utf-8")
+    (given.output or path).write_text(layout(index), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What the tuned constants of the search of `transmission` trade, in counts: one table a constant.
 
-    python benchmarks/transmission_constants.py [--large] [NAME ...]
+    python benchmarks/transmission_constants.py [--large] [--instances N] [NAME ...]
 
 Each constant takes a few values, its own among them, while the others stay as they are. The instances are generated
 from seeds, so the counts are the same on every machine, and no time is measured. The comment at each constant names
@@ -129,9 +129,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", choices=[[], *CONSTANTS], metavar="NAME")
     parser.add_argument("--large", action="store_true")
+    parser.add_argument("--instances", type=int, metavar="N", help="only the first ones")
     parsed = parser.parse_args()
     names = parsed.names or list(CONSTANTS)
-    given, most = problems(LARGE_SIZES if parsed.large else SIZES), MOST_OF_LARGE if parsed.large else MOST_STATES
+    given = problems(LARGE_SIZES if parsed.large else SIZES)[: parsed.instances]
+    most = MOST_OF_LARGE if parsed.large else MOST_STATES
     head = ["value", "proved", "states", "bounds", "choices in pairs", "first placements", "value less bound"]
     print(f"{len(given)} instances, at most {most} states each.", flush=True)
     in_use = total(given, most)

@@ -1,8 +1,9 @@
-"""Programs in files as others read them: HiGHS, CBC (which PuLP brings along) and PuLP's own reader of MPS."""
+"""Programs in files as others read them: HiGHS, CBC (which PuLP 3 brings along) and PuLP's own reader of MPS."""
 
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,8 +12,19 @@ from typing import Any
 import highspy
 import pulp
 
-#: The solver inside PuLP's distribution; its class would warn that a later PuLP has it no more.
-CBC = Path(pulp.apis.coin_api.pulp_cbc_path)
+#: PuLP 4 names rows itself, lists variables in the order in which they were made, and keeps none without its problem.
+PULP_3 = pulp.__version__.startswith("3.")
+
+#: The solver inside the distribution of PuLP 3, whose class would warn; PuLP 4 brings none: then one that is installed.
+CBC = pulp.apis.coin_api.pulp_cbc_path if PULP_3 else shutil.which("cbc")
+
+
+def add_sos(problem: Any, members: dict[Any, float]) -> None:
+    """An SOS constraint of type 1 added to a PuLP problem."""
+    if PULP_3:
+        problem.sos1["set"] = members
+    else:
+        problem.add_sos_group(pulp._rustcore.SosKind.Sos1, "set", members)
 
 
 def by_highs(path: Path, relaxed: bool = False) -> float | None:
@@ -34,9 +46,10 @@ def by_highs(path: Path, relaxed: bool = False) -> float | None:
 
 def by_cbc(path: Path, relaxed: bool = False) -> float | None:
     """Optimum of a file as CBC reads it, or without its integers; None where it is infeasible."""
+    assert CBC is not None
     answer = path.with_name("cbc.solution")
     solve = "-initialSolve" if relaxed else "-solve"
-    command = [str(CBC), str(path), "-ratio", "0", "-allow", "0", solve, "-solution", str(answer)]
+    command = [CBC, str(path), "-ratio", "0", "-allow", "0", solve, "-solution", str(answer)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL)
     assert "default column names" not in done.stdout, done.stdout
     told = answer.read_text().partition("\n")[0]
@@ -58,10 +71,9 @@ def by_pulp(path: Path, relaxed: bool = False) -> float | None:
     return float(model.objective.value() or 0.0)
 
 
-READERS: Mapping[str, Mapping[str, Callable[..., float | None]]] = {
-    ".lp": {"HiGHS": by_highs, "CBC": by_cbc},
-    ".mps": {"HiGHS": by_highs, "CBC": by_cbc, "PuLP": by_pulp},
-}
+_BOTH: Mapping[str, Callable[..., float | None]] = {"HiGHS": by_highs} | ({"CBC": by_cbc} if CBC else {})
+
+READERS: Mapping[str, Mapping[str, Callable[..., float | None]]] = {".lp": _BOTH, ".mps": {**_BOTH, "PuLP": by_pulp}}
 
 
 def read_by_all(path: Path, relaxed: bool = False) -> dict[str, float | None]:

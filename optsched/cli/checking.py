@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from optsched.cli import arguments, completing
-from optsched.core.errors import Fault, HeuristicFailed, InputError, UsageError, printable
+from optsched.core.errors import Fault, HeuristicFailed, InputError, OptschedError, UsageError, printable
 
 if TYPE_CHECKING:
     from optsched.cli.streams import Write
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from optsched.measuring.records import Run
     from optsched.measuring.studies.check_files import NamedCheck
     from optsched.measuring.studies.check_reports import Result
+    from optsched.processes.outcomes import Outcome
 
 __all__ = ["check"]
 
@@ -31,6 +32,7 @@ FILE = "optsched-check.toml"
 @click.command()
 @click.argument("file", required=False, shell_complete=completing.files)
 @click.option("--only", multiple=True, metavar="NAME", help="The check of this name (repeatable); by default all.")
+@click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Checks that run at once; by default 1.")
 @click.option("--update", is_flag=True, help="Record what the heuristics come to today as the baselines.")
 @click.option(
     "--junit", metavar="FILE", help="Write the results there as JUnit XML, too.", shell_complete=completing.files
@@ -44,7 +46,13 @@ FILE = "optsched-check.toml"
     help="Annotations for GitHub Actions, and a summary of the step. By default where GITHUB_ACTIONS is true.",
 )
 def check(
-    file: str | None, only: tuple[str, ...], update: bool, junit: str | None, markdown: str | None, github: bool | None
+    file: str | None,
+    only: tuple[str, ...],
+    jobs: int | None,
+    update: bool,
+    junit: str | None,
+    markdown: str | None,
+    github: bool | None,
 ) -> None:
     """Check what a file asserts of heuristics: how far they may be from the proved optimum.
 
@@ -79,7 +87,10 @@ def check(
             rows.add(result.cells)
 
         try:
-            _run(planned, folder, put)
+            if jobs is None or jobs == 1 or len(planned) == 1:
+                _run(planned, folder, put)
+            else:
+                _run_at_once(planned, folder, (str(Path(path).resolve()), update), jobs, put)
         finally:
             if xml is not None:
                 xml.write(check_reports.junit(results, from_here))
@@ -126,6 +137,37 @@ def _run(planned: Sequence[NamedCheck], folder: Path, put: Callable[[Result], No
         for position, named in enumerate(left):
             done, seconds = (0, 0.0) if position else (len(measured), time.perf_counter() - began)
             put(Result(named, None, done, seconds))
+
+
+def _run_at_once(
+    planned: Sequence[NamedCheck], folder: Path, asked: tuple[str, bool], jobs: int, put: Callable[[Result], None]
+) -> None:
+    """Run so many checks at once, each in a process of its own, and put them out in the order of the file."""
+    from optsched.measuring.printing import progress
+    from optsched.measuring.studies.check_files import runs_of
+    from optsched.measuring.studies.check_reports import Result
+    from optsched.processes.local import LocalExecutor
+
+    left = list(planned)
+    found: dict[str, Outcome] = {}
+    try:
+        with progress(sys.stderr, len(planned)) as step, chdir(folder), LocalExecutor(jobs) as executor:
+            for name, outcome in executor.map(runs_of, ((entry.name, (*asked, entry.name)) for entry in planned)):
+                if not outcome.done:
+                    raise HeuristicFailed(f'the check "{name}" {outcome}')
+                if isinstance(outcome.value, OptschedError):
+                    raise outcome.value
+                step(name)
+                found[name] = outcome
+                while left and left[0].name in found:
+                    measured, seconds = found[left[0].name].value, found[left[0].name].seconds
+                    result = Result(left[0], left[0].planned.judge(measured), len(measured), seconds)
+                    with step.aside():
+                        put(result)
+                    del left[0]
+    finally:
+        for named in left:
+            put(Result(named, None, 0, 0.0))
 
 
 def _rows(write: Write, planned: Sequence[NamedCheck]) -> Rows:

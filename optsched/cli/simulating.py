@@ -244,7 +244,7 @@ def _service(text: str | None) -> Any:
     from inspect import isabstract
 
     from optsched.core.errors import nearest
-    from optsched.measuring.studies.choices import literal, parted
+    from optsched.measuring.studies.choices import find_here, literal, parted
     from optsched.running.run import users_own
     from optsched.simulating import service_of
     from optsched.simulating.services import SERVICES, service_named
@@ -255,6 +255,7 @@ def _service(text: str | None) -> Any:
     if ":" not in name and name not in SERVICES:
         known = f"{nearest(name, list(SERVICES))}, or your own as package.module:class"
         raise UsageError(f'there is no service "{name}"; {known}')
+    find_here()
     made = users_own(name, "service") if ":" in name else service_named(name)
     if isabstract(made) or not isinstance(made, type):
         return service_of(made)

@@ -63,7 +63,9 @@ _DECODER = msgspec.json.Decoder(InstanceDocument | NetworkDocument)
 _ENCODER = msgspec.json.Encoder()
 
 
-def load(path: str | os.PathLike[str] | Mapping[str, Any]) -> Instance | FlowNetwork:
+def load(
+    path: str | os.PathLike[str] | Mapping[str, Any],
+) -> Instance | Any:  # who names a network knows that it is one
     """Read an instance or a flow network; its own `format` says which.
 
     Parameters
@@ -165,7 +167,7 @@ def _of_library(name: str) -> str | Path:
     return found[0].path
 
 
-def parse(text: bytes | str, source: str = "") -> Instance | FlowNetwork:
+def parse(text: bytes | str, source: str = "") -> Instance | Any:
     """An instance or a flow network from JSON text.
 
     Parameters
@@ -198,7 +200,7 @@ def parse(text: bytes | str, source: str = "") -> Instance | FlowNetwork:
         return noun
 
 
-def from_document(document: Mapping[str, Any], source: str = "") -> Instance | FlowNetwork:
+def from_document(document: Mapping[str, Any], source: str = "") -> Instance | Any:
     """An instance or a flow network from a document of plain Python objects, as `json.loads` would give it.
 
     Parameters

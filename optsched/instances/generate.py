@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from importlib import import_module
+from typing import Any, Literal, overload
 
 from optsched.core.errors import UsageError, expect, nearest
 from optsched.core.instance import Instance
@@ -39,6 +40,10 @@ def _shipped(name: str) -> Family:
 FAMILIES: Mapping[str, Family] = Listed(GROUP, Family, _MODULE_OF, _shipped)
 
 
+@overload
+def generate(family: Literal["min-cost-flow"], seed: int | str = 0, **parameters: object) -> FlowNetwork: ...
+@overload
+def generate(family: str, seed: int | str = 0, **parameters: object) -> Instance | Any: ...  # of a package: either
 def generate(family: str, seed: int | str = 0, **parameters: object) -> Instance | FlowNetwork:
     """An instance, or a flow network, of a named family.
 

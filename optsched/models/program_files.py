@@ -122,7 +122,10 @@ def pulp_lp_text(model: Any) -> str:
         model.checkDuplicateVars()
     except pulp.PulpError as error:
         raise UsageError(f"{error}: make names by injective_names") from error
-    variables = model.variables()
+    # PuLP 3 lists by name those that something is said of, PuLP 4 all as they were made: the file is the same.
+    rows = [*model.constraints(), *([] if model.objective is None else [model.objective])]
+    used = {variable.name for row in rows for variable, _ in row.items()}
+    variables = sorted((each for each in model.variables() if each.name in used), key=lambda each: str(each.name))
     expect_names(variable.name for variable in variables)
     expect_names(row.name for row in model.constraints() if row.name is not None)
     objective = [] if model.objective is None else [(v.name, value) for v, value in model.objective.items()]
@@ -178,7 +181,11 @@ def _wrapped(name: str, terms: Sequence[tuple[str, float]], end: str) -> Iterato
 
 def _bounds(variable: Any) -> str:
     """A line of the bounds of a PuLP variable; empty where the format's default says the same."""
-    lower, upper = variable.lowBound, variable.upBound
+    lower: Any
+    upper: Any
+    lower, upper = (
+        None if bound is None or math.isinf(bound) else bound for bound in (variable.lowBound, variable.upBound)
+    )
     continuous = variable.cat == pulp.LpContinuous
     if variable.isBinary() or (variable.isPositive() and continuous):
         return ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from optsched.core.instance import Instance
 from optsched.core.network import FlowNetwork
@@ -77,6 +77,9 @@ class _Classes(Mapping[str, type[AnyProblem]]):
 #: What `optsched.load` takes.
 Loadable = str | os.PathLike[str] | Mapping[str, Any]
 
+#: What a problem is posed on.
+Posable = Instance | FlowNetwork | Loadable
+
 #: Every problem by its name, in the order in which they are listed.
 PROBLEMS: Mapping[str, type[AnyProblem]] = _Classes()
 
@@ -104,19 +107,48 @@ def network_problem(network: FlowNetwork) -> AnyProblem:
     return next(kind for kind in PROBLEMS.values() if kind.posed_on is FlowNetwork)(network)
 
 
+# A name that is written out tells the class, so that type checkers take the problem for what needs a certain one.
+@overload
+def problem(name: Literal["lsap"], instance: Posable, /, **parameters: Any) -> Lsap: ...
+@overload
+def problem(name: Literal["fair-lsap"], instance: Posable, /, **parameters: Any) -> FairLsap: ...
+@overload
+def problem(name: Literal["lsap-fairness"], instance: Posable, /, **parameters: Any) -> LsapFairness: ...
+@overload
+def problem(name: Literal["worst-group"], instance: Posable, /, **parameters: Any) -> WorstGroup: ...
+@overload
+def problem(name: Literal["flow"], instance: Posable, /, **parameters: Any) -> Flow: ...
+@overload
+def problem(name: Literal["flow-congestion"], instance: Posable, /, **parameters: Any) -> FlowCongestion: ...
+@overload
+def problem(name: Literal["latency"], instance: Posable, /, **parameters: Any) -> Latency: ...
+@overload
+def problem(name: Literal["transmission-maps"], instance: Posable, /, **parameters: Any) -> TransmissionMaps: ...
+@overload
+def problem(name: Literal["transmission-reduces"], instance: Posable, /, **parameters: Any) -> TransmissionReduces: ...
+@overload
+def problem(name: Literal["transmission"], instance: Posable, /, **parameters: Any) -> Transmission: ...
+@overload
+def problem(name: Literal["utility"], instance: Posable, /, **parameters: Any) -> Utility: ...
+@overload
+def problem(name: Literal["traffic"], instance: Posable, /, **parameters: Any) -> Traffic: ...
+@overload
+def problem(
+    name: Literal["generalized-assignment"], instance: Posable, /, **parameters: Any
+) -> GeneralizedAssignment: ...
+@overload
+def problem(name: Literal["makespan"], instance: Posable, /, **parameters: Any) -> Makespan: ...
+@overload
+def problem(name: Literal["job-times"], instance: Posable, /, **parameters: Any) -> JobTimes: ...
+@overload
+def problem(name: Literal["min-cost-flow"], instance: Posable, /, **parameters: Any) -> MinCostFlow: ...
 @overload
 def problem(name: str, instance: Instance, /, **parameters: Any) -> Problem: ...
-
-
 @overload
 def problem(name: str, instance: FlowNetwork, /, **parameters: Any) -> MinCostFlow: ...
-
-
 @overload
-def problem(name: str, instance: Instance | FlowNetwork | Loadable, /, **parameters: Any) -> AnyProblem: ...
-
-
-def problem(name: str, instance: Instance | FlowNetwork | Loadable, /, **parameters: Any) -> AnyProblem:
+def problem(name: str, instance: Posable, /, **parameters: Any) -> AnyProblem: ...
+def problem(name: str, instance: Posable, /, **parameters: Any) -> AnyProblem:
     """Pose a problem on an instance, or `min-cost-flow` on a flow network.
 
     Parameters

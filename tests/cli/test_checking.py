@@ -253,6 +253,18 @@ def test_all_faults_are_told_with_places() -> None:
     ]
 
 
+@pytest.mark.parametrize("limit", ["", "run_limit = 60\n"])
+def test_checks_at_once(folder: Path, limit: str) -> None:
+    """Tests that checks in several processes are told as one after another: rows, baselines, faults of heuristics."""
+    (folder / "own.py").write_text(OWN)
+    broken = '\n[[check]]\nname = "broken"\nheuristic = "own:broken"\ninstances = "papers/guo-fig2"\n'
+    (folder / "optsched-check.toml").write_text(limit + TWO + broken)
+    assert outside(folder, "--update", "--jobs", "2", "--only", "as recorded").returncode == 0
+    apart, at_once = (outside(folder, *words) for words in ((), ("--jobs", "3")))
+    assert (at_once.returncode, at_once.stdout, at_once.stderr) == (apart.returncode, apart.stdout, apart.stderr)
+    assert [cells[4] for cells in table(at_once.stdout).values()] == ["passed", "passed", "FAILED"]
+
+
 def test_ctrl_c_tells_what_was_finished(folder: Path) -> None:
     """Tests that Ctrl-C ends it with 130, tells what was done, and replaces neither an older report nor a baseline."""
     (folder / "own.py").write_text(OWN)

@@ -12,6 +12,7 @@ import numpy as np
 import pandas
 import pytest
 from command_line import run
+from pages import shell
 from timed_workloads import arriving
 
 import optsched
@@ -325,6 +326,15 @@ def test_a_service_of_your_own(day: Path, own: str) -> None:
         times = np.full((len(instance.workload), 3), float(seconds))
         alike = replace(instance, workload=replace(instance.workload, times=times))
         assert record["mean_job_time"] == simulate(alike, "fifo").record_of()["mean_job_time"]
+
+
+def test_bug_a_service_of_the_folder_was_not_found(day: Path, tmp_path: Path) -> None:
+    """Tests that a service is found in the present folder, as a policy is."""
+    (tmp_path / "services_here.py").write_text(OWN, encoding="utf-8")
+    told = shell(
+        f"optsched simulate {day} --policy fifo --seed 0 --service services_here:Plain --format json", tmp_path
+    )
+    assert json.loads(told)[0]["service"] == "Plain"
 
 
 @pytest.mark.parametrize(

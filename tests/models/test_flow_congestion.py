@@ -17,7 +17,8 @@ def test_models_name_what_they_hold() -> None:
     assert list(model.CLASSES) == ["t3", "wr", "tr"]
     assert sorted({kind for _, kind in model.filled}) == ["t3", "tr", "wr"]
     assert {kind: row.lower for kind, row in model.cardinality.items()} == {"map": 1, "reduce": 2}
-    names = [str(variable) for variable in build_pulp(paper("hsu-reduces")).variables()]
+    literal = build_pulp(paper("hsu-reduces"))
+    names = [str(variable) for variable in literal.variables()]
     assert "place.wr.n3" in names
     assert "skip.t3" in names
 

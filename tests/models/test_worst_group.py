@@ -40,7 +40,9 @@ def test_both_models_find_the_enumerated_optima(problem: WorstGroup) -> None:
             assert cost == least
     for limit in (None, means[0]):
         size, literal = worst_group.literal_size(problem, limit), worst_group.build_pulp(problem, limit)
-        assert (len(literal.variables()), len(literal.constraints())) == (size.variables, size.constraints)
+        rows = literal.constraints()
+        used = {variable.name for row in (literal.objective, *rows) for variable, _ in row.items()}
+        assert (len(used), len(rows)) == (size.variables, size.constraints)
 
 
 @pytest.mark.parametrize(("build", "solve"), KINDS)

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyomo.common.collections import ComponentMap
+from readers import PULP_3, add_sos
 
 from optsched.core.errors import UsageError
 from optsched.core.results import Limit, Termination
@@ -21,9 +22,6 @@ from optsched.solvers.algebraic import injective_names, solve_pulp, solve_pyomo
 from optsched.solvers.profiles import Profile
 
 EXACT = Profile("exact")
-
-#: Whether PuLP is the version whose expressions are dictionaries.
-PULP_3 = pulp.__version__.startswith("3.")
 
 
 def pyomo_model(sense: int = pyo.minimize) -> pyo.ConcreteModel:
@@ -190,10 +188,7 @@ def test_pulp_refuses_what_it_would_lose() -> None:
     with pytest.raises(UsageError, match="injective_names"):
         solve_pulp(problem, EXACT)
     problem, x = pulp_problem()
-    if PULP_3:
-        problem.sos1["set"] = {x: 1}
-    else:
-        problem.add_sos_group(pulp._rustcore.SosKind.Sos1, "set", {x: 1})
+    add_sos(problem, {x: 1})
     with pytest.raises(UsageError, match="SOS"):
         solve_pulp(problem, EXACT)
 

@@ -6,17 +6,21 @@ What stands above the tables holds for all checks that do not say otherwise.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from optsched.core.errors import Fault, InputError, UsageError, nearest
+from optsched.core.errors import Fault, InputError, OptschedError, UsageError, nearest
+from optsched.measuring.records import Run
 from optsched.measuring.studies.checks import Check, CheckArguments, Planned
 from optsched.measuring.studies.choices import Group
 from optsched.measuring.studies.plan_files import MEASURED, Looking, Rule, formed, is_text, is_truth, listed, read_toml
+from optsched.processes.containing import contained
 
-__all__ = ["CheckFile", "NamedCheck"]
+__all__ = ["CheckFile", "NamedCheck", "runs_of"]
 
 
 #: For each key: what it must be.
@@ -111,6 +115,18 @@ class CheckFile:
         if faults:
             raise InputError(dict.fromkeys(faults), self.path)
         return found
+
+
+def runs_of(asked: tuple[str, bool, str]) -> list[Run] | OptschedError:
+    """The runs of one check, for a process of its own in the folder of the file: by its path, `record`, and name."""
+    path, record, name = asked
+    try:
+        with redirect_stdout(sys.stderr):
+            (planned,) = (entry.planned for entry in CheckFile(path).planned([name], record))
+            with contained(planned.check.contained):
+                return list(planned.measure())
+    except OptschedError as error:
+        return error
 
 
 def _entries(document: Mapping[str, Any], text: str, faults: list[Fault]) -> list[_Entry]:

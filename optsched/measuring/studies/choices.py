@@ -29,6 +29,7 @@ __all__ = [
     "assignments",
     "chosen",
     "distinct",
+    "find_here",
     "groups_of",
     "literal",
     "load_instance",
@@ -87,7 +88,7 @@ def chosen(given: AnyHeuristic | Choice) -> Choice:
             "optsched.simulating.EveryRound, and name it package.module:class"
         )
     if ":" in name:
-        _find_here()
+        find_here()
     entry = heuristic(name)
     values = {key: value if entry.parameters is not None else literal(value) for key, value in texts.items()}
     if entry.parameters is not None:
@@ -134,7 +135,7 @@ def distinct(choices: Iterable[Choice]) -> list[Choice]:
     return list(found.values())
 
 
-def _find_here() -> None:
+def find_here() -> None:
     """Let modules of the current folder be found; one hides no installed module."""
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))
@@ -155,7 +156,7 @@ def users_function(name: str, what: str) -> Callable[..., Any]:
     >>> users_function("math:floor", "claim")(2.5)
     2
     """
-    _find_here()
+    find_here()
     found = users_own(name, what)
     if not callable(found):
         raise UsageError(f'{what} "{name}": it is {described(found)}, which is no function')
