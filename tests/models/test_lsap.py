@@ -47,6 +47,17 @@ def test_racks_only_where_they_save() -> None:
     assert solve_pyomo(model, Profile("exact")).objective == 1
 
 
+def test_racks_take_no_more_than_their_slots() -> None:
+    """Tests that of two tasks with data in a rack with one idle slot one is remote, in this model and per pair."""
+    cluster = Cluster(["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r", "s"])
+    workload = Workload(["t", "u"], replicas=Ragged.from_rows([[0], [0]]))
+    problem = Lsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[0, 1, 1])), levels=(0, 1, 2))
+    for per_pair in (False, True):
+        model = lsap.build_pyomo(problem, per_pair=per_pair)
+        assert solve_pyomo(model, Profile("exact")).objective == 3
+        assert problem.evaluate(lsap.decode(model, problem)) == (3,)
+
+
 def test_literal_problem_has_paper_costs() -> None:
     """Tests that Guo et al.'s Figure 3 padding is there: dummies at constant 1, taken out again."""
     problem = Lsap(instance_of([[0]], 3))
