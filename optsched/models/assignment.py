@@ -22,6 +22,7 @@ import pyomo.environ as pyo
 from optsched.core.errors import TooLarge
 from optsched.core.instance import Ints
 from optsched.core.placement import Placement
+from optsched.core.results import Number
 from optsched.models.base import (
     MAX_VARIABLES,
     ModelSize,
@@ -37,7 +38,6 @@ from optsched.models.programs import posed_program, variables_of, whole_pyomo
 from optsched.models.starts import Entries, host_of
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem, TabledProblem
 from optsched.problems.assignment_program import AssignmentProgram, CountedPlaces
-from optsched.problems.programs import Program
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.solvers.algebraic import injective_names
@@ -60,8 +60,8 @@ __all__ = [
 # Compact, in Pyomo -------------------------------------------------------------------------------------------------
 
 
-def counted_model(problem: Any, per_pair: bool, program: Program | None = None, integral: bool = True) -> Any:
-    """The model of the program of an assignment problem, by default the first one, in the paper's units.
+def counted_model(problem: Any, per_pair: bool, before: tuple[Number, ...] = (), integral: bool = True) -> Any:
+    """The model of a program of an assignment problem, in the paper's units.
 
     It has the expressions `placed` and, of a problem with levels, `locality_cost`.
 
@@ -69,8 +69,8 @@ def counted_model(problem: Any, per_pair: bool, program: Program | None = None, 
     ----------
     problem, per_pair
         As of `ModelModule.build_pyomo`.
-    program
-        Another program of the problem; with `per_pair` of `problem.apart()`.
+    before
+        What the program is made with.
     integral
         Whether the variables may be continuous, without `per_pair`.
 
@@ -85,7 +85,8 @@ def counted_model(problem: Any, per_pair: bool, program: Program | None = None, 
             f'node; at most {MAX_VARIABLES:,} are made: use route="network", which needs none of them'
         )
     posed = problem.apart() if per_pair else problem
-    model = whole_pyomo(program or posed.program(), problem.name, integral and not per_pair, problem.grid)
+    program = posed.program(before)
+    model = whole_pyomo(program, problem.name, before, integral and not per_pair, problem.grid)
     model.placed = pyo.Expression(model.CLASSES, rule=lambda model, c: 0)
     for name, row in model.class_supply.items():
         model.placed[name] = row.body

@@ -83,9 +83,7 @@ def build_pyomo(problem: LsapFairness, limit: int | None = None, *, per_pair: bo
     >>> [solve_pyomo(build_pyomo(problem, limit=limit), load_profile("exact")).objective for limit in (0, 1)]
     [0.5, 0.0]
     """
-    posed = problem.apart() if per_pair else problem
-    most = () if limit is None else (whole_limit(limit, _OFF_DATA),)
-    model = counted_model(problem, per_pair, posed.program(most))
+    model = counted_model(problem, per_pair, () if limit is None else (whole_limit(limit, _OFF_DATA),))
     scale = len(problem.groups.ids) * max(problem.total, 1)
     changes = pyo.quicksum(
         float(step / scale) * model.step[name, number]

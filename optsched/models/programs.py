@@ -52,10 +52,15 @@ _TOLERANCE = 1e-5
 _ZERO = "_zero"
 
 
+def _before(problem: Any, limit: Number | None) -> tuple[Number, ...]:
+    """What `Programmed.program` takes: nothing, or the first component at a limit."""
+    return () if limit is None else (math.floor(limit * problem.program().unit),)
+
+
 def _program(problem: Any, limit: Number | None = None) -> Program:
     """The first program, or that of the second component with the first one at a limit."""
-    first: Program = problem.program()
-    return first if limit is None else problem.program((math.floor(limit * first.unit),))
+    program: Program = problem.program(_before(problem, limit))
+    return program
 
 
 def objective_units(problem: Any) -> tuple[int, int]:
@@ -99,18 +104,23 @@ def pyomo_of(program: Program, name: str, integral: bool = False) -> tuple[Any, 
 
 def build_pyomo(problem: Any, limit: Number | None = None, *, per_pair: bool = False) -> Any:
     """Build the program in Pyomo; the model has its `program` as an attribute."""
-    model = whole_pyomo(_program(problem.apart() if per_pair else problem, limit), problem.name)
+    posed, before = problem.apart() if per_pair else problem, _before(problem, limit)
+    model = whole_pyomo(posed.program(before), problem.name, before)
     remember(model, per_pair, pruned=False, shared=shared)
     return model
 
 
-def whole_pyomo(program: Program, name: str, integral: bool = False, unit: int = 1) -> Any:
-    """A program with its objective in Pyomo; the model has the `program` as an attribute.
+def whole_pyomo(
+    program: Program, name: str, before: tuple[Number, ...] = (), integral: bool = False, unit: int = 1
+) -> Any:
+    """A program with its objective in Pyomo; the model has `program` and `before` as attributes.
 
     Parameters
     ----------
     program, name, integral
         As of `pyomo_of`.
+    before
+        What the program was made with.
     unit
         So many units of the program's costs are one of the model's; below 0 if the model maximises.
     """
@@ -122,7 +132,7 @@ def whole_pyomo(program: Program, name: str, integral: bool = False, unit: int =
             model.add_component(family.cost, pyo.Param(model.component(family.over), initialize=own, within=pyo.Reals))
     sense = pyo.minimize if unit > 0 else pyo.maximize
     model.objective = pyo.Objective(expr=pyo.quicksum(_costs(costs, variables)), sense=sense)
-    model.program = program
+    model.program, model.before = program, before
     return model
 
 
@@ -246,15 +256,17 @@ def started_program(model: Any, problem: Any, decision: Any) -> Entries:
 
 def posed_program(model: Any, problem: Any) -> Any:
     """The problem as the program of a Pyomo model poses it; UsageError if the model is of another instance."""
-    posed, names = problem.apart() if is_per_pair(model) else problem, model.program.names
-    own = posed.program((0,) * model.program.component).names
-    strange = next((name for name, due in zip_longest(names, own) if name != due), None)
-    if strange is not None:
-        family, *label = strange
-        raise UsageError(
-            f"the model is of another instance: this one has no {family}[{','.join(label)}] there; decode it with the "
-            "problem that it was built from"
+    posed, program = problem.apart() if is_per_pair(model) else problem, model.program
+    own = posed.program(model.before)
+    mend = "decode it with the problem that it was built from"
+    if own.variables != program.variables:
+        family, *label = (
+            next(name for name, due in zip_longest(program.names, own.names) if name != due) or own.names[-1]
         )
+        raise UsageError(f"the model is of another instance: this one has no {family}[{','.join(label)}] there; {mend}")
+    for bound in ("upper", "row_lower", "row_upper"):
+        if not np.array_equal(getattr(own.whole, bound), getattr(program.whole, bound)):
+            raise UsageError(f"the model is of another instance, with other limits; {mend}")
     return posed
 
 

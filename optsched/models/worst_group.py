@@ -8,8 +8,8 @@ component           what it is
 =================== ========================================================================================
 GROUPS              groups with pending tasks
 group_cost[g]       expression: locality cost of the group's placed tasks
-worst_mean          continuous: no group's mean is higher, in common steps of the levels (only without a limit)
-group_mean[g]       what the group pays is at most its tasks times worst_mean (only without a limit)
+worst_mean          continuous: no group's mean is higher (only without a limit)
+group_mean[g]       group_cost[g] is at most the group's tasks times worst_mean (only without a limit)
 group_limit[g,i]    rows by which the group pays no more than the limit allows (only with one)
 objective           without a limit: least highest mean; with one: least locality cost
 =================== ========================================================================================
@@ -20,7 +20,6 @@ limit the square LSAP itself, and constraints `limit.g`.
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Any
 
@@ -83,19 +82,20 @@ def build_pyomo(problem: WorstGroup, limit: Number | None = None, *, per_pair: b
     (0.5, [0, 1, 1])
     """
     posed = problem.apart() if per_pair else problem
-    before = () if limit is None else (_checked(limit),)
-    model = counted_model(problem, per_pair, posed.program(before), integral=False)
+    model = counted_model(problem, per_pair, () if limit is None else (_checked(limit),), integral=False)
     pools = zip(ids(problem)[0], problem.pool.tolist(), strict=True)
     group_of = {task: problem.group_ids[pool] for task, pool in pools}
     costs = grouped(((group_of[task], cost) for task, cost in place_costs(model, posed)), 0)
-    sizes = zip(problem.group_ids, problem.sizes, strict=True)
-    model.GROUPS = pyo.Set(initialize=[name for name, size in sizes if size], doc="groups with pending tasks")
+    sizes = {name: size for name, size in zip(problem.group_ids, problem.sizes, strict=True) if size}
+    model.GROUPS = pyo.Set(initialize=list(sizes), doc="groups with pending tasks")
     model.group_cost = pyo.Expression(
         model.GROUPS, rule=lambda model, group: pyo.quicksum(cost for _, cost in costs.get(group, ()))
     )
     if limit is None:
-        model.worst_mean.domain = pyo.NonNegativeReals
-        model.objective.expr = (math.gcd(*problem.levels) or 1) * model.worst_mean
+        model.worst_mean.domain = pyo.NonNegativeReals  # in the program it is whole, and in common steps of the levels
+        for name, size in sizes.items():
+            model.group_mean[name].set_value(model.group_cost[name] - size * model.worst_mean <= 0)
+        model.objective.expr = model.worst_mean
     return model
 
 

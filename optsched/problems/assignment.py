@@ -22,7 +22,7 @@ import numpy as np
 
 from optsched.core.arrays import contains
 from optsched.core.errors import Fault, InputError, UsageError
-from optsched.core.instance import KINDS, LARGEST, Ints, Ragged
+from optsched.core.instance import KINDS, LARGEST, Bools, Ints, Ragged
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Value, Violation
 from optsched.problems.base import OwnCosts, Problem, exact, exact_product, exact_sum, overfull
@@ -157,6 +157,11 @@ class Places:
         """On nodes only."""
         return cls(on_node, Ragged.of_lengths(np.zeros_like(on_node.lengths), on_node.values[:0]), False, units)
 
+    @classmethod
+    def of_table(cls, usable: Bools, units: Ints) -> Places:
+        """On the nodes that a class (row) may use, at these units each."""
+        return cls.on_nodes(Ragged.of_lengths(usable.sum(axis=1), np.nonzero(usable)[1]), units[usable])
+
 
 def minimum_by_row(rows: Ragged, values: Ints, empty: int) -> Ints:
     """Minimum over each row of `values[entry]`, `empty` for a row without entries; shape (rows,), of `values`' type."""
@@ -230,11 +235,6 @@ class AssignmentProblem(Problem):
         idle, first = np.flatnonzero(self.capacity > 0).astype(np.int64), self.classes().first
         on_node = Ragged.of_lengths(np.full(len(first), len(idle)), np.tile(idle, len(first)))
         return Places.on_nodes(on_node, self.pair_units(first[on_node.row_of], on_node.values))
-
-    @cached_property
-    def places(self) -> Places:
-        """Where a program counts the tasks of each class."""
-        return self.every_place()
 
     @property
     def offered(self) -> Mapping[str, Ints]:

@@ -10,7 +10,7 @@ import copy
 from abc import abstractmethod
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from optsched.core.results import Number
 from optsched.problems.assignment import AssignmentProblem, Places, TaskClasses
 from optsched.problems.base import Problem
 from optsched.problems.programs import Builder, Program
+from optsched.problems.relaxations import UNBOUNDED
 
 __all__ = ["AssignmentProgram", "CountedPlaces", "enter_columns", "enter_places", "enter_steps", "filled"]
 
@@ -31,17 +32,19 @@ class CountedPlaces(Problem):
     ----------
     capacity, count
         int64, shape (nodes,): slots of each node; how many tasks are placed.
-    places
-        Where tasks are counted.
     """
 
     capacity: Ints
     count: int
-    places: Any  # a cached property
 
     @abstractmethod
     def classes(self) -> TaskClasses:
-        """Tasks that the problem does not tell apart."""
+        """Tasks that the problem does not tell apart, which are held as `_classes`."""
+
+    @cached_property
+    def places(self) -> Places:
+        """Where tasks of each class are counted."""
+        return self.every_place()
 
     @abstractmethod
     def every_place(self) -> Places:
@@ -54,6 +57,7 @@ class CountedPlaces(Problem):
             del vars(view)[name]  # it may depend on the classes
         vars(view)["_classes"] = TaskClasses.from_keys(range(len(self.tasks)))
         vars(view)["places"] = view.every_place()
+        assert len(view.classes().first) == len(self.tasks)
         return view
 
     def place_values(self, decision: Placement) -> Ints:
@@ -218,7 +222,7 @@ def enter_places(
     supply = builder.rows(
         "class_supply",
         [(name,) for name in names.tolist()],
-        lower=classes.size if problem.count == len(problem.tasks) else 0,
+        lower=classes.size if problem.count == len(problem.tasks) else -UNBOUNDED,
         upper=classes.size,
         over="CLASSES",
         doc="no more tasks than the class has",

@@ -428,7 +428,6 @@ class FlowCongestion(Problem, Programmed):
         one_pattern = builder.rows(
             "one_pattern",
             [(name,) for name in hosts],
-            lower=0,
             upper=self.hosts.size,
             over="HOSTS",
             doc="no more patterns than nodes",
@@ -443,7 +442,6 @@ class FlowCongestion(Problem, Programmed):
         supply = builder.rows(
             "class_supply",
             [(name,) for name in classes],
-            lower=0,
             upper=self.classes.size,
             over="CLASSES",
             doc="no more tasks than the class has",

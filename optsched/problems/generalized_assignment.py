@@ -15,7 +15,7 @@ import numpy as np
 
 from optsched.core.decimals import common_grid, rounded_in_words, rounded_units, whole_units
 from optsched.core.errors import Fault, InputError
-from optsched.core.instance import LARGEST, Bools, Instance, Ints, Ragged
+from optsched.core.instance import LARGEST, Bools, Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
 from optsched.problems.assignment import Places, TaskClasses
@@ -158,12 +158,7 @@ class GeneralizedAssignment(CountedPlaces, Programmed):
 
     def every_place(self) -> Places:
         first = self._classes.first
-        on_node = Ragged.of_lengths(self.usable[first].sum(axis=1), np.nonzero(self.usable[first])[1])
-        return Places.on_nodes(on_node, self.sign * self.units[first[on_node.row_of], on_node.values])
-
-    @cached_property
-    def places(self) -> Places:
-        return self.every_place()
+        return Places.of_table(self.usable[first], self.sign * self.units[first])
 
     def program(self, before: tuple[Number, ...] = ()) -> Program:
         """All tasks of each class on nodes within the capacities.

@@ -123,9 +123,9 @@ class LsapFairness(LevelledProblem, AssignmentProgram):
         return tuple((step, size) for step, size in steps if size)
 
     def program(self, before: tuple[Number, ...] = ()) -> Program:
-        """Least locality cost; or with a limit on that, which `before` holds, the rows of the other program.
+        """Least locality cost; or, with a limit on that in `before`, the variables and rows of least distance.
 
-        The steps of the groups are fractions, and cost nothing in it.
+        The steps of the groups cost fractions. So nothing costs anything here, and a model adds the costs.
         """
         builder, first = Builder(), self.classes().first
         columns, owner = enter_places(self, builder, None if before else np.zeros_like(first))

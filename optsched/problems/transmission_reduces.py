@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from optsched.core.errors import Fault, InputError
-from optsched.core.instance import LARGEST, REDUCE, Bools, Instance, Ints, Ragged
+from optsched.core.instance import LARGEST, REDUCE, Bools, Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
 from optsched.problems.assignment import BYTES_A_PAIR, Places, TaskClasses
@@ -134,12 +134,7 @@ class TransmissionReduces(CountedPlaces, Programmed):
 
     def every_place(self) -> Places:
         first = self._classes.first
-        on_node = Ragged.of_lengths(self.usable[first].sum(axis=1), np.nonzero(self.usable[first])[1])
-        return Places.on_nodes(on_node, self.units[first[on_node.row_of], on_node.values])
-
-    @cached_property
-    def places(self) -> Places:
-        return self.every_place()
+        return Places.of_table(self.usable[first], self.units[first])
 
     def program(self, before: tuple[Number, ...] = ()) -> Program:
         """Least cost of reduces of each class on nodes, with one of a job on a node."""

@@ -70,6 +70,14 @@ def test_decoding_with_a_problem_of_another_instance(builder: str) -> None:
             lsap.decode(model, Lsap(from_document(renamed)))
 
 
+def test_decoding_with_other_slots() -> None:
+    """Tests that a compact model is refused if the problem has its tasks and nodes, and other slots."""
+    model = lsap.build_pyomo(Lsap(instance_of([[1], [1]], 2)))
+    solve_pyomo(model, Profile("exact"))
+    with pytest.raises(UsageError, match="of another instance, with other limits"):
+        lsap.decode(model, Lsap(instance_of([[1], [1]], 2, idle_slots=[0, 1])))
+
+
 @pytest.mark.parametrize(
     ("kind", "tasks", "nodes"),
     [

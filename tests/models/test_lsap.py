@@ -51,7 +51,8 @@ def test_racks_take_no_more_than_their_slots() -> None:
     """Tests that of two tasks with data in a rack with one idle slot one is remote, in this model and per pair."""
     cluster = Cluster(["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r", "s"])
     workload = Workload(["t", "u"], replicas=Ragged.from_rows([[0], [0]]))
-    problem = Lsap(Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[0, 1, 1])), levels=(0, 1, 2))
+    instance = Instance(cluster, workload, State.initial(cluster, workload, idle_slots=[0, 1, 1]))
+    problem = Lsap(instance, levels=(0, 1, 2))
     for per_pair in (False, True):
         model = lsap.build_pyomo(problem, per_pair=per_pair)
         assert solve_pyomo(model, Profile("exact")).objective == 3
