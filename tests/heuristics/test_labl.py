@@ -164,18 +164,6 @@ def test_line_6_as_printed() -> None:
     assert labl(busy, RNG).nodes.tolist() == [1, 1]
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@given(problem=problems(), lbar=st.sampled_from(["l**", "l**+1", "inf"]))
-def test_laws(variant: str, problem: Latency, lbar: str) -> None:
-    """Tests that every task is placed, latency is at least l**, and C = w_loc |T| + (w_rem - w_loc) #remote."""
-    placement = labl(problem, RNG, variant=variant, lbar=lbar)
-    assert not problem.violations(placement)
-    makespan, work = problem.evaluate(placement)
-    remote = int(problem.counts(placement)[1].sum())
-    assert makespan >= problem.counting_bound()
-    assert work == problem.w_loc * len(problem.tasks) + (problem.w_rem - problem.w_loc) * remote
-
-
 class TestTheorem1:
     """With remote tasks at every limit, max phi <= min phi + w_rem: `test_labl_claims` has where it is false."""
 
