@@ -212,18 +212,6 @@ def test_plainly_infeasible() -> None:
     assert solve(Traffic(parted.instance, capacity="slots", reduces="free")).optimal
 
 
-def test_nothing_to_place() -> None:
-    """Tests that without tasks nothing crosses, by every route, proved; also without a node."""
-    for problem in (posed([], reduces=0), posed([], reduces=0, nodes=[])):
-        for route in ROUTES:
-            solution = solve(problem, route=route)
-            assert solution.objective == (0, 0)
-            assert certify(problem, solution).proved
-        assert frontier(problem).complete
-        assert frontier(problem).values == [(0, 0)]
-        assert (problem.step, problem.least_load) == (1, 0)
-
-
 def test_offers() -> None:
     """Tests what a policy is offered: idle slots, or as many as there are tasks where slots mean nothing."""
     problem = posed([[0]] * 2, slots=[1, 3], reduce_slots=[2, 0], capacity="slots")

@@ -49,16 +49,6 @@ def test_worked_example() -> None:
     assert solve(problem).objective == (0,)
 
 
-def test_probabilities_of_the_worked_example() -> None:
-    """Tests the averages 448 and 576 and the probabilities worked out by hand (Shen et al. 2016, equation (4))."""
-    costs = TransmissionMaps(example()).class_units
-    averages = costs.mean(axis=1)
-    assert averages.tolist() == [448, 576]
-    with np.errstate(divide="ignore"):
-        probability = 1 - np.exp(-averages[:, None] / costs)
-    assert probability.round(4).tolist() == [[1.0, 0.5831, 0.8262, 0.3544], [0.6753, 1.0, 0.3624, 0.6753]]
-
-
 def test_classes() -> None:
     """Tests that maps of equal size and replicas, in any order, are one class."""
     problem = posed([1.0, 1.0, 2.0, 1.0], [[0, 1], [1, 0], [0, 1], [0]], [1, 1, 1, 1])

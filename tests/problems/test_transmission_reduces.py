@@ -50,15 +50,6 @@ def test_direction() -> None:
     assert posed([2.0], [1, 1], matrix=[[0.0, 3.0], [7.0, 0.0]]).units.tolist() == [[0, 6]]
 
 
-def test_starvation_example_has_an_optimum() -> None:
-    """Tests Shen et al. 2016, note 9: R2 may only run on D2, at P = 1 - e^(-1/2) < 0.4, where it costs 20."""
-    problem = posed([10.0], [1, 2], running=[(0, 0)], matrix=[[0.0, 2.0], [2.0, 0.0]])
-    assert solve(problem).objective == (20,)
-    costs, free = problem.units[0], problem.capacity > 0
-    assert 1 - np.exp(-costs[free].mean() / costs[1]) == pytest.approx(0.3935, abs=1e-4)
-    assert 1 - np.exp(-costs[problem.usable[0]].mean() / costs[1]) == pytest.approx(1 - np.exp(-1))
-
-
 def test_grid_and_exact_sums() -> None:
     """Tests that costs are exact where sizes and distances have a denominator, else products are rounded once each."""
     assert posed([3.0], [1, 1, 1, 1]).grid == 1

@@ -186,16 +186,6 @@ def test_steps_sharpen_the_relaxation() -> None:
 # Bounds ------------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
-@given(problems())
-def test_cheap_bounds(problem: WorstGroup) -> None:
-    """Tests each cheap bound against the least of its component over all placements."""
-    values = [value for value, _ in judged(problem)]
-    names = [component.name for component in problem.components]
-    for bound in bounds(problem):
-        assert bound.value <= min(value[names.index(str(bound.component))] for value in values)
-
-
 @pytest.mark.parametrize(
     ("problem", "expected"),
     [
