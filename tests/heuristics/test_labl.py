@@ -169,9 +169,7 @@ class TestTheorem1:
 
     @given(problems())
     def test_valid_form(self, problem: Latency) -> None:
-        """Tests the valid form of Theorem 1 (Agosta et al., note 8): V3, ending above l**, where no server is loaded
-        above that end.
-        """
+        """Tests the valid form (Agosta et al., note 8): V3, ending above l**, where no load is above that end."""
         loads = final_loads(problem, "local-first", lbar="inf")
         end = value(problem, "local-first", lbar="inf")[0]
         if end > problem.counting_bound() and int(problem.initial_load.max()) <= end:
@@ -199,9 +197,7 @@ class TestTheorem2:
 
     @given(problem=problems())
     def test_strict_never_considers_remote_again(self, problem: Latency) -> None:
-        """Tests Agosta et al., note 6: for V0 lbar does not matter, since Phase II places nothing after the first
-        iteration.
-        """
+        """Tests Agosta et al., note 6: lbar does not matter to V0, whose Phase II places nothing later."""
         assert labl(problem, RNG, variant="strict", lbar="l**") == labl(problem, RNG, variant="strict", lbar="inf")
 
 

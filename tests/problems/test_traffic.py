@@ -41,9 +41,7 @@ from optsched.testing.cases import every_decision
 
 
 def test_digest_values() -> None:
-    """Tests the case of Sharmilarani et al., note 10: policy B 36, policy A in the empty datacenter 60, the best
-    datacenter 30.
-    """
+    """Tests Sharmilarani et al., note 10: policy B 36, policy A in the empty datacenter 60, the best one 30."""
     assert EMPTY.evaluate(EMPTY.placement([1, 1, 1, 2, 2, 2, 1])) == (36, 3)
     assert EMPTY.evaluate(EMPTY.placement([0] * 7)) == (60, 6)
     assert EMPTY.evaluate(EMPTY.placement([1] * 7)) == (30, 6)

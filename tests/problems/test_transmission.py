@@ -131,39 +131,13 @@ def test_costs_that_are_not_exact(sent: float) -> None:
         Transmission(Instance(instance.cluster, workload, replace(state, status=status, node=node)))
 
 
-def plainly(problem: Transmission, nodes: np.ndarray) -> Fraction:
-    """The cost of a placement term by term, as Shen et al. write it, in fractions, each product rounded at need."""
-    instance, distance = problem.instance, distances(problem.instance)
-    now, shuffle = instance.state.node.copy(), instance.workload.shuffle
-    now[problem.tasks[nodes != NONE]] = nodes[nodes != NONE]
-    decided = set(problem.tasks[nodes != NONE].tolist())
-
-    def cost(size: float, source: int, target: int) -> Fraction:
-        length = Fraction(float(distance[source, target])).limit_denominator(10**6)
-        return Fraction(round(Fraction(str(float(size))) * length * problem.grid), problem.grid)
-
-    total = Fraction(0)
-    for task in decided:
-        if instance.workload.kind[task] != REDUCE:
-            sources = instance.replicas[task].tolist()
-            total += min(cost(instance.workload.size[task], source, now[task]) for source in sources)
-    assert shuffle is not None
-    for sender, receiver, size in zip(
-        shuffle.map.tolist(), shuffle.reduce.tolist(), shuffle.size.tolist(), strict=True
-    ):
-        if {sender, receiver} & decided and now[sender] != NONE and now[receiver] != NONE:
-            total += cost(size, now[sender], now[receiver])
-    return total
-
-
 @given(problems("transmission"), st.randoms(use_true_random=False))
 def test_value_term_by_term(problem: Problem, random: st.DataObject) -> None:
-    """Tests the value of any placement, feasible or not, against a plain sum over maps and shuffle entries."""
+    """Tests the value of any placement, feasible or not, against its units: of maps, of reduces, and of each entry."""
     assert isinstance(problem, Transmission)
     for _ in range(5):
         nodes = np.array([random.randint(-1, len(problem.instance.cluster) - 1) for _ in problem.tasks], dtype=np.int64)  # type: ignore[attr-defined]
         value = problem.objective(problem.placement(nodes))[0]
-        assert value == plainly(problem, nodes)
         units = sum(int(problem.map_units[row, nodes[at]]) for row, at in enumerate(problem.maps) if nodes[at] != NONE)
         units += sum(
             int(problem.reduce_units[row, nodes[at]]) for row, at in enumerate(problem.reduces) if nodes[at] != NONE

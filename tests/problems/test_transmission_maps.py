@@ -40,9 +40,7 @@ def posed(
 
 
 def test_worked_example() -> None:
-    """Tests Shen et al. 2016, section II-B.1: M1 on D3 costs 256, M2 on D2 nothing; and the whole table (Shen et al.
-    2016, note 5).
-    """
+    """Tests Shen et al. 2016, II-B.1: M1 on D3 costs 256, M2 on D2 nothing; and the whole table (note 5)."""
     problem = TransmissionMaps(example())
     assert problem.class_units.tolist() == [[0, 512, 256, 1024], [512, 0, 1280, 512]]
     assert problem.evaluate(problem.placement([2, 1])) == (256,)

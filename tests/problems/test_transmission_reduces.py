@@ -25,9 +25,7 @@ from optsched.routes import solve
 
 
 def test_worked_example() -> None:
-    """Tests Shen et al. 2016, section II-B.2: distances, link costs and the sum 200; the table; and 150, the least
-    (Shen et al. 2016, note 5).
-    """
+    """Tests Shen et al. 2016, section II-B.2: distances, link costs, the sum 200; and 150, the least (note 5)."""
     problem = TransmissionReduces(PLACED)
     assert np.array(DISTANCES)[[2, 1]][:, [0, 2]].tolist() == [[2, 0], [4, 10]]
     assert (np.array([[2, 0], [4, 10]]) * [[10, 5], [20, 10]]).tolist() == [[20, 0], [80, 100]]
