@@ -35,7 +35,7 @@ def edit(file: Path, old: str, new: str) -> None:
 
 def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """What the copy in a folder does with a command."""
-    environment = {**ENVIRONMENT, "PYTHONPATH": str(folder)}
+    environment = {**ENVIRONMENT, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     call = [sys.executable, "-m", "optsched", *words]
     return subprocess.run(call, cwd=folder, env=environment, capture_output=True, text=True, check=True)
 

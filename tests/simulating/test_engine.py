@@ -512,16 +512,6 @@ def test_answers_of_observers() -> None:
     assert seen == [(0, 1, [1, 0], 0), (6, 1, [1, 0], 6)]
 
 
-def test_replicas_decide_how_long() -> None:
-    """Tests times by locality through the engine."""
-    workload = Workload(["t"], replicas=Ragged.from_rows([[0]]), times=[[1, 2, 3]])
-    for node, takes in ((0, 1), (1, 2), (2, 3)):
-        cluster = Cluster(
-            ["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r", "s"], slots=[int(at == node) for at in range(3)]
-        )
-        assert run(Instance(cluster, workload), First(), heartbeat=0).end == [takes * MICRO]
-
-
 #: Lost twice and once, and for ever.
 LOSSES = [("n1", 5, 20), ("n2", 7.5, 9), ("n1", 40, 61), ("n3", 30, None)]
 
