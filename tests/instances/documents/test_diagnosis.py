@@ -198,20 +198,12 @@ def test_all_of_ten_faults() -> None:
             document(nodes='{"id": "a\\nb"}'),
             ["nodes[1].id: 'a\\nb' must be a non-empty string of printable characters"],
         ),
-        (
-            document(nodes='{"id": "n\\u0000"}'),
-            ["nodes[1].id: 'n\\x00' must be a non-empty string of printable characters"],
-        ),
         (document(nodes=f'{{"id": "{"x" * 300}"}}'), ["nodes[1].id: has 300 characters; at most 256 are read"]),
         (document(nodes='{"id": "b", "slots": 1.0}'), ["nodes[1].slots: expected an integer, 0 or more, got 1.0"]),
         (document(nodes='{"id": "b", "slots": true}'), ["nodes[1].slots: expected an integer, 0 or more, got true"]),
         (
             document(nodes='{"id": "b", "slots": "x", "idle_slots": 3}'),
             ['nodes[1].slots: expected an integer, 0 or more, got "x"'],
-        ),
-        (
-            document(nodes='{"id": "b", "reduce_slots": 1, "idle_reduce_slots": 2}'),
-            ["nodes[1].idle_reduce_slots: 2 is more than its 1 reduce_slots"],
         ),
         (
             document(nodes='{"id": "b", "capacity": {"cpu": -1}}'),
@@ -221,7 +213,6 @@ def test_all_of_ten_faults() -> None:
             document(nodes='{"id": "b", "running_rates": [1, "a"]}'),
             ['nodes[1].running_rates[1]: expected a number, 0 or more, got "a"'],
         ),
-        (document(tasks='{"id": "t1"}'), ['tasks[1].id: "t1" is the id of tasks[0] already']),
         (document(tasks='{"id": "u", "replicas": "n1"}'), ['tasks[1].replicas: expected a list, got "n1"']),
         (document(tasks='{"id": "u", "size": 1e400}'), ["tasks[1].size: 1e400 is past 2^53"]),
         (document(tasks='{"id": "u", "size": -Infinity}'), ["tasks[1].size: -Infinity is no number"]),
@@ -255,14 +246,6 @@ def test_all_of_ten_faults() -> None:
         ),
         (document(tasks='{"id": "u", "observed": "n7"}'), ['tasks[1].observed: no node "n7"']),
         (
-            document(tasks='{"id": "u", "state": "running"}'),
-            ["tasks[1].node: a running task needs the node it runs on"],
-        ),
-        (
-            document(tasks='{"id": "u", "node": "n1"}'),
-            ["tasks[1].node: a pending task runs on no node; leave it out, or set its state"],
-        ),
-        (
             document(tasks='{"id": "u", "state": "paused", "node": "n1"}'),
             ['tasks[1].state: expected one of pending, running, finished, got "paused"'],
         ),
@@ -277,10 +260,6 @@ def test_all_of_ten_faults() -> None:
         (
             document(rest='"parameters": {"p": {"a": ' + "[" * 100 + "]" * 100 + "}}"),
             [f"parameters.p.a{'[0]' * DEEPEST}: is nested more than 32 deep"],
-        ),
-        (
-            document(rest='"parameters": {"p": {"a": 1e300}}'),
-            ["parameters.p.a: 1e+300 must be a number between -2^53 and 2^53"],
         ),
         (
             document(rest='"shuffle": [{"map": "t1", "reduce": "t1", "size": 1}, {"map": "t7", "reduce": 5}]'),
@@ -307,10 +286,6 @@ def test_all_of_ten_faults() -> None:
         (
             document(rest='"topology": {"distance": [[0]], "links": []}'),
             ["topology: give exactly one of distance, hops, rate and links, not distance and links"],
-        ),
-        (
-            document(rest='"topology": {"distance": [[1]]}'),
-            ["topology.distance[0][0]: the distance of a node to itself must be 0"],
         ),
         (document(rest='"topology": {"rate": [[-1]]}'), ["topology.rate[0][0]: expected a number, 0 or more, got -1"]),
         (
