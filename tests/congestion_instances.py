@@ -53,7 +53,7 @@ def instances(draw: st.DrawFn) -> Instance:
     tasks = len(order)
 
     def column(entry: st.SearchStrategy[Any], length: int) -> list[Any]:
-        return draw(st.lists(entry, min_size=length, max_size=length))
+        return [draw(entry) for _ in range(length)]
 
     idle, idle_reduce = column(st.integers(0, 2), nodes), column(st.integers(0, 2), nodes)
     columns: dict[str, Any] = {"slots": [2] * nodes, "reduce_slots": [2] * nodes}

@@ -22,7 +22,7 @@ def instances(draw: st.DrawFn) -> Instance:
     small, rate = st.integers(0, 2), st.sampled_from([0.25, 1.0, 3.0, 9.0, 12.5])
 
     def column(entry: st.SearchStrategy[object], size: int) -> list[object]:
-        return draw(st.lists(entry, min_size=size, max_size=size))
+        return [draw(entry) for _ in range(size)]
 
     cluster = Cluster(
         [f"n{node}" for node in range(nodes)],
