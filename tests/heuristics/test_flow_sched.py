@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
 
-from optsched.core.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.instance import MAP, Cluster, Instance, Ragged, Workload
 from optsched.core.placement import NONE
 from optsched.heuristics.flow_sched import balancing, flow_sched
-from optsched.problems import Flow
+from optsched.problems import Flow, FlowCongestion
 from optsched.searches.assignment import solve_assignment
 
 RNG = np.random.default_rng(0)
@@ -59,6 +60,20 @@ def test_flow_sched_is_optimal_in_flow(instance: Instance) -> None:
     dense = problem.placement(solve_assignment(problem, engine="dense").nodes)
     assert dense is not None
     assert problem.evaluate(placement) == problem.evaluate(dense)
+
+
+@settings(max_examples=25)
+@given(instances())
+def test_flow_sched_is_optimal_with_frozen_loads(instance: Instance) -> None:
+    """Tests that no placement of maps costs less as `flow-congestion` freezes the loads, against SciPy."""
+    problem = FlowCongestion(instance)
+    nodes, units = problem.idle_nodes, problem.frozen_units[problem.classes.of_task]
+    slots = np.repeat(np.arange(len(nodes)), problem.slots[MAP, nodes])
+    best = units[:, slots][linear_sum_assignment(units[:, slots])]
+    on = flow_sched(problem, RNG).nodes
+    placed = np.flatnonzero(on != NONE)
+    assert len(placed) == len(best)
+    assert units[placed, np.searchsorted(nodes, on[placed])].sum() == best.sum()
 
 
 class TestBalancing:
