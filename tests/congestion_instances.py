@@ -28,7 +28,7 @@ from optsched.core.resources import folder
 from optsched.instances.files import load
 from optsched.problems import FlowCongestion
 
-__all__ = ["PARAMETERS", "instances", "of_one_type", "paper", "problems"]
+__all__ = ["PARAMETERS", "instances", "paper", "problems"]
 
 RATES = [0.0, 0.27, 3.2, 12.8]
 
@@ -53,7 +53,7 @@ def instances(draw: st.DrawFn) -> Instance:
     tasks = len(order)
 
     def column(entry: st.SearchStrategy[Any], length: int) -> list[Any]:
-        return draw(st.lists(entry, min_size=length, max_size=length))
+        return [draw(entry) for _ in range(length)]
 
     idle, idle_reduce = column(st.integers(0, 2), nodes), column(st.integers(0, 2), nodes)
     columns: dict[str, Any] = {"slots": [2] * nodes, "reduce_slots": [2] * nodes}
@@ -110,33 +110,6 @@ def problems(draw: st.DrawFn, **fixed: Any) -> FlowCongestion:
     instance = draw(instances())
     drawn = {name: draw(st.sampled_from(values)) for name, values in PARAMETERS.items() if name not in fixed}
     return FlowCongestion(instance, **{**drawn, **fixed})
-
-
-@st.composite
-def of_one_type(draw: st.DrawFn) -> Instance:
-    """Maps of one rate on up to three nodes with up to 3 idle slots, with blocks here and there."""
-    nodes, tasks = draw(st.integers(1, 3)), draw(st.integers(1, 5))
-
-    def column(entry: st.SearchStrategy[Any], length: int) -> list[Any]:
-        return draw(st.lists(entry, min_size=length, max_size=length))
-
-    idle = column(st.integers(0, 3), nodes)
-    cluster = Cluster(
-        [f"n{node}" for node in range(nodes)],
-        slots=[3] * nodes,
-        rate_in=[85.0] * nodes,
-        rate_out=[85.0] * nodes,
-    )
-    loads: dict[str, Any] = {
-        "out_in_use": column(st.sampled_from([0.0, 40.0]), nodes),
-        "running_rates": Ragged.from_rows(column(st.lists(st.sampled_from(RATES), max_size=2), nodes), float),
-    }
-    workload = Workload(
-        [f"t{task}" for task in range(tasks)],
-        rate_in=[draw(st.sampled_from(RATES))] * tasks,
-        replicas=Ragged.from_rows(column(st.lists(st.integers(0, nodes - 1), unique=True, max_size=2), tasks)),
-    )
-    return Instance.initial(cluster, workload, idle_slots=idle, **loads)
 
 
 def paper(name: str, **parameters: Any) -> FlowCongestion:

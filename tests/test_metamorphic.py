@@ -26,7 +26,7 @@ from optsched.problems import (
     Problem,
 )
 from optsched.problems.base import AnyProblem
-from optsched.routes import frontier, solve
+from optsched.routes import solve
 from optsched.testing.changes import permuted
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
@@ -240,18 +240,6 @@ def test_task_left_out(problem: Latency, drawn: int) -> None:
     before, after = optimum(problem), optimum(again(problem, fewer))
     assert after[0] <= before[0]
     assert after < before
-
-
-@some
-@given(problems("latency"))
-def test_frontier(problem: Latency) -> None:
-    """Tests that the frontier begins at the optimum, trades makespan for work at each point, and ends at least work."""
-    points = frontier(problem).values
-    makespans, works = zip(*points, strict=True)
-    assert points[0] == optimum(problem)
-    assert works[-1] == problem.least_work
-    assert np.all(np.diff(np.array(makespans, dtype=np.int64)) > 0)
-    assert np.all(np.diff(np.array(works, dtype=np.int64)) < 0)
 
 
 @pytest.mark.parametrize("form", FORMS)

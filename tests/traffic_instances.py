@@ -121,7 +121,7 @@ def problems(draw: st.DrawFn, **fixed: str) -> Traffic:
     tasks = draw(st.integers(0, 5 if nodes < 3 else 4))
 
     def column(entry: st.SearchStrategy[Any], length: int = tasks) -> list[Any]:
-        return draw(st.lists(entry, min_size=length, max_size=length))
+        return [draw(entry) for _ in range(length)]
 
     kind = column(st.sampled_from([MAP, MAP, REDUCE]))
     job = column(st.sampled_from([0, 0, 1, -1]))

@@ -97,7 +97,7 @@ def instances(draw: st.DrawFn, maps: int = 2, reduces: int = 2) -> Instance:
     status = [{"pending": PENDING, "running": RUNNING, "finished": FINISHED}[word.split()[0]] for word in words]
 
     def each(entry: st.SearchStrategy[Any], length: int) -> list[Any]:
-        return draw(st.lists(entry, min_size=length, max_size=length))
+        return [draw(entry) for _ in range(length)]
 
     idle, idle_reduce = each(st.integers(0, 2), nodes), each(st.integers(0, 2), nodes)
     columns: dict[str, Any] = {"slots": np.add(idle, 1), "reduce_slots": idle_reduce}

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
-import pytest
 
 from optsched.problems.shuffle_sizes import estimated_sizes
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(name="study")
-def _study(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    return importlib.import_module("estimate_study")
 
 
 def test_ways_to_emit(study: ModuleType) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
@@ -19,12 +18,6 @@ from optsched.problems import Lsap
 ROOT = Path(__file__).parents[2]
 
 PAGE = ROOT / "docs" / "results-guo.md"
-
-
-@pytest.fixture(name="study")
-def _study(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    return importlib.import_module("locality_study")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -23,12 +22,6 @@ from optsched.simulating import Levels, simulate
 from optsched.simulating.rates import Rates
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(name="study")
-def _study(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    return importlib.import_module("paper_ceilings")
 
 
 @pytest.mark.parametrize("kind", ["two times", "maps apart"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from types import ModuleType
 
@@ -19,12 +18,6 @@ ROOT = Path(__file__).parents[2]
 
 #: So far Table II is divided here: one or two maps and one reduce of each job.
 TINY = 600
-
-
-@pytest.fixture(name="study")
-def _study(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    return importlib.import_module("placement_study")
 
 
 @pytest.mark.parametrize("name", ["probabilistic", "fair", "quincy"])

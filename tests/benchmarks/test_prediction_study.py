@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from pathlib import Path
 from types import ModuleType
@@ -15,12 +14,6 @@ from optsched.core.instance import REDUCE
 from optsched.core.schedule import MICRO
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(name="study")
-def _study(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    return importlib.import_module("prediction_study")
 
 
 def attempt(kind: str, number: int, host: str, start: int, end: int, holder: str = "") -> dict[str, Any]:

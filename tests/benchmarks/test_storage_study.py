@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from types import ModuleType
 
@@ -14,12 +13,6 @@ from optsched.instances.files import load
 from optsched.problems import FlowCongestion
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(name="study")
-def _study(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    return importlib.import_module("storage_study")
 
 
 @pytest.mark.parametrize("nodes", [(0, 0), (0, 1), (1, 0), (1, 1)])

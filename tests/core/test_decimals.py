@@ -11,17 +11,9 @@ from hypothesis import strategies as st
 
 from optsched.core.decimals import FINEST, common_denominator, decimal, for_each, rounded_units, total, whole_units
 from optsched.core.instance import (
-    FINISHED,
-    MAP,
-    PENDING,
-    REDUCE,
-    RUNNING,
     Cluster,
     Instance,
-    Pairs,
     Ragged,
-    Shuffle,
-    State,
     Topology,
     Workload,
 )
@@ -31,17 +23,13 @@ from optsched.instances.files import load
 from optsched.measuring.gaps import gap
 from optsched.problems import (
     FairLsap,
-    FlowCongestion,
-    GeneralizedAssignment,
     LsapFairness,
-    Traffic,
     TransmissionMaps,
-    Utility,
     problem,
 )
 from optsched.problems.distances import distances, whole_distances
 from optsched.problems.flow import effective_load
-from optsched.routes import routes_of, solve
+from optsched.routes import solve
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
 
@@ -112,102 +100,7 @@ def test_decimal_weights_are_shares() -> None:
             assert reports[0].relative_gap == reports[1].relative_gap
 
 
-@given(
-    st.lists(st.integers(1, 40), min_size=2, max_size=4),
-    st.integers(1, 5),
-    st.sampled_from([Fraction(1, 10), Fraction(1, 100), Fraction(3, 10), Fraction(7), Fraction(1, 8)]),
-    st.data(),
-)
-def test_rescaled_weights(weights: list[int], slots: int, factor: Fraction, data: st.DataObject) -> None:
-    """Tests that any rescaling of weights, by a tenth too, leaves rations, costs and shares as they are."""
-    groups = len(weights)
-    running = data.draw(st.lists(st.integers(0, 3), min_size=groups, max_size=groups))
-
-    def posed(scale: Fraction) -> FairLsap:
-        workload = Workload(
-            [f"t{task}" for task in range(2 * groups)],
-            replicas=Ragged.empty(2 * groups),
-            job=[task % groups for task in range(2 * groups)],
-            job_ids=[f"j{group}" for group in range(groups)],
-            job_group=list(range(groups)),
-            group_ids=[f"g{group}" for group in range(groups)],
-            group_weight=[float(weight * scale) for weight in weights],
-        )
-        cluster = Cluster(["a", "b"], slots=[slots, slots])
-        return FairLsap(Instance.initial(cluster, workload, group_running_tasks=running))
-
-    first, second = posed(Fraction(1)), posed(factor)
-    assert first.weights == second.weights
-    assert first.ration == second.ration
-    assert first.group_cost == second.group_cost
-    assert first.pools == second.pools
-
-
-def test_decimal_parameters_of_fair_lsap() -> None:
-    """Tests that beta and the weight of fairness are the decimals that are given, in problem and literal model."""
-    instance = load(folder("instances") / "examples/weights-decimal.json")
-    assert isinstance(instance, Instance)
-    posed = FairLsap(instance, beta=0.3, fairness=0.1, alpha=0.7, selection="free")
-    assert posed.beta == Fraction(3, 10)
-    assert posed.overflow_cost == [Fraction(3, 50), Fraction(9, 100), Fraction(3, 20)]
-    assert posed.levels[1] == round(Fraction(7, 10) * FINEST)
-    assert solve(posed, route="pulp").objective == solve(posed).objective
-
-
-# Capacities -------------------------------------------------------------------------------------------------------
-
-
-def test_demands_of_tenths_fill_a_capacity_of_tenths() -> None:
-    """Tests that 0.1 and 0.2 fit into 0.3, and three times 0.1 too, but not one demand more: no double says so."""
-    pairs = Pairs(cost=[[1.0, 9.0]] * 3, demand={"cpu": [[0.1, 1.0], [0.2, 1.0], [0.1, 1.0]]})
-    cluster = Cluster(["small", "large"], capacity={"cpu": [0.3, 1.0]})
-    posed = GeneralizedAssignment(Instance(cluster, Workload(["a", "b", "c"], pairs=pairs)))
-    assert posed.violations(posed.placement([0, 0, 1])) == []
-    assert [str(one) for one in posed.violations(posed.placement([0, 0, 0]))] == ["capacity(cpu, small) by 1/10"]
-    for route in routes_of(posed):
-        assert solve(posed, route=route).objective == (11,), route
-
-
-@pytest.mark.parametrize("scale", [1, 10], ids=["whole", "tenths"])
-def test_trackers_in_tenths(scale: int) -> None:
-    """Tests that RAS's capacities hold three maps of 0.1 in 0.3, beside what runs, as they hold three of 1 in 3."""
-    workload = Workload(
-        ["m1", "m2", "m3", "old"], job=[0] * 4, job_ids=["j"], demand={"cpu": [1 / scale] * 3 + [2 / scale]}
-    )
-    cluster = Cluster(["t"], capacity={"cpu": [5 / scale]})
-    state = State.initial(cluster, workload, status=[PENDING] * 3 + [RUNNING], node=[-1] * 3 + [0])
-    posed = Utility(Instance(cluster, workload, state))
-    assert posed.free.tolist() == [[3]]
-    assert solve(posed).objective == (1, Fraction(3 * round(2**20 / 5), 2**20))
-
-
 # Costs ------------------------------------------------------------------------------------------------------------
-
-
-def test_thirds_leave_a_tie_a_tie() -> None:
-    """Tests that 10 MB in three equal shares are 10 MB: rounded, they undercut a block of 10 and cost a balanced load.
-
-    Both maps at the data and the reduces in the west move 10 MB, as does a map of the other job elsewhere; then the
-    load decides.
-    """
-    cluster = Cluster(["e", "w"], datacenter=[0, 1], datacenter_ids=["east", "west"])
-    workload = Workload(
-        ["m", "r1", "r2", "r3", "n", "o"],
-        kind=[MAP, REDUCE, REDUCE, REDUCE, MAP, MAP],
-        replicas=Ragged.from_rows([[0], [], [], [], [0], [0]]),
-        size=[10.0, 0, 0, 0, 10.0, 10.0],
-        job=[0, 0, 0, 0, 1, 1],
-        job_ids=["j", "k"],
-        filter_ratio=[1.0, 0.0],
-    )
-    state = State.initial(cluster, workload, idle_slots=[2, 9], idle_reduce_slots=[0, 3])
-    cluster = Cluster(["e", "w"], datacenter=[0, 1], datacenter_ids=["east", "west"], slots=[2, 9], reduce_slots=[0, 3])
-    posed = Traffic(Instance(cluster, workload, state), capacity="slots")
-    assert posed.grid == 3
-    assert posed.evaluate(posed.placement([1, 1, 1, 1, 0, 0])) == (10, 2)
-    assert posed.evaluate(posed.placement([0, 1, 1, 1, 0, 1])) == (20, 2)
-    for route in routes_of(posed):
-        assert solve(posed, route=route).objective == (10, 2), route
 
 
 def test_inverse_rates_are_fractions() -> None:
@@ -250,18 +143,6 @@ def test_loads_do_not_depend_on_the_order_of_rates() -> None:
     rates = np.array([0.1, 0.2, 0.3])
     assert effective_load(rates) == effective_load(rates[::-1])
     assert effective_load(np.array([0.1] * 3)) == 0.3
-
-
-def test_shares_of_a_shuffle_do_not_depend_on_its_order() -> None:
-    """Tests that what a reduce reads from a node is added as decimals: entries in any order make one class of tasks."""
-    shuffle = Shuffle([0, 1, 2, 2, 1, 0], [3, 3, 3, 4, 4, 4], [0.1, 0.2, 0.3, 0.3, 0.2, 0.1])
-    workload = Workload(
-        ["m1", "m2", "m3", "r1", "r2"], kind=[MAP] * 3 + [REDUCE] * 2, rate_in=[1.0] * 5, shuffle=shuffle
-    )
-    cluster = Cluster(["a", "b"], rate_out=[9, 9], rate_in=[9, 9])
-    ran = {"status": [FINISHED] * 3 + [PENDING] * 2, "node": [0, 0, 0, -1, -1]}
-    posed = FlowCongestion(Instance.initial(cluster, workload, out_in_use=[3, 0], **ran), weights="shuffle")
-    assert len(posed.classes.first) == 1
 
 
 # Heuristics -------------------------------------------------------------------------------------------------------

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
@@ -107,26 +104,6 @@ def drawn(installed: CommandLine, tmp_path: Path) -> str:
     file = str(tmp_path / "drawn.json")
     installed("generate", "consolidation", "--nodes", "3", "--tasks", "4", "--seed", "7", "--output", file)
     return file
-
-
-def test_command_in_a_process_of_its_own(site: Path) -> None:
-    """Tests that a fresh process finds what the installed package brings."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(site)])}
-    command = [
-        sys.executable,
-        "-m",
-        "optsched",
-        "gap",
-        TINY,
-        "--problem",
-        "consolidation",
-        "--seed",
-        "0",
-        "--format",
-        "json",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment, cwd=ROOT)
-    assert [entry["heuristic"] for entry in json.loads(done.stdout)] == ["fullest-first"]
 
 
 def test_problem_from_outside(installed: CommandLine, drawn: str, tmp_path: Path) -> None:

@@ -93,9 +93,7 @@ def test_one_replica_mean_is_the_closed_form(nodes: int, slots: int, idle: int, 
 
 
 def test_heartbeat_is_not_what_the_theory_describes() -> None:
-    """Tests that the literal reading stays far below the closed form .395 at N=100, IS=T=50, C=1 (Guo et al. 2012,
-    note 1).
-    """
+    """Tests that the literal reading stays far below .395 at N=100, IS=T=50, C=1 (Guo et al. 2012, note 1)."""
     assert local_share((100, 1, 50, 50, 1), 60, "dl", reading="heartbeat") == pytest.approx(0.253, abs=0.03)
 
 

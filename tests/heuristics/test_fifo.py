@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from transmission_instances import example, instances, problems
+from hypothesis import given
+from transmission_instances import example, instances
 
 from optsched.core.instance import Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
 from optsched.core.placement import NONE
-from optsched.heuristics.fifo import HEURISTICS, fifo, larts
+from optsched.heuristics.fifo import fifo, larts
 from optsched.instances.files import load
 from optsched.problems import Lsap
 from optsched.problems.flow_congestion import FlowCongestion
@@ -103,22 +101,6 @@ class TestLarts:
             for sizes in ("emitted", "extrapolated", "actual")
         }
         assert chosen == {"emitted": 0, "extrapolated": 1, "actual": 1}
-
-
-@pytest.mark.parametrize("entry", HEURISTICS, ids=lambda entry: entry.name)
-@pytest.mark.parametrize("name", ["transmission-maps", "transmission-reduces", "transmission"])
-@settings(max_examples=25)
-@given(st.data())
-def test_feasible(entry: object, name: str, data: st.DataObject) -> None:
-    """Tests that as many tasks as fit are placed, on Shen et al.'s problems, and that nothing is drawn at random."""
-    if name not in entry.problems:  # type: ignore[attr-defined]
-        return
-    problem = data.draw(problems(name))
-    if entry.faults(problem):  # type: ignore[attr-defined]
-        return
-    placement = entry.batch(problem, np.random.default_rng(1))  # type: ignore[attr-defined]
-    assert not problem.violations(placement)
-    assert placement == entry.batch(problem, np.random.default_rng(2))  # type: ignore[attr-defined]
 
 
 @given(instances())

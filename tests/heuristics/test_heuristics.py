@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
-from optsched.core.instance import Cluster, Instance, Ragged, Workload
-from optsched.heuristics import HEURISTICS, applicable, run
-from optsched.problems import PROBLEMS, problem
+from optsched.heuristics import HEURISTICS
+from optsched.problems import PROBLEMS
 from optsched.running.base import table_row
 
 
@@ -25,28 +22,3 @@ def test_list_is_whole() -> None:
         joss-t joss-j ras fair-sharing observed
     """
     assert set(design.split()) == set(HEURISTICS)
-
-
-@pytest.mark.parametrize("name", ["lsap", "fair-lsap", "lsap-fairness", "flow", "latency"])
-def test_applicable_ones_run(name: str) -> None:
-    """Tests that every heuristic that applies gives a full, feasible placement, on each problem."""
-    cluster = Cluster(["a", "b", "c"], slots=[2, 2, 1], rate_in=[85, 85, 85], rate_out=[85, 85, 85])
-    workload = Workload(
-        ["t1", "t2", "t3"],
-        replicas=Ragged.from_rows([[0], [0, 1], []]),
-        rate_in=[3, 4, 5],
-        observed=[2, 1, 1],
-        job=[0, 0, 1],
-        job_ids=["j1", "j2"],
-        job_group=[0, 1],
-        group_ids=["g1", "g2"],
-        group_weight=[1, 3],
-    )
-    posed = problem(name, Instance(cluster, workload))
-    entries = applicable(posed)
-    assert {entry.name for entry in entries} == {entry.name for entry in HEURISTICS.values() if name in entry.problems}
-    for entry in entries:
-        result = run(posed, entry.name)
-        assert result.error is None
-        assert result.raise_if_failed().placed == 3
-        assert posed.evaluate(result.raise_if_failed())

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.Rat
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "dl": [{"reading": "heartbeat"}],
     "rand": [{"randomness": 0.5}, {"reading": "heartbeat", "randomness": 0.5}],
+    "lsap-sched": [{"window": 1}, {"window": 3}],
     "lsap-fair-sched": [{"overflow": "naive"}, {"gfc": "difference", "alpha": 0}],
     "balancing": [{"order": "given"}],
     "round-robin": [{"start": 3}],

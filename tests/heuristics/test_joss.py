@@ -102,9 +102,7 @@ def test_threshold_is_where_the_worst_cases_cross(datacenters: int) -> None:
 
 
 def test_policy_a_loses_on_an_empty_datacenter() -> None:
-    """Tests the case of Sharmilarani et al., note 10: policy B 36, policy A in the empty datacenter 60, the best
-    datacenter 30.
-    """
+    """Tests Sharmilarani et al., note 10: policy B 36, policy A in the empty datacenter 60, the best one 30."""
     problem = library("joss-empty-datacenter")
     values = {policy: problem.evaluate(run(problem, "joss-t", policy=policy).raise_if_failed())[0] for policy in "ABC"}
     assert values == {"A": 60, "B": 36, "C": 36}

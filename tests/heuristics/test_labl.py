@@ -164,26 +164,12 @@ def test_line_6_as_printed() -> None:
     assert labl(busy, RNG).nodes.tolist() == [1, 1]
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@given(problem=problems(), lbar=st.sampled_from(["l**", "l**+1", "inf"]))
-def test_laws(variant: str, problem: Latency, lbar: str) -> None:
-    """Tests that every task is placed, latency is at least l**, and C = w_loc |T| + (w_rem - w_loc) #remote."""
-    placement = labl(problem, RNG, variant=variant, lbar=lbar)
-    assert not problem.violations(placement)
-    makespan, work = problem.evaluate(placement)
-    remote = int(problem.counts(placement)[1].sum())
-    assert makespan >= problem.counting_bound()
-    assert work == problem.w_loc * len(problem.tasks) + (problem.w_rem - problem.w_loc) * remote
-
-
 class TestTheorem1:
     """With remote tasks at every limit, max phi <= min phi + w_rem: `test_labl_claims` has where it is false."""
 
     @given(problems())
     def test_valid_form(self, problem: Latency) -> None:
-        """Tests the valid form of Theorem 1 (Agosta et al., note 8): V3, ending above l**, where no server is loaded
-        above that end.
-        """
+        """Tests the valid form (Agosta et al., note 8): V3, ending above l**, where no load is above that end."""
         loads = final_loads(problem, "local-first", lbar="inf")
         end = value(problem, "local-first", lbar="inf")[0]
         if end > problem.counting_bound() and int(problem.initial_load.max()) <= end:
@@ -211,9 +197,7 @@ class TestTheorem2:
 
     @given(problem=problems())
     def test_strict_never_considers_remote_again(self, problem: Latency) -> None:
-        """Tests Agosta et al., note 6: for V0 lbar does not matter, since Phase II places nothing after the first
-        iteration.
-        """
+        """Tests Agosta et al., note 6: lbar does not matter to V0, whose Phase II places nothing later."""
         assert labl(problem, RNG, variant="strict", lbar="l**") == labl(problem, RNG, variant="strict", lbar="inf")
 
 

@@ -56,14 +56,6 @@ def test_equals_the_padded_square(instance: Instance) -> None:
     assert problem.evaluate(run(problem, "lsap-sched").raise_if_failed()) == (square_lsap(problem),)
 
 
-@given(instance=instances(), window=st.integers(1, 5), seed=st.integers(0, 99))
-def test_windows_are_feasible_and_never_better(instance: Instance, window: int, seed: int) -> None:
-    """Tests that a window gives a full placement which costs at least the optimum."""
-    problem = Lsap(instance)
-    placement = run(problem, "lsap-sched", seed, window=window).raise_if_failed()
-    assert problem.evaluate(placement) >= (square_lsap(problem),)
-
-
 def test_figure_2() -> None:
     """Tests Guo et al.'s Figure 2: three of three tasks local, where dl-sched, offered A, B, C in turn, has two."""
     problem = Lsap(load("papers/guo-fig2"))

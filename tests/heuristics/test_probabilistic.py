@@ -150,9 +150,7 @@ class TestReduces:
         assert 1 - counted[()] / 2000 == pytest.approx(chance, abs=4 * 0.0112)
 
     def test_barred_node_starves(self) -> None:
-        """Tests Shen et al. 2016, note 9, at the paper's own P_min: P = 1 - exp(-1/2) = .393, so R2 waits for ever on
-        D2.
-        """
+        """Tests Shen et al. 2016, note 9, at its own P_min: P = 1 - exp(-1/2) = .393, so R2 waits for ever on D2."""
         problem = barred_case()
         run = drive(problem, ProbabilisticPolicy(), max_idle_rounds=25)
         assert (run.starved, run.rounds, run.placement.placed) == (True, 25, 0)
@@ -247,9 +245,7 @@ def test_one_task_an_offer() -> None:
 
 
 def test_largest_probability_is_not_the_least_cost() -> None:
-    """Tests Shen et al. 2016, note 7: A and B have P of .632 and .950 on D1, where A is the cheaper one, and B
-    belongs.
-    """
+    """Tests Shen et al. 2016, note 7: A and B have P of .632 and .950 on D1, where A is cheaper, and B belongs."""
     problem = TransmissionMaps(load("papers/pna-largest-p"))
     costs = problem.class_units.astype(float)
     assert probability(costs[:, 0], costs.mean(axis=1)).round(3).tolist() == [0.632, 0.950]
@@ -259,9 +255,7 @@ def test_largest_probability_is_not_the_least_cost() -> None:
 
 
 def test_papers_own_p_min_starves() -> None:
-    """Tests Shen et al. 2016, note 9: with P_min = 0.4 Algorithm 2 waits for ever, not so with eligible nodes'
-    average.
-    """
+    """Tests Shen et al. 2016, note 9: with P_min = 0.4 it waits for ever, not so by the average of eligible nodes."""
     problem = TransmissionReduces(load("papers/pna-starvation"))
     literal = run(problem, "probabilistic", max_idle_rounds=20)
     assert (literal.starved, literal.rounds) == (True, 20)

@@ -13,7 +13,6 @@ from transmission_instances import example, problems
 from optsched.core.errors import UsageError
 from optsched.core.instance import Cluster, Instance, Ragged, State, Topology, Workload
 from optsched.heuristics.quincy import HEURISTICS, quincy
-from optsched.problems import Problem
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.running.run import run_heuristic
@@ -49,15 +48,6 @@ def test_least_megabytes(data: st.DataObject, levels: tuple[int, int]) -> None:
     found = problem.nodes_of(placement)
     paid = [costs[nodes >= 0, nodes[nodes >= 0]].sum() for nodes in (found, dense)]
     assert paid[0] == pytest.approx(paid[1])
-
-
-@settings(max_examples=25)
-@given(problem=problems("transmission"))
-def test_maps_and_reduces(problem: Problem) -> None:
-    """Tests that both are placed feasibly, the same whatever the generator."""
-    placement = quincy(problem, np.random.default_rng(1))  # type: ignore[arg-type]
-    assert not problem.violations(placement)
-    assert placement == quincy(problem, np.random.default_rng(2))  # type: ignore[arg-type]
 
 
 def test_knows_no_distance() -> None:

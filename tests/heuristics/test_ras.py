@@ -243,12 +243,6 @@ def test_the_taker_gives_nothing() -> None:
     assert (found.maps.tolist(), found.ended) == ([[1], [3]], "settled")
 
 
-def test_unknown_improvement() -> None:
-    """Tests that a reading that there is not is no silent default."""
-    with pytest.raises(KeyError):
-        ras(swapping(), RNG, improvement="lenient")
-
-
 @given(utilities())
 def test_worth_of_maps_is_utility(problem: Utility) -> None:
     """Tests that what RAS ranks jobs by is the utility that the problem evaluates."""
@@ -334,10 +328,3 @@ def test_order_in_which_slots_are_advertised(advertised: str, node: int) -> None
     assert problem.fixed.tolist()[1] == [1, 0]
     maps = problem.allocated(fair_sharing(problem, RNG_OF_SHARES, advertised=advertised)).maps
     assert maps[0].nonzero()[0].tolist() == [node]
-
-
-def test_unknown_order() -> None:
-    """Tests that an order that there is not is no silent default."""
-    problem = Utility(snapshot([[1]], [(None, 1, [1])]))
-    with pytest.raises(KeyError):
-        fair_sharing(problem, RNG_OF_SHARES, advertised="random")

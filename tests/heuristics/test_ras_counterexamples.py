@@ -6,7 +6,6 @@ from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
-import pytest
 
 from optsched.certificates import certify
 from optsched.core.instance import Cluster, Instance, Workload
@@ -85,10 +84,3 @@ def test_three_resources() -> None:
     assert orders(instance, ["cpu", "disk", "memory"]) == {0}
     for resource in ("cpu", "disk", "memory"):
         assert orders(instance, [resource]) == {1}
-
-
-@pytest.mark.parametrize("name", ["ras-endless-swap", "ras-immobile", "ras-three-resources"])
-def test_heuristic_placements_are_feasible(name: str) -> None:
-    """Tests that what the counterexamples compare are feasible placements."""
-    problem = Utility(library(name))
-    assert not problem.violations(ras(problem, RNG))

@@ -251,6 +251,17 @@ def test_as_the_table(seed: int) -> None:
         assert costs.means(rows, free).tolist() == table[rows][:, free].mean(axis=1).tolist()
 
 
+def test_costs_counted_by_area() -> None:
+    """Tests that costs on one node and means over some nodes are those of the table, also where areas are counted."""
+    workload = Workload(["a", "b"], size=[64.0, 128.0], replicas=Ragged.from_rows([[0], [1, 3]]))
+    view = first_view(TransmissionMaps(Instance(racks(np.random.default_rng(1), 5), workload)))
+    costs, tasks, free = SeenCosts(), np.array([1, 0]), np.array([False, True, True, False, True])
+    table = costs.of(tasks, "map", view)
+    assert table.any()
+    assert costs.here(tasks, "map", 2, view).tolist() == table[:, 2].tolist()
+    assert costs.averages(tasks, "map", free, view).tolist() == table[:, free].mean(axis=1).tolist()
+
+
 def test_no_maps() -> None:
     """Tests that without maps there are no costs."""
     costs = AreaCosts(NestedAreas(np.zeros((1, 2), dtype=np.int64), np.array([0.0, 1.0])), np.zeros(0), Ragged.empty(0))

@@ -135,14 +135,6 @@ def test_costs_too_large_to_weigh_ties_exactly() -> None:
     assert huge.evaluate(sequential(huge, rng())) == (5 * 2**44,)
 
 
-def test_same_seed_same_placement() -> None:
-    """Tests that the starts are drawn from the generator, and from nothing else."""
-    problem = two_replicas()
-    entry = HEURISTICS[0]
-    placements = [run_heuristic(problem, entry, 5).placement for _ in range(2)]
-    assert placements[0] == placements[1]
-
-
 @pytest.mark.parametrize("wrong", [{"ties": "last"}, {"sizes": "guessed"}, {"starts": 0}])
 def test_wrong_parameters(wrong: dict[str, Any]) -> None:
     """Tests that ties and sizes have names, and that there is at least one start."""

@@ -11,8 +11,6 @@ from policy_cases import barred_case, equal_costs
 from optsched.core.errors import UsageError
 from optsched.heuristics.probabilistic import probability
 from optsched.heuristics.tuning import GRID, LIVENESS_LIMIT, Trial, liveness_limit, tune_p_min
-from optsched.instances.generate import generate
-from optsched.problems.transmission_maps import TransmissionMaps
 
 
 def test_the_best_node_is_never_below_the_limit() -> None:
@@ -75,14 +73,6 @@ def test_record_of_several_problems() -> None:
     assert (high.p_min, high.starved, high.waiting) == (0.6, 3, 3)
     assert tuning.value == 0.3
     assert high.idle_slot_time >= 3 * 20 * 2  # each round a slot on D1, which is barred, and one on D2
-
-
-def test_rule_on_a_generated_instance() -> None:
-    """Tests that no map starves up to the limit on an instance of the family `transmission`, whatever the seed."""
-    problem = TransmissionMaps(generate("transmission", seed=1, nodes=8, tasks=12, reduces=2))
-    tuning = tune_p_min(problem, grid=[0.2, 0.4, LIVENESS_LIMIT], repeats=4)
-    assert tuning.value == LIVENESS_LIMIT
-    assert not any(trial.waiting for trial in tuning.trials)
 
 
 @pytest.mark.parametrize("wrong", [{"grid": []}, {"grid": [1.5]}, {"repeats": 0}])

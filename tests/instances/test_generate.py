@@ -10,7 +10,6 @@ from local_tasks import assert_sound
 
 from optsched.core.instance import Instance
 from optsched.instances.generate import FAMILIES, generate
-from optsched.problems import problem
 
 #: sha256 of each family's instance with default parameters and seed 1: a change of any draw shows here.
 PINNED = {
@@ -91,16 +90,6 @@ def test_source_reproduces(name: str) -> None:
     assert (again.sha256, again.name, again.source) == (instance.sha256, instance.name, instance.source)
     assert instance.labels["generated"].startswith(f"family {name}, seed 3")
     assert instance.description
-
-
-@pytest.mark.parametrize("name", ["lsap", "fair-lsap", "lsap-fairness", "flow", "latency"])
-@pytest.mark.parametrize("seed", range(3))
-def test_problem_families(name: str, seed: int) -> None:
-    """Tests that a family of a problem's name gives that problem all it needs, with 1 to R replicas a task."""
-    instance = generate(name, seed, nodes=9, tasks=40, replicas=3)
-    assert (len(instance.cluster), len(instance.workload)) == (9, 40)
-    assert set(instance.replicas.lengths.tolist()) == {1, 2, 3}
-    assert len(problem(name, instance).tasks) == 40
 
 
 @pytest.mark.parametrize("name", ["lsap", "fair-lsap", "skewed-lsap", "latency", "skewed-latency", "flow"])

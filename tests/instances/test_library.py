@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from optsched.core.errors import InputError
-from optsched.instances.files import load
 from optsched.instances.library import INDEX, SCALE, library
 
 ENTRY: dict[str, Any] = {
@@ -82,13 +81,3 @@ def test_index_is_read_once_until_it_changes(tmp_path: Path) -> None:
     index.write_text('{"format": "optsched-optima/1", "instances": {"a/b": {"file": "a/b.json"}}}')
     os.utime(index, ns=(1, 1))
     assert list(library(tmp_path)) == ["a/b"]
-
-
-def test_shipped_library() -> None:
-    """Tests that every entry's file is there, and the small ones load."""
-    entries = library()
-    assert "papers/guo-fig2" in entries
-    assert all(entry.path.is_file() for entry in entries.values())
-    for entry in entries.values():
-        if SCALE not in entry.tags:
-            load(entry.path)

@@ -16,7 +16,7 @@ from optsched.core.instance import FINISHED, MAP, REDUCE, RUNNING, Cluster, Inst
 from optsched.core.placement import Placement
 from optsched.core.registry import records
 from optsched.instances.generate import generate
-from optsched.problems import PROBLEMS, FairLsap, Flow, Latency, Lsap, problem, problem_class
+from optsched.problems import FairLsap, Flow, Latency, Lsap, problem, problem_class
 from optsched.problems.base import (
     GRID,
     choice,
@@ -27,7 +27,6 @@ from optsched.problems.base import (
     on_grid,
     sequence,
     switch,
-    table_row,
 )
 from optsched.routes import solve
 
@@ -40,26 +39,10 @@ def simple(parameters: dict[str, Any] | None = None, tasks: int = 2) -> Instance
 
 def test_problems_by_name() -> None:
     """Tests that a name gives its problem, and an unknown one the nearest."""
-    placed = ["lsap", "fair-lsap", "lsap-fairness", "worst-group", "flow", "flow-congestion", "latency"]
-    both_stages = ["transmission-maps", "transmission-reduces", "transmission", "utility", "traffic"]
-    over_time = ["makespan", "job-times"]
-    assert list(PROBLEMS) == [*placed, *both_stages, "generalized-assignment", "min-cost-flow", *over_time]
     assert isinstance(problem("latency", simple(), w_rem=5), Latency)
     assert problem_class("flow") is Flow
     with pytest.raises(UsageError, match='there is no problem "lsapp"; did you mean "lsap"'):
         problem("lsapp", simple())
-
-
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_table_row(name: str) -> None:
-    """Tests that the list of problems says parameters, fields, components and proof."""
-    row = table_row(PROBLEMS[name])
-    assert set(row) == {"name", "title", "paper", "components", "parameters", "requires", "certificate"}
-    assert row["name"] == name
-    assert all(component["sense"] == ("max" if name == "utility" else "min") for component in row["components"])
-    assert all(list(component) == ["name", "sense", "unit"] for component in row["components"])
-    assert all(entry["doc"] for entry in row["parameters"].values())
-    assert row["certificate"] == ("combinatorial" if name in ("latency", "transmission") else "dual")
 
 
 def test_precedence_of_parameters() -> None:

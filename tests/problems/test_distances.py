@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nested_instances import nested
-from transmission_instances import DISTANCES, topologies
+from transmission_instances import DISTANCES
 
 from optsched.core.errors import InputError, MissingField
 from optsched.core.instance import Cluster, Instance, Ragged, State, Topology, Workload
@@ -72,25 +72,6 @@ def test_links() -> None:
     links = (("a", "s", 4.0), ("s", "b", 2.0), ("b", "a", 1.0), ("s", "b", 1.0), ("c", "b", 2.0), ("c", "c", 1.0))
     found = distances(posed(Topology("links", links=(*links, ("far", "away", 1.0)))))
     assert found.tolist() == [[0.0, 0.75, 1.25], [0.75, 0.0, 0.5], [1.25, 0.5, 0.0]]
-
-
-@given(st.integers(1, 4).flatmap(lambda nodes: st.tuples(st.just(nodes), topologies(nodes))))
-def test_links_against_networkx(made: tuple[int, Topology]) -> None:
-    """Tests the four forms: links as networkx walks them and the same both ways, 0 to a node itself but by hops."""
-    nodes, topology = made
-    found = cluster_distances(Cluster([f"n{node}" for node in range(nodes)], topology=topology))
-    assert found.shape == (nodes, nodes)
-    assert np.isfinite(found).all()
-    assert (found >= 0).all()
-    if topology.hops is None:
-        assert not np.diagonal(found).any()
-    if topology.form == "links":
-        graph = networkx.MultiGraph()
-        for one, other, rate in topology.links:
-            graph.add_edge(one, other, seconds=1 / rate)
-        walked = dict(networkx.all_pairs_dijkstra_path_length(graph, weight="seconds"))
-        assert np.allclose(found, [[walked[f"n{i}"][f"n{j}"] for j in range(nodes)] for i in range(nodes)])
-        assert np.array_equal(found, found.T)
 
 
 def test_snapshots_share_the_matrix() -> None:

@@ -99,6 +99,7 @@ def test_fairness_weight_and_alpha() -> None:
     assert problem.evaluate(problem.placement([0, -1, -1, 1])) == (expected,)
     plain = example(fairness=0, alpha=7)
     assert plain.evaluate(plain.placement([0, -1, -1, 1])) == (7,)
+    assert example(beta=1300.1).beta == Fraction(13001, 10)
 
 
 def test_selection() -> None:

@@ -29,9 +29,7 @@ def test_naive_fairness_cost_oscillates() -> None:
 
 
 def test_selection_beforehand_is_not_optimal() -> None:
-    """Tests Guo et al. 2012, note 8: tasks that compete for a slot count as local ones, so the choice can cost
-    alpha.
-    """
+    """Tests Guo et al. 2012, note 8: tasks that compete for a slot count as local, so the choice can cost alpha."""
     instance = load("papers/guo-selection")
     fixed = FairLsap(instance)
     assert fixed.instance.workload.task_ids[fixed.tasks[fixed.selected()]].tolist() == ["t1", "t2"]

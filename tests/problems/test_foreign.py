@@ -24,8 +24,6 @@ from optsched.problems.base import Parameter, Problem, stated
 from optsched.routes import bounds, solve
 from optsched.testing.__main__ import report
 
-TINY = "papers/guo-fig2"
-
 
 class Broken(Problem):
     """Counts the tasks on each node; each method fails as `Broken.how` says."""

@@ -15,7 +15,7 @@ from optsched.core.network import FlowNetwork
 from optsched.core.placement import Placement
 from optsched.core.results import Termination, Violation
 from optsched.problems import GeneralizedAssignment, problem
-from optsched.routes import bounds, frontier, solve
+from optsched.routes import bounds, solve
 from optsched.routes.generalized_assignment import ROUTES as GENERALIZED_ASSIGNMENT_ROUTES
 
 
@@ -130,16 +130,7 @@ def test_no_task_and_no_node() -> None:
     assert solve(nowhere).termination is Termination.INFEASIBLE
 
 
-# Certificates ------------------------------------------------------------------------------------------------------
-
-
 # Agreement ---------------------------------------------------------------------------------------------------------
-
-
-def test_no_frontier() -> None:
-    """Tests that one component has no frontier."""
-    with pytest.raises(UsageError, match="generalized-assignment has no frontier: it has one component"):
-        frontier(SMALL)
 
 
 def test_rounded_costs_are_told() -> None:

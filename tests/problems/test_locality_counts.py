@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from transmission_instances import example, problems
+from transmission_instances import example
 
 from optsched.core.instance import Cluster, Instance, Ragged, Shuffle, Workload
-from optsched.problems import Lsap, Problem
+from optsched.problems import Lsap
 from optsched.problems.locality_counts import locality_counts
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_reduces import TransmissionReduces
@@ -69,13 +68,3 @@ def test_classes_by_definition(seed: int) -> None:
             near = rack[place] >= 0 and rack[place] in [rack[node] for node in row]
             expected["node" if place in row else "rack" if near else "remote"] += 1
     assert locality_counts(problem, problem.placement(places)) == {"map": expected}
-
-
-@given(problems("transmission"))
-def test_every_placed_task_has_a_class(problem: Problem) -> None:
-    """Tests that the classes of a kind add up to its placed tasks, also where the placement is infeasible."""
-    assert isinstance(problem, Transmission)
-    nodes = np.arange(len(problem.tasks)) % (len(problem.instance.cluster) + 1) - 1
-    counts = locality_counts(problem, problem.placement(nodes))
-    assert sum(counts["map"].values()) == np.count_nonzero(nodes[problem.maps] >= 0)
-    assert sum(counts["reduce"].values()) == np.count_nonzero(nodes[problem.reduces] >= 0)

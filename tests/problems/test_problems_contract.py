@@ -229,6 +229,7 @@ def test_contract_of_a_problem(name: str) -> None:
     """Tests what files and scripts rely on: nothing of it changes unnoticed. Parameters may be added."""
     row = table_row(PROBLEMS[name])
     paper, components, parameters, requires, proof = CONTRACT[name]
+    assert set(row) == {"name", "title", "paper", "components", "parameters", "requires", "certificate"}
     assert row["name"] == name
     assert row["paper"] == paper
     assert [tuple(component.values()) for component in row["components"]] == components

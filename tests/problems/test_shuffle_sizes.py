@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from transmission_instances import instances
 
 from optsched.core.errors import MissingField, UsageError
 from optsched.core.instance import FINISHED, RUNNING, Cluster, Instance, Shuffle, Workload
@@ -135,19 +133,3 @@ def test_faults() -> None:
     with pytest.raises(MissingField) as caught:
         estimated_sizes(posed([RUNNING, FINISHED, 0], size=[UNKNOWN] * 3))
     assert [fault.place for fault in caught.value.faults] == ["tasks[0].size"]
-
-
-@given(instances(3, 3))
-def test_estimates_of_any_instance(instance: Instance) -> None:
-    """Tests that every way gives a number of MB for each entry, and the extrapolation no less than was emitted."""
-    shuffle = instance.workload.shuffle
-    if shuffle is None:
-        return
-    for way in SIZES:
-        sizes = estimated_sizes(instance, way)
-        assert sizes.shape == (len(shuffle),)
-        assert np.isfinite(sizes).all()
-        assert (sizes >= 0).all()
-    moving = (instance.state.bytes_read[shuffle.map] > 0) & (instance.state.status[shuffle.map] != FINISHED)
-    emitted, found = estimated_sizes(instance, "emitted"), estimated_sizes(instance)
-    assert (found[moving] >= emitted[moving]).all()

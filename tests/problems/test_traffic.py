@@ -41,9 +41,7 @@ from optsched.testing.cases import every_decision
 
 
 def test_digest_values() -> None:
-    """Tests the case of Sharmilarani et al., note 10: policy B 36, policy A in the empty datacenter 60, the best
-    datacenter 30.
-    """
+    """Tests Sharmilarani et al., note 10: policy B 36, policy A in the empty datacenter 60, the best one 30."""
     assert EMPTY.evaluate(EMPTY.placement([1, 1, 1, 2, 2, 2, 1])) == (36, 3)
     assert EMPTY.evaluate(EMPTY.placement([0] * 7)) == (60, 6)
     assert EMPTY.evaluate(EMPTY.placement([1] * 7)) == (30, 6)
@@ -210,18 +208,6 @@ def test_plainly_infeasible() -> None:
             assert certify(problem, solution).proved
         assert len(frontier(problem)) == 0
     assert solve(Traffic(parted.instance, capacity="slots", reduces="free")).optimal
-
-
-def test_nothing_to_place() -> None:
-    """Tests that without tasks nothing crosses, by every route, proved; also without a node."""
-    for problem in (posed([], reduces=0), posed([], reduces=0, nodes=[])):
-        for route in ROUTES:
-            solution = solve(problem, route=route)
-            assert solution.objective == (0, 0)
-            assert certify(problem, solution).proved
-        assert frontier(problem).complete
-        assert frontier(problem).values == [(0, 0)]
-        assert (problem.step, problem.least_load) == (1, 0)
 
 
 def test_offers() -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from utility_instances import SWAPS, posed
 
-from optsched.certificates import certify
 from optsched.core.errors import InputError, MissingField, UsageError
 from optsched.core.instance import MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, State, Workload
 from optsched.core.placement import Placement
@@ -17,7 +16,7 @@ from optsched.core.results import Violation
 from optsched.problems import Utility
 from optsched.problems.base import GRID
 from optsched.problems.utility import spread_reduces
-from optsched.routes import bounds, solve
+from optsched.routes import solve
 from optsched.routes.utility import ROUTES
 
 #: One map and up to two reduces on one tracker of memory 3, where each takes 1; a second tracker has none.
@@ -183,20 +182,6 @@ def test_parameters() -> None:
     assert Utility(SWAPS.instance, penalty=2.5).evaluate(SWAPS.placement([-1] * 8))[0] == Fraction(-5, 2)
 
 
-def test_nothing_to_place() -> None:
-    """Tests the empty cases: no task, no job, no node."""
-    nothing = Utility(Instance(Cluster(["n"]), Workload([])))
-    for route in ROUTES:
-        solution = solve(nothing, route=route)
-        assert (solution.objective, solution.bound) == ((0, 0), (0, 0)), route
-        assert certify(nothing, solution).valid
-    assert [bound.value for bound in bounds(nothing)] == [0, 0]
-    workload = Workload(["m"], job=[0], job_ids=["j"], demand={"cpu": [1.0]}, goal=[1.0], map_time=[1.0])
-    lonely = Utility(Instance(Cluster([]), workload))
-    for route in ROUTES:
-        assert solve(lonely, route=route).objective == (-1000, 0), route
-
-
 # Reduces first -----------------------------------------------------------------------------------------------------
 
 
@@ -242,9 +227,3 @@ def test_fixed_reduces() -> None:
     )
     for route in ROUTES:
         assert solve(starved, route=route).objective == (-1000, 0), route
-
-
-# Bounds and certificates -------------------------------------------------------------------------------------------
-
-
-# Agreement ---------------------------------------------------------------------------------------------------------

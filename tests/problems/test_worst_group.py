@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -116,10 +117,11 @@ def test_every_cost_is_one_of_the_steps(problem: WorstGroup) -> None:
 @given(problems())
 def test_the_program_says_what_the_definition_says(problem: WorstGroup) -> None:
     """Tests each placement in the program within its own mean and one above, and back: it costs no more."""
+    posed_at = cache(problem.program)
     for (mean, cost), nodes in judged(problem):
         placement = problem.placement(nodes)
         for limit in (mean, problem.value_above(mean)):
-            program = problem.program((limit,))
+            program = posed_at((limit,))
             values = problem.values_of(placement, program)
             assert program.broken(values) is None
             assert int(program.whole.objective @ values) == cost
@@ -127,9 +129,9 @@ def test_the_program_says_what_the_definition_says(problem: WorstGroup) -> None:
             assert not problem.violations(again)
             assert problem.evaluate(again)[1] <= cost
             assert problem.evaluate(again)[0] <= limit
-        below = problem.program((problem.value_below(mean),))
+        below = posed_at((problem.value_below(mean),))
         assert below.broken(problem.values_of(placement, below)) is not None
-        first = problem.program()
+        first = posed_at()
         values = problem.values_of(placement, first)
         assert first.broken(values) is None
         assert values[first.family("worst_mean")] == math.ceil(mean / (math.gcd(*problem.levels) or 1))
@@ -184,16 +186,6 @@ def test_steps_sharpen_the_relaxation() -> None:
 
 
 # Bounds ------------------------------------------------------------------------------------------------------------
-
-
-@settings(max_examples=60)
-@given(problems())
-def test_cheap_bounds(problem: WorstGroup) -> None:
-    """Tests each cheap bound against the least of its component over all placements."""
-    values = [value for value, _ in judged(problem)]
-    names = [component.name for component in problem.components]
-    for bound in bounds(problem):
-        assert bound.value <= min(value[names.index(str(bound.component))] for value in values)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib
 import itertools
-import math
 import signal
 import sys
 import threading
@@ -156,25 +155,6 @@ def test_what_is_no_heuristic(posed: Lsap, given: Any, complaint: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "complaint"),
-    [
-        ("import no_such_dependency", r"importing its module raised ModuleNotFoundError: .*no_such_dep.*; mend the"),
-        ("def broken(:", "importing its module raised SyntaxError"),
-        ("1 / 0", r"importing its module raised ZeroDivisionError: .*own_heuristic.py, line 1\)"),
-    ],
-)
-def test_module_that_cannot_be_imported(
-    posed: Lsap, source: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Tests that a fault inside a user's module is told as such, with its place."""
-    (tmp_path / "own_heuristic.py").write_text(source, encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(UsageError, match=complaint):
-        run(posed, "own_heuristic:place")
-    sys.modules.pop("own_heuristic", None)
-
-
-@pytest.mark.parametrize(
     ("given", "parameters", "complaint"),
     [
         (by_id, {"nodes": "b"}, r"is called with \(problem, rng\) and its parameters: got an unexpected keyword"),
@@ -217,20 +197,13 @@ class Answers(Policy):
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        (lambda problem, rng: None, "answered None; give a Placement"),
-        (lambda problem, rng: ["a"], "answered 1 nodes; give exactly one for each of problem.tasks, that is 3"),
         (lambda problem, rng: ["a", "b", "n93"], 'answered node "n93" for task "t3": the instance has no such node'),
-        (lambda problem, rng: [0, 1, 2], 'answered node index 2 for task "t3"'),
-        (lambda problem, rng: [0, 1, math.nan], 'answered nan for task "t3"'),
-        (lambda problem, rng: {"t9": "a"}, 'names task "t9", which is none of problem.tasks'),
         (_raise(ValueError("bad luck")), "raised ValueError: bad luck (/"),
         (_raise(MemoryError()), "raised MemoryError (/"),
         (_raise(UsageError("not yours")), "raised optsched.core.errors.UsageError: not yours (/"),
         (Answers(None), "answered None; give a sequence of tasks"),
-        (Answers([0, 1, 2]), "answered 3 tasks, more than the 2 free slots"),
         (Answers([1, 1]), 'answered task "t2" twice'),
         (Answers([9]), "answered 9, no task of the view, which is no map that waits"),
-        (Answers([math.nan]), "answered nan; give the tasks' numbers"),
         (Answers([0]), 'answered task "t1", which is no map that waits'),
     ],
 )
@@ -259,16 +232,6 @@ def test_exception_is_told_with_its_line(posed: Lsap) -> None:
         f'heuristic "{result.name}" raised ZeroDivisionError: integer division or modulo by zero '
         f"({__file__}, line {line})"
     )
-
-
-def test_constructor_that_raises_is_reported(posed: Lsap) -> None:
-    """Tests that a policy that cannot be made is a record too."""
-
-    class Broken(FirstWaiting):
-        def __init__(self) -> None:
-            raise OSError("no table")
-
-    assert "raised OSError: no table" in (run(posed, Broken).error or "")
 
 
 def test_interrupts_pass(posed: Lsap) -> None:
@@ -446,12 +409,22 @@ def test_exception_of_making_a_policy_is_chained(posed: Lsap) -> None:
     assert nonsense.value.__cause__ is None
 
 
-@pytest.mark.parametrize("text", ["import no_such_thing_at_all", "1 / 0", "def broken(:", "import sys; sys.exit(3)"])
-def test_module_that_fails_on_import(posed: Lsap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "raised"),
+    [
+        ("import no_such_thing_at_all", "ModuleNotFoundError: .*no_such_thing.*; mend the"),
+        ("1 / 0", "ZeroDivisionError"),
+        ("def broken(:", "SyntaxError"),
+        ("import sys; sys.exit(3)", "SystemExit"),
+    ],
+)
+def test_module_that_fails_on_import(
+    posed: Lsap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, raised: str
+) -> None:
     """Tests that a module that cannot be imported is told with its own line, and the exception is the cause."""
     (tmp_path / "my_failing.py").write_text(f"# a scheduler\n{text}\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(UsageError, match="importing its module raised") as failed:
+    with pytest.raises(UsageError, match=f"importing its module raised {raised}") as failed:
         run(posed, "my_failing:scheduler")
     assert failed.value.__cause__ is not None
     assert "my_failing.py, line 2" in str(failed.value)

@@ -35,7 +35,7 @@ from optsched.running.base import Event, Offer, Policy, View
 from optsched.running.course import NEVER, WAKE, Progress, Service
 from optsched.running.known import posed_on
 from optsched.simulating import EveryRound, simulate
-from optsched.simulating.engine import ENDED, RELEASED, STARTED, Beats, Engine, Rules, Stage
+from optsched.simulating.engine import RELEASED, Beats, Engine, Rules, Stage
 from optsched.simulating.services import Levels, Recorded
 from optsched.testing.policies import drawn_snapshot
 
@@ -264,6 +264,9 @@ def test_slots_that_there_are_none_of() -> None:
         said(on(reduces, slots=[1], reduce_slots=[0]), First())
         == '1 reduce waits ("t1"), and no node has a slot for reduces; give one slots'
     )
+    of_one_job = lasting(1, 1, kind=[0, 1], job=[0, 0], job_ids=["a"])
+    told = '1 map waits ("t0"), and no node has a slot for maps; give one slots'
+    assert said(on(of_one_job, slots=[0], reduce_slots=[1]), First()) == told
     cluster = Cluster(["n"], slots=[1])
     full = Instance(cluster, lasting(1, 1), State.initial(cluster, lasting(1, 1), idle_slots=[0]))
     assert said(full, First()) == (
@@ -321,13 +324,6 @@ def test_a_policy_that_starts_no_maps(service: str) -> None:
         )
         with pytest.raises(HeuristicFailed, match=r'^under policy "tests.*Reduces": 2 maps wait'):
             run.raise_if_unfinished()
-
-
-def test_reduces_that_are_held_for_ever() -> None:
-    """Tests reduces of a job whose maps are never started."""
-    workload = lasting(1, 1, kind=[0, 1], job=[0, 0], job_ids=["a"])
-    told = said(on(workload, slots=[0], reduce_slots=[1]), First())
-    assert told == '1 map waits ("t0"), and no node has a slot for maps; give one slots'
 
 
 def test_patience() -> None:
@@ -503,25 +499,6 @@ def test_nodes_that_refuse_are_passed_over() -> None:
     assert len(seen.offered) > len(unseen.offered)
 
 
-@pytest.mark.parametrize("name", [name for name, entry in HEURISTICS.items() if entry.online])
-@pytest.mark.parametrize("seed", range(3))
-def test_every_policy_runs_over_time(name: str, seed: int) -> None:
-    """Tests that each policy of the list ends on workloads with arrivals, feasibly, and twice alike."""
-    instance = arriving(seed)
-    policy = HEURISTICS[name].policy
-    assert policy is not None
-    problem = Makespan(instance)
-    for heartbeat in (0, 3 * MICRO):
-        engine = run(instance, policy(), seed=seed, heartbeat=heartbeat)
-        again = run(instance, policy(), seed=seed, heartbeat=heartbeat)
-        assert engine.record == again.record
-        schedule = problem.schedule(engine.node, engine.start)
-        assert problem.violations(schedule) == []
-        assert problem.ends(schedule).tolist() == engine.end
-        for what, count in ((STARTED, len(instance.workload)), (ENDED, len(instance.workload))):
-            assert sum(happened == what for _, happened, *_ in engine.record) == count
-
-
 def test_answers_of_observers() -> None:
     """Tests that observers get the problem as it was before and after each decision."""
     seen = []
@@ -533,39 +510,6 @@ def test_answers_of_observers() -> None:
     engine = Engine(Stage(on(lasting(4, 4), slots=[1])), First(), Levels(), Rules(), 0, [observe])
     assert engine.run() == ""
     assert seen == [(0, 1, [1, 0], 0), (6, 1, [1, 0], 6)]
-
-
-def test_replicas_decide_how_long() -> None:
-    """Tests times by locality through the engine."""
-    workload = Workload(["t"], replicas=Ragged.from_rows([[0]]), times=[[1, 2, 3]])
-    for node, takes in ((0, 1), (1, 2), (2, 3)):
-        cluster = Cluster(
-            ["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r", "s"], slots=[int(at == node) for at in range(3)]
-        )
-        assert run(Instance(cluster, workload), First(), heartbeat=0).end == [takes * MICRO]
-
-
-class EndsLate(Levels):
-    """Says when a reduce ends once its maps have ended, and nothing before, as services by transfer do."""
-
-    def started(self, task: int, node: int, now: int) -> Any:
-        return super().started(task, node, now) if task == 0 else ()
-
-
-@pytest.mark.parametrize("service", [Levels, EndsLate])
-@pytest.mark.parametrize("heartbeat", [0, 3 * MICRO])
-def test_reduces_that_wait_for_maps_that_nobody_starts(heartbeat: int, service: type[Levels]) -> None:
-    """Tests that a run ends where a reduce waits for its job's last map, and the policy never starts that map."""
-
-    class ReducesOnly(First):
-        def offer(self, offer: Offer, view: View) -> Sequence[int]:
-            return super().offer(offer, view) if offer.kind == "reduce" else ()
-
-    workload = lasting(1, 1, job=[0, 0], job_ids=["j"], kind=[0, 1])
-    rules = Rules(heartbeat=heartbeat, slowstart=Fraction(0))
-    engine = Engine(Stage(on(workload, slots=[1])), ReducesOnly(), service(), rules)
-    assert engine.run().startswith('1 map waits ("t0"): the policy started nothing')
-    assert engine.starved
 
 
 #: Lost twice and once, and for ever.

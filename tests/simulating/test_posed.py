@@ -37,24 +37,6 @@ def batch(seed: int = 0, **sizes: Any) -> Instance:
     return found
 
 
-@pytest.mark.parametrize("kind", [Makespan, JobTimes])
-@pytest.mark.parametrize("seed", range(3))
-def test_every_policy_runs(kind: type[Any], seed: int) -> None:
-    """Tests that whatever policy serves it starts every task, feasibly, and no earlier than a bound allows."""
-    problem = kind(batch(seed, running=0.2, busy=0.1, gap=4), slowstart=0.5)
-    served = [entry for entry in applicable(problem) if entry.online]
-    assert len(served) >= 6
-    for entry in served:
-        for timing in ({}, {"heartbeat": 0}, {"heartbeat": 1.5}):
-            found = run(problem, entry, seed, **timing)
-            assert found.schedule is not None, found.error
-            assert found.decision is found.schedule
-            assert found.placement == found.schedule.placement
-            assert not problem.violations(found.schedule), entry.name
-            assert not found.starved
-            assert all(problem.evaluate(found.schedule)[0] >= bound.value for bound in problem.cheap_bounds())
-
-
 def test_its_service_is_the_problems() -> None:
     """Tests that the ends of a run are those of the problem, of drawn instances with all that a file may have."""
     compared = 0

@@ -18,7 +18,6 @@ from driven_services import driven
 from optsched.core.errors import MissingField, UsageError
 from optsched.core.instance import FINISHED, MAP, RUNNING, Cluster, Instance, Ragged, Shuffle, State, Workload
 from optsched.core.schedule import MICRO
-from optsched.instances.generate import generate
 from optsched.problems import JobTimes, Makespan
 from optsched.routes import bounds, solve
 from optsched.running.base import Offer, Policy, View
@@ -333,20 +332,6 @@ def test_nodes_that_give_nothing_out() -> None:
     dry = Instance(replace(instance.cluster, rate_out=[0, 0], slots=[1, 0]), instance.workload)
     run = simulate(dry, Everywhere, "rates")
     assert "for ever" in run.unfinished
-
-
-def test_the_experiment_of_hsu_and_freeh_runs() -> None:
-    """Tests that all ends, and no map sooner than it asked for."""
-    drawn = generate("hsu-table3", block=128)
-    assert isinstance(drawn, Instance)
-    run = simulate(drawn, "dl", "rates")
-    assert not run.unfinished
-    rates = drawn.workload.rate_in_by_type
-    assert rates is not None
-    asked = rates[np.arange(len(drawn.workload)), drawn.cluster.type[run.schedule.nodes]]
-    took = (run.end - run.schedule.starts) / MICRO
-    assert (took >= drawn.workload.size / asked - 2e-6).all()
-    assert (took > drawn.workload.size / asked + 1e-3).any()
 
 
 @pytest.mark.thorough

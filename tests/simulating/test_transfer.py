@@ -17,7 +17,6 @@ from over_time import FORMS, fetching
 from optsched.core.errors import MissingField, UsageError
 from optsched.core.instance import FINISHED, RUNNING, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
 from optsched.core.schedule import MICRO
-from optsched.instances.generate import generate
 from optsched.problems.distances import distances
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
@@ -258,24 +257,6 @@ def test_what_an_instance_does_not_tell() -> None:
     for wrong in ({"scale": -1}, {"reads": "never"}, {"shuffle": "late"}):
         with pytest.raises(UsageError, match=f"transfer: {next(iter(wrong))}="):
             Transfer(**wrong)
-
-
-def test_a_batch_of_shen_runs() -> None:
-    """Tests a part of a batch under two policies: all ends, each map after computing and fetching."""
-    drawn = generate("shen-table2", batch=3, divide=40)
-    assert isinstance(drawn, Instance)
-    workload = drawn.workload
-    timed = replace(drawn, workload=replace(workload, duration=np.where(workload.kind == 0, 20.0, 5.0)))
-    for policy in ("fair", "probabilistic"):
-        run = simulate(timed, policy, Transfer(scale=0.004), slowstart=0.05)
-        assert not run.unfinished
-        took = (run.end - run.schedule.starts) / MICRO
-        maps = workload.kind == 0
-        near = np.array([run.schedule.nodes[task] in workload.replicas[task] for task in range(len(workload))])
-        assert np.allclose(took[maps], 20 + np.where(near[maps], 0, 0.008 * workload.size[maps]), atol=1e-6)
-        last = np.zeros(10, dtype=np.int64)
-        np.maximum.at(last, workload.job[maps], run.end[maps])
-        assert (run.end[~maps] >= last[workload.job[~maps]] + 5 * MICRO).all()
 
 
 @pytest.mark.parametrize("policy", ["rand", "fair", "dl"])

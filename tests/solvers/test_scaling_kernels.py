@@ -63,9 +63,7 @@ def test_update_measures_distances(kernels: ModuleType) -> None:
 
 
 def test_bug_endless_relabelling(kernels: ModuleType) -> None:
-    """Tests that two nodes that send their excess to and fro, since no way leads on, do not relabel each other for
-    ever: the call ends for an update of the prices, which tells that there is no way.
-    """
+    """Tests that nodes that send excess to and fro end the call for an update of prices, which tells of no way."""
     network = rounds(ints(0, 1), ints(1, 0), ints(9, 9), ints(2, 0, -2))
     end, place = discharged(kernels, network, ints(0, 0), steps=10**5)
     assert end == kernels.UPDATE

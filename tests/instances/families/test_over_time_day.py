@@ -44,9 +44,7 @@ def test_load() -> None:
 
 
 def test_files_are_shared() -> None:
-    """Tests that jobs that read the same file read the same blocks in order, that one of three is enough, and that
-    each block is on so many different nodes.
-    """
+    """Tests that jobs that read one file read its blocks in order, each on so many nodes, and that files are few."""
     instance = drawn(nodes=50, tasks=900, jobs=90, replicas=3)
     rows = [instance.replicas[task].tolist() for task in range(900)]
     assert all(len(set(row)) == 3 for row in rows)

@@ -366,9 +366,7 @@ def locality(document: Document) -> tuple[np.ndarray, list[str]]:
 
 @pytest.mark.parametrize("trace", sorted({line.split()[0] for line in TABLE.strip().splitlines()}))
 def test_real_traces(trace: str, real_data: Path) -> None:
-    """Tests that each real job has as many maps, the same locality under Hadoop and the same optimum as worked out
-    from the raw files by a script that shares nothing with the importer.
-    """
+    """Tests maps, locality under Hadoop and optimum of each real job against a script that shares nothing with this."""
     topology = real_data / trace.replace(".trace.", ".topology.")
     imported = import_rumen(real_data / trace, topology if "yahoo" in trace else None, split=True)
     found = []
