@@ -27,7 +27,7 @@ from optsched.processes import handing
 from optsched.processes.handing import unpack
 from optsched.routes import frontier, has_frontier, routes_of, solve
 from optsched.routes.call import Call
-from optsched.searches import latency_packing, utility_program
+from optsched.searches import latency_packing, utility_columns
 from optsched.searches.assignment import optimal_placement, solve_assignment
 from optsched.searches.tabled_assignment import table_prices
 from optsched.solvers import highs as engine
@@ -266,9 +266,9 @@ def test_what_is_handed_over_only_gets_better(name: str, monkeypatch: pytest.Mon
 
 
 def _most_use(posed: Any) -> None:
-    hosts = utility_program.exact_hosts(posed)
+    hosts = utility_columns.exact_hosts(posed)
     assert hosts is not None
-    utility_program.solve_packing(posed, hosts, posed.lowest_units, EXACT, True)
+    utility_columns.solve_packing(posed, hosts, posed.lowest_units, EXACT, True)
 
 
 EXACT = Profile("exact")

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
+import pytest
 
 from optsched.problems.shuffle_sizes import estimated_sizes
 
