@@ -14,7 +14,7 @@ from typing import Self
 
 import numpy as np
 
-from optsched.core.instance import Ints
+from optsched.core.instance import Ints, Ragged
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Number
 from optsched.problems.assignment import AssignmentProblem, Places, TaskClasses
@@ -67,11 +67,8 @@ class CountedPlaces(Problem):
         owner, node, rack = classes.of_task[placed], nodes[placed], self.instance.cluster.rack
         counts = []
         for near, place_of in ((places.on_node, np.arange(len(rack))), (places.in_rack, rack)):
-            pairs = zip(near.row_of.tolist(), near.values.tolist(), strict=True)
-            columns = {pair: column for column, pair in enumerate(pairs)}
-            asked = zip(owner.tolist(), place_of[node].tolist(), strict=True)
-            found = np.array([columns.get(pair, -1) for pair in asked], dtype=np.int64)
-            counts.append(np.bincount(found[found >= 0], minlength=len(columns)))
+            found = _entries(near, owner, place_of[node])
+            counts.append(np.bincount(found[found >= 0], minlength=len(near.values)))
             owner, node = owner[found < 0], node[found < 0]
         if places.anywhere:
             counts.append(np.bincount(owner, minlength=len(classes.first)))
@@ -148,6 +145,20 @@ class AssignmentProgram(AssignmentProblem, CountedPlaces):
         steps = zip(self._filled_tiers, counts, strict=True)
         tiers = [filled([size for _, size in tiers], count) for tiers, count in steps if len(tiers) > 1]
         return np.concatenate([self.place_values(decision), *tiers])
+
+
+def _entries(rows: Ragged, row: Ints, value: Ints) -> Ints:
+    """The position of each value (at least -1) among those of its row, or -1 where it is not there.
+
+    >>> _entries(Ragged.from_rows([[3], [1, 3]]), np.array([1, 0, 0]), np.array([3, 1, -1])).tolist()
+    [2, -1, -1]
+    """
+    width = 2 + int(max(rows.values.max(initial=0), value.max(initial=0)))
+    keys, asked = rows.row_of * width + rows.values, row * width + value
+    order = np.argsort(keys)
+    place = np.append(order, -1)[np.searchsorted(keys, asked, sorter=order)]
+    known: Ints = np.where((place >= 0) & (value >= 0) & (np.append(keys, -1)[place] == asked), place, -1)
+    return known
 
 
 def enter_columns(
