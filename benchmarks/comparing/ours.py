@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -22,7 +23,7 @@ from optsched.core.network import FlowNetwork
 from optsched.core.registry import imported, record_of
 from optsched.instances.generate import generate
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem, TabledProblem
-from optsched.solvers.compiled import compiles
+from optsched.solvers.compiled import SWITCH, compiles
 
 __all__ = ["certified", "measured", "prepared"]
 
@@ -36,6 +37,9 @@ _SOLVERS = ("highspy", "pyomo", "pulp", "networkx", "numba")
 _INTERIOR = "interior point"
 
 _FILES = (".json", ".json.gz", ".npz")
+
+#: The default route as it is where numba is not installed.
+_PLAIN = "default, not compiled"
 
 #: What a way adds to its route's name where kernels are loaded before it begins; and, of problems that then use them
 #: for small instances too, an instance whose frontier loads them.
@@ -70,13 +74,15 @@ def prepared(row: Row, folder: Path) -> dict[str, Any]:
     if row.kind == "study":
         return {"ways": ["default"], "forms": {}}
     ways = ["default", *(f"route {route}" for route in routes[1:])]
+    if compiles():
+        ways.insert(1, _PLAIN)
     if row.problem in _LOADING and row.size < _LOADING[row.problem]["tasks"] and compiles():
         ways.insert(1, f"route {routes[0]}, {_LOADED}")
     if row.kind == "frontier":
         return {"ways": ways, "forms": {}}
     forms = {form: int(cells) for form, cells in _forms(row, problem, folder)}
     if {"matching", "network", "table"} & set(forms) and "arrays" in routes:
-        ways.insert(1 + routes.index("arrays"), f"route arrays, {_INTERIOR}")
+        ways.append(f"route arrays, {_INTERIOR}")
     return {"ways": ways, "forms": forms}
 
 
@@ -130,7 +136,7 @@ def measured(row: Row, way: str, folder: Path, rounds: int = MOST) -> dict[str, 
     import optsched
 
     name, _, kind = way.removeprefix("route ").partition(", ")
-    route, kept = (None, folder) if way == "default" else (name, None)
+    route, kept = None if name == "default" else name, folder if way == "default" else None
     if kind == _LOADED:
         optsched.frontier(_problem(row, generate(row.family, **_LOADING[row.problem])))
 
@@ -149,7 +155,15 @@ def measured(row: Row, way: str, folder: Path, rounds: int = MOST) -> dict[str, 
             return _studied(clock, problem)
         return _solved(clock, problem, route, "large" if kind == _INTERIOR else "exact", kept)
 
-    return again(once, rounds)
+    if way != _PLAIN:
+        return again(once, rounds)
+    os.environ[SWITCH] = "0"
+    compiles.cache_clear()
+    try:
+        return again(once, rounds)
+    finally:
+        del os.environ[SWITCH]
+        compiles.cache_clear()
 
 
 def _read(clock: Clock, path: Path) -> dict[str, Any]:
