@@ -309,7 +309,8 @@ def summaries_text(found: Sequence[ProblemSummary], width: int, terminal: bool, 
     from optsched.measuring.printing import fitted, folded, render, titled
 
     if any(row.instances < part.instances for part in found for row in part.rows):
-        more = f" Rows of fewer runs are over fewer instances: their means do not compare with the others'.{more}"
+        fewer = "A heuristic that does not apply everywhere has a row over fewer instances: its mean does not compare."
+        more = f" {fewer}{more}"
     told = []
     for part in found:
         if form == "table":

@@ -306,7 +306,7 @@ def _with_rich(table: Table, rows: Iterable[Sequence[str]]) -> str:
 
     # Folded into a narrow terminal, names and numbers can no longer be read: only long texts may wrap.
     widths = [max(len(cell) for cell in column) for column in zip(table.columns, *rows, strict=True)]
-    least = sum(min(width, _LONG) + 2 for width in widths)
+    least = sum(min(width, _LONG) + 3 for width in widths)
     drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for name, width in zip(table.columns, widths, strict=True):
         justify: Literal["left", "right"] = "right" if name in table.numbers else "left"

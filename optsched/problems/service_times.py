@@ -268,4 +268,7 @@ def untimed(instance: Instance, tasks: Ints) -> Iterator[Fault]:
     workload = instance.workload
     unknown = np.isnan(workload.duration[tasks]) & np.isnan(workload.times[tasks]).any(axis=1)
     for task in tasks[unknown].tolist():
-        yield Fault(f"tasks[{task}].times", "say how long it takes: times (node, rack, off_rack), or a duration")
+        yield Fault(
+            f"tasks[{task}].times",
+            "say how long it takes: times (node, rack, off_rack), or a duration; or give the service duration=S",
+        )

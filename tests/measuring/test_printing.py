@@ -59,6 +59,15 @@ def test_terminal_table_keeps_names_whole(monkeypatch: pytest.MonkeyPatch) -> No
     assert "[red]word[/red]" in text
 
 
+def test_bug_columns_vanished_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that no column, and no part of a number, is left out where the terminal has less room than the table."""
+    monkeypatch.setenv("COLUMNS", "40")
+    names = [f"column{number}" for number in range(12)]
+    text = render(Table(names, [[f"{number}.25" for number in range(12)]], frozenset(names)), terminal=True)
+    assert all(name in text for name in names)
+    assert all(f" {number}.25" in text for number in range(12))
+
+
 @pytest.mark.parametrize("terminal", [False, True])
 def test_control_characters_are_spelled_out(terminal: bool) -> None:
     """Tests that what a file's author wrote into a name cannot steer the terminal or break a line."""

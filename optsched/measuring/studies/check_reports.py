@@ -62,8 +62,10 @@ class Result:
             return self.check.name, f"{self.done}{self.check.planned.whole}", "-", "-", "-", self.verdict, asserted
         limit, worst, mean = self.outcome.check.limit, *self._gaps(self.outcome)
         told = [f"{self.outcome.improved} better than recorded"] if self.outcome.improved else []
-        if limit is not None and limit.statistic not in ("worst", "mean"):
-            told.append(f"{limit.statistic} {limit.shown(limit.compared(self.outcome.reports.measured))}")
+        if limit is not None and limit.statistic != "worst":
+            judged = limit.shown(limit.compared(self.outcome.reports.measured))
+            if limit.statistic != "mean" or not mean.startswith(judged.partition(" ")[0]):
+                told.append(f"{limit.statistic} {judged}")
         beside = f" ({', '.join(told)})" if told else ""
         seeds = f"{self.outcome.numbers['seeds']:g}"
         return self.check.name, str(self.done), seeds, worst, mean, self.verdict, asserted + beside

@@ -67,6 +67,10 @@ def unfinished(done: int) -> Result:
             lambda: result("lsap-sched", over="median", max_gap=0),
             ("1", "1", "0 %", "0 %", "passed", "median gap at most 0 % (median 0 %)"),
         ),
+        (
+            lambda: result("dl", ["papers/guo-fig2", "examples/one-each"], over="mean", max_absolute=0.75, seeds=1),
+            ("2", "1", "1", "0.5", "FAILED", "mean gap at most 0.75 (mean 1)"),
+        ),
         (lambda: result(broken), ("1", "1", "infeasible", "-", "FAILED", "feasible")),
         (lambda: unfinished(1), ("1 of 2", "-", "-", "-", "not finished", "worst gap at most 0 %")),
         (lambda: unfinished(0), ("0 of 2", "-", "-", "-", "not run", "worst gap at most 0 %")),
