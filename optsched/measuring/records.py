@@ -259,6 +259,11 @@ class Run:
         return absolute, math.inf if absolute and relative is None else relative
 
     @property
+    def bounded(self) -> bool:
+        """Whether the gap is against a bound, so that the true one may be smaller."""
+        return self.deciding is not None and self.record.reference_kind == "bound"
+
+    @property
     def carried(self) -> bool:
         """Whether the heuristic ran in another problem than the one that judges it."""
         return self.ran_in != (self.made.problem if isinstance(self.made, Record) else self.made.problem.name)
@@ -284,11 +289,11 @@ class Run:
     def cell(self) -> Cell:
         """The gap in a table of several problems: relative, a difference where the optimum is 0, or the reason.
 
-        It is marked where it is of a later component than the first, and where the heuristic ran in another problem:
-        `legend` says what the marks mean.
+        It is marked where it is of a later component than the first, where it is against a bound, and where the
+        heuristic ran in another problem: `legend` says what the marks mean.
         """
         found = self.deciding
-        marks = (f" ({found[0] + 1})" if found and found[0] else "") + " *" * self.carried
+        marks = (f" ({found[0] + 1})" if found and found[0] else "") + " ~" * self.bounded + " *" * self.carried
         if found is None or found[2] is None:
             return Cell((str(self.reason) if found is None else f"+{number(found[1])}") + marks)
         relative = share(found[2])
@@ -334,6 +339,8 @@ def legend(runs: Iterable[Run]) -> list[str]:
             told[f"({position + 1}) in {run.problem}: gap in {later}, where {first} is at the optimum"] = None
     if any(run.deciding is not None and run.deciding[2] is None for run in runs):
         told[f"+: {OVER_ZERO}"] = None
+    if any(run.bounded for run in runs):
+        told["~: against a bound, since no optimum is proved: the gap may be smaller"] = None
     if any(run.carried for run in runs):
         told["*: placed in another problem, which the heuristic serves"] = None
     return list(told)

@@ -18,7 +18,7 @@ from optsched.instances.generate import generate
 from optsched.instances.library import library
 from optsched.measuring.gaps import gap
 from optsched.measuring.matrix import GapMatrix, gap_matrix, posable
-from optsched.measuring.records import Record, Run
+from optsched.measuring.records import Record, Run, legend
 from optsched.problems import PROBLEMS, Latency, Lsap, problem
 
 INSTANCE = generate("latency", seed=1, nodes=6, tasks=4, replicas=2)
@@ -146,6 +146,16 @@ def test_bug_gaps_of_several_components_were_mixed_in_one_column(name: str) -> N
     reds, blues = figure.axes[0].images
     assert [image.get_array().mask.ravel().tolist() for image in (reds, blues)] == [[False, True], [True, False]]
     assert reds.get_cmap() != blues.get_cmap()
+
+
+def test_bug_gaps_against_a_bound_had_no_mark() -> None:
+    """Tests that a gap against a bound is marked, and not one where nothing is known."""
+    known = Run(Record.of(record(reference_kind="bound", absolute_gap=2, relative_gap=1.0)))
+    unknown = Run(Record.of(record(reference_kind="bound", absolute_gap=None, relative_gap=None)))
+    assert str(known.cell()) == "100 % ~"
+    assert "~" not in str(unknown.cell())
+    told = legend([known, unknown])
+    assert [line.partition(":")[0] for line in told if line.startswith("~")] == ["~"]
 
 
 def test_what_cannot_be_posed_is_told() -> None:
