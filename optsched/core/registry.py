@@ -541,7 +541,7 @@ _WORDS = {"name", "title", "paper", "requires", "proof", "remark", "told", "__re
 _OF_ANY_CLASS = {
     *("__abstractmethods__", "__annotations__", "__dict__", "__doc__", "__module__", "__orig_bases__", "__slots__"),
     *("__annotate__", "__annotate_func__", "__annotations_cache__", "__firstlineno__", "__static_attributes__"),
-    *("__parameters__", "__type_params__", "__weakref__", "_abc_impl"),
+    *("__parameters__", "__slotnames__", "__type_params__", "__weakref__", "_abc_impl"),
 }
 
 
@@ -809,8 +809,8 @@ class _Records(Listed[Record]):
                     f'the record of the problem "{given.name}" ({given.problem}) {wrong}; mend or uninstall the '
                     "package that brings it"
                 )
-            self._whole[given.name] = given
-        return given
+            self._whole[given.name] = _by_program(given, imported(given.problem))
+        return self._whole[given.name]
 
 
 @cache

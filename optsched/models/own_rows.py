@@ -99,10 +99,9 @@ def remember(model: Any, per_pair: bool, pruned: bool = False, shared: Shared = 
     `per_pair` says that decoding reads the node of each task from a variable. The others are as in `Made`.
     """
     literal = isinstance(model, pulp.LpProblem)
-    if per_pair or (literal and not pruned):
-        rows, bounds = dict[str, int](), dict[str, Any]()  # nothing will be asked of it
-    else:
-        rows = {name: len(held) for name, held in _rows(model).items()}
+    rows = {name: len(held) for name, held in _rows(model).items()}
+    bounds = dict[str, Any]()
+    if not per_pair and (pruned or not literal):  # else they are not asked for
         bounds = {name: _bounds(entries) for name, entries in _variables(model).items()}
     model._made = Made(per_pair, pruned, rows, bounds, None if literal else _objective(model), shared)
     model._refuse = refuse_untold
@@ -140,6 +139,11 @@ def refuse_unkept(model: Any, said: Callable[[Any], Iterable[tuple[Any, float]]]
     """
     refuse_untold(model)
     built: Made | None = getattr(model, "_made", None)
+    stale = None if built is None else next((row for row in _added_rows(model, built) if not _holds(row)), None)
+    if stale is not None:
+        raise UsageError(
+            f"{stale.name} does not hold for the values that the model has: solve it again, then decode it"
+        )
     if built is None or built.per_pair or isinstance(model, pulp.LpProblem):
         return
     changed = _added_rows(model, built) or _tightened(model, built) or _objective(model) is not built.objective
@@ -189,6 +193,9 @@ def _refuse_shared(model: Any, built: Made, rows: Sequence[Any], held: Sequence[
         if below > 0 or above < len(stands_for(entry))  # else it is no more than a limit on all of these together
     ]
     asked += [(row.name, entry) for row in rows for entry in identify_variables(row.body)]
+    objective = _objective(model)
+    if objective is not None and objective is not built.objective:
+        asked += [("the objective", entry) for entry in identify_variables(objective)]
     for what, entry in asked:
         ids = stands_for(entry)
         if len(ids) > 1:
@@ -202,6 +209,13 @@ def _refuse_shared(model: Any, built: Made, rows: Sequence[Any], held: Sequence[
 def _index(entry: Any) -> tuple[Any, ...]:
     index = entry.index()
     return index if isinstance(index, tuple) else (index,)
+
+
+def _holds(row: Any) -> bool:
+    """Whether a row holds for the values of its variables; one without a value has no say."""
+    if isinstance(row, pulp.LpConstraint):
+        return row.value() is None or bool(row.valid(_TOLERANCE))
+    return any(entry.value is None for entry in identify_variables(row.body)) or not _broken_by_values(row)
 
 
 def _close(one: float | None, other: float) -> bool:
@@ -243,8 +257,11 @@ def _refuse_unkept(copy: Any, built: Made, said: Callable[[Any], Iterable[tuple[
 
 def _broken(row: Any) -> bool:
     """Whether a row is violated by the fixed variables alone."""
-    if any(not entry.fixed for entry in identify_variables(row.body)):
-        return False
+    return all(entry.fixed for entry in identify_variables(row.body)) and _broken_by_values(row)
+
+
+def _broken_by_values(row: Any) -> bool:
+    """Whether a row is violated by the values of its variables."""
     body, (lower, upper) = pyo.value(row.body), (row.lb, row.ub)
     slack = _TOLERANCE * max(1.0, abs(body))
     return (lower is not None and body < lower - slack) or (upper is not None and body > upper + slack)

@@ -144,8 +144,14 @@ class Program:
                 at = int(wrong[0])
                 family = next(one for one in families if one.first <= at < one.first + len(one.labels))
                 label = ",".join(map(str, family.labels[at - family.first]))
-                return f"{family.name}[{label}] is {found[at]}, and must be {lower[at]} to {upper[at]}"
+                return f"{family.name}[{label}] is {found[at]}, and must be {_range(int(lower[at]), int(upper[at]))}"
         return None
+
+
+def _range(lower: int, upper: int) -> str:
+    if lower <= -UNBOUNDED:
+        return f"at most {upper}"
+    return f"at least {lower}" if upper >= UNBOUNDED else f"{lower} to {upper}"
 
 
 class Builder:
@@ -246,12 +252,16 @@ class Programmed(ABC):
     def apart(self) -> Any:
         """The same problem with a program that counts nothing together, for models with constraints of a user's own.
 
+        Here it is the same one, if its program has no groups.
+
         Raises
         ------
         UsageError
-            If it has none.
+            If there is none.
         """
-        raise UsageError(f"{type(self).__name__} has no program per pair: build its model without per_pair")
+        if self.program().groups:
+            raise UsageError(f"{type(self).__name__} has no program per pair: build its model without per_pair")
+        return self
 
     @abstractmethod
     def values_of(self, decision: Any, program: Program) -> Ints:

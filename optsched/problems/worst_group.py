@@ -193,7 +193,11 @@ class WorstGroup(LevelledProblem, AssignmentProgram, Limited):
     def _enter_groups(self, builder: Builder, before: tuple[Number, ...], group: Ints, column: Ints) -> None:
         """The means of the groups, or limits on what they pay; `group` is that of each column."""
         levels, unit = np.array(self.levels), math.gcd(*self.levels) or 1
-        level = np.searchsorted(levels, self.places.units)  # 0, 1 or 2; of equal ones the first
+        on_node, in_rack = self.places.on_node, len(self.places.in_rack.values)
+        level = np.append(
+            self.locality(self.classes().first[on_node.row_of], on_node.values),
+            np.repeat([1, 2], [in_rack, len(group) - len(on_node.values) - in_rack]),
+        )
         if not before:
             worst = builder.variables("worst_mean", [()], upper=self.levels[2], cost=1, doc="no group's mean is higher")
             rows = builder.rows(

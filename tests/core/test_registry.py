@@ -412,7 +412,15 @@ def test_bug_parts_of_another_problem_proved_a_false_optimum(made: Callable[...,
 
 WORDS = {"name", "title", "paper", "requires", "proof", "remark", "told", "__repr__", "__module__", "__doc__"}
 WORDS |= {"__dict__", "__weakref__", "__annotations__", "__abstractmethods__", "__parameters__", "__orig_bases__"}
-WORDS |= {"_abc_impl", "__static_attributes__", "__firstlineno__", "__slots__", "__class__", "__init_subclass__"}
+WORDS |= {
+    "_abc_impl",
+    "__static_attributes__",
+    "__firstlineno__",
+    "__slots__",
+    "__slotnames__",
+    "__class__",
+    "__init_subclass__",
+}
 WORDS |= {"__subclasshook__"}
 
 

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from programmed import Gathering
 
 import optsched
+from optsched.core.errors import UsageError
 from optsched.core.instance import Cluster, Instance, Ints, Ragged, Workload
 from optsched.core.placement import Placement
+from optsched.core.results import Number
 from optsched.problems import FlowCongestion
-from optsched.problems.programs import Builder, Program, fault_of, samples
+from optsched.problems.programs import Builder, Group, Program, fault_of, samples
 from optsched.problems.relaxations import UNBOUNDED
 
 
@@ -50,7 +52,7 @@ def test_what_is_collected() -> None:
     assert (program.component, program.unit) == (1, 7)
     assert program.broken(np.array([0, 0, 1])) is None
     assert program.broken(np.array([0, 0, 2])) == "y[a,b] is 2, and must be 0 to 1"
-    assert program.broken(np.array([0, 0, 0])) == f"at_least[b] is 0, and must be 1 to {UNBOUNDED}"
+    assert program.broken(np.array([0, 0, 0])) == "at_least[b] is 0, and must be at least 1"
 
 
 @settings(max_examples=60)
@@ -138,3 +140,21 @@ def test_no_task() -> None:
     problem = Gathering(Instance(Cluster(["a"]), Workload([], replicas=Ragged.from_rows([]))))
     assert [each.nodes.tolist() for each in samples(problem)] == [[]]
     assert fault_of(problem, (), samples(problem)) is None
+
+
+def test_apart() -> None:
+    """Tests that a program without groups is its own program per pair, and that one with groups must say which it is."""
+    problem = posed(0)
+    assert problem.apart() is problem
+    limited = Builder()
+    limited.enter(limited.rows("few", [()], upper=1), limited.variables("x", [()], upper=5))
+    assert limited.program().broken(np.array([2])) == "few[] is 2, and must be at most 1"
+
+    class Grouped(Gathering):
+        """Its program has a group."""
+
+        def program(self, before: tuple[Number, ...] = ()) -> Program:
+            return replace(super().program(before), groups=(Group("members", "CLASSES", {}, {}),))
+
+    with pytest.raises(UsageError, match="Grouped has no program per pair: build its model without per_pair"):
+        Grouped(problem.instance).apart()
