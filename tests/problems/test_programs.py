@@ -143,7 +143,7 @@ def test_no_task() -> None:
 
 
 def test_apart() -> None:
-    """Tests that a program without groups is its own program per pair, and that one with groups must say which it is."""
+    """Tests that a program without groups is its own per pair, and that one with groups must say which it is."""
     problem = posed(0)
     assert problem.apart() is problem
     limited = Builder()
