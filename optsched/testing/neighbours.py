@@ -89,7 +89,7 @@ def check_no_room(record: Record, seeds: Sequence[int]) -> None:
         problem = starved(case.problem)
         best = Case(problem, case.name).best
         expect(
-            best is not None or not problem.always_feasible, case.name, "nothing is feasible, but something always is"
+            best is not None or not problem.always_feasible, case.name, "nothing is feasible, though `always_feasible` is True"
         )
         infeasible |= best is None
         if problem.always_plain:

@@ -604,3 +604,12 @@ def test_bug_broken_package_stopped_classes_of_others(outside: list[Point]) -> N
     assert record_of(WorstMean) is entry
     with pytest.raises(UsageError, match="names an int"):
         list(records())
+
+
+def test_bug_a_registered_program_had_no_parts_by_its_name(outside: list[Point]) -> None:
+    """Tests that a class with a program of its own has its models, routes and provers by name as by class."""
+    outside.append(Point(Record(name="gathering", problem="programmed:Gathering")))
+    found = record("gathering")
+    assert found == record_of(found.problem_class)
+    assert (found.models, found.routes) == ("optsched.models.programs", "optsched.routes.programs")
+    assert module("gathering").__name__ == "optsched.models.programs"
