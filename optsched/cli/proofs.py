@@ -8,6 +8,7 @@ import click
 
 from optsched.cli import arguments, completing
 from optsched.core.errors import ExitCode, Fault, InputError, OutOfTime, UsageError, nearest
+from optsched.core.registry import package_of
 
 if TYPE_CHECKING:
     from optsched.certificates import Finding, Verdict
@@ -171,6 +172,12 @@ def _verdict(
     if taken:
         of_file, of_instance = (", ".join(f"{name}={shown(of[name])}" for name in taken) for of in (claimed, usual))
         arguments.note(f"checked with the {solution.noun}'s {of_file}; the instance by itself has {of_instance}")
+    package = package_of(type(posed))
+    if package is not None:
+        arguments.note(
+            f"{solution.problem} is a problem of {package}: its program, if it has one, is held against its "
+            "definition, on large instances by samples"
+        )
     job = posed, solution, time_limit
     return _examined(job) if memory_limit is None else _elsewhere(job, source, memory_limit)
 

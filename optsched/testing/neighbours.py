@@ -88,9 +88,8 @@ def check_no_room(record: Record, seeds: Sequence[int]) -> None:
     for case in cases(record, seeds[:1]):
         problem = starved(case.problem)
         best = Case(problem, case.name).best
-        expect(
-            best is not None or not problem.always_feasible, case.name, "nothing is feasible, though `always_feasible` is True"
-        )
+        told = "nothing is feasible, though `always_feasible` is True"
+        expect(best is not None or not problem.always_feasible, case.name, told)
         infeasible |= best is None
         if problem.always_plain:
             _plainly(case)

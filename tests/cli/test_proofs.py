@@ -234,3 +234,11 @@ def test_bug_a_solution_of_other_parameters_was_false(tmp_path: Path, problem: s
         assert others.exit_code == 4
         assert f"the solution has {name}={given[name]}, asked for: " in others.stdout
         assert "it is of other parameters than those of --param (without it the file's are taken)" in others.stdout
+
+
+def test_a_problem_of_a_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the verdict on another package's problem says whose it is, and on a shipped one nothing."""
+    path = str(solved(tmp_path, "lsap"))
+    assert "is a problem of" not in run("certify", "examples/running-tasks", path).stderr
+    monkeypatch.setattr("optsched.cli.proofs.package_of", lambda kind: "somebody")
+    assert "lsap is a problem of somebody: its program" in run("certify", "examples/running-tasks", path).stderr
