@@ -8,7 +8,6 @@ import click
 
 from optsched.cli import arguments, completing
 from optsched.core.errors import ExitCode, Fault, InputError, OutOfTime, UsageError, nearest
-from optsched.core.registry import package_of
 
 if TYPE_CHECKING:
     from optsched.certificates import Finding, Verdict
@@ -146,6 +145,7 @@ def _verdict(
     """The verdict on a solution, with the problem posed by its parameters, or by those that are asked for."""
     from optsched.certificates import Finding, Verdict
     from optsched.certificates.checking import shown
+    from optsched.core.registry import package_of
     from optsched.problems import PROBLEMS, problem
     from optsched.problems.base import resolve
 

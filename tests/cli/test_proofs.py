@@ -240,5 +240,5 @@ def test_a_problem_of_a_package_is_named(tmp_path: Path, monkeypatch: pytest.Mon
     """Tests that the verdict on another package's problem says whose it is, and on a shipped one nothing."""
     path = str(solved(tmp_path, "lsap"))
     assert "is a problem of" not in run("certify", "examples/running-tasks", path).stderr
-    monkeypatch.setattr("optsched.cli.proofs.package_of", lambda kind: "somebody")
+    monkeypatch.setattr("optsched.core.registry.package_of", lambda kind: "somebody")
     assert "lsap is a problem of somebody: its program" in run("certify", "examples/running-tasks", path).stderr
