@@ -178,7 +178,7 @@ def above(problem: Transmission, value: float, bound: float) -> list[object]:
     one = found.pop("sequential")
     best = min(found, key=lambda name: sum(found[name]))
     if not bound:
-        return ["no bound", "-", "-", "-", best]
+        return ["bound", *["no bound"] * 3, best]
     ours, other = ([100 * (value / bound - 1) for value in values] for values in (one, found[best]))
     against = "optimum" if value == bound else "bound"
     return [against, f"{spread(ours)} %", f"{spread(other)} %", f"{max(other):.1f} %", best]
