@@ -193,9 +193,6 @@ def _refuse_shared(model: Any, built: Made, rows: Sequence[Any], held: Sequence[
         if below > 0 or above < len(stands_for(entry))  # else it is no more than a limit on all of these together
     ]
     asked += [(row.name, entry) for row in rows for entry in identify_variables(row.body)]
-    objective = _objective(model)
-    if objective is not None and objective is not built.objective:
-        asked += [("the objective", entry) for entry in identify_variables(objective)]
     for what, entry in asked:
         ids = stands_for(entry)
         if len(ids) > 1:

@@ -130,7 +130,7 @@ def test_hard_limits_of_other_commands(tmp_path: Path) -> None:
     hangs = ["--heuristic", "hostile_heuristics:hangs", "--run-limit", "0.7"]
     matrix = run("matrix", FIGURE, "--problem", "lsap", "--heuristic", "dl", *hangs)
     assert matrix.exit_code == 4
-    assert matrix.stdout.splitlines()[-1].split() == ["hostile_heuristics:hangs", "out-of-time"]
+    assert ["hostile_heuristics:hangs", "out-of-time"] in [line.split() for line in matrix.stdout.splitlines()]
     explain = run("explain", FIGURE, "--problem", "lsap", *hangs)
     assert explain.exit_code == 4
     assert "was out of time: killed after 0.7 s" in explain.stderr

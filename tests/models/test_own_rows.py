@@ -91,15 +91,6 @@ def test_an_objective_of_the_user() -> None:
     assert "the model's objective is 3, and 1 there" in refusal(model.clone(), FIG2)
 
 
-def test_bug_an_objective_on_tasks_that_are_counted_together_was_solved() -> None:
-    """Tests that an objective of the user's on a class of several tasks is refused; a copy of the own one is not."""
-    model = lsap.build_pyomo(ALIKE)
-    solve_pyomo(model.clone(), "exact")
-    model.objective.deactivate()
-    model.own = pyo.Objective(expr=model.locality_cost * 10 + 5 * model.place["t0", "n0"])
-    assert "the objective: place_anywhere[t0] counts for 2 together (t0, t1)" in refusal(model, ALIKE)
-
-
 @pytest.mark.parametrize("way", ["compact", "per pair", "literal"])
 def test_bug_a_row_that_came_after_solving_was_passed_over(way: str) -> None:
     """Tests that decoding a solved model refuses a row that was added since, and that its values break."""
