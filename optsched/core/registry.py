@@ -798,10 +798,12 @@ class _Records(Listed[Record]):
 
     def __init__(self) -> None:
         super().__init__(GROUP, Record, _BY_NAME, _BY_NAME.__getitem__, _fault)
-        self._whole = dict(_BY_NAME)
+        self._whole: dict[str, Record] = {}
 
     def whole(self, given: Record) -> Record:
         """The record of a name; UsageError where it names a part that is not there."""
+        if given.name in _BY_NAME:
+            return given
         if given.name not in self._whole:
             wrong = _wrong_part(given)
             if wrong is not None:

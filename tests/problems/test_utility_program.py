@@ -44,7 +44,7 @@ def test_rows_by_hand() -> None:
         ["place", "step", "lowest", "served"],
     )
     assert first.broken(np.ones(len(first.names), dtype=np.int64)) == (
-        "capacity[n0,disk] is 5, and must be -4611686018427387904 to 3"
+        "capacity[n0,disk] is 5, and must be at most 3"
     )
     second = packing_program(SWAPS, Hosts.exact(SWAPS, 9), 0)
     assert [family.name for family in second.rows] == ["capacity", "supply", "needed", "one_need"]
