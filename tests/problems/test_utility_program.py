@@ -43,9 +43,7 @@ def test_rows_by_hand() -> None:
         -GRID,
         ["place", "step", "lowest", "served"],
     )
-    assert first.broken(np.ones(len(first.names), dtype=np.int64)) == (
-        "capacity[n0,disk] is 5, and must be at most 3"
-    )
+    assert first.broken(np.ones(len(first.names), dtype=np.int64)) == ("capacity[n0,disk] is 5, and must be at most 3")
     second = packing_program(SWAPS, Hosts.exact(SWAPS, 9), 0)
     assert [family.name for family in second.rows] == ["capacity", "supply", "needed", "one_need"]
     none = second.broken(np.zeros(len(second.names), dtype=np.int64))
