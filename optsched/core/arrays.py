@@ -133,13 +133,15 @@ _COMPARED = attrgetter("sha256", "name", "description", "source", "labels")
 class Whole(Part):
     """What a file holds, an instance or a network: equal to another one if all that it holds is."""
 
+    name: str
+
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
         return other is self or bool(_COMPARED(other) == _COMPARED(self))
 
     def __hash__(self) -> int:
-        return hash((type(self), self.name))  # type: ignore[attr-defined]  # the digest takes longer
+        return hash((type(self), self.name))  # the digest takes longer
 
 
 @dataclass(frozen=True, eq=False)
