@@ -32,7 +32,7 @@ from comparing.peers import installed
 from comparing.plot import write_plot
 from comparing.rows import SETTINGS, Row, rows
 from comparing.running import Comparison, Tools, compared, disagreements
-from comparing.tables import growth_table, standing_table, ways_table
+from comparing.tables import growth_table, shipped_table, standing_table, ways_table
 
 from optsched.core.errors import UsageError
 from optsched.core.registry import SHIPPED
@@ -178,7 +178,9 @@ def main(given: Sequence[str] | None = None) -> int:
     print(f"`{command}`, {', '.join(f'{name} {text}' for name, text in surroundings['versions'].items())}")
     for problem, entries in groupby(found, key=lambda entry: entry.row.problem):
         print(f"\n### {problem}\n\n{ways_table(entries)}")
-    print(f"\n### Beside the best\n\n{standing_table(found)}\n\n### Growth\n\n{growth_table(found)}")
+    print(f"\n### The default against other tools\n\n{standing_table(found)}")
+    print(f"\n### The default against every other way that is shipped\n\n{shipped_table(found)}")
+    print(f"\n### Growth\n\n{growth_table(found)}")
     if arguments.plot is not None:
         write_plot(found, arguments.plot)
     for line in wrong:

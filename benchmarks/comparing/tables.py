@@ -1,4 +1,4 @@
-"""What was measured as Markdown tables: every way of every row, the default beside the best of the others, growth."""
+"""What was measured as Markdown tables: every way of every row, the default against the best of the others, growth."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from study_tables import table
 from comparing.peers import PEERS
 from comparing.running import Comparison, Result
 
-__all__ = ["cpu", "exponent", "growth_table", "standing_table", "ways_table"]
+__all__ = ["cpu", "exponent", "growth_table", "shipped_table", "standing_table", "ways_table"]
+
+#: The default is a bad choice where it takes more than so many times as long as another way that is shipped; below so
+#: many seconds a ratio says nothing.
+MOST_TIMES = 1.5
+LEAST_SECONDS = 0.01
 
 _HEADER = (
     "instance",
@@ -79,11 +84,11 @@ def ways_table(comparisons: Iterable[Comparison]) -> str:
 
 
 def _least(comparison: Comparison, ours: bool) -> tuple[str, float] | None:
-    """The quickest other route, or the quickest other tool that finds the optimum."""
+    """The quickest other way that is shipped, or the quickest other tool that finds the optimum."""
     found = [
         (seconds, way)
         for way, told in comparison.ways.items()
-        if way.startswith("route ") == ours and way != "default" and not way.startswith("heuristic ")
+        if way.startswith(("route ", "default, ")) == ours and way != "default" and not way.startswith("heuristic ")
         and not (way in PEERS and PEERS[way].bound) and told.get("answer") is not None
         and (seconds := _work(told)) is not None
     ]  # fmt: skip
@@ -91,16 +96,16 @@ def _least(comparison: Comparison, ours: bool) -> tuple[str, float] | None:
 
 
 def standing_table(comparisons: Iterable[Comparison]) -> str:
-    """The default beside the best other tool and the best other route: ratios of posing and solving."""
+    """The default against the best other tool: ratios of posing and solving."""
     header = ("problem", "instance", "engine", "solve", "read", "certify", "MB", "best peer", "s", "ours / peer",
-              "with certifying", "best other route", "s", "ours / route")  # fmt: skip
+              "with certifying")  # fmt: skip
     lines = []
     for comparison in comparisons:
         told = comparison.ways.get("default", {})
         work, checked = _work(told), cpu(told.get("certificate", {}), "certify")
         if comparison.row.kind in ("heuristics", "files", "study"):
             continue
-        peer, route = _least(comparison, ours=False), _least(comparison, ours=True)
+        peer = _least(comparison, ours=False)
         both = None if work is None or checked is None else work + checked
         kind = " (frontier)" if comparison.row.kind == "frontier" else ""
         lines.append([
@@ -110,9 +115,31 @@ def standing_table(comparisons: Iterable[Comparison]) -> str:
             f"{told['memory_mb']:.0f}" if told.get("memory_mb") else "",
             *(("none", "", "", "") if peer is None else
               (peer[0], _seconds(peer[1]), _times(work, peer[1]), _times(both, peer[1]))),
-            *(("none", "", "") if route is None else (route[0], _seconds(route[1]), _times(work, route[1]))),
         ])  # fmt: skip
     return table(header, lines, text_columns=3)
+
+
+def shipped_table(comparisons: Iterable[Comparison]) -> str:
+    """For each problem the row where the default is worst against another way that is shipped.
+
+    Rows count where the default takes `LEAST_SECONDS` or more. A default that ends at the limit counts as infinitely
+    slow where another way ends.
+    """
+    header = ("problem", "rows", f"over {MOST_TIMES}", "worst row", "s", "best other way", "s", "default / other")
+    judged: dict[str, list[tuple[float, list[str]]]] = {}
+    for comparison in comparisons:
+        row, other, default = comparison.row, _least(comparison, ours=True), _work(comparison.ways.get("default", {}))
+        if row.kind not in ("solve", "frontier") or other is None or (default or math.inf) < LEAST_SECONDS:
+            continue
+        way, seconds = other
+        ratio = math.inf if default is None else default / seconds
+        cells = [row.label, _seconds(default), way, _seconds(seconds), f"{ratio:.3g}"]
+        judged.setdefault(row.problem, []).append((ratio, cells))
+    lines = []
+    for problem, entries in judged.items():
+        over = sum(ratio > MOST_TIMES for ratio, _ in entries)
+        lines.append([problem, len(entries), over, *max(entries, key=lambda entry: entry[0])[1]])
+    return table(header, lines, text_columns=1)
 
 
 def exponent(points: Sequence[tuple[float, float]]) -> tuple[float, float] | None:

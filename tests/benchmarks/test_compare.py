@@ -162,6 +162,27 @@ def test_plot(compare: ModuleType, tmp_path: Path) -> None:
     assert "<!-- flow: half idle -->" in drawn
 
 
+def test_worst_choice_of_the_default(compare: ModuleType) -> None:
+    """Tests that the worst row is shown, and that other tools and rows of a few milliseconds do not count."""
+    row = compare.rows(("small",), ("flow",))[0]
+
+    def taking(size: int, **seconds: float) -> Any:
+        ways = {
+            way.replace("_", " "): {"answer": ["1"], "phases": {"pose": {"cpu": 0.0}, "solve": {"cpu": each}}}
+            for way, each in seconds.items()
+        }
+        return running_comparison(compare, row, size, ways)
+
+    measured = [
+        taking(1, default=0.009, route_dense=0.001),
+        taking(2, default=1.0, route_dense=2.0, POT_emd=0.1),
+        taking(3, default=1.7, route_dense=1.0, route_pyomo=9.0),
+    ]
+    (line,) = compare.shipped_table(measured).splitlines()[2:]
+    assert [cell.strip() for cell in line.split("|")[1:4]] == ["flow", "2", "1"]
+    assert line.endswith("| 1.7 | route dense | 1 | 1.7 |")
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
@@ -204,7 +225,7 @@ def test_in_processes_of_their_own(tmp_path: Path) -> None:
     assert {"default", "route arrays", "route pyomo", "route pulp", "SciPy linear_sum_assignment"} <= set(row["ways"])
     assert row["ways"]["default"]["certificate"]["proved"] is True
     assert all(told["memory_mb"] > 0 for told in row["ways"].values())
-    assert "### Beside the best" in ended.stdout
+    assert "### The default against every other way that is shipped" in ended.stdout
 
 
 @pytest.mark.thorough
