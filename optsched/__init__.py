@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from optsched.core.placement import Placement
     from optsched.core.results import Certificate, Limit, Proof, Solution, Termination
     from optsched.core.schedule import Schedule
-    from optsched.drawing import draw
     from optsched.instances.files import load, save
     from optsched.instances.generate import generate
     from optsched.measuring.decomposing import Decomposition, decompose
@@ -36,8 +35,8 @@ if TYPE_CHECKING:
     from optsched.measuring.studies.tables import GapReports, study
     from optsched.measuring.sweeping import Sweep, load_sweep, sweep
     from optsched.problems import problem
-    from optsched.reporting import write_report
     from optsched.routes import bounds, frontier, solve
+    from optsched.showing import draw, write_report
     from optsched.simulating import Simulation, simulate
 
 __all__ = [
@@ -93,7 +92,6 @@ _MODULES = {
     for module, names in {
         "certificates": ["certify"],
         "measuring.decomposing": ["Decomposition", "decompose"],
-        "drawing": ["draw"],
         "core.errors": ["InputError", "OptschedError", "UsageError"],
         "measuring.explaining": ["Explanation", "explain"],
         "measuring.gaps": ["GapReport", "gap"],
@@ -104,10 +102,10 @@ _MODULES = {
         "core.network": ["FlowNetwork"],
         "core.placement": ["Placement"],
         "problems": ["problem"],
-        "reporting": ["write_report"],
         "core.results": ["Certificate", "Limit", "Proof", "Solution", "Termination"],
         "routes": ["bounds", "frontier", "solve"],
         "core.schedule": ["Schedule"],
+        "showing": ["draw", "write_report"],
         "simulating": ["Simulation", "simulate"],
         "measuring.studies.choices": ["Family"],
         "measuring.studies.tables": ["GapReports", "study"],

@@ -9,8 +9,8 @@ from typing import Any
 
 from optsched.measuring.printing import Table
 from optsched.measuring.records import Run
-from optsched.reporting.entries import entries_of
-from optsched.reporting.reading import read
+from optsched.showing.entries import entries_of
+from optsched.showing.reading import read
 
 
 def record(

@@ -14,7 +14,7 @@ from browsers import OPTIONS, chromium
 from report_records import Study, record
 
 import optsched
-from optsched.reporting import write_report
+from optsched.showing import write_report
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -243,7 +243,7 @@ def seeds_of(repeats: int | None, seed: int | None) -> range | None:
 def check_plot(path: str | None, option: str = "--plot") -> None:
     """Raise UsageError where a picture was asked for and cannot be drawn: before the work is done."""
     if path is not None:
-        from optsched.drawing.figures import check_kind, require
+        from optsched.showing.figures import check_kind, require
 
         check_kind(path, f"{option} ")
         require()

@@ -48,7 +48,7 @@ def report(
     SOURCE is a file that `gap`, `matrix` or `frontier` wrote with `--format json`, the store of a sweep, or - for JSON
     from stdin; several are read as one. The page needs no network and no other file.
     """
-    from optsched.reporting import write_report
+    from optsched.showing import write_report
 
     for told in write_report(sources, to, problems=problems, heuristics=heuristics, title=title):
         arguments.note(told)

@@ -67,12 +67,12 @@ def show(
     """
     from optsched.cli.notes import Notes
     from optsched.cli.streams import replacing
-    from optsched.drawing.choosing import draw
-    from optsched.drawing.figures import check_kind, picture, require
     from optsched.measuring.studies.choices import chosen as choice_of
     from optsched.problems import Problem
     from optsched.problems.base import TaskProblem
     from optsched.problems.schedules import ScheduleProblem
+    from optsched.showing.choosing import draw
+    from optsched.showing.figures import check_kind, picture, require
 
     kind = check_kind(target, "--to ")
     require()
@@ -175,7 +175,7 @@ def _decisions(
 ) -> Figure:
     """What heuristics and files come to, side by side; `failures` gets the heuristics that failed."""
     from optsched.core.placement import Placement
-    from optsched.drawing.choosing import draw, side_by_side
+    from optsched.showing.choosing import draw, side_by_side
 
     reference, reports = _measured(posed, choices, seed, profile, seconds, failures)
     shown = [*zip((choice.label for choice in choices), reports, strict=True), *held]

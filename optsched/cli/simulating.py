@@ -31,7 +31,7 @@ JOBS = (".csv", ".parquet")
 #: Gantt charts side by side at most.
 MOST_CHARTS = 4
 
-#: What may be drawn of runs: `optsched.drawing` has a function of each, such as `gantt_picture`.
+#: What may be drawn of runs: `optsched.showing` has a function of each, such as `gantt_picture`.
 PLOTS = ("gantt", "times", "reductions", "running", "locality")
 
 

@@ -84,15 +84,15 @@ def replacing(output: str) -> Iterator[GrowingFile]:
 
 @contextmanager
 def picturing(path: str | None) -> Iterator[Callable[..., None]]:
-    """Draws into a file (`replacing`) by the name of a function of `optsched.drawing`; without one nothing is drawn."""
+    """Draws into a file (`replacing`) by the name of a function of `optsched.showing`; without one nothing is drawn."""
     with nullcontext() if path is None else replacing(path) as file:
 
         def draw(name: str, *of: Any) -> None:
             if path is not None and file is not None:
-                from optsched import drawing
-                from optsched.drawing.figures import check_kind
+                from optsched import showing
+                from optsched.showing.figures import check_kind
 
-                file.write(drawing.picture(getattr(drawing, name)(*of), check_kind(path)))
+                file.write(showing.picture(getattr(showing, name)(*of), check_kind(path)))
 
         yield draw
 

@@ -16,14 +16,14 @@ import optsched
 from optsched import study
 from optsched.cli.gaps import LEGEND
 from optsched.core.errors import HeuristicFailed
-from optsched.drawing.gaps import ratios, runs_of
-from optsched.drawing.scenes import gap_told
 from optsched.measuring.mining.judging import Aim
 from optsched.measuring.printing import to_json
 from optsched.measuring.records import Record, Run, frame_of, legend
 from optsched.measuring.studies.limits import GapLimit, breaches
 from optsched.measuring.studies.tables import GapReports, summaries, summary_frame
-from optsched.reporting import tables
+from optsched.showing import tables
+from optsched.showing.gaps import ratios, runs_of
+from optsched.showing.scenes import gap_told
 
 
 def lost(problem: Any, rng: Any) -> list[str]:
@@ -118,6 +118,6 @@ def test_bug_a_gap_over_zero_had_five_names() -> None:
     told += [panels(found)["lsap"]["dl"].lacking() for panels in (runs_of, partial(ratios, against="reference"))]
     assert [text for text in told if "over 0" not in text.lower()] == []
     words = re.compile("beside.zero|beside 0|(optimum.?|reference|bound) of 0")
-    rooms = [Path(optsched.__file__).parent / room for room in ("cli", "drawing", "measuring", "reporting")]
+    rooms = [Path(optsched.__file__).parent / room for room in ("cli", "measuring", "showing")]
     sources = [path for room in rooms for path in room.rglob("*.py")]
     assert [str(path) for path in sources if words.search(path.read_text(encoding="utf-8"))] == []

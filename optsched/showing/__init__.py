@@ -1,0 +1,43 @@
+"""What people look at: pictures of instances, runs and gaps, and reports on many gaps.
+
+Pictures are made with matplotlib (the extra `plots`), which is imported when one is made. Each function makes a
+`matplotlib.figure.Figure`, which no global state knows, and `save` writes it: the same picture is the same bytes.
+Pictures can be read in black and white: what a colour says, a hatch, a marker or a text says as well.
+"""
+
+from __future__ import annotations
+
+from optsched.showing.building import write_report
+from optsched.showing.chains import chains_picture
+from optsched.showing.choosing import draw
+from optsched.showing.decompositions import decomposition_picture, decompositions_picture
+from optsched.showing.figures import MissingGlyphs, picture, save
+from optsched.showing.frontiers import frontier_picture, staircase
+from optsched.showing.gantt import gantt_picture
+from optsched.showing.gaps import box_plot, distribution, gaps_picture, performance_profile
+from optsched.showing.matrices import heat_map, matrix_picture
+from optsched.showing.runs import locality_picture, reductions_picture, running_picture, times_picture
+
+__all__ = [
+    "MissingGlyphs",
+    "box_plot",
+    "chains_picture",
+    "decomposition_picture",
+    "decompositions_picture",
+    "distribution",
+    "draw",
+    "frontier_picture",
+    "gantt_picture",
+    "gaps_picture",
+    "heat_map",
+    "locality_picture",
+    "matrix_picture",
+    "performance_profile",
+    "picture",
+    "reductions_picture",
+    "running_picture",
+    "save",
+    "staircase",
+    "times_picture",
+    "write_report",
+]

@@ -1,0 +1,355 @@
+"""A report from what was read: its sections, what they hold, and which commands give them again; and its files.
+
+Every form is made before anything is written, and each file is whole or not there.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from optsched.core.brief import counted
+from optsched.core.errors import UsageError
+from optsched.core.fingerprint import code_version
+from optsched.instances.documents.writing import GrowingFile
+from optsched.measuring.printing import Table, counts, percent
+from optsched.measuring.records import Run, frame_of
+from optsched.measuring.studies.tables import ProblemSummary, summaries
+from optsched.showing import tables
+from optsched.showing.documents import Lines, Part, Picture, Report, Section, latex, markdown, tidy
+from optsched.showing.entries import asked, chosen, entries_of, study
+from optsched.showing.page import page
+from optsched.showing.reading import Found, FrontierRecord, read
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+__all__ = ["FORMS", "built", "check_forms", "write_report"]
+
+#: So many notes of records are told one by one.
+_NOTES = 200
+
+
+def built(
+    found: Found, problems: Sequence[str] = (), heuristics: Sequence[str] = (), title: str | None = None
+) -> tuple[Report, list[str]]:
+    """The report on what was read, and what whoever asked for it should know at once.
+
+    Raises
+    ------
+    UsageError
+        If no record is of a chosen problem or heuristic.
+    """
+    entries, told = entries_of(found.runs)
+    cells = [record for record in found.cells if not problems or record.problem in problems]
+    frontiers = [record for record in found.frontiers if not problems or record.problem in problems]
+    if entries and not (problems and (cells or frontiers) and not _names(entries) & set(problems)):
+        entries = chosen(entries, problems, heuristics)
+    if not (entries or cells or frontiers):
+        raise UsageError(f"no record is of {', '.join((*problems, *heuristics))}")
+    told += _versions(found)
+    unfinished = sum(source.unfinished for source in found.sources)
+    if unfinished:
+        told.append(f"{counted(unfinished, 'run')} of the sources {'is' if unfinished == 1 else 'are'} not finished")
+    parts = summaries(entries)
+    by_problem: dict[str, list[Run]] = {}
+    for entry in entries:
+        by_problem.setdefault(entry.problem, []).append(entry)
+    again = _command(found, heuristics)
+    sections: list[Section] = []
+    if parts:
+        sections.append(Section("all", "All problems", (tables.overview(parts), tables.proofs(parts))))
+    sections += [_problem(part, by_problem[part.problem], again) for part in parts]
+    if cells:
+        sections.append(Section("matrices", "Gap matrices", tuple(tables.matrices(cells))))
+    if frontiers:
+        points = (_frontier(number, record, entries) for number, record in enumerate(frontiers, 1))
+        own = Lines((again(problems, "report.html"), *map(asked, frontiers)), command=True, key="commands-frontiers")
+        sections.append(Section("frontiers", "Frontiers", (*chain.from_iterable(points), own)))
+    if entries:
+        failed = tables.failures(entries)
+        lines: tuple[Part, ...] = (failed,) if failed.rows else ("Every run has a feasible placement.",)
+        sections.append(Section("failed", "Failures", lines))
+        sections.append(Section("each", "Runs", (tables.all_runs(entries),)))
+    sections.append(_provenance(found, entries, told, again(problems, "report.html")))
+    heading = title or "Gaps to the proved optimum"
+    findings = tuple(filter(None, map(_finding, parts)))
+    return Report(heading, _summary(entries, len(cells), len(frontiers)), tuple(sections), findings), told
+
+
+def _names(entries: Sequence[Run]) -> set[str]:
+    return {name for entry in entries for name in (entry.problem, entry.record.problem)}
+
+
+def _summary(entries: Sequence[Run], cells: int, frontiers: int) -> str:
+    """What the report is of."""
+    parts = []
+    if entries:
+        heuristics = counted(len({entry.heuristic for entry in entries}), "heuristic")
+        problems = counted(len({entry.problem for entry in entries}), "problem")
+        distinct = {(entry.record.instance, entry.record.instance_sha256) for entry in entries}
+        where = f"{problems} on {counted(len(distinct), 'instance')}"
+        failed = sum(entry.status != "done" for entry in entries)
+        parts.append(f"{counted(len(entries), 'run')} of {heuristics} in {where}")
+        if failed:
+            parts.append(f"{failed} of the runs without a feasible placement")
+    if cells:
+        parts.append(f"{counted(cells, 'cell')} of gap matrices")
+    if frontiers:
+        parts.append(counted(frontiers, "frontier"))
+    return f"{'; '.join(parts)}."
+
+
+def _finding(part: ProblemSummary) -> str:
+    """Which heuristic has the smallest mean gap in a problem, and which the largest, of those on most instances."""
+    most = max((row.counted for row in part.rows), default=0)
+    means = {row.heuristic: row.mean for row in part.rows if row.counted == most and row.mean is not None}
+    if not means:
+        return ""
+    over = f"over {counted(most, 'instance')}"
+    best, worst = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+    if means[best] == means[worst]:
+        who = f"{best} has" if len(means) == 1 else f"all {len(means)} heuristics have"
+        return f"{part.problem}: {who} a mean gap of {percent(means[best])} {over}."
+    told = f"{best} has the smallest mean gap, {percent(means[best])} {over}"
+    return f"{part.problem}: {told}; {worst} has the largest, {percent(means[worst])}."
+
+
+def _versions(found: Found) -> list[str]:
+    versions = Counter(found.versions)
+    if len(versions) < 2:
+        return []
+    each = ", ".join(f"{count} of {version or 'an unknown one'}" for version, count in sorted(versions.items()))
+    return [f"the records are of several versions of optsched: {each}; figures may differ for that alone"]
+
+
+def _command(found: Found, heuristics: Sequence[str]) -> Callable[[Sequence[str], str], str]:
+    """What makes the command that gives a part of the report."""
+    names = [source.name if source.kind != "study" else "RECORDS.json" for source in found.sources]
+
+    def command(problems: Sequence[str], to: str) -> str:
+        words = ["optsched", "report", *names]
+        for option, given in (("--problem", problems), ("--heuristic", heuristics)):
+            for name in given:
+                words += [option, name]
+        return shlex.join([*words, "--to", to])
+
+    return command
+
+
+# A problem --------------------------------------------------------------------------------------------------------
+
+
+def _problem(part: ProblemSummary, entries: Sequence[Run], again: Callable[[Sequence[str], str], str]) -> Section:
+    from optsched.showing import box_plot, distribution, performance_profile
+
+    name = part.problem
+    gaps, spread, profile = tables.gaps(part), tables.distribution(entries), tables.profile(entries)
+    compared = tables.comparisons(entries)
+    known = any(row.counted for row in part.rows)
+    parts: list[Part] = [gaps]
+    if known:
+        medians = ", ".join(f"{row[0]} {row[5]}" for row in gaps.rows)
+        told = f"Box plot of the relative gaps in {name}, a row for each heuristic. Medians over instances: {medians}."
+        parts.append(_drawn("box", f"Gaps in {name}", told, gaps, box_plot, entries))
+        at_zero = ", ".join(f"{row[0]} {row[2]}" for row in spread.rows)
+        told = f"For each gap the share of a heuristic's runs in {name} that do not exceed it. At 0: {at_zero}."
+        parts.append(_drawn("curve", f"Distribution of gaps in {name}", told, spread, distribution, entries))
+    parts.append(spread)
+    if known and len(part.rows) > 1:
+        best = ", ".join(f"{row[0]} {row[2]}" for row in profile.rows)
+        told = f"For each factor the share of a heuristic's runs in {name} within it. Runs that none beats: {best}."
+        parts.append(_drawn("factors", f"Performance profile in {name}", told, profile, performance_profile, entries))
+    parts += [profile, *([compared] if compared is not None else []), tables.times(entries), tables.instances(entries)]
+    parts.append("This part of the report alone, and what measures its runs again (rebuilt from the records):")
+    lines = study([entry.record for entry in entries])
+    own = again([entries[0].record.problem], f"{entries[0].record.problem}.html")
+    parts.append(Lines((own, *lines), command=True, key=f"commands-{name}"))
+    return Section(f"problem-{name}", name, tuple(parts))
+
+
+def _drawn(
+    sort: str, title: str, told: str, table: Table, draw: Callable[..., Figure], entries: Sequence[Run]
+) -> Picture:
+    command = f"commands-{entries[0].problem}"
+    return Picture(f"{sort}-{table.key}", title, told, table.key, command, partial(_svg, draw, entries))
+
+
+def _svg(draw: Callable[..., Any], entries: Sequence[Run]) -> bytes:
+    from optsched.showing import picture
+
+    return picture(draw(frame_of(entries)), ".svg")
+
+
+def _frontier(number: int, found: FrontierRecord, entries: Sequence[Run]) -> tuple[Part, ...]:
+    """The picture of a frontier with what heuristics came to, and its table."""
+    table = tables.frontier(number, found, entries)
+
+    def draw() -> bytes:
+        from optsched.showing import frontier_picture, picture
+
+        return picture(frontier_picture(found, tables.beside(found, entries), found.instance), ".svg")
+
+    points = "; ".join(", ".join(row[1:3]) for row in table.rows[: len(found.points)][:20])
+    told = f"{table.title}: a staircase of points ({', '.join(found.components)}): {points}. Heuristics are drawn in."
+    return Picture(f"stairs-{number}", table.title, told, table.key, "commands-frontiers", draw), table
+
+
+# Provenance -------------------------------------------------------------------------------------------------------
+
+
+def _provenance(found: Found, entries: Sequence[Run], told: Sequence[str], command: str) -> Section:
+    rows = [
+        [
+            source.name,
+            source.kind,
+            source.sha256 or "-",
+            *counts(source.runs, source.cells, source.frontiers, source.unfinished),
+        ]
+        for source in found.sources
+    ]
+    columns: tuple[str, ...] = ("source", "kind", "SHA-256", "runs", "cells", "frontiers", "unfinished")
+    sources = Table(columns, rows, frozenset(columns[3:]), "sources", "Sources", everywhere=False)
+    versions = sorted({*found.versions} - {""})
+    of = f"The records are of optsched {', '.join(versions)}. " if versions else ""
+    parts: list[Part] = [f"{of}The report was written by optsched {code_version()}, with this command:"]
+    parts += [Lines((command,), command=True), sources]
+    for source in found.sources:
+        if source.command:
+            parts.append(f"The runs of {source.name} were measured with {source.computed_with}, by this command:")
+            parts.append(Lines((source.command,), command=True))
+    if told:
+        parts.append(Lines(tuple(f"{line[0].upper()}{line[1:]}." for line in told)))
+    notes = Counter(note for entry in entries for note in dict.fromkeys(entry.record.notes))
+    if notes:
+        rows = [[note, *counts(count)] for note, count in notes.most_common(_NOTES)]
+        left = f" {len(notes) - _NOTES} more are in the records." if len(notes) > _NOTES else ""
+        told_of = f"What the records say was assumed, inferred or left out, and of how many runs.{left}"
+        parts.append(
+            Table(("note", "runs"), rows, frozenset({"runs"}), "notes", "Notes and assumptions", told_of, False)
+        )
+    return Section("provenance", "Provenance", tuple(parts))
+
+
+# Files ----------------------------------------------------------------------------------------------------------------
+
+
+#: What a report is written as, by the ending of the file.
+FORMS: Mapping[str, Callable[[Report], str]] = {
+    ".html": page,
+    ".tex": latex,
+    ".csv": tidy,
+    ".md": markdown,
+}
+
+
+def write_report(
+    sources: Any,
+    to: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    problems: Sequence[str] = (),
+    heuristics: Sequence[str] = (),
+    title: str | None = None,
+) -> list[str]:
+    """Write a report on recorded gaps.
+
+    Parameters
+    ----------
+    sources
+        One or several: paths of JSON records (`optsched gap --format json`, also of `matrix` and `frontier`), stores of
+        sweeps, or `GapReports`.
+    to
+        One or several files; their endings say how: `.html` (one page with pictures that needs no other file), `.tex`,
+        `.md` (tables), `.csv` (a row a cell).
+    problems, heuristics
+        Only these; by default all.
+    title
+        Heading of the report.
+
+    Returns
+    -------
+    list of str
+        What should be known at once: runs that are recorded twice, several versions, pictures that are missing.
+
+    Raises
+    ------
+    UsageError
+        For an ending that is no form of a report, no source, or a problem or heuristic of which there is no record.
+    InputError
+        For sources that cannot be read or hold something else, and files that cannot be written. Nothing is written
+        then.
+
+    Examples
+    --------
+    >>> import tempfile, optsched
+    >>> found = optsched.study("papers/guo-table2", "fair-lsap", ["dl", "lsap-fair-sched"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     told = write_report(found, f"{folder}/gaps.md")
+    ...     text = Path(folder, "gaps.md").read_text()
+    >>> told, text.splitlines()[2]
+    ([], '2 runs of 2 heuristics in 1 problem on 1 instance.')
+    """
+    targets = [os.fspath(to)] if isinstance(to, str | os.PathLike) else [os.fspath(one) for one in to]
+    check_forms(targets)
+    files = [GrowingFile(path) for path in targets]
+    done = 0
+    try:
+        report, told = built(read(sources), problems, heuristics, title)
+        contents, missing = _contents(report, targets)
+        for file, content in zip(files, contents, strict=True):
+            file.write(content)
+        for file in files:
+            file.finish()
+            done += 1
+    finally:
+        for file in files[done:]:
+            part = file.abandon()
+            if part is not None and part.name.endswith(".partial"):
+                part.unlink(missing_ok=True)
+    return [*told, *missing]
+
+
+def check_forms(targets: Sequence[str]) -> None:
+    """UsageError for a file whose ending is no form of a report, or one that is given twice."""
+    if not targets:
+        raise UsageError("a report is written to a file: --to FILE.html")
+    lines = []
+    for path in targets:
+        suffix = Path(path).suffix.lower()
+        if suffix not in FORMS:
+            ends = f'ends in "{suffix}"' if suffix else "has no ending"
+            lines.append(f"{path}: no form of a report {ends}; the name must end in {', '.join(FORMS)}")
+    lines += [f"{path}: is given twice" for path in dict.fromkeys(targets) if targets.count(path) > 1]
+    if lines:
+        raise UsageError(*lines)
+
+
+def _contents(report: Report, targets: Sequence[str]) -> tuple[list[bytes], list[str]]:
+    """What goes into each file, and what is missing in it."""
+    contents, missing = [], []
+    for path in targets:
+        form = FORMS[Path(path).suffix.lower()]
+        if form is page and not _drawable():
+            text = page(report, pictures=False)
+            missing.append('the page has no pictures, for which matplotlib is needed: pip install "optsched[plots]"')
+        else:
+            text = form(report)
+        contents.append(text.encode("utf-8", "backslashreplace"))
+    return contents, missing
+
+
+def _drawable() -> bool:
+    from optsched.showing.figures import require
+
+    try:
+        require()
+    except UsageError:
+        return False
+    return True

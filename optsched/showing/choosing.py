@@ -1,0 +1,429 @@
+"""`draw`: the picture of whatever there is a picture of."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from optsched.core.brief import counted
+from optsched.core.errors import HeuristicFailed, UsageError, described
+from optsched.core.instance import Instance
+from optsched.core.network import UNBOUNDED, FlowNetwork
+from optsched.core.placement import NetworkFlow, Placement
+from optsched.core.results import Solution
+from optsched.core.schedule import Schedule
+from optsched.measuring.explaining import ScheduleExplanation
+from optsched.measuring.gaps import GapReport, Reference, gap
+from optsched.measuring.printing import value
+from optsched.measuring.timelines import Timeline, timeline
+from optsched.problems import Problem
+from optsched.problems.base import BaseProblem
+from optsched.problems.schedules import ScheduleProblem
+from optsched.running.answers import placement_from
+from optsched.showing.clusters import drawn
+from optsched.showing.figures import begun, plain, settings, short
+from optsched.showing.gantt import gantt_picture
+from optsched.showing.scenes import (
+    Scene,
+    gap_told,
+    of_placement,
+    of_report,
+    of_snapshot,
+    of_solution,
+    placing,
+    value_told,
+)
+from optsched.simulating import Simulation
+from optsched.solvers.profiles import Profile
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "chart_of",
+    "chart_of_report",
+    "chart_of_solution",
+    "draw",
+    "explained_picture",
+    "side_by_side",
+]
+
+
+def draw(
+    of: Any,
+    *placements: Any,
+    seed: int = 0,
+    profile: str | Path | Profile = "exact",
+    time_limit: float | None = None,
+) -> Figure:
+    """Draw an instance, placements on it side by side, or a result.
+
+    Parameters
+    ----------
+    of
+        - an instance, or what `optsched.load` takes: its nodes by rack, slots, running and waiting tasks;
+        - a problem: the placements with their values and gaps, and the optimum last;
+        - a `GapReport`: the heuristic's placement beside the optimum;
+        - a problem over time: schedules as Gantt charts, with their values and gaps, and the optimum last;
+        - a `Simulation` (and further ones on the same nodes): a Gantt chart of each;
+        - a flow network, or a problem on one: with the flows;
+        - a frontier, a gap matrix, an explanation, the gaps of a study, what one gap or several are made of: their own
+          pictures.
+    *placements
+        Placements, schedules, solutions, reports, or heuristics (as `optsched.gap` takes them), which are run.
+    seed, profile, time_limit
+        For the heuristics and for the optimum, as of `optsched.gap`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Notebooks show it; `optsched.showing.save(figure, path)` writes it.
+
+    Raises
+    ------
+    UsageError
+        For what cannot be drawn, and if matplotlib is missing.
+    InputError
+        For an instance that is wrong.
+    HeuristicFailed
+        If a placement is none on the instance.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> figure = draw(optsched.problem("lsap", "papers/guo-fig2"), "dl", "lsap-sched")
+    >>> [text.get_text() for text in figure.texts if text.get_fontweight() == "bold"]
+    ['dl', 'lsap-sched', 'optimum (proved: dual)']
+    """
+    if isinstance(of, str | os.PathLike | Mapping):
+        from optsched.instances.files import load
+
+        of = load(of)
+    reference = None
+    if isinstance(of, GapReport):
+        placements, reference = (of, *placements), of.reference
+        of = of.problem if isinstance(of.problem, ScheduleProblem) else placing(of.problem)
+    if isinstance(of, Instance):
+        return drawn([_on_instance(of, given) for given in placements] or [of_snapshot(of)])
+    if isinstance(of, Problem | ScheduleProblem):
+        reference = reference or Reference.solved(of, profile, time_limit)
+        return side_by_side(of, [("", given) for given in placements], reference, seed, time_limit)
+    if isinstance(of, Simulation | Timeline):
+        return gantt_picture([of, *placements])
+    if isinstance(of, FlowNetwork | BaseProblem):
+        return _network(of, placements, profile, time_limit)
+    if placements:
+        raise UsageError(f"placements are drawn on an instance or a problem, not on {described(of)}")
+    return _result(of)
+
+
+def side_by_side(
+    problem: Problem | ScheduleProblem,
+    given: Sequence[tuple[str, Any]],
+    reference: Reference,
+    seed: int = 0,
+    time_limit: float | None = None,
+) -> Figure:
+    """What each comes to, with its value and gap, and the optimum last; schedules are Gantt charts.
+
+    Parameters
+    ----------
+    problem
+        What judges them.
+    given
+        What each is called (empty: as it calls itself), and a decision, a solution, a report or a heuristic.
+    reference
+        What they are compared with.
+    seed, time_limit
+        Of the heuristics, as of `optsched.gap`.
+
+    Raises
+    ------
+    UsageError
+        If there is nothing to draw.
+    """
+    timed = isinstance(problem, ScheduleProblem)
+    held = (Schedule,) if timed else (Placement, list, tuple, np.ndarray)
+    panel: Callable[..., Any] = _chart if timed else _scene
+    best_of: Callable[..., Any] = chart_of_solution if timed else of_solution
+    shown: list[Any] = []
+    for name, one in given:
+        if not isinstance(one, (GapReport, Solution, *held)):
+            one = gap(problem, one, seed, reference, time_limit=time_limit)
+        shown.append(panel(problem, one, name))
+    best = best_of(problem, reference.solution)
+    if best is None and not shown:
+        termination = reference.solution.termination
+        raise UsageError(f"{problem.place}: no {problem.decided.noun} is known to draw: {termination}")
+    shown += [] if best is None else [best]
+    return gantt_picture(shown) if timed else drawn(shown)
+
+
+def _scene(problem: Problem, given: Any, name: str) -> Scene:
+    if isinstance(given, GapReport):
+        if given.problem.instance.sha256 != problem.instance.sha256:
+            raise UsageError(f"{given.run.name} was run on another instance than {problem.instance.name or 'this one'}")
+        return of_report(given, name)
+    return of_placement(problem, _placement(problem, given), name or "placement")
+
+
+def _chart(problem: ScheduleProblem, given: Any, name: str) -> Timeline:
+    if isinstance(given, GapReport):
+        return chart_of_report(given, name)
+    return chart_of(problem, given, name or "the schedule")
+
+
+def _on_instance(instance: Instance, given: Any) -> Scene:
+    """A placement on an instance that no problem judges."""
+    if isinstance(given, Solution):
+        given = given.decision
+    if not isinstance(given, Placement):
+        mend = 'pose a problem first: optsched.draw(optsched.problem("lsap", instance), "dl")'
+        raise UsageError(f"placements are drawn on an instance, not {described(given)}; {mend}")
+    return of_placement(instance, given)
+
+
+def _placement(problem: Problem, given: Any) -> Placement:
+    if isinstance(given, Solution):
+        if given.instance_sha256 != problem.instance.sha256:
+            raise UsageError(f"the solution is of another instance than {problem.instance.name or 'this one'}")
+        if not isinstance(given.decision, Placement):
+            raise UsageError("the solution holds no placement: there is nothing to draw")
+        return given.decision
+    try:
+        return placement_from(given, problem)
+    except HeuristicFailed as error:
+        told = str(error).replace("answered", "the placement has", 1)
+        raise UsageError(*told.split("\n")) from None
+
+
+def _network(of: Any, flows: Sequence[Any], profile: str | Path | Profile, time_limit: float | None) -> Figure:
+    """A network as it is, or with flows; of a problem on one with the optimal flow last."""
+    network = of.instance if isinstance(of, BaseProblem) else of
+    check_size(network)  # before anything is solved
+    shown: list[tuple[str, NetworkFlow | None]] = []
+    for given in flows:
+        flow = given.decision if isinstance(given, Solution) else given
+        if not isinstance(flow, NetworkFlow):
+            raise UsageError(f"flows are drawn on a network, not {described(given)}")
+        flow.to_dict(network)
+        told = ""
+        if isinstance(of, BaseProblem):
+            told = ", infeasible" if of.violations(flow) else f": {value(of.objective(flow))}"
+        shown.append((f"{flow.noun}{told}", flow))
+    if isinstance(of, BaseProblem):
+        from optsched.routes import solve
+
+        solution = solve(of, profile, time_limit=time_limit)
+        proved = "optimum" if solution.optimal else str(solution.termination)
+        flow = solution.decision if isinstance(solution.decision, NetworkFlow) else None
+        shown.append((f"{proved}{'' if solution.objective is None else f': {value(solution.objective)}'}", flow))
+    return network_picture(network, shown or [("", None)])
+
+
+def _result(of: Any) -> Figure:
+    """The picture of a frontier, a matrix, an explanation, a study, or of what gaps are made of."""
+    from optsched.measuring.decomposing import Decomposition, Decompositions
+    from optsched.measuring.explaining import Explanation, ScheduleExplanation
+    from optsched.measuring.matrix import GapMatrix
+    from optsched.measuring.studies.tables import GapReports
+    from optsched.routes import Frontier
+    from optsched.showing.chains import chains_picture
+    from optsched.showing.decompositions import decomposition_picture, decompositions_picture
+    from optsched.showing.frontiers import frontier_picture
+    from optsched.showing.gaps import box_plot
+    from optsched.showing.matrices import matrix_picture
+
+    pictures: dict[type, Callable[[Any], Figure]] = {
+        Frontier: frontier_picture,
+        GapMatrix: matrix_picture,
+        Explanation: chains_picture,
+        ScheduleExplanation: explained_picture,
+        GapReports: box_plot,
+        Decomposition: decomposition_picture,
+        Decompositions: decompositions_picture,
+    }
+    if type(of) in pictures:
+        return pictures[type(of)](of)
+    kinds = (
+        "an instance, a problem, a report, a simulation, a network, a frontier, a matrix, an explanation, a study or "
+        "what gaps are made of"
+    )
+    raise UsageError(f"draw takes {kinds}, not {described(of)}")
+
+
+# Schedules -----------------------------------------------------------------------------------------------------------
+
+
+def chart_of(problem: ScheduleProblem, decision: Any, name: str = "the schedule") -> Timeline:
+    """A schedule, with its value or what is wrong with it; UsageError if it is none of the instance."""
+    found = timeline(problem, decision)
+    held = decision.decision if isinstance(decision, Solution) else decision
+    assert isinstance(held, Schedule)
+    wrong = problem.violations(held)
+    told = f"infeasible: {wrong[0]}" if wrong else value_told(problem, problem.objective(held))
+    return timeline(found, name=f"{name}: {told}")
+
+
+def chart_of_report(report: GapReport, name: str = "") -> Timeline:
+    """What a heuristic did, with its value and gap; nothing where it failed, which the name says."""
+    problem, name = report.problem, name or report.run.name
+    assert isinstance(problem, ScheduleProblem)
+    if report.run.schedule is None:
+        nothing = Schedule.empty(len(problem.instance.workload))
+        return timeline(problem, nothing, f"{name}: {report.status}")
+    if report.objective is None:
+        return chart_of(problem, report.run.schedule, name)
+    return timeline(report, name=f"{name}: {value_told(problem, report.objective)}, {gap_told(report)}")
+
+
+def chart_of_solution(problem: ScheduleProblem, solution: Solution) -> Timeline | None:
+    """The optimum, or the best that is known; None where no schedule is."""
+    if solution.decision is None:
+        return None
+    proved = f"proved: {solution.certificate}" if solution.certificate is not None else "proved"
+    return chart_of(problem, solution, f"optimum ({proved})" if solution.optimal else "best that is known")
+
+
+def explained_picture(found: ScheduleExplanation) -> Figure:
+    """The schedule that is explained beside the best one, with the chain that its last end comes of framed.
+
+    Raises
+    ------
+    UsageError
+        Where nothing is feasible, or matplotlib is missing.
+    """
+    if found.infeasible:
+        raise UsageError(f"{found.problem.place}: nothing is feasible: there is no schedule to draw")
+    best = chart_of_solution(found.problem, found.report.reference.solution)
+    shown = [chart_of_report(found.report, found.who), *([] if best is None else [best])]
+    return gantt_picture(shown, framed=[link.task for link in found.chain])
+
+
+# Flow networks -------------------------------------------------------------------------------------------------------
+
+#: Nodes and arcs of a picture, at most.
+_MOST_NODES, _MOST_ARCS = 30, 60
+
+#: Inches between nodes, across and down.
+_ACROSS, _DOWN = 1.9, 0.85
+
+
+def network_picture(network: FlowNetwork, flows: Sequence[tuple[str, NetworkFlow | None]]) -> Figure:
+    """A network with each of the flows (its title, and the flow or None), side by side.
+
+    Raises
+    ------
+    UsageError
+        If it is too large, or matplotlib is missing.
+    """
+    check_size(network)
+    with settings():
+        return _drawn(network, flows)
+
+
+def check_size(network: FlowNetwork) -> None:
+    """Raise UsageError for a network of which no picture could be read."""
+    if len(network) > _MOST_NODES or network.arcs > _MOST_ARCS:
+        sizes = f"{counted(len(network), 'node')} and {counted(network.arcs, 'arc')}"
+        raise UsageError(
+            f"{network.name or 'the network'} has {sizes}; at most {_MOST_NODES} and {_MOST_ARCS} are drawn: "
+            "`optsched export --to FILE.graphml` is for programs that draw more"
+        )
+
+
+def layers(network: FlowNetwork) -> list[list[int]]:
+    """The nodes by their distance, in arcs, from where something enters; those that nothing reaches come last.
+
+    >>> layers(FlowNetwork(["a", "b", "c"], tail=[0, 1], head=[1, 2], supply=[1, 0, -1]))
+    [[0], [1], [2]]
+    """
+    after: dict[int, list[int]] = defaultdict(list)
+    for tail, head in zip(network.tail.tolist(), network.head.tolist(), strict=True):
+        after[tail].append(head)
+    sources = np.flatnonzero(network.supply > 0).tolist() or ([0] if len(network) else [])
+    depth = dict.fromkeys(sources, 0)
+    queue = deque(sources)
+    while queue:
+        node = queue.popleft()
+        for head in after[node]:
+            if head not in depth:
+                depth[head] = depth[node] + 1
+                queue.append(head)
+    found = [
+        [node for node, at in depth.items() if at == level] for level in range(max(depth.values(), default=-1) + 1)
+    ]
+    left = [node for node in range(len(network)) if node not in depth]
+    return [*found, *([left] if left else [])]
+
+
+def _drawn(network: FlowNetwork, flows: Sequence[tuple[str, NetworkFlow | None]]) -> Figure:
+    levels = layers(network)
+    tallest = max(map(len, levels), default=1)
+    width, height = max(3.5, _ACROSS * len(levels) + 0.4), _DOWN * tallest + 0.9
+    places = {
+        node: (_ACROSS * (across + 0.5), _DOWN * (rank + (tallest - len(level)) / 2 + 0.5))
+        for across, level in enumerate(levels)
+        for rank, node in enumerate(level)
+    }
+    figure = begun(width * len(flows), height, _title(network, flows))
+    for axes, (title, flow) in zip(figure.subplots(1, len(flows), squeeze=False)[0], flows, strict=True):
+        axes.set(xlim=(0, max(_ACROSS * len(levels), 0.1)), ylim=(_DOWN * tallest, 0))
+        axes.set_axis_off()
+        _arcs(axes, network, places, flow)
+        for node, (x, y) in places.items():
+            box = {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": "black", "linewidth": 0.8}
+            supply = int(network.supply[node])
+            name = short(str(network.node_ids[node]), 14) + (f"\n{supply:+d}" if supply else "")
+            plain(axes.text(x, y, name, fontsize=7.5, ha="center", va="center", bbox=box, zorder=3))
+        plain(axes.set_title("\n".join(filter(None, [short(network.name or "network", 40), title])), fontsize=9))
+        what = "units of capacity, cost of a unit" if flow is not None else "capacity, cost of a unit"
+        plain(axes.text(0, 1, f"on arcs: {what}", transform=axes.transAxes, fontsize=7))
+    return figure
+
+
+def _arcs(axes: Axes, network: FlowNetwork, places: dict[int, tuple[float, float]], flow: NetworkFlow | None) -> None:
+    """The arcs, thick where something flows; those between the same nodes are bent apart."""
+    from matplotlib.patches import FancyArrowPatch
+
+    seen: dict[tuple[int, int], int] = defaultdict(int)
+    for arc, (tail, head) in enumerate(zip(network.tail.tolist(), network.head.tolist(), strict=True)):
+        bend = 0.12 + 0.16 * seen[tail, head]
+        seen[tail, head] += 1
+        units = 0 if flow is None else int(flow.units[arc])
+        look: dict[str, Any] = {
+            "linewidth": 2.2 if units else 0.8,
+            "color": "black" if units or flow is None else "#888888",
+        }
+        start, end = np.array(places[tail]), np.array(places[head])
+        if tail == head:
+            end = start + np.array([0.01, 0.35])
+        curve = f"arc3,rad={bend}"
+        arrow: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 9, "connectionstyle": curve, "zorder": 1}
+        axes.add_patch(FancyArrowPatch(tuple(start), tuple(end), shrinkA=16, shrinkB=16, **arrow, **look))
+        across = end - start
+        middle = start + 0.42 * across + np.array([across[1], -across[0]]) * -bend * 0.48
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+        weight = "bold" if units else "normal"
+        told = _told(network, arc, flow)
+        x, y = middle.tolist()
+        plain(axes.text(x, y, told, fontsize=6.5, ha="center", va="center", bbox=box, zorder=2, fontweight=weight))
+
+
+def _told(network: FlowNetwork, arc: int, flow: NetworkFlow | None) -> str:
+    """What stands on an arc: units of its capacity, and the cost of a unit."""
+    capacity = "∞" if network.capacity[arc] == UNBOUNDED else str(network.capacity[arc])
+    lower = f"{network.lower[arc]}.." if network.lower[arc] else ""
+    units = "" if flow is None else f"{flow.units[arc]}/"
+    return f"{units}{lower}{capacity}, {network.cost[arc]}"
+
+
+def _title(network: FlowNetwork, flows: Sequence[tuple[str, NetworkFlow | None]]) -> str:
+    sizes = f"{counted(len(network), 'node')}, {counted(network.arcs, 'arc')}"
+    return "; ".join(filter(None, [f"{network.name or 'network'}: {sizes}", *(title for title, _ in flows)]))

@@ -1,0 +1,326 @@
+"""What all pictures share: how a figure is begun and written, how names are put into it, and how lines are told apart.
+
+Names come from files. They are shown as they are: never as mathematics (`$`), never as a label to be left out (`_`),
+and shortened in the middle where they are long.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from optsched.core.errors import Fault, InputError, UsageError, printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
+
+__all__ = [
+    "CHARACTER",
+    "KINDS",
+    "LEGEND_SIZE",
+    "MissingGlyphs",
+    "begun",
+    "check_kind",
+    "fold",
+    "headed",
+    "keyed",
+    "look",
+    "named",
+    "picture",
+    "plain",
+    "save",
+    "short",
+    "trimmed",
+    "whole_ticks",
+]
+
+#: Kinds of files that a picture can be written to, and what keeps the day and the machine out of each.
+KINDS: dict[str, dict[str, Any]] = {
+    ".svg": {"Date": None, "Creator": "optsched"},
+    ".png": {"Software": "optsched"},
+    ".pdf": {"CreationDate": None, "Creator": "optsched", "Producer": "optsched"},
+}
+
+#: Points of the smallest texts.
+LEGEND_SIZE = 8.0
+
+#: Pixels of a PNG for each inch.
+_RESOLUTION = 150
+
+#: What a figure is drawn with, whatever the user's own settings are. Texts of an SVG stay texts, for searching and for
+#: whoever reads with the ears.
+_SETTINGS: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "optsched",
+    "svg.id": None,
+    "pdf.fonttype": 42,
+    "text.usetex": False,
+    "text.parse_math": False,
+    "font.size": 9.0,
+    "hatch.linewidth": 0.6,
+}
+
+#: Told apart by colour-blind readers (Okabe and Ito), with the darkest first; a marker and a line style go with each.
+_COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p")
+_DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+
+#: So many letters that all names share are left out.
+_SHARED = 3
+
+#: Inches of a character of one point, at the most of what is usual.
+CHARACTER = 0.0092
+
+#: So much of a long name is shown at its beginning and at its end.
+_HEAD_SHARE = 0.5
+
+
+class MissingGlyphs(UserWarning):
+    """Characters that the font of a picture does not have; an SVG is shown with the fonts of whoever reads it."""
+
+
+def begun(width: float, height: float, title: str = "", constrained: bool = True) -> Figure:
+    """A new figure of so many inches, which no global state knows.
+
+    `title` is what those hear who do not see it. With `constrained` matplotlib finds the places of its axes.
+
+    Raises
+    ------
+    UsageError
+        If matplotlib is not installed.
+    """
+    require()
+    from optsched.showing.pictures import Picture
+
+    figure = Picture(figsize=(width, height), layout="constrained" if constrained else None)
+    figure.set_label(title)
+    return figure
+
+
+def require() -> None:
+    """Raise UsageError where pictures cannot be drawn: before the work is done."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise UsageError('pictures need matplotlib: pip install "optsched[plots]"') from None
+
+
+def check_kind(path: str | os.PathLike[str], told: str = "") -> str:
+    """The ending of a file for a picture, in small letters; UsageError where pictures have no such ending.
+
+    `told` is put before the message: the option, for instance.
+
+    >>> check_kind("a.SVG")
+    '.svg'
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in KINDS:
+        wrong = f'no kind of picture ends in "{suffix}"' if suffix else "the name has no ending"
+        raise UsageError(f"{told}{os.fspath(path)}: {wrong}; it must end in {', '.join(KINDS)}")
+    return suffix
+
+
+@contextmanager
+def settings() -> Iterator[None]:
+    """The settings of this package's pictures, for as long as one is made or written."""
+    require()
+    import matplotlib
+
+    known = {name: value for name, value in _SETTINGS.items() if name in matplotlib.rcParams}
+    with matplotlib.rc_context(known):
+        yield
+
+
+def picture(figure: Figure, kind: str = ".svg") -> bytes:
+    """A figure as the content of a file: one that is made again in the same way gives the same bytes.
+
+    Parameters
+    ----------
+    figure
+        What to write.
+    kind
+        `.svg`, `.png` or `.pdf`.
+
+    Raises
+    ------
+    UsageError
+        For another kind.
+
+    Warns
+    -----
+    MissingGlyphs
+        For characters that would not be seen.
+    """
+    metadata = KINDS[check_kind(f"picture{kind}")]
+    title = str(figure.get_label())
+    if title:
+        metadata = {**metadata, "Title": title}
+    content = io.BytesIO()
+    with settings(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        figure.savefig(content, format=kind.removeprefix(".").lower(), dpi=_RESOLUTION, metadata=metadata)
+    missing: dict[str, None] = {}
+    for warning in caught:
+        glyph = re.match(r"Glyph (\d+) ", str(warning.message))
+        if glyph is None:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        else:
+            missing[chr(int(glyph[1]))] = None
+    if missing and kind.lower() != ".svg":
+        shown = "".join(list(missing)[:20])
+        told = f"the font of the picture lacks {shown}: they are shown as boxes; a picture in .svg shows them"
+        warnings.warn(MissingGlyphs(told), stacklevel=2)
+    return content.getvalue()
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure to a file, whose ending says how: `.svg`, `.png` or `.pdf`.
+
+    The file is written beside what is there, and takes its place when it is whole. A figure that is made again in the
+    same way gives the same bytes: no day, no random names.
+
+    Raises
+    ------
+    UsageError
+        For another ending; nothing is written.
+    InputError
+        If the file cannot be written there, as in a folder that does not exist.
+
+    Examples
+    --------
+    >>> import tempfile, optsched
+    >>> from optsched.showing import box_plot
+    >>> figure = box_plot(optsched.study("papers/guo-table2", "fair-lsap", ["dl", "fair"]).frame())
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(figure, f"{folder}/gaps.svg")
+    ...     print(Path(folder, "gaps.svg").read_text()[:5])
+    <?xml
+    """
+    from optsched.instances.documents.writing import write_whole
+
+    kind = check_kind(path)
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise InputError(
+            [Fault("", f'cannot be written: there is no folder "{folder}"; make it first')], os.fspath(path)
+        )
+    write_whole(path, picture(figure, kind))
+
+
+# Names ------------------------------------------------------------------------------------------------------------
+
+
+def short(name: str, most: int = 28) -> str:
+    """A name in so many characters, with what is left out in its middle; what a terminal would obey is spelled out.
+
+    >>> short("attempt_200904211745_0002_m_000014_0", 20)
+    'attempt_20…_000014_0'
+    """
+    text = printable(str(name))
+    if len(text) <= most:
+        return text
+    head = math.ceil((most - 1) * _HEAD_SHARE)
+    return f"{text[:head]}…{text[len(text) - (most - 1 - head) :]}"
+
+
+def trimmed(names: Sequence[str], most: int) -> tuple[list[str], str]:
+    """Names without what all of them begin and end with, where one is longer than `most`; and what that is, in words.
+
+    >>> trimmed(["task_2009_m_000014", "task_2009_m_000015"], 12)
+    (['…14', '…15'], 'begin with task_2009_m_0000')
+    >>> trimmed(["rack1-a.example.org", "rack2-b.example.org"], 12)
+    (['…1-a…', '…2-b…'], 'begin with rack, end in .example.org')
+    >>> trimmed(["t1", "t2"], 12)
+    (['t1', 't2'], '')
+    """
+    if len(set(names)) < 2 or max(map(len, names)) <= most:
+        return [short(name, most) for name in names], ""
+    left = max(0, min(map(len, names)) - 2)  # two letters of each are shown at the least
+    begin = min(left, _alike(names))
+    end = min(left - begin, _alike([name[::-1] for name in names]))
+    begin, end = (length if length >= _SHARED else 0 for length in (begin, end))
+    if not begin and not end:
+        return [short(name, most) for name in names], ""
+    first = names[0]
+    told = [f"begin with {short(first[:begin], 40)}"] if begin else []
+    told += [f"end in {short(first[len(first) - end :], 40)}"] if end else []
+    cut = [name[begin : len(name) - end] for name in names]
+    shown = [f"{'…' * bool(begin)}{short(name, most - 2)}{'…' * bool(end)}" for name in cut]
+    return shown, ", ".join(told)
+
+
+def _alike(names: Sequence[str]) -> int:
+    """So many letters at their beginning are the same in all names."""
+    lowest, highest = min(names), max(names)
+    return next((at for at, pair in enumerate(zip(lowest, highest, strict=False)) if pair[0] != pair[1]), len(lowest))
+
+
+def plain(text: Any) -> Any:
+    """A matplotlib text that is shown as it is, whatever `$` is in it."""
+    text.set_parse_math(False)
+    return text
+
+
+def named(axis: Axis, positions: Sequence[float], names: Sequence[str], **how: Any) -> None:
+    """Ticks at positions with names."""
+    axis.set_ticks(list(positions), list(names), **how)
+    for label in axis.get_ticklabels():
+        plain(label)
+
+
+def headed(figure: Figure, title: str) -> None:
+    """A title above all, broken where the figure is too narrow for it."""
+    lines = fold(title, figure.get_figwidth(), 9, max_lines=4, placeholder=" ...")
+    plain(figure.suptitle("\n".join(lines), fontsize=9))
+
+
+def fold(text: str, width: float, size: float, **how: Any) -> list[str]:
+    """The lines of a text of a size in so many inches; `how` is `textwrap.wrap`'s."""
+    from textwrap import wrap
+
+    return wrap(text, max(12, int(width / (size * CHARACTER))), **how)
+
+
+def keyed(
+    parent: Axes | Figure, handles: Sequence[Any], names: Sequence[str], fontsize: float = LEGEND_SIZE, **how: Any
+) -> Legend:
+    """A legend of handles and names; also of such as begin with `_`, which matplotlib would leave out."""
+    how = {"frameon": False, "fontsize": fontsize, "handlelength": 3.0, **how}
+    legend = parent.legend(list(handles), [f"entry {number}" for number in range(len(names))], **how)
+    for text, name in zip(legend.get_texts(), names, strict=True):
+        plain(text).set_text(name)
+    return legend
+
+
+def look(number: int) -> dict[str, Any]:
+    """Colour, marker and line style of the line of this number: told apart in black and white by the other two.
+
+    >>> look(0)["marker"], look(1)["marker"], look(0)["linestyle"], look(1)["linestyle"]
+    ('o', 's', '-', '--')
+    """
+    return {
+        "color": _COLOURS[number % len(_COLOURS)],
+        "marker": _MARKERS[number % len(_MARKERS)],
+        "linestyle": _DASHES[number % len(_DASHES)],
+        "markersize": 4.5,
+        "linewidth": 1.2,
+        "markerfacecolor": "white" if number // len(_MARKERS) % 2 else _COLOURS[number % len(_COLOURS)],
+    }
+
+
+def whole_ticks(axis: Axis, values: Sequence[Any], most: int = 6) -> None:
+    """Some ticks, at whole numbers alone where all values are whole."""
+    from matplotlib.ticker import MaxNLocator
+
+    whole = all(value == int(value) for value in values if math.isfinite(value))
+    axis.set_major_locator(MaxNLocator(nbins=most, integer=whole, min_n_ticks=1))

@@ -1,0 +1,545 @@
+"""Gaps of many runs as pictures: box plots, empirical distributions, performance profiles (Dolan and Moré 2002).
+
+Each has a panel a problem. A run without a gap is never dropped in silence: it counts among the runs, and the picture
+says how many there are and why.
+
+- *infeasible*, *starved*, *failed*, and where a column `status` says so *out of time*, *out of memory*, *crashed*: the
+  run has no value.
+- *over 0*: the reference is 0, so that the gap is a difference (`absolute=True` draws it, and a panel
+  that would have nothing to show but these is of differences by itself).
+- *unknown*: no reference is known, or an earlier component differs already.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from optsched.core.brief import counted
+from optsched.core.errors import UsageError, described
+from optsched.showing.figures import begun, keyed, look, named, plain, settings, short, whole_ticks
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from optsched.measuring.studies.tables import GapReports
+
+__all__ = ["Runs", "box_plot", "distribution", "gaps_picture", "performance_profile", "ratios", "runs_of"]
+
+#: Inches of a panel, without the names beside it; of a row of a box plot; of a line of a legend.
+_PANEL, _ROW, _LINE = 3.0, 0.26, 0.175
+
+#: Inches of a panel of curves, across; from its axis down to its legend.
+_CURVES, _BELOW = 4.7, 0.45
+
+#: From so many problems on panels stand in two columns.
+_ONE_COLUMN = 3
+
+#: Where the largest value is so many times the smallest that is not 0, the axis is logarithmic.
+_WIDE = 50
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The runs of a heuristic in a problem.
+
+    Attributes
+    ----------
+    values
+        What is drawn of each run that has it, in order of appearance.
+    without
+        How many runs have none, by the reason.
+    """
+
+    values: tuple[float, ...]
+    without: Mapping[str, int]
+
+    @property
+    def count(self) -> int:
+        """How many runs there are, with a value and without."""
+        return len(self.values) + sum(self.without.values())
+
+    def lacking(self) -> str:
+        """The runs without a value, in words: `2 infeasible, 1 over 0`; nothing where there is none."""
+        return ", ".join(f"{number} {reason}" for reason, number in self.without.items())
+
+
+Panels = dict[str, dict[str, Runs]]
+
+
+def box_plot(frame: pd.DataFrame | GapReports, *, component: int = 1, absolute: bool = False) -> Figure:
+    """The gaps of each heuristic as a box: a row a heuristic, a panel a problem.
+
+    A box is from the lower to the upper quartile, with a line at the median and a diamond at the mean; whiskers end at
+    the last run within 1.5 times the box, circles are runs beyond. Beside it stands how many runs there are, how many
+    have a gap of 0, and how many have none and are in no box.
+
+    Parameters
+    ----------
+    frame
+        Of `GapReports.frame()`, a row a run, or the `GapReports`. Needed are the columns `problem`, `heuristic`,
+        `feasible`, `relative_gap_i` and `absolute_gap_i`; `status` (as in records), `starved`, `error`, `component_i`
+        and `termination` say more.
+    component
+        Which component's gaps, from 1.
+    absolute
+        Differences instead of shares of the reference: where that may be 0. A panel is of differences in any case if
+        they are over 0 alone, so that there is no share to draw.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    UsageError
+        If there is no run, a column is missing, or matplotlib is.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> figure = box_plot(optsched.study("papers/guo-table2", "fair-lsap", ["dl", "fair"]))
+    >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    ['dl', 'fair']
+    """
+    frame = _checked(frame, component)
+    panels, differing = _drawable(frame, component, absolute)
+    heights = [_ROW * len(rows) + 0.75 for rows in panels.values()]
+    with settings():
+        figure, places = _panels(heights, 7.0)
+        for axes, (problem, rows) in zip(places, panels.items(), strict=True):
+            _boxes(axes, rows, 1 if problem in differing else 100)
+            plain(axes.set_title(problem, fontsize=9))
+            axes.set_xlabel(_gap_label(frame, problem, component, problem in differing))
+    return figure
+
+
+def _boxes(axes: Axes, rows: Mapping[str, Runs], factor: float) -> None:
+    """A box for each heuristic, the first on top, and beside it what it is of."""
+    positions = list(range(len(rows), 0, -1))
+    values = [[factor * value for value in runs.values] for runs in rows.values()]
+    line = {"color": "black", "linewidth": 1.0}
+    axes.boxplot(
+        values,
+        positions=positions,
+        orientation="horizontal",
+        widths=0.62,
+        showmeans=True,
+        patch_artist=True,
+        boxprops={"facecolor": "#cfe3f1", "edgecolor": "black", "linewidth": 0.8},
+        medianprops={**line, "linewidth": 2.0},
+        whiskerprops=line,
+        capprops=line,
+        flierprops={"marker": "o", "markersize": 3.5, "markerfacecolor": "none", "markeredgecolor": "black"},
+        meanprops={"marker": "D", "markersize": 4, "markerfacecolor": "white", "markeredgecolor": "black"},
+        manage_ticks=False,
+    )
+    axes.set_ylim(0.4, len(rows) + 0.6)
+    named(axes.yaxis, positions, [short(name) for name in rows])
+    _spread(axes, [value for row in values for value in row])
+    beside = axes.secondary_yaxis("right")
+    beside.tick_params(length=0, labelsize=8)
+    named(beside.yaxis, positions, [_told(runs) for runs in rows.values()])
+    axes.grid(axis="x", alpha=0.3)
+
+
+def _told(runs: Runs) -> str:
+    """What stands beside a box: `30 runs, 18 at 0; 2 infeasible`."""
+    at_zero = sum(value == 0 for value in runs.values)
+    lacking = runs.lacking()
+    return f"{counted(runs.count, 'run')}, {at_zero} at 0" + (f"; not in the box: {lacking}" if lacking else "")
+
+
+def distribution(frame: pd.DataFrame | GapReports, *, component: int = 1, absolute: bool = False) -> Figure:
+    """The empirical distribution of gaps: for each gap, the share of a heuristic's runs that do not exceed it.
+
+    The share is of all runs. One without a gap exceeds every gap, so that a curve may end below 100 %; beside the name
+    stands how many there are, and why.
+
+    Parameters
+    ----------
+    frame, component, absolute
+        As for `box_plot`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    UsageError
+        As for `box_plot`.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> figure = distribution(optsched.study("papers/guo-table2", "fair-lsap", ["dl", "fair"]))
+    >>> [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    ['dl', 'fair']
+    """
+    frame = _checked(frame, component)
+    panels, differing = _drawable(frame, component, absolute)
+    factors = {problem: 1 if problem in differing else 100 for problem in panels}
+
+    def finish(axes: Axes, problem: str) -> None:
+        axes.set_xlabel(_gap_label(frame, problem, component, problem in differing))
+        axes.set_ylabel("share of the runs (%)")
+
+    return _curves(panels, factors, 0, finish, _spread)
+
+
+def gaps_picture(frame: pd.DataFrame | GapReports, *, component: int = 1, absolute: bool = False) -> Figure:
+    """Box plots and empirical distributions side by side: a row a problem. See `box_plot` and `distribution`.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> figure = gaps_picture(optsched.study("papers/guo-table2", "fair-lsap", ["dl", "fair"]))
+    >>> [axes.get_title() for axes in figure.axes]
+    ['fair-lsap', 'fair-lsap']
+    """
+    frame = _checked(frame, component)
+    panels, differing = _drawable(frame, component, absolute)
+    looks = {name: look(number) for number, name in enumerate(frame["heuristic"].astype(str).unique())}
+    heights = [max(_PANEL, _ROW * len(rows) + 0.75) for rows in panels.values()]
+    with settings():
+        figure = begun(14.0, sum(heights) + 0.2, ", ".join(panels))
+        grid = figure.subplots(len(panels), 2, squeeze=False, height_ratios=heights)
+        for (left, right), (problem, rows) in zip(grid, panels.items(), strict=True):
+            factor = 1 if problem in differing else 100
+            _boxes(left, rows, factor)
+            _spread(right, [factor * value for runs in rows.values() for value in runs.values])
+            _steps_of(right, rows, looks, factor, 0)
+            right.set_ylabel("share of the runs (%)")
+            for axes in (left, right):
+                axes.set_xlabel(_gap_label(frame, problem, component, problem in differing))
+                plain(axes.set_title(problem, fontsize=9))
+    return figure
+
+
+def performance_profile(
+    frame: pd.DataFrame | GapReports, *, component: int = 1, against: Literal["best", "reference"] = "best"
+) -> Figure:
+    """Performance profiles (Dolan and Moré 2002): the share of a heuristic's runs within a factor of the best.
+
+    Runs on the same instance, with the same parameters and seed, are compared: the ratio of a run is its value over the
+    best value of any heuristic there (of a maximum the other way round). The curve of a heuristic says for each factor
+    on which share of its runs the ratio is at most that; at 1 it says how often none was better. No factor reaches a
+    run without a value, nor one that is worse than a best value of 0 (*over 0*; *no ratio* where the best of a maximum
+    is 0, or a value is below 0). Such runs are counted among all, and beside the name stands how many there are.
+
+    Parameters
+    ----------
+    frame, component
+        As for `box_plot`; needed are also `instance`, `seed` and `objective_i`, and `reference_i` for `reference`.
+    against
+        `best`: the best of the heuristics, as in the paper. `reference`: the proved optimum (or bound), as if it were
+        one of them.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    UsageError
+        As for `box_plot`.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> found = optsched.study("papers/fsy-not-optimal", "latency", ["round-robin", "labl"])
+    >>> {name: runs.values for name, runs in ratios(found)["latency"].items()}
+    {'round-robin': (1.25,), 'labl': (1.0,)}
+    >>> figure = performance_profile(found)
+    """
+    panels = ratios(frame, component=component, against=against)
+    rival = "the best heuristic" if against == "best" else "the reference"
+
+    def finish(axes: Axes, problem: str) -> None:
+        axes.set_xlabel(f"at most so many times {rival}")
+        axes.set_ylabel("share of the runs (%)")
+
+    return _curves(panels, dict.fromkeys(panels, 1), 1, finish, _doubling)
+
+
+def ratios(
+    frame: pd.DataFrame | GapReports, *, component: int = 1, against: Literal["best", "reference"] = "best"
+) -> Panels:
+    """The ratios that `performance_profile` draws, for each problem and heuristic, and the runs that have none."""
+    if against not in ("best", "reference"):
+        raise UsageError(f'a performance profile is against "best" or "reference", not {described(against)}')
+    frame = _checked(frame, component, ["instance", "seed", f"objective_{component}", f"reference_{component}"])
+    cells = [name for name in ("problem", "group", "instance", "parameters", "seed") if name in frame.columns]
+    # Instances may share a name: the first run of each heuristic is compared with the first of the others, and so on.
+    occurrence = frame.groupby([*cells, "heuristic"], sort=False, dropna=False).cumcount()
+    found: dict[str, dict[str, list[float | str]]] = {}
+    for problem, part in frame.groupby("problem", sort=False):
+        highest = _is_maximum(part, component)
+        rows = found.setdefault(str(problem), {str(name): [] for name in part["heuristic"].unique()})
+        keys = [part[name] for name in cells] + [occurrence.loc[part.index]]
+        compared: dict[int, list[dict[str, Any]]] = {}
+        numbers = part.groupby(keys, sort=False, dropna=False).ngroup()
+        for number, row in zip(numbers.tolist(), _rows(part), strict=True):
+            compared.setdefault(number, []).append(row)
+        for cell in compared.values():
+            for name, ratio in _cell_ratios(cell, component, against, highest):
+                rows[name].append(ratio)
+    return {problem: {name: _runs(values) for name, values in rows.items()} for problem, rows in found.items()}
+
+
+def _cell_ratios(
+    cell: Sequence[Mapping[str, Any]], component: int, against: str, highest: bool
+) -> Iterable[tuple[str, float | str]]:
+    """The ratio of each run to the best of those that are compared, or why there is none."""
+    values = {}
+    for row in cell:
+        reason = _no_value(row)
+        value = row[f"objective_{component}"]
+        values[str(row["heuristic"])] = reason or ("unknown" if math.isnan(value) else value)
+    known = [value for value in values.values() if not isinstance(value, str)]
+    if against == "reference":
+        known = [value for row in cell if not math.isnan(value := row[f"reference_{component}"])]
+    best = (max if highest else min)(known) if known else None
+    for name, value in values.items():
+        if isinstance(value, str):
+            yield name, value
+        elif best is None:
+            yield name, "unknown"
+        elif value == best:
+            yield name, 1.0
+        elif value > 0 and best > 0:
+            yield name, best / value if highest else value / best
+        else:
+            yield name, "no ratio" if highest or best else "over 0"
+
+
+def _is_maximum(frame: pd.DataFrame, component: int) -> bool:
+    """Whether the component is to be high: a run with a gap says so. Without one, values equal their references."""
+    away = frame[frame[f"absolute_gap_{component}"] > 0]
+    return bool((away[f"objective_{component}"] < away[f"reference_{component}"]).any())
+
+
+# Runs -------------------------------------------------------------------------------------------------------------
+
+
+def runs_of(frame: pd.DataFrame | GapReports, component: int = 1, absolute: bool = False) -> Panels:
+    """The gaps of each problem and heuristic, in order of appearance, and why the other runs have none.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> runs = runs_of(optsched.study("papers/fsy-not-optimal", "latency", "labl"))["latency"]["labl"]
+    >>> [round(gap, 3) for gap in runs.values], runs.without
+    ([0.333], {})
+    """
+    frame = _checked(frame, component)
+    found: dict[str, dict[str, list[float | str]]] = {}
+    for row in _rows(frame):
+        rows = found.setdefault(str(row["problem"]), {})
+        rows.setdefault(str(row["heuristic"]), []).append(_gap(row, component, absolute))
+    return {problem: {name: _runs(values) for name, values in rows.items()} for problem, rows in found.items()}
+
+
+def _drawable(frame: pd.DataFrame, component: int, absolute: bool) -> tuple[Panels, set[str]]:
+    """The gaps to draw, and the problems whose gaps are differences: with `absolute` all, else those without a share.
+
+    Without a share are those with runs over 0 and none with a gap in per cent but 0.
+    """
+    panels = runs_of(frame, component, absolute)
+    if absolute:
+        return panels, set(panels)
+    differing = {
+        problem
+        for problem, rows in panels.items()
+        if any("over 0" in runs.without for runs in rows.values())
+        and not any(any(runs.values) for runs in rows.values())
+    }
+    differences = runs_of(frame, component, absolute=True)
+    return {problem: (differences if problem in differing else panels)[problem] for problem in panels}, differing
+
+
+def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
+
+
+def _runs(values: Sequence[float | str]) -> Runs:
+    reasons = Counter(value for value in values if isinstance(value, str))
+    return Runs(tuple(float(value) for value in values if not isinstance(value, str)), dict(reasons))
+
+
+def _gap(row: Mapping[str, Any], component: int, absolute: bool) -> float | str:
+    """The gap of a run, or why it has none."""
+    reason = _no_value(row)
+    if reason is not None:
+        return reason
+    difference, share = row[f"absolute_gap_{component}"], row[f"relative_gap_{component}"]
+    if math.isnan(difference):
+        return "unknown"
+    if absolute:
+        return float(difference)
+    return "over 0" if math.isnan(share) or math.isinf(share) else float(share)
+
+
+def _no_value(row: Mapping[str, Any]) -> str | None:
+    """Why a run has no value; None where it has one. Frames of sweeps and reports say it in a word."""
+    status = row.get("status")
+    if isinstance(status, str):
+        return None if status == "done" else status.replace("-", " ")
+    if isinstance(row.get("error"), str) and row["error"]:
+        return "failed"
+    if not row["feasible"]:
+        return "starved" if row.get("starved") is True else "infeasible"
+    return None
+
+
+def _checked(given: pd.DataFrame | GapReports, component: int, further: Sequence[str] = ()) -> pd.DataFrame:
+    """The frame of what is given; UsageError where it is none of gaps."""
+    import pandas as pd
+
+    frame = given if isinstance(given, pd.DataFrame) else getattr(given, "frame", None)
+    if callable(frame):
+        frame = frame()
+    if not isinstance(frame, pd.DataFrame):
+        raise UsageError(
+            f"a picture of gaps is made of the frame of a study, not {described(given)}; measure first: "
+            "optsched.study(...).frame()"
+        )
+    gaps = [f"relative_gap_{component}", f"absolute_gap_{component}"]
+    missing = [name for name in ["problem", "heuristic", "feasible", *gaps, *further] if name not in frame.columns]
+    if missing:
+        raise UsageError(
+            f"a picture of gaps needs the columns {', '.join(missing)}, as optsched.study(...).frame() has"
+        )
+    if frame.empty:
+        raise UsageError("there is no run to draw: the frame of gaps is empty")
+    return frame.reset_index(drop=True)
+
+
+# Axes -------------------------------------------------------------------------------------------------------------
+
+
+def _gap_label(frame: pd.DataFrame, problem: str, component: int, absolute: bool) -> str:
+    """What a gap of this problem is of."""
+    part = frame[frame["problem"] == problem]
+    proved = "termination" not in part.columns or bool((part["termination"] == "OPTIMAL").all())
+    rival = "optimum" if proved else "optimum, or of the bound where none is proved"
+    name = part[f"component_{component}"].iloc[0] if f"component_{component}" in part.columns else None
+    of = f" in {name}" if isinstance(name, str) else ""
+    return f"difference{of} from the {rival.replace('of the', 'the')}" if absolute else f"gap{of} (% of the {rival})"
+
+
+def _panels(heights: Sequence[float], width: float) -> tuple[Figure, list[Axes]]:
+    """A figure with a panel of each height (inches), in two columns where there are many."""
+    columns = 1 if len(heights) <= _ONE_COLUMN else 2
+    rows = [max(heights[start : start + columns]) for start in range(0, len(heights), columns)]
+    figure = begun(width * columns, sum(rows) + 0.2)
+    grid = figure.add_gridspec(len(rows), columns, height_ratios=rows)
+    places = [figure.add_subplot(grid[number // columns, number % columns]) for number in range(len(heights))]
+    return figure, places
+
+
+def _spread(axes: Axes, values: Sequence[float]) -> None:
+    """The axis of gaps: from 0, and logarithmic beyond the smallest where they differ by orders of magnitude."""
+    from matplotlib.ticker import FuncFormatter, NullLocator
+
+    above = [value for value in values if value > 0]
+    if above and max(above) >= _WIDE * min(above):
+        least = 10.0 ** math.floor(math.log10(min(above)))
+        axes.set_xscale("symlog", linthresh=least, linscale=0.5)
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.set_xlim(-0.2 * least, 1.5 * max(above))
+    elif above:
+        axes.set_xlim(-0.03 * max(above), 1.06 * max(above))
+    else:
+        axes.set_xlim(-0.05, 1)
+    if not any(value < 0 for value in values) and axes.get_xscale() == "linear":
+        whole_ticks(axes.xaxis, [*values, 1] if max(above, default=1) >= 1 else [0.5])
+
+
+def _doubling(axes: Axes, values: Sequence[float]) -> None:
+    """The axis of ratios: from 1, and doubling where they are far apart."""
+    from matplotlib.ticker import FuncFormatter, NullLocator
+
+    most = max([*values, 1.0])
+    if most > 4:
+        axes.set_xscale("log", base=2)
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.set_xlim(2 ** (-0.03 * math.log2(most)), most**1.03)
+    else:
+        beyond = max(most - 1, 0.1)
+        axes.set_xlim(1 - 0.03 * beyond, 1 + 1.03 * beyond)
+
+
+def _curves(
+    panels: Panels,
+    factors: Mapping[str, float],
+    start: float,
+    finish: Callable[[Axes, str], None],
+    scale: Callable[[Axes, Sequence[float]], None],
+) -> Figure:
+    """A step curve for each heuristic: the share of its runs with at most so much, from `start` to the largest."""
+    names = list(dict.fromkeys(name for rows in panels.values() for name in rows))
+    looks = {name: look(number) for number, name in enumerate(names)}
+    with settings():
+        figure, places = _panels([_PANEL + _LINE * len(rows) + _BELOW for rows in panels.values()], _CURVES)
+        for axes, (problem, rows) in zip(places, panels.items(), strict=True):
+            scale(axes, [factors[problem] * value for runs in rows.values() for value in runs.values])
+            _steps_of(axes, rows, looks, factors[problem], start)
+            plain(axes.set_title(problem, fontsize=9))
+            finish(axes, problem)
+    return figure
+
+
+def _steps_of(
+    axes: Axes, rows: Mapping[str, Runs], looks: Mapping[str, Mapping[str, Any]], factor: float, start: float
+) -> None:
+    """The curves of a panel whose axis of values is there, and their legend below, where a phone shows it, too."""
+    from matplotlib.transforms import ScaledTranslation
+
+    right = axes.get_xlim()[1]
+    lines = []
+    for number, (name, runs) in enumerate(rows.items()):
+        across, up = _steps([factor * value for value in runs.values], runs.count, start, right)
+        marked = list(range(0, len(across) - 1, max(1, math.ceil(len(across) / 8))))
+        # Thick ones first, so that a curve is seen behind another one that is the same.
+        slim = 1.6 * (1 - number / len(rows))
+        looked = {**looks[name], "linewidth": 1.1 + slim, "markersize": 4 + 2 * slim}
+        lines += axes.plot(across, up, drawstyle="steps-post", markevery=marked, **looked)
+    axes.set_ylim(-3, 103)
+    axes.grid(alpha=0.3)
+    below = axes.transAxes + ScaledTranslation(0, -_BELOW, axes.figure.dpi_scale_trans)
+    keyed(axes, lines, _entries(rows), loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, borderaxespad=0)
+
+
+def _steps(values: Sequence[float], count: int, start: float, end: float) -> tuple[list[float], list[float]]:
+    """Where the share (in per cent) of the values that are at most x rises, from `start` to `end`."""
+    rises = Counter(values)
+    across, up, reached = [start], [100 * rises.get(start, 0) / count], rises.get(start, 0)
+    for value in sorted(rises):
+        if value != start:
+            reached += rises[value]
+            across.append(value)
+            up.append(100 * reached / count)
+    return [*across, end], [*up, up[-1]]
+
+
+def _entries(rows: Mapping[str, Runs]) -> list[str]:
+    """The lines of a legend: names, with the runs that no curve reaches; how many runs there are if that differs."""
+    usual = statistics.mode(runs.count for runs in rows.values())
+    entries = []
+    for name, runs in rows.items():
+        lacking = runs.lacking()
+        told = f" (of {runs.count}: {lacking})" if lacking else ""
+        if not lacking and runs.count != usual:
+            told = f" ({counted(runs.count, 'run')})"
+        entries.append(short(name) + told)
+    return entries

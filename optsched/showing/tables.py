@@ -1,0 +1,395 @@
+"""The tables of a report: of a problem and of all, of single runs, frontiers and matrices. Nothing is dropped without
+being counted.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from fractions import Fraction
+
+from optsched.core.brief import counted
+from optsched.core.results import Value
+from optsched.measuring.printing import Cell, Table, counts, figures, seconds, share
+from optsched.measuring.records import OVER_ZERO, WITHOUT, Record, Run, frame_of, legend
+from optsched.measuring.studies.tables import LEAST, ProblemSummary, Row
+from optsched.showing.comparing import compared
+from optsched.showing.entries import again, values
+from optsched.showing.gaps import ratios, runs_of
+from optsched.showing.reading import FrontierRecord
+
+__all__ = [
+    "all_runs",
+    "beside",
+    "comparisons",
+    "distribution",
+    "failures",
+    "frontier",
+    "gaps",
+    "instances",
+    "matrices",
+    "overview",
+    "profile",
+    "proofs",
+    "times",
+]
+
+#: Gaps and factors at which a distribution and a profile are read.
+_GAPS = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
+_FACTORS = (1.0, 1.01, 1.05, 1.1, 1.25, 1.5, 2.0, 4.0)
+
+
+def overview(parts: Sequence[ProblemSummary]) -> Table:
+    """Mean gaps: a row a heuristic, a column a problem."""
+    rows_of = [({row.heuristic: row for row in part.rows}, part.instances) for part in parts]
+    heuristics = list(dict.fromkeys(name for rows, _ in rows_of for name in rows))
+
+    def cell(row: Row | None, instances: int) -> Cell:
+        if row is None:
+            return Cell("")
+        if row.mean is None:
+            return Cell(_without(row) or "-")
+        of = "" if row.counted == instances else f" ({row.counted}/{instances})"
+        return Cell(share(row.mean) + of, row.mean)
+
+    rows = [[name, *(cell(of.get(name), count) for of, count in rows_of)] for name in heuristics]
+    note = (
+        "Mean relative gap over the instances; (3/4): over 3 of the 4 instances, as the heuristic was not run "
+        "on the others, or has no relative gap there. Means over different instances do not compare; the heuristics in "
+        "pairs do. A word: no run has a gap. Empty: not run there."
+    )
+    columns = tuple(part.problem for part in parts)
+    return Table(("heuristic", *columns), rows, frozenset(columns), "overview", "Mean gaps at a glance", note)
+
+
+def proofs(parts: Sequence[ProblemSummary]) -> Table:
+    """How many references are an optimum with each kind of proof: a row a problem."""
+    kinds = list(dict.fromkeys(kind for part in parts for kind in part.proofs))
+    rows = []
+    for part in parts:
+        cells = [_of(part.proofs.get(kind, 0), part.instances) for kind in kinds]
+        rows.append([part.problem, *counts(part.instances), *cells])
+    note = (
+        "Each instance (and wave) counts once. dual, combinatorial: a certificate that anybody can check; enumeration: "
+        "all placements were tried; solver: a solver's word. bound: no optimum is proved, and gaps are upper limits of "
+        "the true ones; unknown: there is no reference."
+    )
+    named = {"bound": "bound only"}
+    columns = ("problem", "instances", *(named.get(kind, kind) for kind in kinds))
+    return Table(columns, rows, frozenset(columns[1:]), "proofs", "Optima by kind of proof", note)
+
+
+def gaps(part: ProblemSummary) -> Table:
+    """A row a heuristic: how often the optimum is met, median, mean with its interval and worst, and what has none."""
+    lacking = [name for name in WITHOUT if any(getattr(row, name) for row in part.rows)]
+    rows = []
+    for row in part.rows:
+        half = Cell("-") if row.half_width is None else share(row.half_width)
+        cells: list[str] = [_of(row.optimal, row.runs), *counts(row.counted), *map(share, (row.median, row.mean))]
+        cells += [Cell(f"±{half}" if half.value is not None else "-", half.value), share(row.worst)]
+        cells += [*counts(*(getattr(row, name) for name in lacking)), row.worst_on or ""]
+        rows.append([row.heuristic, *counts(row.instances, row.runs), *cells])
+    columns: tuple[str, ...] = (
+        "heuristic",
+        "instances",
+        "runs",
+        "at optimum",
+        "with gap",
+        "median",
+        "mean",
+        "95 % interval",
+        "worst",
+    )
+    columns += (*(WITHOUT[name] for name in lacking), "worst on")
+    note = (
+        f"Relative gaps in {part.component}. An instance counts once, with the mean of its runs; median, mean and the "
+        "interval are over the instances "
+        f"with gap. The interval is Student's t over instances, from {LEAST} on: it speaks of instances drawn like "
+        "these, and says little where they were chosen by hand."
+    )
+    if "over_zero" in lacking:
+        note += f" {OVER_ZERO[0].upper()}{OVER_ZERO[1:]}."
+    if lacking:
+        words = [WITHOUT[name] for name in lacking]
+        listed = f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
+        note += f" Runs under {listed} are in no median, mean or worst."
+    numbers = frozenset(columns) - {"heuristic", "worst on"}
+    return Table(columns, rows, numbers, f"gaps-{part.problem}", f"Gaps in {part.problem}", note)
+
+
+def distribution(entries: Sequence[Run]) -> Table:
+    """The share of all runs of each heuristic whose gap is at most so much."""
+    problem = entries[0].problem
+    rows = []
+    (panel,) = runs_of(frame_of(entries)).values()
+    for name, runs in panel.items():
+        cells = [_of(sum(value <= limit for value in runs.values), runs.count) for limit in _GAPS]
+        beyond = sum(value > _GAPS[-1] for value in runs.values)
+        rows.append([name, *counts(runs.count), *cells, *counts(beyond), runs.lacking()])
+    limits = tuple("0" if not limit else f"≤ {100 * limit:g} %" for limit in _GAPS)
+    columns = ("heuristic", "runs", *limits, "more", "without gap")
+    note = "Of all runs, those without a relative gap too: they are within no limit, and the last column counts them."
+    numbers = frozenset(columns) - {"heuristic", "without gap"}
+    return Table(columns, rows, numbers, f"distribution-{problem}", f"Distribution of gaps in {problem}", note)
+
+
+def profile(entries: Sequence[Run]) -> Table:
+    """Performance profiles (Dolan and Moré 2002), read at some factors."""
+    problem = entries[0].problem
+    rows = []
+    (panel,) = ratios(frame_of(entries)).values()
+    for name, runs in panel.items():
+        cells = [_of(sum(value <= factor for value in runs.values), runs.count) for factor in _FACTORS]
+        beyond = sum(value > _FACTORS[-1] for value in runs.values)
+        rows.append([name, *counts(runs.count), *cells, *counts(beyond), runs.lacking()])
+    columns = ("heuristic", "runs", *(f"≤ {factor:g}" for factor in _FACTORS), "more", "no ratio")
+    note = (
+        "Dolan and Moré 2002: the share of a heuristic's runs whose value is at most so many times the best value that "
+        "any heuristic here found on the same instance with the same seed. Where that best is 0, "
+        "a value of 0 has ratio 1 and any other is reached by no factor (over 0). Runs without a value are within no "
+        "factor. Which heuristics take part changes the curves of the others."
+    )
+    numbers = frozenset(columns) - {"heuristic", "no ratio"}
+    return Table(columns, rows, numbers, f"profile-{problem}", f"Performance profile in {problem}", note)
+
+
+def comparisons(entries: Sequence[Run]) -> Table | None:
+    """Heuristics in pairs: who is better how often, and the signed-rank test; None where there are no two."""
+    problem = entries[0].problem
+    rows = []
+    tests = 0
+    for found in compared(entries):
+        cells = counts(found.pairs, found.first_better, found.equal, found.second_better, found.left_out)
+        cells += [share(found.median), *counts(found.tested)]
+        cells += [_p(found.p, found.by), _p(found.adjusted), _effect(found.effect)]
+        rows.append([found.first, found.second, *cells])
+        tests += found.p is not None
+    if not rows:
+        return None
+    columns: tuple[str, ...] = (
+        "first",
+        "second",
+        "pairs",
+        "first better",
+        "equal",
+        "second better",
+        "left out",
+        "median difference",
+    )
+    columns += ("tested", "p", "p (Holm)", "effect")
+    note = (
+        "A pair is an instance where all runs of both heuristics have a value; better is the lower (of a maximum the "
+        "higher) mean over the seeds; left out are instances of both where some run has no value. Wilcoxon's "
+        "signed-rank test asks whether the differences of relative gaps (first less second) lie evenly about 0; it "
+        "drops differences of 0, and runs over 0, so that it is over the pairs tested. Ties share "
+        "their ranks. p is exact (all signs tried) for 50 differences without ties or 13 with ties, else the normal "
+        f"approximation (~). Holm's correction is over the {counted(tests, 'test')} of this problem. Effect: "
+        "rank-biserial correlation, -1 where the first is better wherever they differ, 1 where the second is. With "
+        "fewer than 6 tested pairs p cannot be below 0.05. A large p does not show that two are equal, and none of "
+        "this holds beyond instances drawn like these."
+    )
+    numbers = frozenset(columns) - {"first", "second"}
+    title = f"Heuristics compared in pairs in {problem}"
+    return Table(columns, rows, numbers, f"pairs-{problem}", title, note)
+
+
+def times(entries: Sequence[Run]) -> Table:
+    """Seconds of each heuristic, and of the references."""
+    problem = entries[0].problem
+    rows = []
+    by_heuristic: dict[str, list[float | None]] = {}
+    references: dict[Hashable, float | None] = {}
+    for entry in entries:
+        by_heuristic.setdefault(entry.heuristic, []).append(entry.record.heuristic_seconds)
+        parts = (entry.record.build_seconds, entry.record.solve_seconds)
+        references[entry.reference] = None if None in parts else sum(part or 0 for part in parts)
+    for name, measured in (("the reference (build and solve)", list(references.values())), *by_heuristic.items()):
+        known = sorted(value for value in measured if value is not None)
+        told = (statistics.median, statistics.fmean, max, sum)
+        cells = [seconds(function(known) if known else None) for function in told]
+        rows.append([name, *counts(len(known)), *cells])
+    columns = ("heuristic", "runs", "median s", "mean s", "longest s", "all s")
+    note = "Wall-clock seconds, as recorded: comparable where the runs were on one machine that did little else."
+    return Table(columns, rows, frozenset(columns[1:]), f"times-{problem}", f"Times in {problem}", note)
+
+
+# Instances and runs -----------------------------------------------------------------------------------------------
+
+
+def instances(entries: Sequence[Run]) -> Table:
+    """A row an instance: its reference, and the mean gap of each heuristic over the seeds."""
+    problem = entries[0].problem
+    heuristics = list(dict.fromkeys(entry.heuristic for entry in entries))
+    by_reference: dict[Hashable, dict[str, list[Run]]] = {}
+    for entry in entries:
+        by_reference.setdefault(entry.reference, {}).setdefault(entry.heuristic, []).append(entry)
+    rows = []
+    for held in by_reference.values():
+        first = next(iter(held.values()))[0]
+        cells = [_mean_gap(held.get(name, ())) for name in heuristics]
+        rows.append([first.instance, figures(first.best), first.proof, *cells])
+    columns = ("instance", "reference", "proof", *heuristics)
+    note = (
+        f"Mean relative gaps in {entries[0].component} over the seeds; +3: a mean difference, where the reference is "
+        "0. A word says why there is none; (2/5): over 2 of 5 runs, as the others have none."
+    )
+    numbers = frozenset(columns) - {"instance", "proof"}
+    return Table(columns, rows, numbers, f"instances-{problem}", f"Each instance in {problem}", note, everywhere=False)
+
+
+def failures(entries: Sequence[Run]) -> Table:
+    """Each run without a feasible placement, and what is recorded of it."""
+    rows = []
+    for entry in entries:
+        if entry.status == "done":
+            continue
+        record = entry.record
+        told = record.error or "; ".join(_violation(wrong) for wrong in record.violations[:5])
+        cells = [entry.instance, entry.problem, entry.heuristic]
+        cells += [*counts(record.seed), entry.status.replace("-", " "), told, again(record)]
+        rows.append(cells)
+    columns = ("instance", "problem", "heuristic", "seed", "what", "told", "see it again")
+    note = "They are in no mean, and among the runs of every table."
+    title = "Runs without a feasible placement"
+    return Table(columns, rows, frozenset({"seed"}), "failures", title, note, everywhere=False)
+
+
+def all_runs(entries: Sequence[Run]) -> Table:
+    """Each run, the largest gaps first: value, reference, gap, and the command that makes it again."""
+    rows = []
+    for entry in sorted(entries, key=_severity, reverse=True):
+        record = entry.record
+        cells = [entry.instance, entry.problem, entry.heuristic, *counts(record.seed)]
+        cells += [entry.status.replace("-", " ")]
+        cells += [_several(record.objective), _several(record.reference), entry.proof]
+        cells += [Cell("-" if entry.absolute is None else figures(entry.absolute), entry.absolute)]
+        cells += [share(entry.relative), seconds(record.heuristic_seconds), again(record)]
+        rows.append(cells)
+    columns: tuple[str, ...] = (
+        "instance",
+        "problem",
+        "heuristic",
+        "seed",
+        "what",
+        "value",
+        "reference",
+        "proof",
+        "difference",
+        "gap",
+    )
+    columns += ("seconds", "see it again")
+    numbers = frozenset({"seed", "value", "reference", "difference", "gap", "seconds"})
+    note = (
+        "Those without a feasible placement first, then those over 0, then the largest gaps. Difference "
+        "and gap are of the first component; the values of several stand with commas."
+    )
+    return Table(columns, rows, numbers, "runs", "All runs", note, everywhere=False)
+
+
+def _severity(entry: Run) -> tuple[bool, bool, float]:
+    """How bad a run is."""
+    return entry.status != "done", entry.outcome == "over_zero", entry.relative or 0
+
+
+# Frontiers and matrices -------------------------------------------------------------------------------------------
+
+
+def frontier(number: int, found: FrontierRecord, entries: Sequence[Run]) -> Table:
+    """The points of a frontier, and those of heuristics on the same problem and instance that are recorded."""
+    rows = [["frontier", *map(figures, point.objective), str(point.certificate)] for point in found.points]
+    for name, value in beside(found, entries).items():
+        shown = [Cell("-")] * len(found.components) if isinstance(value, str) else [*map(figures, map(float, value))]
+        rows.append([name, *shown, value if isinstance(value, str) else ""])
+    columns = ("point of", *found.components, "proof")
+    note = "All Pareto-optimal points." if found.complete else f"Not complete: {found.limit or 'a point'} cut it short."
+    title = f"Frontier of {found.problem} on {found.instance or 'instance'}"
+    return Table(columns, rows, frozenset(found.components), f"frontier-{number}", title, note)
+
+
+def beside(found: FrontierRecord, entries: Sequence[Run]) -> dict[str, Value | str]:
+    """What heuristics came to on the problem of a frontier, once what is the same: a value, or what became of a run."""
+    results: dict[str, dict[Value | str, int]] = {}
+    for entry in entries:
+        record = entry.record
+        if (record.instance, record.problem, record.parameters) == (found.instance, found.problem, found.parameters):
+            known = tuple(Fraction(part) for part in values(record.objective) if part is not None)
+            whole = entry.status == "done" and len(known) == len(found.components)
+            results.setdefault(entry.heuristic, {}).setdefault(known if whole else entry.status, record.seed)
+    return {
+        name if len(held) == 1 else f"{name}, seed {seed}": value
+        for name, held in results.items()
+        for value, seed in held.items()
+    }
+
+
+def matrices(cells: Iterable[Record]) -> list[Table]:
+    """A matrix for each instance (and seed): a row a heuristic, a column a problem."""
+    grouped: dict[tuple[str, str, int], list[Run]] = {}
+    for record in cells:
+        grouped.setdefault((record.instance, record.instance_sha256, record.seed), []).append(Run(record))
+    seeds = len({seed for _, _, seed in grouped}) > 1
+    tables = []
+    for number, ((instance, _, seed), found) in enumerate(grouped.items(), 1):
+        problems = tuple(dict.fromkeys(run.problem for run in found))
+        by_row: dict[str, dict[str, Cell]] = {}
+        for run in found:
+            by_row.setdefault(run.heuristic, {})[run.problem] = run.cell()
+        rows = [[name, *(row.get(problem, Cell("")) for problem in problems)] for name, row in by_row.items()]
+        note = (
+            "Each heuristic judged by each problem, against its own optimum: a relative gap, a difference over 0 (+3), "
+            "or why there is none (the constraint that is violated). "
+        ) + ". ".join([*legend(found), ""])
+        title = f"Gap matrix of {instance or 'instance'}" + (f", seed {seed}" if seeds else "")
+        tables.append(
+            Table(("heuristic", *problems), rows, frozenset(problems), f"matrix-{number}", title, note.strip())
+        )
+    return tables
+
+
+# Cells ------------------------------------------------------------------------------------------------------------
+
+
+def _of(part: int, whole: int) -> Cell:
+    """So many of all, sorted by their share."""
+    return Cell(f"{part}/{whole}", part / whole if whole else None)
+
+
+def _without(row: Row) -> str:
+    return ", ".join(told for name, told in WITHOUT.items() if getattr(row, name))
+
+
+def _p(value: float | None, by: str | None = None) -> Cell:
+    if value is None:
+        return Cell("-")
+    told = "< 0.0001" if value < 1e-4 else f"{value:.2g}"
+    return Cell(f"~ {told}" if by == "normal" else told, value)
+
+
+def _effect(value: float | None) -> Cell:
+    return Cell("-") if value is None else Cell(f"{value + 0.0:.2f}", value)
+
+
+def _mean_gap(runs: Sequence[Run]) -> Cell:
+    """The mean over the seeds of an instance, or why there is none."""
+    if not runs:
+        return Cell("")
+    known = [entry for entry in runs if entry.outcome in ("optimal", "above", "over_zero")]
+    if not known:
+        return Cell(", ".join(dict.fromkeys(WITHOUT[entry.outcome] for entry in runs)))
+    of = "" if len(known) == len(runs) else f" ({len(known)}/{len(runs)})"
+    if any(entry.relative is None for entry in known):
+        mean = statistics.fmean(entry.absolute or 0 for entry in known)
+        return Cell(f"+{figures(mean)}{of}")
+    mean = statistics.fmean(entry.relative or 0 for entry in known)
+    return Cell(share(mean) + of, mean)
+
+
+def _several(given: float | list[float | None] | None) -> Cell:
+    known = values(given)
+    return Cell(", ".join(figures(part) for part in known), known[0])
+
+
+def _violation(wrong: Mapping[str, object]) -> str:
+    ids = wrong.get("ids")
+    named = f"({', '.join(map(str, ids))})" if isinstance(ids, list) and ids else ""
+    return f"{wrong.get('constraint', 'infeasible')}{named} by {wrong.get('amount')}"

@@ -1,0 +1,227 @@
+"""Reports are built: their sections, what is said at once, provenance."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report_records import Study, pair, record, written
+
+from optsched.core.errors import InputError, UsageError
+from optsched.showing import write_report
+from optsched.showing.building import built
+from optsched.showing.documents import Lines, Picture, Report, Section, latex, markdown
+from optsched.showing.page import page
+from optsched.showing.reading import read
+
+FRONTIER = {"version": "0.1.0", "instance": "a", "problem": "latency", "parameters": {}, "components": ["x", "y"]}
+FRONTIER |= {"points": [{"objective": [1, 2], "certificate": "dual"}], "complete": True}  # type: ignore[dict-item]
+
+
+def report(records: list[dict[str, Any]], **options: Any) -> tuple[Report, list[str]]:
+    """The report on these records."""
+    return built(read(Study(records)), **options)
+
+
+def section(found: Report, title: str) -> Section:
+    """The section of this title."""
+    return next(one for one in found.sections if one.title == title)
+
+
+def test_sections() -> None:
+    """Tests that each problem and each sort of source has a section, and failures and provenance always."""
+    rows = [*pair([2, 4], [2, None]), record(problem="flow"), record(ran_in="lsap"), FRONTIER]
+    found, told = report(rows)
+    assert [one.title for one in found.sections] == [
+        "All problems",
+        "lsap",
+        "flow",
+        "Gap matrices",
+        "Frontiers",
+        "Failures",
+        "Runs",
+        "Provenance",
+    ]
+    assert found.summary == (
+        "5 runs of 2 heuristics in 2 problems on 2 instances; 1 of the runs without a feasible placement; "
+        "1 cell of gap matrices; 1 frontier."
+    )
+    assert told == []
+    keys = [table.key for table in found.tables]
+    assert len(keys) == len(set(keys))
+
+
+def test_findings() -> None:
+    """Tests that the report says first which heuristic is best and worst in each problem, where means compare."""
+    found, _ = report([*pair([2, 4], [3, 4]), record(problem="flow")])
+    lsap, flow = found.findings
+    assert re.fullmatch(
+        r"lsap: dl has the smallest mean gap, .* % over 2 instances; fair has the largest, .* %\.", lsap
+    )
+    assert re.fullmatch(r"flow: dl has a mean gap of .* % over 1 instance\.", flow)
+    text = page(found)
+    assert text.index(lsap) < text.index("<main")
+    assert f"- {lsap}" in markdown(found)
+    assert f"% {flow}" in latex(found)
+    assert report([record(None)])[0].findings == (), "no run has a gap"
+    alike, _ = report(pair([2, 4], [2, 4]))
+    assert alike.findings[0].startswith("lsap: all 2 heuristics have a mean gap of ")
+
+
+def test_pictures_have_tables() -> None:
+    """Tests that each picture says what it shows and names a table of the report, and is an SVG."""
+    found, _ = report(pair([2, 4], [3, 4]))
+    pictures = [part for part in section(found, "lsap").parts if isinstance(part, Picture)]
+    assert len(pictures) == 3
+    keys = {table.key for table in found.tables}
+    lines = {part.key for part in section(found, "lsap").parts if isinstance(part, Lines)}
+    for picture in pictures:
+        assert picture.table in keys
+        assert picture.command in lines
+        assert re.search(r"dl .*, fair ", picture.told)
+    assert b"<svg" in pictures[0].draw()
+    alone, _ = report([record(None)])
+    assert not [part for part in section(alone, "lsap").parts if isinstance(part, Picture)], "there is nothing to draw"
+    single, _ = report([record()])
+    assert len([part for part in section(single, "lsap").parts if isinstance(part, Picture)]) == 2, "no one to compare"
+
+
+def test_frontier_or_matrix_alone() -> None:
+    """Tests that a source without runs makes a report of what it has."""
+    found, _ = report([FRONTIER])
+    assert [one.title for one in found.sections] == ["Frontiers", "Provenance"]
+    assert found.summary == "1 frontier."
+    picture, _, lines = section(found, "Frontiers").parts
+    assert isinstance(picture, Picture)
+    assert picture.told.endswith("on a: a staircase of points (x, y): 1, 2. Heuristics are drawn in.")
+    assert b"<svg" in picture.draw()
+    assert isinstance(lines, Lines)
+    assert lines.lines[1] == "optsched frontier a.json --problem latency --format json"
+    found, _ = report([record(), FRONTIER], problems=["latency"])
+    assert "Frontiers" in [one.title for one in found.sections]
+    with pytest.raises(UsageError, match="no record is of lsap"):
+        report([FRONTIER], problems=["lsap"])
+
+
+def test_every_run_is_feasible() -> None:
+    """Tests that a report says so where nothing failed."""
+    found, _ = report([record()], title="Mine")
+    assert section(found, "Failures").parts == ("Every run has a feasible placement.",)
+    assert found.title == "Mine"
+
+
+def test_what_is_said_at_once(tmp_path: Path) -> None:
+    """Tests what is said of several versions and of runs that are recorded twice: at once, and in the provenance."""
+    first = written(tmp_path, [record(), record(instance="b")])
+    second = written(tmp_path, [record(version="0.0.9")], "old.json")
+    found, told = built(read([first, second]))
+    assert told == [
+        "1 runs are recorded more than once and count once",
+        "the records are of several versions of optsched: 1 of 0.0.9, 2 of 0.1.0; figures may differ for that alone",
+    ]
+    lines = [part for part in section(found, "Provenance").parts if isinstance(part, Lines)]
+    assert lines[0].lines == (f"optsched report {first} {second} --to report.html",)
+    assert lines[1].lines[0] == "1 runs are recorded more than once and count once."
+    shown = [cell for row in found.tables[-1].rows for cell in row]
+    assert first in shown
+
+
+def test_unfinished_sweeps() -> None:
+    """Tests that a store of which runs are missing is told at once."""
+
+    class Held(Study):
+        path, planned = "s.sqlite", 3
+
+    assert built(read(Held([record()])))[1] == ["2 runs of the sources are not finished"]
+    assert built(read(Held([record(), record(instance="b")])))[1] == ["1 run of the sources is not finished"]
+    assert built(read(Held([record(instance=name) for name in "abc"])))[1] == []
+
+
+def test_commands_of_a_part() -> None:
+    """Tests that a problem's section ends with what gives it again, by the name of the problem."""
+    rows = [record(instance=name, parameters={"levels": levels}) for name in "a" for levels in ([0, 1, 1], [0, 1, 2])]
+    found, _ = report(rows, heuristics=["dl"])
+    part = section(found, "lsap,levels=0:1:2").parts[-1]
+    assert isinstance(part, Lines)
+    assert part.lines[0] == "optsched report RECORDS.json --problem lsap --heuristic dl --to lsap.html"
+    found, _ = report(rows, problems=["lsap"])
+    whole = section(found, "Provenance").parts[1]
+    assert isinstance(whole, Lines)
+    assert whole.lines == ("optsched report RECORDS.json --problem lsap --to report.html",)
+
+
+def test_notes() -> None:
+    """Tests that what records assume is told, with the number of runs."""
+    found, _ = report(
+        [record(notes=["racks are given", "racks are given"]), record(instance="b", notes=["racks are given"])]
+    )
+    (row,) = found.tables[-1].rows
+    assert list(row) == ["racks are given", "2"]
+    many, _ = report([record(instance=str(number), notes=[f"note {number}"]) for number in range(201)])
+    assert len(many.tables[-1].rows) == 200
+    assert many.tables[-1].note.endswith("1 more are in the records.")
+
+
+def test_every_form(tmp_path: Path) -> None:
+    """Tests that one call writes all forms, from a file or from memory, and twice the same bytes."""
+    source = written(tmp_path, pair([2, 4], [3, 2]))
+    targets = [tmp_path / f"report{suffix}" for suffix in (".html", ".tex", ".md", ".CSV")]
+    assert write_report(source, targets) == []
+    starts = [target.read_text(encoding="utf-8")[:12] for target in targets]
+    assert starts == ["<!DOCTYPE ht", "% Gaps to th", "# Gaps to th", "table,row,ke"]
+    before = [target.read_bytes() for target in targets]
+    write_report(source, targets)
+    assert [target.read_bytes() for target in targets] == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        ["records.json", *(path.name for path in targets)]
+    )
+
+
+@pytest.mark.parametrize(
+    ("to", "told"),
+    [
+        (["a.html", "a.pdf"], 'a.pdf: no form of a report ends in ".pdf"; the name must end in .html, .tex, .csv, .md'),
+        (["a"], "a: no form of a report has no ending; the name must end in .html, .tex, .csv, .md"),
+        (["a.md", "a.md"], "a.md: is given twice"),
+        ([], "a report is written to a file: --to FILE.html"),
+    ],
+)
+def test_wrong_targets(to: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a wrong ending is told before anything is read or written."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError) as caught:
+        write_report("there-is-none.json", to)
+    assert str(caught.value) == told
+    assert not list(tmp_path.iterdir())
+
+
+def test_nothing_is_half_written(tmp_path: Path) -> None:
+    """Tests that a target that cannot be written, or a source that cannot be read, leaves all files as they were."""
+    old = tmp_path / "old.md"
+    old.write_text("old")
+    with pytest.raises(InputError, match="cannot be written: No such file or directory"):
+        write_report(Study([record()]), [old, tmp_path / "no" / "new.html"])
+    with pytest.raises(InputError, match="cannot be read"):
+        write_report(tmp_path / "none.json", [old, tmp_path / "new.html"])
+    assert [path.name for path in tmp_path.iterdir()] == ["old.md"]
+    assert old.read_text() == "old"
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    """Tests that where one file cannot be written to its end, no other is there either, and no part of one."""
+    (tmp_path / "full.md").symlink_to("/dev/full")
+    with pytest.raises(InputError, match="No space left on device"):
+        write_report(Study([record()]), [tmp_path / "whole.csv", tmp_path / "full.md"])
+    assert [path.name for path in tmp_path.iterdir()] == ["full.md"]
+
+
+def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a page without pictures is written where matplotlib is missing, and that it is said."""
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    told = write_report(Study([record()]), tmp_path / "report.html")
+    assert told == ['the page has no pictures, for which matplotlib is needed: pip install "optsched[plots]"']
+    assert "<svg" not in (tmp_path / "report.html").read_text()
+    assert write_report(Study([record()]), tmp_path / "report.md") == []

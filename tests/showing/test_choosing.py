@@ -1,0 +1,203 @@
+"""Tests for `draw`: what it takes, and what it says of the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pictured import ODD, racked, texts
+
+import optsched
+from optsched.core.errors import UsageError
+from optsched.core.network import FlowNetwork
+from optsched.core.placement import NetworkFlow, Placement
+from optsched.core.schedule import Schedule
+from optsched.measuring.gaps import gap
+from optsched.problems.schedules import ScheduleProblem
+from optsched.showing.choosing import chart_of, chart_of_report, draw, layers, network_picture
+from optsched.showing.figures import picture, short
+
+
+def names(figure: Any) -> list[str]:
+    """The names of the panels."""
+    return [text.get_text() for text in figure.texts if text.get_fontweight() == "bold"]
+
+
+def test_instances() -> None:
+    """Tests a name, a document, an instance, and placements on it."""
+    assert names(draw("papers/guo-fig2")) == ["guo-fig2"]
+    assert names(draw({"format": "optsched/1", "nodes": [{"id": "n"}], "tasks": []})) == ["instance"]
+    assert names(draw(racked(), Placement.empty(6))) == ["placement"]
+
+
+@pytest.mark.thorough
+def test_problems() -> None:
+    """Tests that placements of all kinds stand before the optimum, which is last, and alone without them."""
+    problem = optsched.problem("latency", "papers/fsy-not-optimal")
+    best = "optimum (proved: combinatorial)"
+    assert names(draw(problem)) == [best]
+    report, solution = optsched.gap(problem, "labl"), optsched.solve(problem)
+    shown = draw(problem, "round-robin", report, solution, solution.decision, [0] * 7)
+    assert names(shown) == ["round-robin", "labl", "placement", "placement", "placement", best]
+    assert names(draw(report)) == ["labl", best]
+    assert optsched.draw is draw
+
+
+def test_networks() -> None:
+    """Tests a network, a problem on it, flows on both, with their values."""
+    network = optsched.load("examples/negative-cycle")
+    problem = optsched.problem("min-cost-flow", network)
+    solution = optsched.solve(problem)
+    assert isinstance(network, FlowNetwork)
+    assert len(draw(network).axes) == 1
+    assert [axes.get_title() for axes in draw(problem, solution).axes] == [
+        "negative-cycle\nflow: 3",
+        "negative-cycle\noptimum: 3",
+    ]
+    nothing = NetworkFlow([0] * network.arcs)
+    assert draw(problem, nothing).axes[0].get_title() == "negative-cycle\nflow, infeasible"
+    assert draw(network, nothing).axes[0].get_title() == "negative-cycle\nflow"
+
+
+def test_studies() -> None:
+    """Tests that the gaps of a study are box plots."""
+    figure = draw(optsched.study("papers/fsy-not-optimal", "latency", "labl"))
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["labl"]
+
+
+def test_wrong_arguments() -> None:
+    """Tests that what cannot be drawn is told in one line with what to do."""
+    instance, problem = racked(), optsched.problem("lsap", racked())
+    other = optsched.problem("latency", "papers/fsy-not-optimal")
+    wrong: list[tuple[tuple[Any, ...], str]] = [
+        ((instance, "dl"), "pose a problem first"),
+        ((None,), "not None"),
+        ((3, "dl"), "not on an int"),
+        ((problem, [0, 1]), "the placement has 2 nodes"),
+        ((problem, optsched.solve(other)), "another instance"),
+        ((problem, optsched.gap(other, "labl")), "another instance"),
+        ((optsched.load("examples/negative-cycle"), "dl"), "flows are drawn on a network"),
+    ]
+    for given, told in wrong:
+        with pytest.raises(UsageError, match=told) as caught:
+            draw(*given)
+        assert len(str(caught.value).splitlines()) == 1
+
+
+def test_what_is_cut_short_is_drawn_without_an_optimum() -> None:
+    """Tests that without a known placement the others are drawn, and nothing at all is told."""
+    problem = optsched.problem("lsap", racked())
+    assert names(draw(problem, [0, 1, 1, 2, 3], time_limit=0))[0] == "placement"
+    empty = optsched.problem("generalized-assignment", _crowded())
+    with pytest.raises(UsageError, match="no placement is known to draw: INFEASIBLE"):
+        draw(empty)
+    assert "infeasible" in texts(draw(empty, [0, 0]))[1]
+
+
+def _crowded() -> Any:
+    nodes = [{"id": "n1", "capacity": {"c": 1}}]
+    pairs = {"cost": [[1], [1]], "demand": {"c": [[1], [1]]}}
+    return optsched.load({"format": "optsched/1", "nodes": nodes, "tasks": [{"id": "a"}, {"id": "b"}], "pairs": pairs})
+
+
+@pytest.fixture(scope="module")
+def problem() -> ScheduleProblem:
+    """Two jobs, four maps and two reduces."""
+    posed = optsched.problem("job-times", "examples/order-of-jobs")
+    assert isinstance(posed, ScheduleProblem)
+    return posed
+
+
+def test_values_and_gaps_are_told(problem: ScheduleProblem) -> None:
+    """Tests the names of a heuristic's schedule, a given one, and the optimum; and the picture of all of them."""
+    best = optsched.solve(problem)
+    assert best.objective is not None
+    empty = Schedule.empty(len(problem.instance.workload))
+    titles = [axes.get_title(loc="left") for axes in optsched.draw(problem, "fair", best, empty).axes[:4]]
+    names = [title.partition("\n")[0] for title in titles]
+    report = gap(problem, "fair")
+    assert report.objective is not None
+    assert names[0].startswith(f"fair: job time {float(report.objective[0]):g}, ")
+    assert names[0].endswith("above the optimum")
+    assert names[1] == f"the schedule: job time {float(best.objective[0]):g}"
+    assert names[2].startswith("the schedule: infeasible: every-task-runs(")
+    assert names[3].startswith("optimum (proved: ")
+    assert titles == [f"{names[0]}\nlevels, heartbeat 3 s", *(f"{name}\n" for name in names[1:])]
+    assert optsched.draw(report).axes[1].get_title(loc="left") == f"{names[3]}\n"
+    run = optsched.simulate(problem.instance, "fair")
+    titles = [axes.get_title(loc="left") for axes in optsched.draw(run, run).axes[:2]]
+    assert titles == ["fair\nlevels, heartbeat 3 s"] * 2
+
+
+def test_what_fails_has_no_bars(problem: ScheduleProblem) -> None:
+    """Tests that a heuristic that raises is named so, and a schedule of another instance is told."""
+
+    def breaks(*_: object) -> None:
+        raise ZeroDivisionError
+
+    failed = chart_of_report(gap(problem, breaks), "mine")
+    assert (failed.name, len(failed.rows)) == ("mine: failed", 0)
+    with pytest.raises(UsageError, match="of another instance"):
+        chart_of(problem, Schedule.empty(1))
+
+
+def test_nothing_to_draw() -> None:
+    """Tests that an infeasible problem without schedules has no picture."""
+    document = {"format": "optsched/1", "nodes": [{"id": "a", "slots": 0}], "tasks": [{"id": "t", "duration": 1}]}
+    with pytest.raises(UsageError, match="no schedule is known to draw: INFEASIBLE"):
+        optsched.draw(optsched.problem("makespan", document))
+
+
+def test_arcs_and_their_flow() -> None:
+    """Tests what stands on arcs with and without a flow: units, capacity, lower bound, cost; nodes and supplies."""
+    network = FlowNetwork(
+        ["s", "t"],
+        tail=[0, 0, 1],
+        head=[1, 1, 1],
+        capacity=[1, 2**63 - 1, 4],
+        lower=[0, 1, 0],
+        cost=[2, -5, 0],
+        supply=[3, -3],
+    )
+    flows = [("", None), ("best", NetworkFlow([1, 2, 0]))]
+    figure = network_picture(network, flows)
+    plain, flowing = ([text.get_text() for text in axes.texts] for axes in figure.axes)
+    assert {"1, 2", "1..∞, -5", "4, 0", "s\n+3", "t\n-3"} <= set(plain)
+    assert {"1/1, 2", "2/1..∞, -5", "0/4, 0"} <= set(flowing)
+    widths = [patch.get_linewidth() for patch in figure.axes[1].patches]
+    assert widths == [2.2, 2.2, 0.8]
+    assert picture(figure) == picture(network_picture(network, flows))
+
+
+@pytest.mark.parametrize(
+    ("tail", "head", "supply", "found"),
+    [
+        ([0, 1], [1, 2], [1, 0, -1], [[0], [1], [2]]),
+        ([], [], [0, 0, 0], [[0], [1, 2]]),
+        ([1, 2], [2, 1], [0, 1, -1], [[1], [2], [0]]),
+    ],
+)
+def test_layers(tail: list[int], head: list[int], supply: list[int], found: list[list[int]]) -> None:
+    """Tests distances from the supplies, cycles, and nodes that nothing reaches."""
+    assert layers(FlowNetwork(["a", "b", "c"], tail=tail, head=head, supply=supply)) == found
+
+
+def test_large_networks_are_not_drawn() -> None:
+    """Tests that one node or arc too many is told, with the sizes and what to do, before anything is solved."""
+    names = [f"n{node}" for node in range(31)]
+    largest = FlowNetwork(names[:30], tail=[0] * 60, head=[1] * 60)
+    assert len(network_picture(largest, [("", None)]).axes) == 1
+    for network, sizes in (
+        (FlowNetwork(names, tail=[0], head=[1]), "31 nodes and 1 arc;"),
+        (FlowNetwork(names[:2], tail=[0] * 61, head=[1] * 61), "2 nodes and 61 arcs;"),
+    ):
+        with pytest.raises(UsageError, match=f"the network has {sizes} at most 30 and 60 are drawn: .*graphml"):
+            optsched.draw(optsched.problem("min-cost-flow", network))
+
+
+def test_odd_names() -> None:
+    """Tests that odd names of nodes are shown as they are."""
+    network = FlowNetwork(list(ODD), tail=[0], head=[1])
+    figure = network_picture(network, [("", None)])
+    assert {short(name, 14) for name in ODD} <= set(texts(figure))
+    assert picture(figure)
