@@ -5,26 +5,34 @@ Slots play no part: every task is placed. A server works through what it was giv
 
 from __future__ import annotations
 
+import copy
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import gcd, lcm
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from optsched.core.arrays import Strings
 from optsched.core.decimals import decimal
 from optsched.core.errors import Fault, InputError, UsageError
 from optsched.core.instance import LARGEST, Bools, Floats, Instance, Ints, Ragged
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
 from optsched.problems.base import OwnCosts, Parameter, Problem, exact_sum, number, resolve
+from optsched.problems.counted_room import count_limits
+from optsched.problems.programs import Builder, Limited, Program
 
 __all__ = ["Latency", "LatencyPrices"]
 
 
 #: Up to so many mixes of local and remote tasks are tried in search of one that fills a server best.
 _MOST_MIXES = 1000
+
+#: From this weight of a remote task on the room of a server is told by limits on numbers of tasks (`counted_room`).
+_LARGE_WEIGHT = 10_000
 
 
 class LatencyPrices(NamedTuple):
@@ -50,7 +58,7 @@ class LatencyPrices(NamedTuple):
         return LARGEST // (4 * max(1, tasks))
 
 
-class Latency(Problem):
+class Latency(Problem, Limited):
     """Every task on a server; least makespan over the servers that get work, then least work.
 
     A task takes `w_loc` (w_loc) on a server that holds a replica of its block, else `w_rem` (w_rem); the server starts
@@ -110,6 +118,7 @@ class Latency(Problem):
             if own["w_rem"] < own["w_loc"]:  # it came with the file
                 raise InputError([Fault("parameters.latency.w_rem", wrong)], self.instance.name)
             raise UsageError(f"latency: w_rem={wrong}")
+        self._paired = False
         self.initial_load = self.instance.state.load.astype(np.int64)
         self.initial_load.setflags(write=False)
         if len(self.tasks) and not len(self.initial_load):
@@ -131,10 +140,14 @@ class Latency(Problem):
 
     def work_of(self, positions: Ints, nodes: Ints) -> Ints:
         """Work of the tasks at `positions` on `nodes`: `w_loc` where the server holds a replica, else `w_rem`."""
+        return np.where(self._at_home(positions, nodes), self.w_loc, self.w_rem).astype(np.int64)
+
+    def _at_home(self, positions: Ints, nodes: Ints) -> Bools:
+        """Whether the servers `nodes` hold a replica of the tasks at `positions`."""
         rows = self.replicas.take(positions)
         local = np.zeros(len(positions), dtype=bool)
         local[rows.row_of[rows.values == nodes[rows.row_of]]] = True
-        return np.where(local, self.w_loc, self.w_rem).astype(np.int64)
+        return local
 
     def counts(self, placement: Placement) -> tuple[Ints, Ints]:
         """Local and remote tasks that each server gets, shape (nodes,) each."""
@@ -287,6 +300,209 @@ class Latency(Problem):
         """The same, tasks with the fewest replicas first: what is matched in this order has to move least."""
         return self.replicas.transposed(len(self.initial_load), self.replicas.lengths)
 
+    # The program ---------------------------------------------------------------------------------------------------
+
+    def program(self, before: tuple[Number, ...] = ()) -> Program:
+        """Least work within a limit on the makespan; or the least makespan, whatever the work (Agosta et al., note 4).
+
+        Pairs are only of a task and a server with its replica. Remote tasks are anonymous: a server takes a number of
+        them, whichever they are; should one land on its replica, its work only drops. A server that is loaded beyond
+        the limit must not raise it: it is left out where the limit is given, and has a binary where it is not.
+        """
+        builder, limit = Builder(), int(before[0]) if before else self._sufficient
+        enter = self._enter_places if self._paired else self._enter_counts
+        if before:
+            scale = self.w_loc if self.w_rem % self.w_loc == 0 else 1
+            self._enter_room(builder, limit, scale, *enter(builder, limit, True, scale == 1 < self.w_loc))
+        else:
+            self._enter_makespan(builder, limit, *enter(builder, limit, False, self.w_loc > 1))
+        return builder.program(len(before))
+
+    @property
+    def _sufficient(self) -> int:
+        """A makespan at which all tasks fit remotely; for models per pair one at which they fit on any one server."""
+        if self._paired:
+            return int(self.initial_load.max(initial=0)) + self.w_rem * len(self.tasks)
+        return self.least_limit(lambda limit: self.fits(limit, len(self.tasks)))
+
+    def apart(self) -> Self:
+        """The same problem with a program that has a variable for each task on each server."""
+        view = copy.copy(self)
+        view._paired = True
+        return view
+
+    @property
+    def _ids(self) -> tuple[Strings, Strings]:
+        """Ids of the tasks and of the servers."""
+        return self.instance.workload.task_ids[self.tasks], self.instance.cluster.node_ids
+
+    def local_pairs(self, limit: int) -> Ragged:
+        """For each task the servers with its replica and room within `limit`, as the program has them."""
+        return self.replicas.kept(self.room(limit)[self.replicas.values] >= self.w_loc)
+
+    def _enter_places(self, builder: Builder, limit: int, paid: bool, counted: bool) -> tuple[_OnServers, _OnServers]:
+        """Add each task on each server; returns what is local there, and what is remote."""
+        tasks, servers = self._ids
+        task, server = np.divmod(np.arange(len(tasks) * len(servers)), max(1, len(servers)))
+        local = self._at_home(task, server)
+        work = np.where(local, self.w_loc, self.w_rem)
+        place = builder.variables(
+            "place",
+            list(zip(tasks[task].tolist(), servers[server].tolist(), strict=True)),
+            upper=self.room(limit)[server] >= work,
+            cost=work * paid,
+            doc="1 if the task runs on the server",
+        )
+        rows = builder.rows("every_task", _labels(tasks), lower=1, upper=1, over="TASKS", doc="every task runs")
+        builder.enter(rows[task], place)
+        return _OnServers(server[local], place[local]), _OnServers(server[~local], place[~local])
+
+    def _enter_counts(self, builder: Builder, limit: int, paid: bool, counted: bool) -> tuple[_OnServers, _OnServers]:
+        """Add local tasks on servers, and numbers of remote tasks; `counted` adds numbers of local ones.
+
+        A limit needs these numbers where the room for local tasks is no whole number of them.
+        """
+        (tasks, servers), room, pairs = self._ids, self.room(limit), self.local_pairs(limit)
+        task, server = pairs.row_of, pairs.values
+        local = builder.variables(
+            "local",
+            list(zip(tasks[task].tolist(), servers[server].tolist(), strict=True)),
+            upper=1,
+            cost=self.w_loc * paid,
+            over="PAIRS",
+            doc="1 if the task runs on this server, which has its replica",
+        )
+        remote = builder.variables(
+            "remote",
+            _labels(tasks),
+            upper=1,
+            cost=self.w_rem * paid,
+            over="TASKS",
+            doc="1 if the task runs remotely, on whichever server",
+        )
+        takes = np.flatnonzero(room >= self.w_rem)
+        number = builder.variables(
+            "remote_count", _labels(servers[takes]), upper=room[takes] // self.w_rem, doc="remote tasks of the server"
+        )
+        rows = builder.rows(
+            "every_task", _labels(tasks), lower=1, upper=1, over="TASKS", doc="every task runs locally or remotely"
+        )
+        builder.enter(rows[task], local)
+        builder.enter(rows, remote)
+        balance = builder.rows("remote_balance", [()], lower=0, upper=0, doc="the servers take as many as are remote")
+        builder.enter(balance, remote)
+        builder.enter(balance, number, -1)
+        if not counted:
+            return _OnServers(server, local), _OnServers(takes, number)
+        held, at = np.unique(server, return_inverse=True)
+        names = _labels(servers[held])
+        count = builder.variables(
+            "local_count", names, upper=room[held] // self.w_loc, doc="local tasks of the server", over="HOLDERS"
+        )
+        within = builder.rows("local_tasks", names, upper=0, over="HOLDERS", doc="no more tasks than are counted")
+        builder.enter(within[at], local)
+        builder.enter(within, count, -1)
+        return _OnServers(held, count), _OnServers(takes, number)
+
+    def _enter_room(self, builder: Builder, limit: int, scale: int, local: _OnServers, remote: _OnServers) -> None:
+        """Add that each server ends within a limit, in units of `scale`."""
+        servers, own = self._ids[1], np.unique(np.concatenate((local.server, remote.server)))
+        room, w_loc, w_rem = self.room(limit) // scale, self.w_loc // scale, self.w_rem // scale
+        limits = [(server, 0, w_loc, w_rem, int(room[server])) for server in own.tolist()]
+        if self.w_rem >= _LARGE_WEIGHT:
+            limits = [
+                (server, row, *some)
+                for server, *_, most in limits
+                for row, some in enumerate(count_limits(len(self.tasks), w_loc, w_rem, most), 1)
+            ]
+        of, number, near, far, most = np.array(limits, dtype=np.int64).reshape(-1, 5).T
+        names = _labels(servers[of])
+        rows = builder.rows(
+            "server",
+            [(*name, row) for name, row in zip(names, number.tolist(), strict=True)] if number.any() else names,
+            upper=most,
+            over="LIMITS" if number.any() else "SERVERS",
+            doc="the server ends within the limit",
+        )
+        first = np.searchsorted(of, np.arange(len(servers) + 1))
+        for part, weight in ((local, near), (remote, far)):
+            each = np.diff(first)[part.server]
+            row = np.repeat(first[part.server] - np.cumsum(each) + each, each) + np.arange(int(each.sum()))
+            used = weight[row] != 0
+            builder.enter(rows[row[used]], np.repeat(part.column, each)[used], weight[row[used]])
+
+    def _enter_makespan(self, builder: Builder, most: int, local: _OnServers, remote: _OnServers) -> None:
+        """Add the makespan, and that each server that gets work ends within it."""
+        servers, least = self._ids[1], self.counting_bound()
+        makespan = builder.variables("makespan", [()], lower=least, upper=most, cost=1, doc="the latency")
+        own = np.unique(np.concatenate((local.server, remote.server)))
+        loaded = own[self.initial_load[own] > least]
+        names, room, load = _labels(servers[loaded]), self.room(most), self.initial_load
+        used = builder.variables("used", names, upper=1, over="LOADED", doc="1 if the server gets work")
+        rows = np.zeros(len(servers), dtype=np.int64)
+        rows[own] = builder.rows(
+            "server",
+            _labels(servers[own]),
+            upper=np.where(load[own] > least, 0, -load[own]),
+            over="SERVERS",
+            doc="the server ends within the makespan",
+        )
+        builder.enter(rows[own], makespan, -1)
+        builder.enter(rows[loaded], used, load[loaded])
+        for name, part, weight in (("used_local", local, self.w_loc), ("used_remote", remote, self.w_rem)):
+            builder.enter(rows[part.server], part.column, weight)
+            only = np.zeros(len(servers), dtype=np.int64)
+            only[loaded] = builder.rows(name, names, upper=0, over="LOADED", doc="only a used server takes such tasks")
+            asked = np.isin(part.server, loaded)
+            builder.enter(only[part.server[asked]], part.column[asked])
+            builder.enter(only[loaded], used, -(room[loaded] // weight))
+
+    def values_of(self, decision: Placement, program: Program) -> Ints:
+        (tasks, servers), nodes = self._ids, self.nodes_of(decision)
+        placed = np.flatnonzero(nodes != NONE)
+        host = dict(zip(tasks[placed].tolist(), servers[nodes[placed]].tolist(), strict=True))
+        far = dict(zip(tasks[placed].tolist(), (~self._at_home(placed, nodes[placed])).tolist(), strict=True))
+        local, remote = (dict(zip(servers.tolist(), counts.tolist(), strict=True)) for counts in self.counts(decision))
+        value_of: dict[str, Callable[..., int]] = {
+            "place": lambda task, server: host.get(task) == server,
+            "local": lambda task, server: host.get(task) == server,
+            "remote": lambda task: far.get(task, False),
+            "local_count": local.__getitem__,
+            "remote_count": remote.__getitem__,
+            "makespan": lambda: int(self.objective(decision)[0]),
+            "used": lambda server: local[server] + remote[server] > 0,
+        }
+        return np.array(
+            [value_of[family.name](*label) for family in program.variables for label in family.labels], dtype=np.int64
+        )
+
+    def decision_of(self, values: Ints, program: Program) -> Placement:
+        chosen, number = program.variables[0], self.instance.node_index
+        position = {task: row for row, task in enumerate(self._ids[0].tolist())}
+        nodes = np.full(len(self.tasks), NONE, dtype=np.int64)
+        for column in np.flatnonzero(values[: len(chosen.labels)]).tolist():
+            task, server = chosen.labels[column]
+            nodes[position[str(task)]] = number[str(server)]
+        for family in program.variables:
+            if family.name == "remote_count":
+                takes = [number[str(server)] for (server,) in family.labels]
+                left = np.flatnonzero(nodes == NONE)
+                nodes[left] = np.repeat(takes, values[program.family("remote_count")])[: len(left)]
+        return self.placement(nodes)
+
+    def value_below(self, value: Number) -> Number:
+        return math.ceil(value) - 1
+
+    def value_from(self, value: Number) -> Number:
+        return math.ceil(value)
+
+    def value_above(self, value: Number) -> Number:
+        return math.floor(value) + 1
+
+    def value_left(self, multipliers: Ints, least: Number) -> Number:
+        whole = self.program().whole
+        return max(math.ceil(least), whole.settle(whole.box, multipliers, LARGEST) or 0)
+
     # Bounds --------------------------------------------------------------------------------------------------------
 
     @property
@@ -362,6 +578,17 @@ class Latency(Problem):
             else:
                 low = middle + 1
         return low
+
+
+class _OnServers(NamedTuple):
+    """Columns of a program that are tasks of servers, and the server of each; a server may have several."""
+
+    server: Ints
+    column: Ints
+
+
+def _labels(ids: Strings) -> list[tuple[str]]:
+    return [(name,) for name in ids.tolist()]
 
 
 def _concave(heights: Sequence[int]) -> Iterator[tuple[Fraction, int]]:

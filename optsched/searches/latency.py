@@ -27,6 +27,7 @@ from optsched.problems import Latency
 from optsched.problems.latency import LatencyPrices
 from optsched.processes.handing import hand_over
 from optsched.searches.latency_packing import GrowingMatchings, packed, with_remote
+from optsched.solvers.answers import whole_numbers
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
@@ -357,8 +358,7 @@ class LatencySearch:
 
 
 def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) -> FixedLimit:
-    """Least number of remote tasks within a limit, by the compact program (Agosta et al., note 4) with HiGHS and
-    arrays.
+    """Least number of remote tasks within a limit, by the program of the problem with HiGHS and arrays.
 
     The duals of its relaxation are prices, stronger from one round of cuts to the next. Where they rule the limit out,
     or prove as many remote tasks as the program then finds, they are the proof. Where they do not, after more rounds,
@@ -366,26 +366,19 @@ def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) 
     """
     from optsched.searches.latency_program import CompactProgram
     from optsched.solvers.highs import solve_arrays
-    from optsched.solvers.networks import maximum_b_matching
 
     problem, limit, began = search.problem, known.limit, time.perf_counter()
-    compact, room = CompactProgram(problem, limit), problem.room(limit)
+    compact = CompactProgram(problem, limit)
     known = _relaxed(known, compact, profile)
     if known.feasible is False:
         return known
     hint = search.hint(limit)
 
-    def decode(x: Floats) -> Ints | None:
-        capacity = np.maximum((room - problem.w_rem * compact.remote_counts(x)) // problem.w_loc, 0)
-        local = maximum_b_matching(problem.replicas.starts, problem.replicas.values, capacity, len(room))
-        return with_remote(problem, limit, local.node)
+    def decode(x: Floats) -> Placement:
+        return problem.decision_of(whole_numbers(x[:-1]), compact.posed)
 
-    def placed(x: Floats) -> Placement | None:
-        nodes = decode(x)
-        return None if nodes is None else problem.placement(nodes)
-
-    start = None if hint is None else compact.values(hint)
-    solution = solve_arrays(compact.program(), profile.since(began), start, placed)
+    start = None if hint is None else np.append(problem.values_of(hint, compact.posed), 0).astype(np.float64)
+    solution = solve_arrays(compact.program(), profile.since(began), start, decode)
     search.solver = dict(solution.outcome.solver)
     search.raw_status = solution.outcome.raw_status
     if solution.outcome.status is Termination.INFEASIBLE:
@@ -397,10 +390,7 @@ def compact_program(search: LatencySearch, known: FixedLimit, profile: Profile) 
         bound = sharper if sharper.remote_bound == bound.remote_bound else bound
     if solution.x is None:
         return replace(bound, stopped=solution.outcome.limit)
-    nodes = decode(solution.x)
-    if nodes is None:
-        raise SolverDisagreement(f"{problem.name}: the solver's remote counts at limit {limit} do not fit")
-    return settled(search, bound, nodes, solution.outcome.limit)
+    return settled(search, bound, problem.nodes_of(decode(solution.x)), solution.outcome.limit)
 
 
 def relaxation(search: LatencySearch, known: FixedLimit, profile: Profile) -> FixedLimit:
@@ -451,9 +441,9 @@ def with_claimed_bound(known: FixedLimit, claimed: float | None) -> FixedLimit:
 def settled(search: LatencySearch, known: FixedLimit, nodes: Ints, stopped: Limit | None) -> FixedLimit:
     """`known` with a placement within the limit (node of each task)."""
     problem = search.problem
-    local, remote = problem.counts(problem.placement(nodes))
-    finish = problem.initial_load + problem.w_loc * local + problem.w_rem * remote
-    if int(finish[local + remote > 0].max(initial=0)) > known.limit:
+    placement = problem.placement(nodes)
+    _, remote = problem.counts(placement)
+    if problem.violations(placement) or int(problem.objective(placement)[0]) > known.limit:
         raise SolverDisagreement(f"{problem.name}: a solver's placement does not keep the limit {known.limit}")
     # Where remote tasks take no longer, their number does not matter, and programs that minimise work leave it open.
     number = known.remote_bound if problem.w_rem == problem.w_loc else int(remote.sum())

@@ -24,30 +24,6 @@ def test_decoding_latency_before_solving_where_nothing_can_be_remote() -> None:
         latency.decode(latency.build_pyomo(problem, limit=1), problem)
 
 
-@pytest.mark.parametrize("limit", [2, None])
-def test_repair_of_fractional_latency(limit: int | None) -> None:
-    """Tests that fractional local shares become a whole placement within the same limit and work."""
-    problem = Latency(instance_of([[0, 1]] * 4, 2))
-    model = latency.build_pyomo(problem, limit=limit)
-    solve_pyomo(model, Profile("exact"))
-    for variable in model.local.values():
-        variable.set_value(0.5)
-    assert problem.evaluate(latency.decode(model, problem)) == (2, 4)
-
-
-def test_repair_keeps_servers_closed() -> None:
-    """Tests that the repair leaves alone servers that the model does not have, and counts remote tasks."""
-    problem = Latency(instance_of([[0, 1, 2]] * 3 + [[2]], 4, load=[0, 0, 9, 0]))
-    model = latency.build_pyomo(problem, limit=3)
-    assert solve_pyomo(model, Profile("exact")).objective == 6
-    for (task, server), variable in model.local.items():
-        variable.set_value(0.5, skip_validation=True)
-        assert (task, server) != ("t3", "n2")
-    placement = latency.decode(model, problem)
-    assert problem.evaluate(placement)[1] == 6
-    assert placement.nodes[3] != 2
-
-
 @pytest.mark.parametrize("limit", [-1, 2.5, True, "3"])
 def test_limits_that_are_none(limit: Any) -> None:
     """Tests that a limit must be a whole number, 0 or more, in either model."""
