@@ -82,7 +82,7 @@ def pyomo_of(program: Program, name: str, integral: bool = False) -> tuple[Any, 
         variables += [model.component(family.name)[_index(label)] for label in family.labels]
     for variable, lower, upper in zip(variables, program.whole.lower, program.whole.upper, strict=True):
         variable.setlb(int(lower))
-        variable.setub(int(upper))
+        variable.setub(_limit(upper))
     for group in program.groups:
         members = dict(group.members)
         index = _set(model, group.over, list(members), 1)
@@ -131,7 +131,7 @@ def whole_pyomo(
             own = dict(zip(map(_index, family.labels), map(float, costs[program.family(family.name)]), strict=True))
             model.add_component(family.cost, pyo.Param(model.component(family.over), initialize=own, within=pyo.Reals))
     sense = pyo.minimize if unit > 0 else pyo.maximize
-    model.objective = pyo.Objective(expr=pyo.quicksum(_costs(costs, variables)), sense=sense)
+    model.objective = pyo.Objective(expr=pyo.quicksum(_costs(program, costs, variables)), sense=sense)
     model.program, model.before = program, before
     return model
 
@@ -155,13 +155,13 @@ def build_pulp(problem: Any, limit: Number | None = None, *, max_variables: int 
     parts = list(dict.fromkeys(part for name in words for part in name[1:]))
     known = dict(zip(parts, injective_names(parts), strict=True))
     variables = [
-        model.add_variable(".".join([family, *(known[part] for part in label)]), int(lower), int(upper), "Integer")
+        model.add_variable(".".join([family, *(known[part] for part in label)]), int(lower), _limit(upper), "Integer")
         for (family, *label), lower, upper in zip(words, program.whole.lower, program.whole.upper, strict=True)
     ]
     model.program, model.variables_of = program, list(variables)
     if _needs_zero(program):
         variables.append(model.add_variable(_ZERO, 0, 0, "Integer"))
-    model.setObjective(pulp.lpSum(_costs(program.whole.objective.tolist(), variables)))
+    model.setObjective(pulp.lpSum(_costs(program, program.whole.objective.tolist(), variables)))
     names = [f"{family.name}.{number}" for family in program.rows for number in range(1, len(family.labels) + 1)]
     for row, (terms, lower, upper) in _rows(program, variables):
         if lower == upper:
@@ -221,9 +221,17 @@ def _needs_zero(program: Program) -> bool:
     return len(program.whole.objective) == 0 or len(_short(program)) > 0
 
 
-def _costs(costs: list[Any], variables: list[Any]) -> list[Any]:
-    """The terms of the objective; one that is always 0 where there would be none."""
-    return [cost * variable for cost, variable in zip(costs, variables, strict=False) if cost] or [0 * variables[-1]]
+def _limit(value: int) -> int | None:
+    """An upper or lower limit, None where there is none."""
+    return None if abs(value) >= UNBOUNDED else int(value)
+
+
+def _costs(program: Program, costs: list[Any], variables: list[Any]) -> list[Any]:
+    """The terms of the objective, also of what is in no row, so that solvers give it a value; never none."""
+    idle = np.ones(len(costs), dtype=bool)
+    idle[program.whole.column] = False
+    named = zip(costs, variables, idle.tolist(), strict=False)
+    return [cost * variable for cost, variable, alone in named if cost or alone] or [0 * variables[-1]]
 
 
 def _rows(program: Program, variables: list[Any]) -> Iterator[tuple[int, tuple[list[Any], int | None, int | None]]]:
@@ -235,8 +243,7 @@ def _rows(program: Program, variables: list[Any]) -> Iterator[tuple[int, tuple[l
         terms[row].append(value * variables[column])
     terms.update((row, [variables[-1]]) for row in _short(program).tolist())
     for row, own in sorted(terms.items()):
-        lower, upper = int(numbers.row_lower[row]), int(numbers.row_upper[row])
-        yield row, (own, None if lower <= -UNBOUNDED else lower, None if upper >= UNBOUNDED else upper)
+        yield row, (own, _limit(numbers.row_lower[row]), _limit(numbers.row_upper[row]))
 
 
 def variables_of(model: Any, program: Program) -> list[Any]:

@@ -17,13 +17,15 @@ from optsched.core.instance import LARGEST, Ints
 from optsched.core.negative_cycles import negative_cycle
 from optsched.core.network import UNBOUNDED, FlowNetwork
 from optsched.core.placement import NetworkFlow
-from optsched.core.results import Bound, Component, Proof, Sense, Value, Violation
+from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
+from optsched.problems import relaxations
 from optsched.problems.base import BaseProblem, exact_product
+from optsched.problems.programs import Builder, Program, Programmed
 
 __all__ = ["MinCostFlow"]
 
 
-class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow]):
+class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow], Programmed):
     """A whole flow within the bounds of the arcs that leaves each node with its supply, at least total cost.
 
     Parallel arcs and loops are kept, and costs may be negative. There may be no such flow. Where a cycle of negative
@@ -33,6 +35,8 @@ class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow]):
     ----------
     left_to_send
         Of each node: its supply once every arc flows at its lower limit.
+    free
+        Indices of the arcs on which there is something to decide.
     cut_off
         Indices of the nodes that have something left to send, and only arcs whose flow cannot change. If there is one,
         no flow is feasible.
@@ -68,9 +72,10 @@ class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow]):
         leaves = _leaving(network, network.lower)
         left = [supply - sent for supply, sent in zip(network.supply.tolist(), leaves, strict=True)]
         self.left_to_send: tuple[int, ...] = tuple(left)
-        free = (network.capacity > network.lower) & (network.tail != network.head)
+        self.free: Ints = np.flatnonzero(network.capacity > network.lower).astype(np.int64)
+        moving = self.free[network.tail[self.free] != network.head[self.free]]  # what a loop sends returns to its node
         fixed = np.ones(len(network), dtype=bool)
-        fixed[network.tail[free]] = fixed[network.head[free]] = False
+        fixed[network.tail[moving]] = fixed[network.head[moving]] = False
         self.cut_off = tuple(node for node in np.flatnonzero(fixed).tolist() if left[node])
 
     @property
@@ -89,6 +94,47 @@ class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow]):
         free = np.flatnonzero(network.capacity == UNBOUNDED)
         cycle = negative_cycle(network.tail[free], network.head[free], network.cost[free], len(network))
         return tuple(int(free[arc]) for arc in cycle)
+
+    def program(self, before: tuple[Number, ...] = ()) -> Program:
+        """Least cost of what flows beyond the lower limits; these have their cost by a variable that is always 1.
+
+        The matrix is that of a network, so that every vertex is whole.
+        """
+        network, builder = self.instance, Builder()
+        tail, head, capacity = (part[self.free] for part in (network.tail, network.head, network.capacity))
+        extra = builder.variables(
+            "extra",
+            [(name,) for name in network.arc_ids[self.free].tolist()],
+            upper=np.where(capacity == UNBOUNDED, relaxations.UNBOUNDED, capacity - network.lower[self.free]),
+            cost=network.cost[self.free],
+            over="ARCS",
+            doc="flow beyond the lower limit",
+            cost_name="cost",
+        )
+        fixed = exact_product(network.cost, network.lower)
+        if fixed:
+            builder.variables("fixed_cost", [()], lower=1, upper=1, cost=fixed, doc="1: the lower limits")
+        rows = builder.rows(
+            "conservation",
+            [(name,) for name in network.node_ids.tolist()],
+            lower=self.left_to_send,
+            upper=self.left_to_send,
+            over="NODES",
+            doc="what leaves a node less what enters it is what is left to send",
+        )
+        once = np.flatnonzero(tail != head)
+        builder.enter(rows[tail[once]], extra[once])
+        builder.enter(rows[head[once]], extra[once], -1)
+        return builder.program()
+
+    def values_of(self, decision: NetworkFlow, program: Program) -> Ints:
+        beyond = (decision.units - self.instance.lower)[self.free]
+        return np.append(beyond, np.ones(len(program.whole.objective) - len(beyond), dtype=np.int64))
+
+    def decision_of(self, values: Ints, program: Program) -> NetworkFlow:
+        units = self.instance.lower.copy()
+        units[self.free] += values[: len(self.free)]
+        return NetworkFlow(units)
 
     def objective(self, flow: NetworkFlow, /) -> Value:
         return (exact_product(self.instance.cost, flow.units),)

@@ -17,7 +17,7 @@ from optsched.core.instance import Ints
 
 __all__ = ["UNBOUNDED", "Box", "IntegerProgram", "Relaxation"]
 
-#: A row's limit from here on, of either sign, is none.
+#: A row's limit from here on, of either sign, is none, and so is a variable's upper one.
 UNBOUNDED = 2**62
 
 #: Sums below this, in size, are exact in int64, twice as large ones too.
@@ -79,7 +79,7 @@ class IntegerProgram:
     row_lower, row_upper
         int64, shape (rows,): limits of each row; `-UNBOUNDED` and `UNBOUNDED` where there is none.
     lower, upper
-        int64, shape (variables,): the box.
+        int64, shape (variables,): the box; `UNBOUNDED` where a variable has no upper limit.
 
     Examples
     --------

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import scipy.sparse as sp
 
 from optsched.core.errors import SolverDisagreement
 from optsched.core.instance import Ints
@@ -13,8 +12,9 @@ from optsched.core.network import UNBOUNDED, FlowNetwork
 from optsched.core.placement import NetworkFlow
 from optsched.core.results import Termination
 from optsched.problems.min_cost_flow import MinCostFlow
+from optsched.searches.program_tree import as_arrays
 from optsched.solvers.answers import whole_numbers, whole_prices
-from optsched.solvers.highs import LinearProgram, solve_arrays
+from optsched.solvers.highs import solve_arrays
 from optsched.solvers.networks import FlowStatus, cheapened, min_cost_flow, residual_potentials, simplex_compiled
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
@@ -34,26 +34,12 @@ def by_arrays(problem: MinCostFlow, profile: Profile) -> tuple[SolverOutcome, Ne
     SolverDisagreement
         If what HiGHS holds is no whole flow: numbers near 2^53 are beyond its tolerances.
     """
-    network = problem.instance
-    arcs, nodes = network.arcs, len(network)
-    once = np.flatnonzero(network.tail != network.head)  # what a loop sends returns to the node that it came from
-    ends = np.concatenate([network.tail[once], network.head[once]])
-    signs = np.concatenate([np.ones(len(once)), -np.ones(len(once))])
-    supply = network.supply.astype(np.float64)
-    program = LinearProgram(
-        objective=network.cost.astype(np.float64),
-        col_lower=network.lower.astype(np.float64),
-        col_upper=np.where(network.capacity == UNBOUNDED, np.inf, network.capacity.astype(np.float64)),
-        integer=np.zeros(arcs, dtype=bool),
-        row_lower=supply,
-        row_upper=supply,
-        matrix=sp.csr_array((signs, (ends, np.concatenate([once, once]))), shape=(nodes, arcs)),
-    )
-    found = solve_arrays(program, profile)
+    posed = problem.program()
+    found = solve_arrays(as_arrays(posed.whole, integer=False), profile)
     if found.x is None:
         return found.outcome, None, None
     potentials = None if found.row_duals is None else whole_prices(-found.row_duals)
-    return found.outcome, whole_flow(problem, whole_numbers(found.x)), potentials
+    return found.outcome, whole_flow(problem, problem.decision_of(whole_numbers(found.x), posed).units), potentials
 
 
 def whole_flow(problem: MinCostFlow, units: Ints) -> NetworkFlow:

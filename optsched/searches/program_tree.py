@@ -42,7 +42,7 @@ def as_arrays(program: IntegerProgram, box: Box | None = None, integer: bool = T
     return LinearProgram(
         objective=program.objective.astype(np.float64),
         col_lower=lower.astype(np.float64),
-        col_upper=upper.astype(np.float64),
+        col_upper=np.where(upper >= UNBOUNDED, np.inf, upper.astype(np.float64)),
         integer=np.full(len(lower), integer),
         row_lower=np.where(program.row_lower <= -UNBOUNDED, -np.inf, program.row_lower.astype(np.float64)),
         row_upper=np.where(program.row_upper >= UNBOUNDED, np.inf, program.row_upper.astype(np.float64)),

@@ -28,7 +28,8 @@ def test_wrong_solvers_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SolverDisagreement, match="conservation"):
         min_cost_flow.whole_flow(SMALL, np.array([0, 0, 0, 1]))
     outcome = SolverOutcome(Termination.OPTIMAL, None, 7.0, 7.0, "Optimal", 0.0, None)
-    answer = type("Answer", (), {"x": np.array([1.0, 2, 4, 1]), "row_duals": np.full(3, 1e300), "outcome": outcome})
+    values = SMALL.values_of(NetworkFlow([1, 2, 4, 1]), SMALL.program()).astype(float)
+    answer = type("Answer", (), {"x": values, "row_duals": np.full(3, 1e300), "outcome": outcome})
     monkeypatch.setattr(min_cost_flow, "solve_arrays", lambda *_: answer)
     assert min_cost_flow.by_arrays(SMALL, load_profile("exact"))[2] is None
     assert certify(SMALL, solve(SMALL)).proved
