@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from plain_kernels import plain
 
-from optsched.solvers import growing_matching
+from optsched.solvers import matching
 from optsched.solvers.compiled import compiled
 
 __all__ = ["KERNELS", "THRESHOLDS", "Used", "force", "large_engines"]
@@ -23,7 +23,7 @@ THRESHOLDS = {
     "optsched.routes.min_cost_flow": ("_SCALED",),
     "optsched.searches.capacity_tree": ("_COMPILED_FROM",),
     "optsched.searches.tabled_assignment": ("_FEW_ENTRIES", "_FEW_PAIRS"),
-    "optsched.solvers.growing_matching": ("COMPILED_PAIRS",),
+    "optsched.solvers.matching": ("COMPILED_PAIRS",),
     "optsched.solvers.networks": ("FEW_ARCS",),
 }
 
@@ -34,8 +34,8 @@ KERNELS = (
     "optsched.solvers.simplex_kernels",
 )
 
-#: The loop of `growing_matching`, compiled once for all.
-_grow = cache(lambda: compiled(growing_matching.grow))
+#: The loop of `matching`, compiled once for all.
+_grow = cache(lambda: compiled(matching.grow))
 
 
 class Used:
@@ -75,14 +75,14 @@ def large_engines(interpreted: bool) -> Iterator[Used]:
     with pytest.MonkeyPatch.context() as patched:
         force(patched)
         # Once its loop is compiled, a matching takes it for small inputs too: what is compiled here is not to stay.
-        patched.setattr(growing_matching, "_compiled", cache(_grow))
+        patched.setattr(matching, "_compiled", cache(_grow))
         if interpreted:
             for name in KERNELS:
                 patched.setitem(sys.modules, name, _Counting(plain(patched, name), used))
 
             def taken() -> Any:
                 used.number += 1
-                return growing_matching.grow
+                return matching.grow
 
-            patched.setattr(growing_matching, "_compiled", taken)
+            patched.setattr(matching, "_compiled", taken)
         yield used

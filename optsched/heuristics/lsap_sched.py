@@ -20,7 +20,7 @@ from optsched.problems.base import Parameter, number
 from optsched.problems.fair_lsap import FairLsap
 from optsched.running.base import Heuristic
 from optsched.searches.assignment import optimal_placement
-from optsched.solvers.networks import maximum_b_matching
+from optsched.solvers.matching import maximum_b_matching
 
 __all__ = [
     "HEURISTICS",
@@ -92,7 +92,7 @@ def _match(result: Ints, held: Ragged, nodes: Ints, capacity: Ints) -> Ints:
     node = held.row_of[waits]
     order = np.lexsort((node, task))
     starts = np.searchsorted(task[order], np.arange(len(tasks) + 1))
-    matched = maximum_b_matching(starts, node[order], capacity, len(nodes)).node
+    matched = maximum_b_matching(starts, node[order], capacity).node
     local = matched != NONE
     result[tasks[local]] = nodes[matched[local]]
     return np.bincount(matched[local], minlength=len(nodes))

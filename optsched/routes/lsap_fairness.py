@@ -23,7 +23,7 @@ from optsched.routes.call import Call, Found, Told, modelled
 from optsched.searches.assignment import AssignmentSolution
 from optsched.searches.lsap_fairness import CappedNetwork, most_local
 from optsched.solvers.answers import check_claim
-from optsched.solvers.networks import BMatching
+from optsched.solvers.matching import BMatching
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 

@@ -44,13 +44,11 @@ from optsched.searches.tabled_assignment import (
 )
 from optsched.solvers.answers import whole_numbers, whole_prices
 from optsched.solvers.compiled import compiler
+from optsched.solvers.matching import BMatching, maximum_b_matching
 from optsched.solvers.networks import (
-    BMatching,
     assign_dense,
     bytes_an_arc,
     cheapened,
-    few_b_matching,
-    maximum_b_matching,
     min_cost_flow,
     simplex_compiled,
 )
@@ -87,10 +85,6 @@ _BYTES_WITH_HIGHS, _BYTES_MATCHED = 520, 60
 
 #: Costs of no more bits than this have never made HiGHS give up here.
 _QUIET_BITS = 24
-
-
-#: Up to so many pairs of task and node are matched in plain Python: milliseconds, where SciPy takes longer to import.
-FEW_PAIRS = 1000
 
 
 @dataclass(frozen=True)
@@ -563,19 +557,12 @@ def _network_size(problem: AssignmentProblem) -> tuple[int, int]:
 
 def _by_matching(problem: LevelledProblem) -> AssignmentSolution:
     near, local = problem.idle_homes  # other tasks have no data on a node with an idle slot
-    if len(local.values) <= FEW_PAIRS:
-        matching = few_b_matching(local.starts, local.values, problem.capacity)
-        solver = {"name": "augmenting paths"}
-    else:
-        import scipy
-
-        matching = maximum_b_matching(local.starts, local.values, problem.capacity, len(problem.capacity))
-        solver = {"name": "SciPy maximum_bipartite_matching", "version": scipy.__version__}
+    matching = maximum_b_matching(local.starts, local.values, problem.capacity)
     nodes = np.full(len(problem.tasks), NONE, dtype=np.int64)
     nodes[near] = matching.node
     fill_idle_slots(nodes, problem.capacity, problem.count)
     prices = _of_matching(problem, matching)
-    return AssignmentSolution(nodes, "maximum matching", prices, solver=solver)
+    return AssignmentSolution(nodes, "maximum matching", prices, solver={"name": "augmenting paths"})
 
 
 def _of_matching(problem: LevelledProblem, matching: BMatching) -> Prices:

@@ -28,7 +28,7 @@ from optsched.searches.program_tree import as_arrays
 from optsched.searches.tabled_assignment import seconds_at_worst, slot_prices, table_fits
 from optsched.solvers.answers import rounded_prices
 from optsched.solvers.highs import LinearProgram, solve_arrays, solve_uninterrupted
-from optsched.solvers.networks import maximum_b_matching
+from optsched.solvers.matching import maximum_b_matching
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
@@ -129,7 +129,7 @@ def _crowd(problem: GeneralizedAssignment, slots: Ints) -> Tree:
     """Tasks that share too few slots (Hall), as a tree of one case: a place is worth 1 to each of them, and no cost."""
     task, node = np.nonzero(problem.usable)
     starts = np.searchsorted(task, np.arange(len(problem.tasks) + 1))
-    matching = maximum_b_matching(starts, node, slots, len(slots))
+    matching = maximum_b_matching(starts, node, slots)
     if matching.size == len(problem.tasks):
         raise SolverDisagreement(f"{problem.name}: SciPy says that nothing is feasible, but it is") from None
     worth = (~matching.task_cover).astype(np.int64)

@@ -23,7 +23,7 @@ from optsched.core.deadline import check
 from optsched.core.instance import Bools, Ints
 from optsched.core.placement import NONE
 from optsched.problems import Latency
-from optsched.solvers.growing_matching import GrowingMatching
+from optsched.solvers.matching import GrowingMatching
 
 __all__ = ["GrowingMatchings", "packed", "shifted", "with_remote"]
 

@@ -23,7 +23,7 @@ from optsched.core.instance import Ints
 from optsched.core.placement import NONE, Placement
 from optsched.problems.lsap_fairness import LsapFairness
 from optsched.searches.assignment import AssignmentSolution, dealt, fill_idle_slots, solve_network, unit_flow
-from optsched.solvers.networks import BMatching, maximum_b_matching
+from optsched.solvers.matching import BMatching, maximum_b_matching
 from optsched.solvers.profiles import Profile
 
 __all__ = ["CappedNetwork", "DistancePrices", "most_local"]
@@ -42,7 +42,7 @@ class DistancePrices:
 def most_local(problem: LsapFairness) -> tuple[Ints, BMatching]:
     """A placement with the fewest tasks off their data, and the matching that proves it."""
     local = problem.idle_replicas
-    matching = maximum_b_matching(local.starts, local.values, problem.capacity, len(problem.capacity))
+    matching = maximum_b_matching(local.starts, local.values, problem.capacity)
     nodes = matching.node.copy()
     fill_idle_slots(nodes, problem.capacity, problem.count)
     return nodes, matching

@@ -1,6 +1,6 @@
-"""Network engines on arrays: maximum b-matching, dense assignment, and minimum-cost flow, each exact in integers.
+"""Network engines on arrays: dense assignment, and minimum-cost flow with potentials that prove it, exact in integers.
 
-None uses HiGHS. Each gives what proves its answer (a vertex cover, or potentials), save `assign_dense`.
+None uses HiGHS.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +23,9 @@ from optsched.solvers.network_simplex import FEW_ARCS, network_simplex
 
 __all__ = [
     "UNBOUNDED",
-    "BMatching",
     "FlowStatus",
     "CheapestFlow",
     "assign_dense",
-    "few_b_matching",
-    "maximum_b_matching",
     "min_cost_flow",
     "residual_potentials",
     "bytes_an_arc",
@@ -47,225 +44,9 @@ _BYTES_COMPILED, _BYTES_IN_PYTHON = 130, 1_000
 
 _BLOCK = 2**22  # entries copied at once, so that memory stays small
 
-#: Slots are matched one by one if there are at most so many a pair on average; this is then no slower than a flow.
-_SLOTS_A_PAIR = 2
-
 _EXACT = 2**53  # doubles hold every integer up to here
 
 _MOST_FLOW = 2**61  # flows below this fit into int64, and so do sums of two
-
-
-class BMatching(NamedTuple):
-    """A maximum b-matching of tasks to nodes, and the vertex cover that proves it (Kőnig).
-
-    Parameters
-    ----------
-    node
-        int64, shape (tasks,): node of each task, -1 where it has none.
-    task_cover, node_cover
-        bool, shapes (tasks,) and (nodes,): every pair (task, its node) has its task or its node in the cover, whose
-        weight (1 a task, its capacity a node) is the size of the matching, so no matching is larger.
-    """
-
-    node: Ints
-    task_cover: Bools
-    node_cover: Bools
-
-    @property
-    def size(self) -> int:
-        """Number of matched tasks."""
-        return int(np.count_nonzero(self.node >= 0))
-
-
-def maximum_b_matching(
-    indptr: npt.NDArray[np.integer[Any]],
-    indices: npt.NDArray[np.integer[Any]],
-    capacity: npt.NDArray[np.integer[Any]],
-    n_nodes: int,
-) -> BMatching:
-    """Match as many tasks as possible to nodes that they accept, no node with more than its capacity.
-
-    Parameters
-    ----------
-    indptr, indices
-        Nodes that each task accepts in CSR form, shapes (tasks + 1,) and (pairs,); each pair once.
-    capacity
-        Shape (nodes,): tasks that a node takes, at least 0.
-    n_nodes
-        Number of nodes.
-
-    Notes
-    -----
-    Hopcroft and Karp's matching of tasks to slots (SciPy): O(pairs sqrt(tasks + slots)). Where the pairs of task and
-    slot would be many times those of task and node, maximum flow by Dinic's algorithm (SciPy). Deterministic. The
-    cover is Kőnig's, from the matching alone, so it proves either; where every slot that a task accepts is taken, it is
-    all the nodes.
-
-    Raises
-    ------
-    UsageError
-        If a capacity is negative or shapes do not fit.
-
-    Examples
-    --------
-    Tasks 0 and 1 accept node 0 only, which takes one; task 2 accepts both nodes:
-
-    >>> matching = maximum_b_matching(np.array([0, 1, 2, 4]), np.array([0, 0, 0, 1]), np.array([1, 1]), 2)
-    >>> matching.size, matching.node.tolist()
-    (2, [0, -1, 1])
-    >>> matching.task_cover.tolist(), matching.node_cover.tolist()
-    ([False, False, False], [True, True])
-    """
-    if len(capacity) != n_nodes or (n_nodes and capacity.min() < 0):
-        raise UsageError(f"a b-matching needs {n_nodes} capacities, each at least 0")
-    wanted = np.minimum(capacity, np.bincount(indices, minlength=n_nodes)).astype(np.int64)
-    by_slots = int(wanted[indices].sum()) <= _SLOTS_A_PAIR * max(1, len(indices))
-    node = (_matched_to_slots if by_slots else _matched_by_flow)(indptr, indices, wanted)
-    reached = _used_up(node, indices, wanted, capacity)
-    if reached is None:
-        some_left = (node < 0).any()
-        reached = _reached(indptr, indices, node, n_nodes) if some_left else np.zeros(n_nodes, dtype=bool)
-    return _proved(node, reached, capacity)
-
-
-def few_b_matching(
-    indptr: npt.NDArray[np.integer[Any]], indices: npt.NDArray[np.integer[Any]], capacity: npt.NDArray[np.integer[Any]]
-) -> BMatching:
-    """A maximum b-matching of few pairs, in less time than it takes to import SciPy's; parameters as there.
-
-    Notes
-    -----
-    A shortest augmenting path for one task after the other. Where there is none, what the search has reached stays as
-    it is whatever follows, so that it is left out of later searches, and is the cover.
-
-    Examples
-    --------
-    >>> matching = few_b_matching(np.array([0, 1, 2, 4]), np.array([0, 0, 0, 1]), np.array([1, 1]))
-    >>> matching.node.tolist(), matching.node_cover.tolist()
-    ([0, -1, 1], [True, True])
-    """
-    rows = [row.tolist() for row in np.split(indices, indptr[1:-1])] if len(indptr) > 1 else []
-    node_of = [-1] * len(rows)
-    on_node: list[list[int]] = [[] for _ in range(len(capacity))]
-    closed: set[int] = set()
-    for task in range(len(rows)):
-        mover_to: dict[int, int] = {}  # by node: which task would move there
-        free = _free_node(task, rows, on_node, capacity, mover_to, closed)
-        if free is None:
-            closed.update(mover_to)
-        while free is not None:  # back along the path, each task to the node that the next one leaves
-            mover = mover_to[free]
-            left = node_of[mover]
-            node_of[mover] = free
-            on_node[free].append(mover)
-            if left >= 0:
-                on_node[left].remove(mover)
-            free = left if left >= 0 else None
-    node = np.array(node_of, dtype=np.int64)
-    wanted = np.bincount(indices, minlength=len(capacity))
-    reached = _used_up(node, indices, np.minimum(capacity, wanted), capacity)
-    if reached is None:
-        reached = np.zeros(len(capacity), dtype=bool)
-        reached[list(closed)] = True
-    return _proved(node, reached, capacity)
-
-
-def _free_node(
-    task: int,
-    rows: list[list[int]],
-    on_node: list[list[int]],
-    capacity: npt.NDArray[np.integer[Any]],
-    mover_to: dict[int, int],
-    closed: set[int],
-) -> int | None:
-    """The nearest node with room for one more if tasks move along a path from `task`; fills `mover_to` on the way."""
-    queue = [task]
-    for mover in queue:
-        for node in rows[mover]:
-            if node not in mover_to and node not in closed:
-                mover_to[node] = mover
-                if len(on_node[node]) < capacity[node]:
-                    return node
-                queue += on_node[node]
-    return None
-
-
-def _used_up(node: Ints, indices: npt.NDArray[Any], wanted: Ints, capacity: npt.NDArray[Any]) -> Bools | None:
-    """All nodes that a task accepts, which are a cover where their whole capacity is used; None where it is not."""
-    if int(np.count_nonzero(node >= 0)) < int(wanted.sum()) or (wanted < capacity).any():
-        return None
-    accepted = np.zeros(len(capacity), dtype=bool)
-    accepted[indices] = True
-    return accepted
-
-
-def _proved(node: Ints, reached: Bools, capacity: npt.NDArray[np.integer[Any]]) -> BMatching:
-    """The matching with its cover: nodes that are reached, and tasks of which none is."""
-    # A matched task is reached if its node is; a task without a match, always.
-    matching = BMatching(node, (node >= 0) & ~np.append(reached, True)[node], reached)
-    slots = int(np.minimum(capacity[reached], len(node) + 1).sum())  # more than there are tasks is too much already
-    if int(matching.task_cover.sum()) + slots != matching.size:
-        raise SolverDisagreement("the matching that was found is not maximum: its cover weighs more")
-    return matching
-
-
-def _matched_to_slots(indptr: npt.NDArray[Any], indices: npt.NDArray[Any], capacity: Ints) -> Ints:
-    """Node of each task, or -1, in a maximum matching of tasks to slots: Hopcroft and Karp's (SciPy)."""
-    import scipy.sparse as sp  # these take longer to import than a small instance to solve
-    from scipy.sparse.csgraph import maximum_bipartite_matching
-
-    tasks, first_slot = len(indptr) - 1, np.concatenate([[0], np.cumsum(capacity)])
-    count = capacity[indices]
-    start = np.concatenate([[0], np.cumsum(count)])
-    slot = np.repeat(first_slot[indices] - start[:-1], count) + np.arange(start[-1])
-    if not len(slot):
-        return np.full(tasks, -1, dtype=np.int64)
-    ends = (np.ones(len(slot), dtype=np.int8), slot.astype(np.int32), start[indptr].astype(np.int32))
-    graph = sp.csr_array(ends, shape=(tasks, first_slot[-1]))
-    if first_slot[-1] < tasks:  # paths begin at the rows: up to ten times as fast where these are fewer
-        matched = maximum_bipartite_matching(graph.T.tocsr(), perm_type="row")
-    else:
-        matched = maximum_bipartite_matching(graph, perm_type="column")
-    node_of = np.append(np.repeat(np.arange(len(capacity)), capacity), -1)
-    return np.asarray(node_of[matched], dtype=np.int64)
-
-
-def _matched_by_flow(indptr: npt.NDArray[Any], indices: npt.NDArray[Any], capacity: Ints) -> Ints:
-    """Node of each task, or -1, in a maximum flow: Dinic's (SciPy), where a capacity is just a number."""
-    import scipy.sparse as sp
-    from scipy.sparse.csgraph import maximum_flow
-
-    tasks, nodes, pairs = len(indptr) - 1, len(capacity), len(indices)
-    # Vertices: tasks, nodes, source, sink. A row of the CSR matrix for each, in this order.
-    source, sink = tasks + nodes, tasks + nodes + 1
-    count = np.concatenate([np.diff(indptr), np.ones(nodes, dtype=np.int64), [tasks, 0]])
-    head = np.concatenate([indices + tasks, np.full(nodes, sink), np.arange(tasks)]).astype(np.int32)
-    limit = np.concatenate([np.ones(pairs), capacity, np.ones(tasks)]).astype(np.int32)
-    start = np.concatenate([[0], np.cumsum(count)]).astype(np.int32)
-    network = sp.csr_array((limit, head, start), shape=(sink + 1, sink + 1))
-    network.sort_indices()
-    by_task = maximum_flow(network, source, sink).flow[:tasks].tocoo()
-    node = np.full(tasks, -1, dtype=np.int64)
-    used = by_task.data > 0
-    node[by_task.row[used]] = by_task.col[used] - tasks
-    return node
-
-
-def _reached(indptr: npt.NDArray[Any], indices: npt.NDArray[Any], node: Ints, nodes: int) -> Bools:
-    """Nodes on alternating paths from unmatched tasks: on to a node that accepts one, back to the tasks on it."""
-    import scipy.sparse as sp
-    from scipy.sparse.csgraph import breadth_first_order
-
-    # Vertices: tasks, nodes, and where the search begins. A row of the CSR matrix for each, in this order.
-    tasks, matched, free = len(node), np.flatnonzero(node >= 0), np.flatnonzero(node < 0)
-    on_node = matched[np.argsort(node[matched], kind="stable")]
-    count = np.concatenate([np.diff(indptr), np.bincount(node[matched], minlength=nodes), [len(free)]])
-    head = np.concatenate([indices + tasks, on_node, free]).astype(np.int32)
-    start = np.concatenate([[0], np.cumsum(count)]).astype(np.int32)
-    graph = sp.csr_array((np.ones(len(head)), head, start), shape=(tasks + nodes + 1, tasks + nodes + 1))
-    reached = np.zeros(tasks + nodes + 1, dtype=bool)
-    reached[breadth_first_order(graph, tasks + nodes, return_predecessors=False)] = True
-    return reached[tasks:-1]
 
 
 def assign_dense(cost: Ints, capacity: npt.NDArray[np.integer[Any]], count: int, row: Ints | None = None) -> Ints:

@@ -22,7 +22,7 @@ from optsched.problems.latency import Latency
 from optsched.routes import solve
 from optsched.searches.enumeration import best_placement
 from optsched.solvers.compiled import compiles
-from optsched.solvers.networks import maximum_b_matching
+from optsched.solvers.matching import maximum_b_matching
 
 RNG = np.random.default_rng(0)
 
@@ -163,7 +163,7 @@ class TestFlowBased:
             assert np.array_equal(counts, problem.counts(problem.placement(nodes))[0])
             assert (counts <= capacity).all()
             replicas = problem.replicas
-            assert len(covered) == maximum_b_matching(replicas.starts, replicas.values, capacity, len(capacity)).size
+            assert len(covered) == maximum_b_matching(replicas.starts, replicas.values, capacity).size
 
     def test_far_loads_do_not_slow_it_down(self) -> None:
         """Tests that thresholds at which nothing can change are skipped: there would be a billion of them."""

@@ -126,7 +126,7 @@ def test_limits_are_told() -> None:
     solution = solve(problem, time_limit=0)
     assert (solution.termination, solution.limit) == (Termination.FEASIBLE, Limit.TIME)
     assert solution.objective is not None
-    assert solution.objective[0] == solution.bound[0]
+    assert solution.bound[0] is not None
     assert certify(problem, solution).valid
     found = frontier(problem, time_limit=0)
     assert (found.complete, found.limit) == (False, Limit.TIME)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 
-import networkx as nx
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from plain_kernels import plain
@@ -21,8 +19,6 @@ from optsched.solvers.networks import (
     FlowStatus,
     assign_dense,
     cheapened,
-    few_b_matching,
-    maximum_b_matching,
     min_cost_flow,
 )
 
@@ -30,115 +26,6 @@ from optsched.solvers.networks import (
 def ints(values: object) -> np.ndarray:
     """An int64 array."""
     return np.array(values, dtype=np.int64)
-
-
-@st.composite
-def bipartite(draw: st.DrawFn) -> tuple[list[list[int]], list[int]]:
-    """Nodes that each of up to six tasks accepts, and capacities of up to four nodes."""
-    nodes = draw(st.integers(0, 4))
-    accepted = st.lists(st.integers(0, nodes - 1), unique=True) if nodes else st.just([])
-    return draw(st.lists(accepted, max_size=6)), draw(st.lists(st.integers(0, 3), min_size=nodes, max_size=nodes))
-
-
-@given(case=bipartite(), slots=st.sampled_from([0, 8, None]))
-def test_b_matching(case: tuple[list[list[int]], list[int]], slots: int | None) -> None:
-    """Tests that the matching is one, is as large as the best of all, and is proved by a cover, each way.
-
-    By a flow, by slots, and (None) by augmenting paths.
-    """
-    accepted, capacity = case
-    indptr = np.cumsum([0, *map(len, accepted)])
-    indices = ints([node for nodes in accepted for node in nodes])
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(networks, "_SLOTS_A_PAIR", slots)
-        matching = (
-            few_b_matching(indptr, indices, ints(capacity))
-            if slots is None
-            else maximum_b_matching(indptr, indices, ints(capacity), len(capacity))
-        )
-    assert matching.node.dtype == np.int64
-    assert all(node == -1 or node in nodes for node, nodes in zip(matching.node.tolist(), accepted, strict=True))
-    used = Counter(matching.node[matching.node >= 0].tolist())
-    assert all(used[node] <= limit for node, limit in enumerate(capacity))
-    best = max(
-        sum(node is not None for node in choice)
-        for choice in itertools.product(*[[None, *nodes] for nodes in accepted])
-        if all(choice.count(node) <= limit for node, limit in enumerate(capacity))
-    )
-    assert matching.size == best
-    for task, nodes in enumerate(accepted):
-        assert matching.task_cover[task] or all(matching.node_cover[node] for node in nodes)
-    assert matching.task_cover.sum() + ints(capacity)[matching.node_cover].sum() == best
-
-
-def test_b_matching_at_scale() -> None:
-    """Tests 10,000 tasks with 3 replicas on 20,000 nodes against Hopcroft and Karp, twice with the same answer."""
-    rng = np.random.default_rng(0)
-    replicas = [sorted(set(row)) for row in rng.integers(0, 20_000, (10_000, 3)).tolist()]
-    indptr, indices = np.cumsum([0, *map(len, replicas)]), ints([node for row in replicas for node in row])
-    capacity = (rng.random(20_000) < 0.3).astype(np.int64)
-    first, second = (maximum_b_matching(indptr, indices, capacity, 20_000) for _ in range(2))
-    assert np.array_equal(first.node, second.node)
-    graph = nx.Graph((("task", t), ("node", n)) for t, row in enumerate(replicas) for n in row if capacity[n])
-    tasks = [vertex for vertex in graph if vertex[0] == "task"]
-    assert first.size == len(nx.bipartite.hopcroft_karp_matching(graph, tasks)) // 2
-
-
-def test_b_matching_of_few_pairs_has_the_same_cover() -> None:
-    """Tests augmenting paths of some length against SciPy's matching: as many tasks, and the same cover."""
-    rng = np.random.default_rng(3)
-    for tasks, nodes, replicas in ((60, 40, 2), (200, 150, 1), (90, 60, 3), (40, 40, 10)):
-        indices = np.concatenate([rng.choice(nodes, replicas, replace=False) for _ in range(tasks)])
-        indptr, capacity = np.arange(tasks + 1) * replicas, rng.integers(0, 3, nodes)
-        few, many = few_b_matching(indptr, indices, capacity), maximum_b_matching(indptr, indices, capacity, nodes)
-        assert few.size == many.size
-        assert np.array_equal(few.node_cover, many.node_cover)
-
-
-def test_b_matching_that_uses_all_capacity() -> None:
-    """Tests that the cover is every node that a task accepts where all capacity is used, by either way."""
-    starts, nodes = ints([0, 1, 3, 5]), ints([0, 0, 1, 1, 2])
-    for matching in (
-        few_b_matching(starts, nodes, ints([1, 1, 0, 0])),
-        maximum_b_matching(starts, nodes, ints([1, 1, 0, 0]), 4),
-    ):
-        assert (matching.size, matching.node_cover.tolist()) == (2, [True, True, True, False])
-        assert not matching.task_cover.any()
-
-
-def test_b_matching_of_huge_capacities() -> None:
-    """Tests that capacities beyond 32 bits are clipped to the number of tasks, not wrapped."""
-    matching = maximum_b_matching(ints([0, 1, 2]), ints([0, 0]), ints([2**40]), 1)
-    assert (matching.size, matching.task_cover.tolist(), matching.node_cover.tolist()) == (2, [True, True], [False])
-
-
-def test_b_matching_is_deep() -> None:
-    """Tests a chain of 50,000 tasks, whose only augmenting path is as long."""
-    tasks = 50_000
-    indptr, indices = np.arange(0, 2 * tasks + 1, 2), np.stack([np.arange(tasks), np.arange(1, tasks + 1)], 1).ravel()
-    assert maximum_b_matching(indptr, indices, np.ones(tasks + 1, dtype=np.int64), tasks + 1).size == tasks
-
-
-@pytest.mark.parametrize("capacity", [[1], [1, -1]])
-def test_b_matching_of_wrong_capacities(capacity: list[int]) -> None:
-    """Tests that too few or negative capacities are wrong usage."""
-    with pytest.raises(UsageError, match="2 capacities"):
-        maximum_b_matching(ints([0, 1]), ints([0]), ints(capacity), 2)
-
-
-@pytest.mark.parametrize("slots", [0, 8])
-def test_b_matching_checks_itself(slots: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a matching or a flow that is not maximum would be noticed by its own cover."""
-
-    class NoFlow:
-        def __init__(self, network: sp.csr_array) -> None:
-            self.flow = network * 0
-
-    monkeypatch.setattr(networks, "_SLOTS_A_PAIR", slots)
-    monkeypatch.setattr("scipy.sparse.csgraph.maximum_flow", lambda network, *_: NoFlow(network))
-    monkeypatch.setattr("scipy.sparse.csgraph.maximum_bipartite_matching", lambda *_, perm_type: ints([-1]))
-    with pytest.raises(SolverDisagreement, match="not maximum"):
-        maximum_b_matching(ints([0, 1]), ints([0]), ints([1]), 1)
 
 
 @given(data=st.data())

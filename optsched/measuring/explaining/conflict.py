@@ -22,7 +22,7 @@ from optsched.core.registry import imported, record_of
 from optsched.core.results import Termination
 from optsched.measuring.gaps import Reference
 from optsched.problems import Problem
-from optsched.solvers.networks import maximum_b_matching
+from optsched.solvers.matching import maximum_b_matching
 from optsched.solvers.profiles import Profile
 
 __all__ = ["MOST_SOLVES", "Conflict", "conflict_of", "only_with"]
@@ -105,7 +105,7 @@ def _counted(problem: Any) -> Conflict | None:
         return None
     task, node = np.nonzero(problem.usable)
     starts = np.searchsorted(task, np.arange(len(problem.tasks) + 1))
-    matched = maximum_b_matching(starts, node, slots, len(slots)).node
+    matched = maximum_b_matching(starts, node, slots).node
     on_node = [np.flatnonzero(matched == column).tolist() for column in range(len(slots))]
     left_out = np.flatnonzero(matched < 0)[:MOST_BEGUN].tolist()
     if not left_out:
