@@ -132,7 +132,7 @@ def solve(
           compact network, by a network simplex if it is large and numba is installed, or with HiGHS. `Solution.solver`
           names the engine.
         - `lsap-fairness`: `flows` (maximum flows, the smallest step of a group first), `arrays`, `network-simplex`.
-        - `worst-group`: `arrays` (limits on the mean: maximum flows, or HiGHS with three levels).
+        - `worst-group`: `arrays` (limits on the mean).
         - `min-cost-flow`: `arrays`, `cost-scaling`, `network-simplex`; the second first where there are many arcs and
           numba is installed.
         - `latency`, `traffic`, `makespan` and `job-times`: `search`, `arrays`.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -47,22 +47,13 @@ _LIMIT_SCALE = 2**30
 OVERRUNS = {"arrays": 100_000}
 
 
-class Finder(Protocol):
-    """What takes the place of HiGHS in a `Limited` problem."""
-
-    def empty(self, limit: Number) -> bool:
-        """Whether nothing is within a limit."""
-
-    def __call__(self, limit: Number, program: Program) -> Root:
-        """The optimum of the program within a limit, or that there is none, and what proves it."""
-
-
-def by_route(call: Call[Any], profile: Profile, finder: Finder | None = None) -> Solution:
+def by_route(call: Call[Any], profile: Profile) -> Solution:
     """One component after another, each at the best of those before, as long as these are proved.
 
-    Of a `Limited` problem a `finder` takes the place of HiGHS, if there is one.
+    Without another start it begins with what needs no search (`Call.plain`), if that is a decision.
     """
-    problem, search = call.problem, _Search(call, profile, finder if call.route == "arrays" else None)
+    call.start = call.start or call.plain()[0]
+    problem, search = call.problem, _Search(call, profile)
     call.hold(lambda: (search.held, tuple(search.proofs)))
     with call.until_stopped():
         for position in range(len(problem.components)):
@@ -110,8 +101,8 @@ class _Search:
         Of the components that are settled.
     """
 
-    def __init__(self, call: Call[Any], profile: Profile, finder: Finder | None) -> None:
-        self.call, self.problem, self._profile, self._finder = call, call.problem, profile, finder
+    def __init__(self, call: Call[Any], profile: Profile) -> None:
+        self.call, self.problem, self._profile = call, call.problem, profile
         self.held, self.found = call.start, Found()
         self.before: tuple[Number, ...] = ()
         self.proofs: list[Certificate] = []
@@ -126,13 +117,9 @@ class _Search:
         return self._posed[1]
 
     def root(self, before: tuple[Number, ...]) -> Root:
-        """The linear relaxation of a program, or what the finder says in its place."""
+        """The linear relaxation of a program."""
         if before not in self._roots:
-            program = self.program(before)
-            if self._finder is None:
-                self._roots[before] = root(program.whole, self._profile.since(self.call.began))
-            else:
-                self._roots[before] = self._finder(before[0], program)
+            self._roots[before] = root(self.program(before).whole, self._profile.since(self.call.began))
         return self._roots[before]
 
     def best(self, before: tuple[Number, ...]) -> Found:
@@ -190,11 +177,8 @@ class _Search:
     def limit_proof(self) -> Certificate:
         """Of the first component, which limits settle: a tree by which nothing is below what is found, or the word."""
         problem, claim = self.problem, self._least_limit()
-        below, program = problem.value_below(claim), _sound(program_below, problem, claim)
-        costless = without_costs(program.whole)
-        tree = None if self._finder is None else self._finder(below, program).tree
-        if tree is None or costless.settle(costless.box, tree.multipliers[0], 1) != 1:
-            tree = self._tree(costless, 1)
+        program = _sound(program_below, problem, claim)
+        tree = self._tree(without_costs(program.whole), 1)
         if tree is None:
             return Certificate(problem.components[0].name, Proof.SOLVER, claim)
         return limit_certificate(problem, claim, program, tree)
@@ -209,8 +193,6 @@ class _Search:
             return low
 
         def empty(limit: Number) -> bool | None:
-            if self._finder is not None:
-                return self._finder.empty(limit)
             return self.root((limit,)).outcome.status is Termination.INFEASIBLE
 
         def excluded(limit: Number) -> bool | None:
@@ -243,8 +225,6 @@ class _Search:
         """The first value that the relaxation, and the cheap bounds, leave for the first component."""
         problem = self.problem
         least = max(bound.value for bound in problem.cheap_bounds() if bound.component == problem.components[0].name)
-        first: Number = problem.value_from(least)
-        if self._finder is None:
-            tree = root(self.program(()).whole, self._profile.since(self.call.began), _LIMIT_SCALE).tree
-            first = first if tree is None else problem.value_left(tree.multipliers[0], least)
+        tree = root(self.program(()).whole, self._profile.since(self.call.began), _LIMIT_SCALE).tree
+        first: Number = problem.value_from(least) if tree is None else problem.value_left(tree.multipliers[0], least)
         return first

@@ -1,22 +1,13 @@
-"""Routes of `worst-group`: those of its program (`optsched.routes.programs`), with two levels by maximum flows."""
+"""Routes of `worst-group`: those of its program (`optsched.routes.programs`), and what needs no search."""
 
 from __future__ import annotations
 
-from optsched.core.results import Solution
-from optsched.problems.worst_group import WorstGroup
+from optsched.problems import WorstGroup
 from optsched.routes import assignment, programs
-from optsched.routes.call import Call, Held
-from optsched.routes.programs import OVERRUNS, ROUTES
-from optsched.searches.worst_group import FlowFinder, is_flow
-from optsched.solvers.profiles import Profile
+from optsched.routes.call import Held
+from optsched.routes.programs import OVERRUNS, ROUTES, by_route
 
 __all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
-
-
-def by_route(call: Call[WorstGroup], profile: Profile) -> Solution:
-    """The least highest mean, then the least cost within it; by maximum flows where tasks cost nothing or one level."""
-    call.start = call.start or plain(call.problem)[0]
-    return programs.by_route(call, profile, FlowFinder(call.problem) if is_flow(call.problem) else None)
 
 
 def plain(problem: WorstGroup) -> Held:
