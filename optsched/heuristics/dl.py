@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from optsched.core.instance import KINDS, MAP, PENDING, REDUCE
-from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, Draws, WaitingMaps
+from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, WaitingMaps
 from optsched.problems.base import Parameter, choice, number
 from optsched.running.base import Event, Heuristic, Offer, Policy, View
 
@@ -40,7 +40,7 @@ class LocalityPolicy(Policy):
         self.reading, self.randomness = reading, randomness
 
     def start(self, view: View, rng: np.random.Generator) -> None:
-        self._draws = Draws(rng)
+        self._rng = rng
         self._known = 0
         self._passed: defaultdict[int, int] = defaultdict(int)  # free slots of each node that have passed once
         self._waiting = WaitingMaps()
@@ -76,15 +76,11 @@ class LocalityPolicy(Policy):
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         node = offer.node
         if offer.kind != KINDS[MAP]:
-            task = self._waiting.draw(ANYWHERE, node, view, self._draws, REDUCE)
+            task = self._waiting.draw(ANYWHERE, node, view, self._rng, REDUCE)
             return () if task is None else (task,)
         waits_once = self.reading == "sweep" and self._passed[node] < offer.free
         task = None
-        if (
-            self.randomness
-            and (waits_once or self.reading == "heartbeat")
-            and self._draws.rng.random() < self.randomness
-        ):
+        if self.randomness and (waits_once or self.reading == "heartbeat") and self._rng.random() < self.randomness:
             task = self._draw(ANYWHERE, offer, view)
         if task is None:
             task = self._draw(NODE, offer, view)
@@ -100,7 +96,7 @@ class LocalityPolicy(Policy):
         return () if task is None else (task,)
 
     def _draw(self, level: int, offer: Offer, view: View) -> int | None:
-        return self._waiting.draw(level, offer.node, view, self._draws)
+        return self._waiting.draw(level, offer.node, view, self._rng)
 
 
 _READING = Parameter(

@@ -7,16 +7,14 @@ that Sharmilarani et al. compare with are not here.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from heapq import heappop
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from optsched.core.instance import KINDS, MAP, Bools, Ints
-from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, Queue, Turn, WaitingMaps
+from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, Turn, WaitingMaps
 from optsched.heuristics.seen_costs import SeenCosts
 from optsched.problems.base import Parameter, choice, either, number
 from optsched.running.base import Event, Heuristic, Offer, View
@@ -59,11 +57,6 @@ AUTO = "auto"
 
 #: The delay of Hadoop 1's Fair Scheduler where none is set, in skipped heartbeats (`hadoop_delay`).
 HADOOP = "hadoop"
-
-_NONE: list[Turn] = []
-
-#: More skips than there can be.
-_NEVER = 2**62
 
 #: Parsers of a number of offers, and of one that may be that of Hadoop.
 OFFERS = either((AUTO,), number(lowest=0, integer=True))
@@ -109,11 +102,6 @@ class DelayPolicy(JobPolicy):
     D, D1, D2
         Offers that a job lets pass. `auto`: as many as there were nodes with a free map slot when the job became known.
         `hadoop`: `hadoop_delay` of the nodes that there are. A job counts an offer only if no job before it took it.
-
-    Notes
-    -----
-    An offer looks at the jobs that may have data on the node, and at those that have come down to their rack; all
-    others that let it pass are counted at once, in one operation on an array of the jobs.
     """
 
     def __init__(
@@ -128,11 +116,10 @@ class DelayPolicy(JobPolicy):
 
     def start(self, view: View, rng: np.random.Generator) -> None:
         self._maps = WaitingMaps()
-        #: The level that a job has come down to by its last start, and the farthest that it takes by now.
+        #: Of each job the level that it has come down to by its last start, how often it was skipped since, and what
+        #: `auto` stands for.
         self._level: defaultdict[int, int] = defaultdict(int)
-        self._patience: dict[int, int] = {}
-        #: Of each pool the turns of the jobs that take data in the rack, and of those that take anything, sorted.
-        self._takers: dict[int, defaultdict[int, list[Turn]]] = {level: defaultdict(list) for level in (RACK, ANYWHERE)}
+        self._skips: defaultdict[int, int] = defaultdict(int)
         self._auto: dict[int, int] = {}
         self._hadoop = hadoop_delay(len(view.cluster))
         super().start(view, rng)
@@ -155,151 +142,52 @@ class DelayPolicy(JobPolicy):
         if view.workload.kind[task] == MAP:
             job = int(view.workload.job[task])
             self._maps.give_back(task, view, job)
-            if job not in self._auto:
-                self._auto[job] = int(np.count_nonzero(view.free_map_slots))
-                self._jobs[job].counts[MAP] = self.new_count(job)
+            self._auto.setdefault(job, int(np.count_nonzero(view.free_map_slots)))
 
     def memory(self) -> Any:
         """Of each job its delay, the level that it has come down to, and how often it was skipped since."""
-        return {job: (self._auto.get(job), self._level[job], self._skipped(job)) for job in self._jobs}
+        return dict(self._auto), dict(self._level), dict(self._skips)
 
     def recall(self, memory: Any, view: View) -> None:
-        for job, (auto, level, skips) in memory.items():
-            self.leave(job, MAP)
-            if auto is not None:
-                self._auto[job] = auto
-            self._level[job] = level
-            self._jobs[job].counts[MAP] = self._left(job, skips)
-            self.enter(job, MAP)
+        for held, counted in zip((self._auto, self._level, self._skips), memory, strict=True):
+            held.update(counted)
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         if offer.kind != KINDS[MAP]:
             job = next(self.jobs(offer), None)
             return () if job is None else (self.random_task(job, offer.kind, view),)
-        local, in_rack, any_taker = self._local(offer.node), self._takers[RACK], self._takers[ANYWHERE]
-        for pool, queue in self.queues(MAP):
-            turns = local.get(pool, _NONE)
-            if any_taker[pool] or in_rack[pool]:
-                turns = self._asked(pool, turns, offer.node, view)
-            task = self._near(pool, queue, sorted(turns), offer, view) if turns else None
-            if task is not None:
-                return (task,)
-            self.passed(pool, queue, None)
+        here = self._maps.at(NODE, offer.node)
+        for _, turns in self.turns(MAP):
+            for _, job in turns:
+                patience = self._patience(job)
+                task = self._near(job, patience, offer.node, view) if patience or job in here else None
+                if task is not None:
+                    return (task,)
+                self.skip(job)
         return ()
 
-    def _local(self, node: int) -> dict[int, list[Turn]]:
-        """Of each pool the turns of the jobs that may have a map with data on the node."""
-        found: dict[int, list[Turn]] = {}
-        queued = self.queued[MAP]
-        for job in self._maps.at(NODE, node):
-            if job in queued:
-                pool, turn = queued[job]
-                if pool in found:
-                    found[pool].append(turn)
-                else:
-                    found[pool] = [turn]
-        return found
-
-    def _asked(self, pool: int, local: list[Turn], node: int, view: View) -> list[Turn]:
-        """The turns of the jobs of a pool that may have a map near enough, up to one that takes anything."""
-        turns, last = local, self._takers[ANYWHERE][pool][:1]
-        if (racked := self._takers[RACK][pool]) and (rack := int(view.cluster.rack[node])) >= 0:
-            in_rack = self._maps.at(RACK, rack)
-            turns = turns + [turn for turn in racked if turn[1] in in_rack]
-        if last:
-            turns = [turn for turn in turns if turn < last[0]] + last
-        return turns
-
-    def _near(self, pool: int, queue: Queue, turns: list[Turn], offer: Offer, view: View) -> int | None:
-        """A map of the first of these jobs that has one near enough to its data for as long as the job has waited."""
-        for turn in turns:
-            for level in range(self._patience[turn[1]] + 1):
-                task = self._maps.draw(level, offer.node, view, self._draws, turn[1])
-                if task is not None:
-                    self.passed(pool, queue, turn)
-                    if level == NODE or self.two_level:
-                        self._level[turn[1]] = level
-                        self._wait(pool, queue, bisect_left(queue.turns, turn), 0)
-                    return task
+    def _near(self, job: int, patience: int, node: int, view: View) -> int | None:
+        """A map of a job that is no farther from its data than the job takes by now."""
+        for level in range(patience + 1):
+            task = self._maps.draw(level, node, view, self._rng, job)
+            if task is not None:
+                if level == NODE or self.two_level:
+                    self._level[job], self._skips[job] = level, 0
+                return task
         return None
 
-    def passed(self, pool: int, queue: Queue, turn: Turn | None) -> None:
-        """Count an offer that the jobs before a turn, or all for None, let pass."""
-        self.skip(pool, queue, turn, ())
+    def skip(self, job: int) -> None:
+        """Count an offer that a job let pass."""
+        self._skips[job] += 1
 
-    def skip(self, pool: int, queue: Queue, turn: Turn | None, but: Iterable[int]) -> None:
-        """Count a skip of all jobs of a queue before a turn (None: of all) but some that wait in it."""
-        left = queue.count_down(turn)
-        for job in but:
-            if (at := bisect_left(queue.turns, self.turn(job, MAP))) < len(left):
-                left[at] += 1
-        if queue.least <= 0:
-            for at in np.flatnonzero(left <= 0).tolist():
-                self._come_down(pool, queue, at)
-            queue.renew()
-
-    def _come_down(self, pool: int, queue: Queue, at: int) -> None:
-        """The job at a position of a queue has waited long enough to take what is farther away."""
-        job = queue.turns[at][1]
-        self._wait(pool, queue, at, self._delays_of(job)[0 if self._patience[job] == NODE else 1])
-
-    # How long a job waits: its number in the queue is how many skips it takes until it is content with less -----------
-
-    def new_count(self, job: int) -> int:
-        return self._left(job, 0)
-
-    def _left(self, job: int, skips: int) -> int:
-        """Note what a job takes that was skipped so often, and return how many skips it is until it takes more."""
-        to_rack, to_any = self._delays_of(job)
-        if skips >= to_any:
-            self._patience[job] = ANYWHERE
-            return _NEVER
-        self._patience[job] = RACK if skips >= to_rack else NODE
-        return (to_any if skips >= to_rack else to_rack) - skips
-
-    def _skipped(self, job: int) -> int:
-        """How often a job was skipped, as far as it matters: the other way round than `_left`."""
-        pool, count = self.waits_in(job, MAP), self._jobs[job].counts[MAP]
-        if pool is not None:
-            queue = self.queue(pool, MAP)
-            count = int(queue.counts[queue.end(self.turn(job, MAP))])
-        to_rack, to_any = self._delays_of(job)
-        return {ANYWHERE: to_any, RACK: to_any - count, NODE: to_rack - count}[self._patience[job]]
-
-    def _wait(self, pool: int, queue: Queue, at: int, skips: int) -> None:
-        """The job at a position of a queue was skipped so often."""
-        turn = queue.turns[at]
-        self._take(pool, turn, enter=False)
-        queue.reset(at, self._left(turn[1], skips))
-        self._take(pool, turn, enter=True)
-
-    def _take(self, pool: int, turn: Turn, enter: bool) -> None:
-        """Enter a job into the list of those that take what it does, or take it out."""
-        patience = self._patience[turn[1]]
-        if patience != NODE:
-            turns = self._takers[patience][pool]
-            if enter:
-                insort(turns, turn)
-            else:
-                del turns[bisect_left(turns, turn)]
-
-    def leave(self, job: int, kind: int) -> None:
-        if kind == MAP and job in self.queued[MAP]:
-            self._take(*self.queued[MAP][job], enter=False)
-        super().leave(job, kind)
-
-    def enter(self, job: int, kind: int) -> None:
-        super().enter(job, kind)
-        if kind == MAP and job in self.queued[MAP]:
-            self._take(*self.queued[MAP][job], enter=True)
-
-    def _delays_of(self, job: int) -> tuple[int, int]:
-        """Skips after which a job takes data in its rack, and anything."""
-        to_rack = self._offers(self.delays[0], job)
+    def _patience(self, job: int) -> int:
+        """The farthest level that a job takes by now."""
+        level, skips = self._level[job], self._skips[job]
+        to_rack = self._offers(self.delays[0], job) if level == NODE else 0
         if not self.two_level:
-            return to_rack, to_rack
-        to_any, level = self._offers(self.delays[1], job), self._level[job]
-        return (to_rack, to_rack + to_any) if level == NODE else (0, to_any if level == RACK else 0)
+            return ANYWHERE if skips >= to_rack else NODE
+        to_any = to_rack + self._offers(self.delays[1], job) if level != ANYWHERE else 0
+        return ANYWHERE if skips >= to_any else RACK if skips >= to_rack else NODE
 
     def _offers(self, delay: int | str, job: int) -> int:
         """How many offers a delay stands for."""
@@ -343,10 +231,9 @@ class FairPolicy(DelayPolicy):
         self.fills_nodes = assign == "multiple"
 
     def start(self, view: View, rng: np.random.Generator) -> None:
-        #: Of the heartbeat that may go on: its time and node, up to where it asked the jobs of each pool, and which it
-        #: launched tasks of.
+        #: Of the heartbeat that may go on: its time and node, the jobs that let it pass, and those that launched tasks.
         self._beat: tuple[float, int] | None = None
-        self._reached: dict[int, Turn | None] = {}
+        self._passed: set[int] = set()
         self._launched: set[int] = set()
         self._demand: dict[str, tuple[int, int]] = {}
         super().start(view, rng)
@@ -359,10 +246,10 @@ class FairPolicy(DelayPolicy):
 
     def memory(self) -> Any:
         """That of delay scheduling, and of the heartbeat that may go on who was asked and who started something."""
-        return super().memory(), self._beat, dict(self._reached), set(self._launched)
+        return super().memory(), self._beat, set(self._passed), set(self._launched)
 
     def recall(self, memory: Any, view: View) -> None:
-        jobs, self._beat, self._reached, self._launched = memory
+        jobs, self._beat, self._passed, self._launched = memory
         super().recall(jobs, view)
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
@@ -402,22 +289,18 @@ class FairPolicy(DelayPolicy):
             self._demand[kind] = every, waiting + every - int(view.free_slots(kind).sum())
         return self._demand[kind]
 
-    def passed(self, pool: int, queue: Queue, turn: Turn | None) -> None:
-        """Note who was asked; a skip is counted once, at the end of the heartbeat, of jobs that start nothing."""
-        if not self.fills_nodes:
-            super().passed(pool, queue, turn)
-            return
-        before = self._reached.get(pool, turn)
-        self._reached[pool] = None if before is None or turn is None else max(before, turn)
+    def skip(self, job: int) -> None:
+        """Count a skip once, at the end of the heartbeat, and only if the job has started nothing by then."""
+        if self.fills_nodes:
+            self._passed.add(job)
+        else:
+            super().skip(job)
 
     def _end_heartbeat(self) -> None:
         """A job that was asked and started nothing was skipped."""
-        launched: dict[int | None, list[int]] = {}
-        for job in self._launched:
-            launched.setdefault(self.waits_in(job, MAP), []).append(job)
-        for pool, turn in self._reached.items():
-            self.skip(pool, self.queue(pool, MAP), turn, launched.get(pool, ()))
-        self._reached, self._launched, self._beat = {}, set(), None
+        for job in self._passed - self._launched:
+            super().skip(job)
+        self._passed, self._launched, self._beat = set(), set(), None
 
 
 class CapacityPolicy(JobPolicy):
@@ -447,8 +330,6 @@ class CapacityPolicy(JobPolicy):
 
     def start(self, view: View, rng: np.random.Generator) -> None:
         self._maps = WaitingMaps()
-        #: Of each rack and queue the jobs that may have a map with data there, as a heap.
-        self._in_rack: dict[tuple[int, int], list[int]] = {}
         self._costs = SeenCosts("emitted")
         self._skips: defaultdict[int, int] = defaultdict(int)
         self._auto: dict[int, int] = {}
@@ -457,12 +338,10 @@ class CapacityPolicy(JobPolicy):
     def learn(self, tasks: Ints, view: View) -> None:
         maps = tasks[view.workload.kind[tasks] == MAP]
         self._maps.add(maps, view, view.workload.job[maps])
-        self._in_rack.clear()
 
     def give_back(self, task: int, view: View) -> None:
         if view.workload.kind[task] == MAP:
             self._maps.give_back(task, view, int(view.workload.job[task]))
-            self._in_rack.clear()
 
     @property
     def waits_rounds(self) -> int:  # type: ignore[override]  # computed, since it depends on the nodes
@@ -482,36 +361,20 @@ class CapacityPolicy(JobPolicy):
         if offer.kind != KINDS[MAP]:
             found = (self._reduce(jobs, offer, view) for jobs in self.pools(offer))
         else:
-            found = (self._map(pool, queue, offer, view) for pool, queue in self.queues(MAP))
+            found = (self._map(turns, offer.node, view) for _, turns in self.turns(MAP))
         task = next((task for task in found if task is not None), None)
         return () if task is None else (task,)
 
-    def _map(self, pool: int, queue: Queue, offer: Offer, view: View) -> int | None:
-        queued = self.queued[MAP]
-        for job in sorted(job for job in self._maps.at(NODE, offer.node) if job in queued and queued[job][0] == pool):
-            task = self._maps.draw(NODE, offer.node, view, self._draws, job)
-            if task is not None:
-                return task
-        jobs = self._rack_jobs(pool, int(view.cluster.rack[offer.node]))
-        while jobs:
-            task = (
-                self._maps.draw(RACK, offer.node, view, self._draws, jobs[0])
-                if self.waits_in(jobs[0], MAP) == pool
-                else None
-            )
-            if task is not None:
-                return task
-            heappop(jobs)
-        return self._maps.draw(ANYWHERE, offer.node, view, self._draws, queue.turns[0][1])
-
-    def _rack_jobs(self, pool: int, rack: int) -> list[int]:
-        if rack < 0:
-            return []
-        if (rack, pool) not in self._in_rack:
-            self._in_rack[rack, pool] = sorted(
-                job for job in self._maps.at(RACK, rack) if self.waits_in(job, MAP) == pool
-            )
-        return self._in_rack[rack, pool]
+    def _map(self, turns: list[Turn], node: int, view: View) -> int | None:
+        """A map of the first of these jobs that has one nearest to its data."""
+        rack = int(view.cluster.rack[node])
+        for level, place in ((NODE, node), (RACK, rack), (ANYWHERE, 0)):
+            held = self._maps.at(level, place) if place >= 0 else ()
+            for _, job in turns:
+                task = self._maps.draw(level, node, view, self._rng, job) if job in held else None
+                if task is not None:
+                    return task
+        return None
 
     def _reduce(self, jobs: Iterator[int], offer: Offer, view: View) -> int | None:
         for job in jobs:

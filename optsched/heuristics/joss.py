@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections import defaultdict, deque
+from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -85,21 +85,15 @@ class JossPolicy(Policy):
         cluster = view.cluster
         used, self._center = np.unique(cluster.datacenter, return_inverse=True)
         self._centers = len(used)
-        #: Tasks that wait in the queues of each datacenter, and whether it has queues of its own that may be empty.
-        self._waiting = {kind: [0] * self._centers for kind in KINDS}
-        self._emptied = {kind: [False] * self._centers for kind in KINDS}
         self._turn = {kind: [0] * self._centers for kind in KINDS}
         self._passed: defaultdict[int, int] = defaultdict(int)  # free slots of a node that were offered in vain
         centers = max(1, self._centers)
         self._td = threshold(centers) if self.td == "auto" else decimal(self.td)
         self._large = float(cluster.slots.sum()) / centers if self.large == "auto" else float(self.large)
-        #: The queue that each task is in; all queues share it.
-        self._in: list[_Queue | None] = []
         #: The datacenter that was chosen for the reduces of each job, and under policy A for its maps.
         self._home: dict[int, int] = {}
-        self._queues: dict[str, list[list[_Queue]]] = {
-            kind: [[_Queue(self._in)] for _ in range(self._centers)] for kind in KINDS
-        }
+        #: The queues of each datacenter: that of the small jobs first.
+        self._queues = {kind: [[_Queue()] for _ in range(self._centers)] for kind in KINDS}
         self._known = 0
         self._members: dict[int, Ints] = {}
         self._sent: dict[int, Ints] = {}
@@ -125,12 +119,10 @@ class JossPolicy(Policy):
 
     def memory(self) -> Any:
         """The queues, whose turn it is in each datacenter, and slots that were offered in vain."""
-        queues = self._queues, self._waiting, self._emptied, self._turn, self._in
-        return copy.deepcopy((queues, self._passed, self._home))
+        return copy.deepcopy((self._queues, self._turn, self._passed, self._home))
 
     def recall(self, memory: Any, view: View) -> None:
-        queues, self._passed, self._home = memory
-        self._queues, self._waiting, self._emptied, self._turn, self._in = queues
+        self._queues, self._turn, self._passed, self._home = memory
 
     def _learn(self, view: View) -> None:
         """Note the tasks of jobs that are new in the view, and all entries of the shuffle by the jobs of their maps."""
@@ -138,7 +130,6 @@ class JossPolicy(Policy):
         if not len(tasks):
             return
         self._known = len(workload)
-        self._in += [None] * len(tasks)
         self._members.update((job, tasks[positions]) for job, positions in grouped(workload.job[tasks]))
         if view.true_shuffle is not None:
             self._sent = dict(grouped(workload.job[view.true_shuffle.map]))
@@ -146,8 +137,13 @@ class JossPolicy(Policy):
     def refuses(self, kind: str, view: View) -> Bools | None:
         if self.idle == "steal" and kind == KINDS[MAP]:
             return None
-        empty: Bools = np.array([not waiting for waiting in self._waiting[kind]], dtype=np.bool_)[self._center]
+        empty: Bools = (self._waiting(kind) == 0)[self._center]
         return empty
+
+    def _waiting(self, kind: str) -> Ints:
+        """How many tasks wait in the queues of each datacenter."""
+        waiting = [sum(len(queue.tasks) for queue in queues) for queues in self._queues[kind]]
+        return np.array(waiting, dtype=np.int64)
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         center = int(self._center[offer.node])
@@ -156,7 +152,7 @@ class JossPolicy(Policy):
             if self._passed[offer.node] < offer.free:
                 self._passed[offer.node] += 1
             else:
-                task = self._from_turn(offer, int(np.argmax(self._waiting[offer.kind])), view)
+                task = self._from_turn(offer, int(np.argmax(self._waiting(offer.kind))), view)
         return () if task is None else (task,)
 
     # Classes and policies ------------------------------------------------------------------------------------------
@@ -223,7 +219,7 @@ class JossPolicy(Policy):
 
     def _least_waiting(self) -> int:
         """The datacenter with the fewest tasks in its queues."""
-        return int(np.argmin(np.sum([self._waiting[kind] for kind in KINDS], axis=0)))
+        return int(np.argmin(np.sum([self._waiting(kind) for kind in KINDS], axis=0)))
 
     def _append(
         self,
@@ -242,12 +238,10 @@ class JossPolicy(Policy):
             queues, numbers = self._queues[kind][center], np.array(tasks, dtype=np.int64)
             queue = queues[0]
             if owner is not None and not (again and not len(numbers)):
-                had = (own for own in queues[1:] if again and own.job == owner and own.length)
-                queue = next(had, None) or _Queue(self._in, owner)
-                if not queue.length:
+                had = (own for own in queues[1:] if again and own.job == owner and own.tasks)
+                queue = next(had, None) or _Queue(owner)
+                if not queue.tasks:
                     queues.append(queue)
-                    self._emptied[kind][center] |= not len(numbers)
-            self._waiting[kind][center] += len(numbers)
             queue.extend(numbers, view.workload.replicas.take(numbers) if self.variant == "j" else None)
 
     # Handing out ---------------------------------------------------------------------------------------------------
@@ -255,69 +249,44 @@ class JossPolicy(Policy):
     def _from_turn(self, offer: Offer, center: int, view: View) -> int | None:
         """A task of the next queue of a datacenter that has one. Empty queues of large jobs are dropped."""
         queues = self._queues[offer.kind][center]
-        if self._emptied[offer.kind][center]:
-            queues[1:] = [queue for queue in queues[1:] if queue.length]
-            self._emptied[offer.kind][center] = False
+        queues[1:] = [queue for queue in queues[1:] if queue.tasks]
         turn = self._turn[offer.kind]
         for step in range(len(queues)):
             at = (turn[center] + step) % len(queues)
-            if queues[at].length:
+            if queues[at].tasks:
                 turn[center] = at + 1
-                task = queues[at].take(offer.node if self.variant == "j" else None)
-                self._waiting[offer.kind][center] -= 1
-                self._emptied[offer.kind][center] |= not queues[at].length
-                return task
+                return queues[at].take(offer.node if self.variant == "j" else None)
         return None
 
 
 class _Queue:
-    """Tasks in the order of arrival, and for each node those that have their block on it, likewise.
+    """Tasks in the order of arrival, each with the nodes of its block, and for each node those with their block on it.
 
     Parameters
     ----------
-    members
-        The queue that each task is in: entries of others are skipped.
     job
         The large job that it is for; None: for all small ones.
     """
 
-    def __init__(self, members: list[_Queue | None], job: int | None = None) -> None:
-        self._members, self.job = members, job
-        self.length = 0
-        self._tasks: deque[int] = deque()
-        self._local: defaultdict[int, list[int]] = defaultdict(list)
-        #: How many of a node's were taken or skipped.
-        self._gone: defaultdict[int, int] = defaultdict(int)
+    def __init__(self, job: int | None = None) -> None:
+        self.job = job
+        self.tasks: OrderedDict[int, list[int]] = OrderedDict()
+        self._local: defaultdict[int, OrderedDict[int, None]] = defaultdict(OrderedDict)
 
     def extend(self, tasks: Ints, holders: Ragged | None) -> None:
         """Tasks at the end; `holders` has the nodes with the block of each, where these matter."""
-        self.length += len(tasks)
-        numbers = tasks.tolist()
-        self._tasks.extend(numbers)
-        for task in numbers:
-            self._members[task] = self
-        if holders is not None:
-            for task, node in zip(tasks[holders.row_of].tolist(), holders.values.tolist(), strict=True):
-                self._local[node].append(task)
+        for row, task in enumerate(tasks.tolist()):
+            self.tasks[task] = [] if holders is None else holders[row].tolist()
+            for node in self.tasks[task]:
+                self._local[node][task] = None
 
     def take(self, node: int | None) -> int:
-        """The first task with its block on `node`, else the head. Tasks that were taken otherwise are skipped."""
-        self.length -= 1
-        if node is not None and (local := self._local.get(node)) is not None:
-            for position in range(self._gone[node], len(local)):
-                self._gone[node] = position + 1
-                if self._leaves(local[position]):
-                    return local[position]
-        while not self._leaves(self._tasks[0]):
-            self._tasks.popleft()
-        return self._tasks.popleft()
-
-    def _leaves(self, task: int) -> bool:
-        """Take a task out, if it is in this queue."""
-        found = self._members[task] is self
-        if found:
-            self._members[task] = None
-        return found
+        """Take out the first task with its block on `node`, else the head."""
+        local = None if node is None else self._local.get(node)
+        task = next(iter(local or self.tasks))
+        for holder in self.tasks.pop(task):
+            self._local[holder].pop(task, None)
+        return task
 
 
 _NONE: Ints = np.zeros(0, dtype=np.int64)

@@ -298,7 +298,7 @@ def _compare(policy: JobPolicy, history: History) -> None:
             assert set(policy.reduce_nodes(number)) == set(view.node[runs].tolist())
     groups = np.append(view.workload.job_group, -1)[job]
     for kind in range(2):
-        found = [number for _, queue in policy.queues(kind) for _, number in queue.turns]
+        found = [number for _, turns in policy.turns(kind) for _, number in turns]
         waiting = set(job[(status == PENDING) & (view.workload.kind == kind)].tolist())
         assert sorted(found) == sorted(waiting)
         assert policy.waiting_tasks[kind] == np.count_nonzero((status == PENDING) & (view.workload.kind == kind))
@@ -308,7 +308,7 @@ def _compare(policy: JobPolicy, history: History) -> None:
             counted = np.append(np.maximum(view.group_running_tasks, 0) * (kind == MAP), 0)
             shares = [
                 (np.count_nonzero(runs & (groups == pool)) + counted[pool]) / weight[pool]
-                for pool, _ in policy.queues(kind)
+                for pool, _ in policy.turns(kind)
             ]
             assert shares == sorted(shares)
 
@@ -325,8 +325,8 @@ def test_maps_that_wait_are_found_once_at_each_place(seed: int) -> None:
     for level, place in ((level, node) for level in range(3) for node in range(len(view.cluster))):
         if level == 1 and view.cluster.rack[place] < 0:
             continue
-        held = maps._all if level == 2 else maps.at(level, place if level == 0 else int(view.cluster.rack[place]))
-        found = [task for task in maps._list(level, held, 0) if view.status[task] == PENDING] if 0 in held else []
+        held = maps.at(level, (place, int(view.cluster.rack[place]), 0)[level])
+        found = [task for task in held.get(0, []) if view.status[task] == PENDING]
         there = view.workload.replicas
         near = [place in there[task] for task in view.pending.tolist()]
         if level == 1:
@@ -347,12 +347,8 @@ def test_every_waiting_task_is_in_one_queue_of_joss(seed: int, variant: str, pol
         if event.what == "job-arrived" and event.index + 1 < len(view.workload.job_ids):
             return  # others arrive together with it
         for kind in KINDS:
-            held = joss._queues[kind]
-            found = [
-                task for queues in held for queue in queues for task in set(queue._tasks) if joss._in[task] is queue
-            ]
+            found = [task for queues in joss._queues[kind] for queue in queues for task in queue.tasks]
             assert sorted(found) == view.pending_of(kind).tolist()
-            assert [sum(queue.length for queue in queues) for queues in held] == joss._waiting[kind]
 
     history = History(Traffic(drawn_snapshot(seed)), joss, seed, compare)
     for _ in range(30):
@@ -393,4 +389,4 @@ def test_a_map_given_back_is_entered_where_it_was_not() -> None:
     maps.add(np.array([first]), view)
     maps.give_back(other, view)
     maps.give_back(first, view)
-    assert sorted(maps._list(2, maps._all, 0)) == sorted([first, other])
+    assert sorted(maps.at(2, 0)[0]) == sorted([first, other])

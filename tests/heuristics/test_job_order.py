@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,7 @@ from policy_cases import barred_case, first_view, order, posed
 
 from optsched.core.instance import MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, Workload
 from optsched.heuristics.fair import CapacityPolicy, FairPolicy
-from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, Draws, JobPolicy, WaitingMaps
+from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, WaitingMaps
 from optsched.problems import Lsap
 from optsched.running.base import Event, Offer, View
 
@@ -23,7 +21,7 @@ def drawn(view: View, level: int, node: int, seeds: int = 40) -> set[int | None]
     for seed in range(seeds):
         maps = WaitingMaps()
         maps.add(view.pending, view)
-        found.add(maps.draw(level, node, view, Draws(np.random.default_rng(seed))))
+        found.add(maps.draw(level, node, view, np.random.default_rng(seed)))
     return found
 
 
@@ -50,7 +48,7 @@ def test_nodes_outside_any_rack_share_none() -> None:
 def test_a_map_is_drawn_once_and_not_after_it_started() -> None:
     """Tests that a map is taken out of its list when it is drawn, and passed over where it has started meanwhile."""
     view = first_view(posed([0] * 3, [0], [1.0], replicas=[[0], [0, 1], [0]]))
-    maps, draws = WaitingMaps(), Draws(np.random.default_rng(0))
+    maps, draws = WaitingMaps(), np.random.default_rng(0)
     maps.add(view.pending, view)
     assert {maps.draw(NODE, 0, view, draws) for _ in range(3)} == {0, 1, 2}
     assert maps.draw(NODE, 0, view, draws) is None
@@ -121,38 +119,3 @@ class TestPools:
         """Tests that they are a pool of weight 1, in which tasks without a job are one job."""
         view = first_view(posed([0, 0, -1, 1], [0, -1], [1.0]))
         assert order(FairPolicy(), view, 4) in ([2, 0, 3, 1], [2, 1, 3, 0])
-
-
-BITS = (np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64)
-
-
-@pytest.mark.parametrize("bits", BITS)
-def test_draws_are_those_of_the_generator(bits: type[np.random.BitGenerator]) -> None:
-    """Tests that each draw is the generator's own, between others of it, also where some numbers are drawn again."""
-    draws, rng, sizes = Draws(np.random.Generator(bits(3))), np.random.Generator(bits(3)), np.random.default_rng(0)
-    often = [3 * 2**30, 2**31 + 1, 2**32 - 1, 2**32, 2**32 + 1, 2**40, 1, 2]  # a quarter of the first is drawn again
-    for n in often * 40 + (2 ** sizes.uniform(0, 33, 2000)).astype(np.int64).tolist():
-        assert draws.below(n) == rng.integers(n), n
-        if n % 5 == 0:
-            assert draws.rng.random() == rng.random()
-    assert draws.rng.integers(2**63) == rng.integers(2**63)
-
-
-def test_copies_draw_for_themselves() -> None:
-    """Tests that a copy goes on where the draws are, and that neither changes what the other draws."""
-    draws = Draws(np.random.default_rng(1))
-    draws.below(10)
-    ahead = [draws.rng.integers(10**6) for draws in [copy.deepcopy(draws)] for _ in range(5)]
-    for other in (copy.deepcopy(draws), pickle.loads(pickle.dumps(draws))):
-        assert [other.below(10**6) for _ in range(5)] == ahead
-    assert [draws.below(10**6) for _ in range(5)] == ahead
-
-
-def test_a_generator_of_another_class_draws_itself() -> None:
-    """Tests that what a class of one's own makes of `integers` is what is drawn."""
-
-    class Last(np.random.Generator):
-        def integers(self, low: int, *_: object) -> int:  # type: ignore[override]
-            return low - 1
-
-    assert [Draws(Last(np.random.PCG64(0))).below(n) for n in (1, 5, 9)] == [0, 4, 8]
