@@ -14,14 +14,12 @@ from operator import itemgetter
 import numpy as np
 
 from optsched.core.errors import TooLarge, UsageError
-from optsched.core.instance import Ints
+from optsched.core.instance import KINDS, Ints
 from optsched.core.placement import NONE
 from optsched.core.registry import imported, record_of
 from optsched.core.results import Decision, Value
 from optsched.problems import AnyProblem, Problem
-from optsched.problems.assignment import AssignmentProblem
 from optsched.problems.base import stated
-from optsched.problems.flow_congestion import FlowCongestion
 from optsched.problems.generalized_assignment import GeneralizedAssignment
 from optsched.problems.latency import Latency
 from optsched.problems.schedules import ScheduleProblem
@@ -34,7 +32,6 @@ __all__ = [
     "assignments",
     "best_decision",
     "best_placement",
-    "congestions",
     "is_small",
     "judged",
     "packings",
@@ -238,12 +235,16 @@ def _within(
     return place(0)
 
 
-def assignments(problem: AssignmentProblem) -> Iterator[Judged]:
-    """Every assignment of `count` tasks to idle slots."""
-    tasks = len(problem.tasks)
-    idle = np.flatnonzero(problem.capacity > 0).tolist()
-    room: list[Sequence[int]] = [*((free,) for free in problem.capacity.tolist()), (tasks - problem.count,)]
-    return _within(problem, [[NONE, *idle]] * tasks, lambda task, node: (1,), room)
+def assignments(problem: Problem) -> Iterator[Judged]:
+    """Every way to fill the slots that are offered, of each kind, with as many tasks of the kind as there are for."""
+    names = list(problem.offered)
+    kind = [names.index(KINDS[which]) for which in problem.instance.workload.kind[problem.tasks].tolist()]
+    slots = np.array([problem.offered[name] for name in names], dtype=np.int64)
+    tasks = np.bincount(kind, minlength=len(names))
+    waiting = tasks - np.minimum(tasks, slots.sum(axis=1))
+    one = np.eye(len(names), dtype=np.int64).tolist()
+    choices = [[NONE, *np.flatnonzero(slots.any(axis=0)).tolist()]] * len(kind)
+    return _within(problem, choices, lambda task, node: one[kind[task]], [*slots.T.tolist(), waiting.tolist()])
 
 
 def schedules(problem: Latency) -> Iterator[Judged]:
@@ -269,14 +270,3 @@ def packings(problem: GeneralizedAssignment) -> Iterator[Judged]:
     demand = problem.demand.transpose(1, 2, 0).tolist()
     choices = [np.flatnonzero(row).tolist() for row in problem.usable]
     return _within(problem, choices, lambda task, node: demand[task][node], [*problem.capacity.T.tolist(), ()])
-
-
-def congestions(problem: FlowCongestion) -> Iterator[Judged]:
-    """Every placement of `flow-congestion` on idle slots of each kind."""
-    kind = problem.kind.tolist()
-    slot = np.eye(len(problem.counts), dtype=np.int64).tolist()
-    waiting = np.bincount(problem.kind, minlength=len(problem.counts)) - problem.counts
-    room = [*problem.slots.T.tolist(), waiting.tolist()]
-    return _within(
-        problem, [[NONE, *problem.idle_nodes.tolist()]] * len(kind), lambda task, node: slot[kind[task]], room
-    )

