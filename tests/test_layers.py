@@ -79,7 +79,6 @@ _SHARED = {
     "models/__init__.py",
     "models/base.py",
     "models/export.py",
-    "models/program_files.py",
     "routes/__init__.py",
     "routes/base.py",
     "routes/contained.py",

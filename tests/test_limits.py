@@ -31,7 +31,6 @@ from optsched.searches import latency_packing, utility_columns
 from optsched.searches.assignment import optimal_placement, solve_assignment
 from optsched.searches.tabled_assignment import table_prices
 from optsched.solvers import highs as engine
-from optsched.solvers import improving
 from optsched.solvers.profiles import Profile
 
 #: A small instance of each problem whose route looks at the clock, by family and what differs from its defaults.
@@ -148,7 +147,7 @@ def test_bug_bound_of_a_program_cut_short_had_the_wrong_sign(
         return Termination.FEASIBLE, Limit.TIME, claims
 
     monkeypatch.setattr(engine, "_read", cut_short)
-    monkeypatch.setattr("optsched.routes.proving.proved", lambda call, solution, *_: solution)  # it is about words
+    monkeypatch.setattr("optsched.routes.proved", lambda call, solution, *_: solution)  # it is about words
     claimed = 0
     for route in routes_of(posed)[:-1]:
         solution = solve(posed, route=route)
@@ -250,7 +249,7 @@ def test_every_measure_keeps_its_limit(name: str) -> None:
 @pytest.mark.parametrize("name", list(records()))
 def test_what_is_handed_over_only_gets_better(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests by every route that each decision which is handed over is feasible and no worse than the one before."""
-    monkeypatch.setattr(improving, "_SHARE", np.inf)
+    monkeypatch.setattr(engine, "_SHARE", np.inf)
     whole = sample(name)
     for route in routes_of(whole):
         handed: list[Any] = []

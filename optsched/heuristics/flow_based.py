@@ -20,8 +20,7 @@ from optsched.core.results import Value
 from optsched.problems.base import Parameter, choice, number
 from optsched.problems.latency import Latency
 from optsched.running.base import Heuristic
-from optsched.solvers.compiled import compiled, compiles
-from optsched.solvers.compiling import ready
+from optsched.solvers.compiled import compiled, compiles, ready
 
 __all__ = [
     "HEURISTICS",

@@ -28,7 +28,7 @@ from optsched.problems.base import expect_problem, stated
 from optsched.processes.containing import in_force, within_a_call
 from optsched.processes.handing import taking
 from optsched.routes.base import MODELS, Frontier, cut_short
-from optsched.routes.call import Call
+from optsched.routes.call import Call, proved
 from optsched.running.answers import placement_from
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile, load_profile
@@ -193,8 +193,6 @@ def solve(
             default = routes_of(problem)[0]
             if route in (default, "brute-force"):
                 return solution
-            from optsched.routes.proving import proved
-
             return proved(call, solution, profile, module, default)
         return call.solution(*(call.held or (None, ())))  # it was stopped where no route looks for that
 
@@ -217,7 +215,7 @@ def _may_overrun(problem: AnyProblem, route: str) -> bool:
     """Whether a step of a route may take so long that a deadline needs a process that can be killed."""
     if remaining() is None or within_a_call():
         return False
-    from optsched.routes.overrunning import may_overrun
+    from optsched.routes.contained import may_overrun
 
     return may_overrun(problem, route, getattr(_module(problem), "OVERRUNS", {}))
 

@@ -1,15 +1,20 @@
 """Solving in a process of its own: where limits are in force (`processes.contained`), or a step may overrun one.
 
+Loops of this package look at the deadline, and so does HiGHS between its steps. What cannot is the building of a model,
+a single step of a solver on a large program, and a call of a library (SciPy, networkx). How long these are is told from
+sizes that are at hand (`may_overrun`): nothing is built for it, and where they are small no process is started.
+
 Where the process is killed or crashes, there is a solution that says so, of what was held by then: the process hands it
 over as it is found, and its value is evaluated here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from optsched.core.network import FlowNetwork
 from optsched.core.results import Limit, Solution, Termination, Value
 from optsched.problems import AnyProblem
 from optsched.processes.containing import RunFailed, call, in_force, value_of
@@ -21,12 +26,50 @@ from optsched.routes.call import Call
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ContainedBeside", "contained_frontier", "solved", "told_end"]
+__all__ = ["ContainedBeside", "contained_frontier", "may_overrun", "solved", "told_end"]
 
 F = TypeVar("F")
 
 #: What cut a search short, by how its process ended.
 _LIMITS = {Status.TIMED_OUT: Limit.TIME, Status.OUT_OF_MEMORY: Limit.MEMORY}
+
+
+#: Routes of the same name do the same whatever the problem. From so many pairs of tasks and nodes on one may overrun a
+#: deadline by half a second: what a model has may be the square of their number.
+_PAIRS = {"pyomo": 500, "pulp": 500, "dense": 500_000}
+
+#: From so many tasks, nodes, replicas and arcs on.
+_ENTRIES = {"pyomo": 2_000, "pulp": 2_000, "network-simplex": 2_000}
+
+
+def may_overrun(problem: AnyProblem, route: str, further: Mapping[str, int]) -> bool:
+    """Whether a route may overrun a deadline by half a second or more.
+
+    Parameters
+    ----------
+    problem, route
+        What is solved, and how.
+    further
+        Routes of the problem's own, with how many pairs of tasks and nodes (of a flow network: nodes and arcs) it
+        takes (`OVERRUNS` of its module).
+
+    Examples
+    --------
+    >>> import optsched
+    >>> small = optsched.problem("lsap", "papers/guo-fig2")
+    >>> large = optsched.problem("lsap", optsched.generate("lsap", nodes=500, tasks=500))
+    >>> [may_overrun(problem, "pulp", {}) for problem in (small, large)], may_overrun(large, "network", {})
+    ([False, True], False)
+    """
+    noun: Any = problem.instance
+    if isinstance(noun, FlowNetwork):
+        pairs = entries = len(noun) + noun.arcs
+    else:
+        tasks, nodes = len(problem.tasks), len(noun.cluster.node_ids)  # type: ignore[attr-defined]
+        pairs, entries = tasks * nodes, tasks + nodes + len(noun.workload.replicas.values)
+    if pairs >= {**_PAIRS, **further}.get(route, pairs + 1):
+        return True
+    return entries >= _ENTRIES.get(route, entries + 1)
 
 
 def solved(asked: Call[Any], profile: Profile) -> Solution:

@@ -20,8 +20,7 @@ from optsched.core.instance import LARGEST, Bools, Floats, Ints
 from optsched.problems.capacity_knapsacks import CapacityKnapsacks, Filled, NodePrices, Priced, fill
 from optsched.problems.generalized_assignment import GeneralizedAssignment
 from optsched.problems.relaxations import Box
-from optsched.solvers.compiled import compiles
-from optsched.solvers.compiling import ready
+from optsched.solvers.compiled import compiles, ready
 
 __all__ = [
     "MOST_ENTRIES",

@@ -8,15 +8,19 @@ that they were given, so that their caller can look at the deadline in between.
 
 from __future__ import annotations
 
-import importlib
 import os
 import warnings
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
-from typing import TypeVar, cast
+from pathlib import Path
+from typing import Any, TypeVar, cast
 
-__all__ = ["SWITCH", "NotCompiledWarning", "compiled", "compiler", "compiles"]
+from optsched.core.deadline import check, remaining
+from optsched.processes.containing import within_a_call
+
+__all__ = ["SWITCH", "NotCompiledWarning", "compiled", "compiler", "compiles", "ready"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -39,7 +43,7 @@ def compiles() -> bool:
     if os.environ.get(SWITCH) == "0" or find_spec("numba") is None:
         return False
     try:
-        importlib.import_module("numba")
+        import_module("numba")
     except ImportError as error:
         told = f"loops are not compiled, since numba cannot be imported: {error}; install another version of it"
         warnings.warn(told, NotCompiledWarning, stacklevel=2)
@@ -81,3 +85,63 @@ def compiled(function: F) -> F:
         return cast(F, numba.njit(cache=True)(function))
     except RuntimeError:  # no folder for the cache, as for functions that were typed in
         return cast(F, numba.njit(function))
+
+
+# Within a deadline -------------------------------------------------------------------------------------------------
+#
+# In a process that can be killed, since numba looks at no clock. It takes some seconds, once an installation, and
+# what the process compiled is found in numba's cache.
+
+
+def ready(kernel: Any, *arguments: Any) -> None:
+    """Have a kernel compiled for what it is about to be called with, where a deadline holds that this might overrun.
+
+    A function that is not compiled is ready as it is, and so is one in a process that is killed at its limits anyhow.
+
+    Parameters
+    ----------
+    kernel
+        What `compiled` made of a function of a module.
+    arguments
+        Of the call.
+
+    Raises
+    ------
+    OutOfTime
+        If it was not compiled by the deadline.
+
+    Examples
+    --------
+    >>> ready(len, [])
+    """
+    left = remaining()
+    if left is None or within_a_call() or not hasattr(kernel, "signatures"):
+        return
+    import numba
+
+    types = tuple(map(numba.typeof, arguments))
+    if types in kernel.signatures or not kernel.stats.cache_path or _is_kept(kernel):
+        return
+    from optsched.processes.local import run
+
+    function = kernel.py_func
+    run(_compile, (function.__module__, function.__qualname__, types), within=left)
+    check()
+
+
+def _is_kept(kernel: Any) -> bool:
+    """Whether numba's cache has something of this kernel that is no older than its module."""
+    code = kernel.py_func.__code__
+    source = Path(code.co_filename)
+    name = f"{source.stem}.{kernel.py_func.__qualname__}-{code.co_firstlineno}.py*.nbi"
+    written = source.stat().st_mtime
+    return any(index.stat().st_mtime >= written for index in Path(kernel.stats.cache_path).glob(name))
+
+
+def _compile(asked: tuple[str, str, tuple[Any, ...]]) -> None:
+    """Compile a kernel for types of arguments, which leaves it in the cache."""
+    module, name, types = asked
+    kernel: Any = getattr(import_module(module), name)
+    if not hasattr(kernel, "signatures"):  # its engine decides whether it is compiled
+        kernel = compiled(kernel)
+    kernel.compile(types)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optsched.core.deadline import check
-from optsched.solvers.compiling import ready
+from optsched.solvers.compiled import ready
 from optsched.solvers.network_simplex import UNLIMITED, FoundFlow, closer
 
 __all__ = ["cost_scaling", "scales"]

@@ -9,7 +9,7 @@ are met here:
 - Ctrl-C is not seen before the end, or loses the incumbent: here a callback stops the solver and keeps both;
 - interior point may go round for ever, on programs of some twenty columns (highspy 1.15): after 300 iterations simplex
   takes over;
-- the first object of a process prints a banner before any option can be set (highspy 1.16): see `quiet_highs`;
+- the first object of a process prints a banner before any option can be set (highspy 1.16): see `QuietHighs`;
 - "infeasible or unbounded" is settled by a second run without the objective;
 - a model without columns is "empty", even if its rows cannot hold;
 - solving with another number of threads than before in the same process fails once.
@@ -24,8 +24,10 @@ import contextlib
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import copy_context
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import highspy
@@ -34,25 +36,27 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from optsched.core.deadline import remaining
-from optsched.core.errors import Fault, InputError, SolverDisagreement, UsageError
+from optsched.core.errors import Fault, InputError, OutOfTime, SolverDisagreement, UsageError, nearest
 from optsched.core.results import Limit, Termination
 from optsched.processes.handing import taken
 from optsched.processes.memory import available_mb, has_room
 from optsched.solvers.answers import check_duals, check_objective, check_values
-from optsched.solvers.highs_options import set_options
-from optsched.solvers.improving import Improving
 from optsched.solvers.outcome import OUT_OF_MEMORY, SolverOutcome
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
-from optsched.solvers.quiet_highs import QuietHighs
 
 __all__ = [
     "MOST_COEFFICIENT",
     "ArraySolution",
+    "Improving",
     "LinearProgram",
+    "QuietHighs",
     "WarmProgram",
+    "option_faults",
     "program_of",
+    "quieten",
     "read_solution",
     "run",
+    "set_options",
     "solve_arrays",
     "solve_uninterrupted",
 ]
@@ -88,15 +92,76 @@ MOST_COEFFICIENT = 10**15
 #: What HiGHS was measured to take at least for a coefficient of a large program.
 _BYTES_A_COEFFICIENT = 300
 
+#: Telling of better solutions takes at most this part of the time, but for the first time.
+_SHARE = 0.1
+
 _one_at_a_time = threading.Lock()
+
+Floats = npt.NDArray[np.float64]
+
+
+class QuietHighs(highspy.Highs):  # type: ignore[misc]
+    """HiGHS without output on the console, from its construction on.
+
+    highspy 1.16 prints its name and copyright once a process, when the first object is made: its constructor sets up
+    the callbacks, before anybody can set an option. What a command writes to stdout would begin with these lines.
+
+    Examples
+    --------
+    >>> QuietHighs().getNumCol()
+    0
+    """
+
+    def enableCallbacks(self) -> None:  # noqa: N802
+        """What the constructor calls first: output is off by then."""
+        self.setOptionValue("log_to_console", False)
+        super().enableCallbacks()
+
+
+@cache
+def quieten() -> None:
+    """Keep objects that others make from printing that, as those of Pyomo and PuLP: the first of the process is ours.
+
+    Examples
+    --------
+    >>> quieten()
+    """
+    QuietHighs()
+
+
+def option_faults(options: Mapping[str, Any]) -> list[Fault]:
+    """Which of these HiGHS options have an unknown name, a wrong type or a wrong value.
+
+    >>> [str(fault) for fault in option_faults({"mip_rel_gpa": 0.1})]
+    ['mip_rel_gpa: HiGHS has no such option: did you mean "mip_rel_gap"?']
+    """
+    return set_options(QuietHighs(), options)
+
+
+def set_options(highs: Any, options: Mapping[str, Any]) -> list[Fault]:
+    """Set options and list those that HiGHS refuses: it tells by a return value alone."""
+    known = [name for name in dir(highs.getOptions()) if not name.startswith("_")]
+    faults = []
+    for name, value in options.items():
+        if name not in known:
+            faults.append(Fault(name, f"HiGHS has no such option: {nearest(name, known)}"))
+        elif not _is_scalar(value) or highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
+            kind = highs.getOptionType(name)[1].name.removeprefix("k").lower()
+            faults.append(Fault(name, f"HiGHS refuses {value!r}: wrong type (it wants {kind}) or not available"))
+    return faults
+
+
+def _is_scalar(value: Any) -> bool:
+    """Whether a value is of a type that an option can have; NaN, which HiGHS takes, is no value of any."""
+    return isinstance(value, bool | int | float | str) and value == value
 
 
 def run(
     highs: Any,
     profile: AnyProfile,
     interface: str,
-    start: tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]] | None = None,
-    improving: Callable[[npt.NDArray[np.float64]], None] | None = None,
+    start: tuple[npt.NDArray[np.int32], Floats] | None = None,
+    improving: Callable[[Floats], None] | None = None,
 ) -> SolverOutcome:
     """Run HiGHS on the model that it holds, within the limits of a profile.
 
@@ -115,7 +180,7 @@ def run(
         HiGHS 1.16.0 may after completing one, it runs again without.
     improving
         Gets the values of the columns in solutions that a program with integers finds on its way, each better than the
-        one before (`optsched.solvers.improving`). It must not run HiGHS.
+        one before (`Improving`). It must not run HiGHS.
 
     Returns
     -------
@@ -253,7 +318,7 @@ def _interruptible(highs: Any) -> Iterator[Callable[[], bool]]:
 
 
 @contextlib.contextmanager
-def _telling(highs: Any, tell: Callable[[npt.NDArray[np.float64]], None] | None) -> Iterator[None]:
+def _telling(highs: Any, tell: Callable[[Floats], None] | None) -> Iterator[None]:
     """Tell of the better solutions that a program with integers finds within; at the end raise what telling raised."""
     if tell is None or not _has_integers(highs):
         yield
@@ -274,6 +339,64 @@ def _telling(highs: Any, tell: Callable[[npt.NDArray[np.float64]], None] | None)
         highs.cbMipImprovingSolution.unsubscribe(found)
         highs.cbMipInterrupt.unsubscribe(look)
     improving.end()
+
+
+class Improving:
+    """Tells each better solution, or the latest one where all would take too long.
+
+    What stands for nothing (`SolverDisagreement`: a solver keeps rows to a tolerance only), or has neither time nor
+    memory to be told, is passed over. It is told in a callback of the solver, so nothing that telling raises may reach
+    it: an exception that is thrown through a library in another language, maybe on a thread of its own, can end the
+    process.
+
+    Parameters
+    ----------
+    tell
+        Gets the values of the columns, float64. It is called with the context (deadline, who waits) of who made this.
+    clock
+        Tells the time in seconds.
+
+    Examples
+    --------
+    >>> told = Improving(print)
+    >>> told.found(np.array([1.0, 2.0]))
+    [1. 2.]
+    """
+
+    def __init__(self, tell: Callable[[Floats], None], clock: Callable[[], float] = time.perf_counter) -> None:
+        self._tell, self._clock, self._context = tell, clock, copy_context()
+        self._began, self._spent = clock(), 0.0
+        self._latest: Floats | None = None
+        self._raised: BaseException | None = None
+        self._one_at_a_time = threading.Lock()
+
+    def found(self, values: npt.ArrayLike) -> None:
+        """Take a solution that is better than all before; it is copied."""
+        self._latest = np.array(values, dtype=np.float64)
+        self.look()
+
+    def look(self) -> None:
+        """Tell the latest solution, unless it is told already, or telling has taken its part of the time by now."""
+        if self._latest is None or self._raised is not None:
+            return
+        with self._one_at_a_time:
+            began = self._clock()
+            values = self._latest
+            if values is None or self._spent > _SHARE * (began - self._began):
+                return
+            self._latest = None
+            try:
+                self._context.run(self._tell, values)
+            except (SolverDisagreement, OutOfTime, MemoryError):
+                pass
+            except BaseException as error:  # it must not reach the solver, which calls this
+                self._raised = error
+            self._spent += self._clock() - began
+
+    def end(self) -> None:
+        """Raise what telling raised, now that the solver has ended."""
+        if self._raised is not None:
+            raise self._raised
 
 
 def _read(highs: Any, closed: float, interrupted: bool) -> tuple[Termination, Limit | None, dict[str, Any]]:
@@ -336,12 +459,12 @@ class LinearProgram:
         If shapes do not fit or a number is NaN; names the array.
     """
 
-    objective: npt.NDArray[np.float64]
-    col_lower: npt.NDArray[np.float64]
-    col_upper: npt.NDArray[np.float64]
+    objective: Floats
+    col_lower: Floats
+    col_upper: Floats
     integer: npt.NDArray[np.bool_]
-    row_lower: npt.NDArray[np.float64]
-    row_upper: npt.NDArray[np.float64]
+    row_lower: Floats
+    row_upper: Floats
     matrix: sp.csr_array | sp.csc_array | sp.csr_matrix | sp.csc_matrix
     offset: float = 0.0
 
@@ -382,16 +505,16 @@ class ArraySolution:
     """
 
     outcome: SolverOutcome
-    x: npt.NDArray[np.float64] | None
-    row_duals: npt.NDArray[np.float64] | None
-    col_duals: npt.NDArray[np.float64] | None
+    x: Floats | None
+    row_duals: Floats | None
+    col_duals: Floats | None
 
 
 def solve_arrays(
     program: LinearProgram,
     profile: AnyProfile,
-    start: npt.NDArray[np.float64] | None = None,
-    decode: Callable[[npt.NDArray[np.float64]], Any] | None = None,
+    start: Floats | None = None,
+    decode: Callable[[Floats], Any] | None = None,
 ) -> ArraySolution:
     """Solve a linear or mixed-integer program that is given as arrays.
 
@@ -471,10 +594,10 @@ class WarmProgram:
 
     def solve(
         self,
-        lower: npt.NDArray[np.float64],
-        upper: npt.NDArray[np.float64],
+        lower: Floats,
+        upper: Floats,
         profile: AnyProfile,
-        objective: npt.NDArray[np.float64] | None = None,
+        objective: Floats | None = None,
     ) -> ArraySolution:
         """As `solve_uninterrupted`, with these bounds of the columns; and with other costs, where they are given."""
         costs = self._program.objective if objective is None else objective

@@ -17,8 +17,7 @@ import numpy.typing as npt
 from optsched.core.arrays import Ragged
 from optsched.core.deadline import check
 from optsched.core.errors import SolverDisagreement, UsageError
-from optsched.solvers.compiled import compiled, compiles
-from optsched.solvers.compiling import ready
+from optsched.solvers.compiled import compiled, compiles, ready
 
 __all__ = ["COMPILED_PAIRS", "BMatching", "GrowingMatching", "maximum_b_matching"]
 

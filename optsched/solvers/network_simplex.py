@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optsched.core.deadline import check
-from optsched.solvers.compiling import ready
+from optsched.solvers.compiled import ready
 
 __all__ = ["FEW_ARCS", "UNLIMITED", "FoundFlow", "closer", "first_tree", "network_simplex", "until_done"]
 

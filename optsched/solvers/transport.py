@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optsched.core.errors import UsageError
-from optsched.solvers.compiling import ready
+from optsched.solvers.compiled import ready
 from optsched.solvers.network_simplex import closer, first_tree, until_done
 
 __all__ = ["Transport", "transport", "transport_fits"]

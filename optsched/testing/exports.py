@@ -72,7 +72,7 @@ def _read_by_highs(path: Path) -> float | None:
     """The optimum of a file as HiGHS reads it; None where it is infeasible."""
     import highspy
 
-    from optsched.solvers.quiet_highs import QuietHighs
+    from optsched.solvers.highs import QuietHighs
 
     highs = QuietHighs()
     highs.setOptionValue("mip_rel_gap", 0.0)

@@ -7,25 +7,30 @@ import subprocess
 import sys
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from typing import Any
 
+import generalized_assignment_instances as generalized
 import numpy as np
 import pytest
 from replica_instances import FIGURE_2
 from stopping import interrupted
 
+import optsched
 from optsched.certificates import certify
 from optsched.core.deadline import deadline
-from optsched.core.errors import SolverDisagreement
+from optsched.core.errors import OutOfTime, SolverDisagreement, TooLarge
 from optsched.core.instance import Cluster, Instance, Pairs, Workload
 from optsched.core.placement import Placement
-from optsched.core.results import Limit, Termination
+from optsched.core.results import Certificate, Limit, Proof, Solution, Termination
 from optsched.instances.generate import generate
 from optsched.problems import Lsap, problem
+from optsched.processes.handing import handing, to
 from optsched.routes import call as call_module
-from optsched.routes import solve
-from optsched.routes.call import Call, solver_of
+from optsched.routes import generalized_assignment, latency, solve
+from optsched.routes.call import Call, proved, solver_of
 from optsched.solvers.highs import ArraySolution, LinearProgram
 from optsched.solvers.outcome import INTERRUPTED
+from optsched.solvers.profiles import Profile
 
 
 @pytest.mark.parametrize("name", ["lsap", "transmission", "transmission-reduces", "flow-congestion"])
@@ -119,3 +124,121 @@ def test_what_needs_no_search_is_quick(beyond: float, seconds: float, monkeypatc
     posed = problem("lsap", "papers/guo-fig2")
     assert Call(posed, "network").solution(None, (), Limit.TIME, "late").objective is not None
     assert taken == [pytest.approx(seconds)]
+
+
+# Proofs in the place of a word ----------------------------------------------------------------------------------------
+
+
+PACKING = optsched.problem("latency", "examples/packing")
+#: Two tasks of which each fits beside none.
+CROWDED = generalized.posed([[1], [1]], {"weight": [[2], [2]]}, {"weight": [3]})
+
+
+class Module:
+    """Routes that give what they are told to."""
+
+    ROUTES = ("search", "pyomo")
+
+    def __init__(self, given: Solution | Exception) -> None:
+        self.given, self.asked = given, list[tuple[Any, Profile]]()
+
+    def by_route(self, call: Any, profile: Profile) -> Solution:
+        """The solution, or the error."""
+        self.asked.append((call.start, profile))
+        if isinstance(self.given, Exception):
+            raise self.given
+        return self.given
+
+
+def said(route: str = "pulp") -> tuple[Call[Any], Solution]:
+    """What a model says of the optimum of a small instance."""
+    call: Call[Any] = Call(PACKING, route)
+    return call, latency.by_route(call, Profile("exact"))
+
+
+@pytest.mark.parametrize("route", ["pyomo", "pulp"])
+@pytest.mark.parametrize(
+    ("name", "instance"),
+    [
+        ("latency", "examples/packing"),
+        ("transmission", "papers/pna-example"),
+        ("generalized-assignment", "generated/generalized-assignment-n5-t30-seed0"),
+        ("flow-congestion", "generated/flow-n9-t12-seed1"),
+        ("utility", "papers/ras-endless-swap"),
+    ],
+)
+def test_optimum_of_a_model_is_proved(name: str, instance: str, route: str) -> None:
+    """Tests that what a model finds has the certificates that the default route gives, and is still the model's."""
+    problem = optsched.problem(name, instance)
+    solution, best = solve(problem, route=route), solve(problem)
+    assert (solution.route, solution.objective, solution.certificate) == (route, best.objective, best.certificate)
+    assert certify(problem, solution).proved
+    assert solution.solver != best.solver
+
+
+@pytest.mark.parametrize("route", ["arrays", "pyomo", "pulp"])
+def test_that_nothing_is_feasible_is_proved(route: str) -> None:
+    """Tests that a model's word that nothing is feasible becomes the default route's tree."""
+    word = generalized_assignment.by_route(Call(CROWDED, route), Profile("exact"))
+    assert (word.termination, word.certificates) == (Termination.INFEASIBLE, ())
+    assert certify(CROWDED, solve(CROWDED, route=route)).proved
+
+
+def test_what_is_no_word_is_left() -> None:
+    """Tests that nobody is asked about a proof, or what is not optimal."""
+    call, word = said()
+    module = Module(ValueError("asked"))
+    proof = solve(PACKING)
+    stopped = replace(word, termination=Termination.FEASIBLE, limit=Limit.TIME)
+    plain = replace(word, termination=Termination.NO_SOLUTION, certificates=())
+    for solution in (proof, stopped, plain):
+        assert proved(call, solution, Profile("exact"), module, "search") is solution
+    assert module.asked == []
+
+
+@pytest.mark.parametrize("error", [OutOfTime("late"), MemoryError(), TooLarge("too large")])
+def test_what_ends_the_search_for_a_proof_leaves_the_word(error: Exception) -> None:
+    """Tests that time, memory or size that is out takes nothing away, and that few nodes are looked into."""
+    call, word = said()
+    module = Module(error)
+    assert proved(call, word, Profile("exact"), module, "search") is word
+    assert proved(call, word, Profile("few", node_limit=7), module, "search") is word
+    assert [(start, profile.node_limit) for start, profile in module.asked] == [
+        (word.decision, 1_000),
+        (word.decision, 7),
+    ]
+
+
+def test_weaker_claims_leave_the_word() -> None:
+    """Tests that a proof of less, another word, and no certificate are not taken."""
+    call, word = said()
+    own = solve(PACKING)
+    lower = (replace(own.certificates[0], claim=3), Certificate("work", Proof.SOLVER, 2))
+    for certificates in (lower, ()):
+        found = proved(call, word, Profile("exact"), Module(replace(own, certificates=certificates)), "search")
+        assert found.certificates == word.certificates
+
+
+def test_contradictions_are_told() -> None:
+    """Tests that a better decision of the default route, or any where none should be, is a disagreement."""
+    call, word = said()
+    worse = replace(word, objective=(5, 2), bound=(5, 2))
+    with pytest.raises(SolverDisagreement, match=r"route pulp says .* is the best, and route search finds \(4, 2\)"):
+        proved(call, worse, Profile("exact"), Module(solve(PACKING)), "search")
+    nothing = replace(
+        word, termination=Termination.INFEASIBLE, objective=None, bound=(None, None), certificates=(), decision=None
+    )
+    with pytest.raises(SolverDisagreement, match=r"says that nothing is feasible, and route search finds \(4, 2\)"):
+        proved(call, nothing, Profile("exact"), Module(solve(PACKING)), "search")
+    cut = replace(nothing, termination=Termination.NO_SOLUTION, limit=Limit.TIME)
+    assert proved(call, nothing, Profile("exact"), Module(cut), "search").certificates == ()
+
+
+def test_what_is_held_stays_where_the_process_is_killed() -> None:
+    """Tests that the optimum is handed over before a proof is looked for, and nothing after it."""
+    sent: list[bytes] = []
+    with to(lambda data, more: sent.append(data)), handing():
+        call, word = said()
+        before = len(sent)
+        proved(call, word, Profile("exact"), latency, "search")
+    assert len(sent) == before + 1

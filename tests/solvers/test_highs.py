@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import signal
+import subprocess
+import sys
+import threading
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
@@ -18,7 +22,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optsched.core.errors import InputError, UsageError
+from optsched.core.deadline import deadline, remaining
+from optsched.core.errors import InputError, OutOfTime, SolverDisagreement, UsageError
 from optsched.core.results import Limit, Termination
 from optsched.instances.files import from_document
 from optsched.instances.generate import generate
@@ -26,7 +31,7 @@ from optsched.problems import FairLsap, WorstGroup
 from optsched.processes.handing import handing, taking
 from optsched.routes import solve
 from optsched.solvers import highs as engine
-from optsched.solvers.highs import LinearProgram, WarmProgram, solve_arrays
+from optsched.solvers.highs import Improving, LinearProgram, WarmProgram, option_faults, set_options, solve_arrays
 from optsched.solvers.profiles import Profile, load_profile
 
 INF = np.inf
@@ -315,7 +320,7 @@ class TestOnTheWay:
 
     def test_each_is_feasible_and_better(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Tests that each is a solution, better than the one before, and the last one the optimum."""
-        monkeypatch.setattr("optsched.solvers.improving._SHARE", INF)
+        monkeypatch.setattr("optsched.solvers.highs._SHARE", INF)
         posed, found = self.knapsacks(), []
         with handing(), taking(found.append):
             solved = solve_arrays(posed, EXACT, decode=np.copy)
@@ -412,3 +417,161 @@ def test_claim_from_a_start_is_held_to_its_solution() -> None:
     outcome = engine.run(ClaimsLess(highs), EXACT, "test", (np.array([0], dtype=np.int32), np.array([3.0])))
     assert (outcome.status, outcome.objective) == (Termination.OPTIMAL, 3.0)
     assert outcome.raw_status == "from the start: Optimal, of another value than it says; without: Optimal"
+
+
+# Options --------------------------------------------------------------------------------------------------------------
+
+
+def test_option_faults_lists_all() -> None:
+    """Tests that every option that HiGHS refuses is listed, and none that it takes."""
+    faults = option_faults({"presolve": "off", "presolv": "off", "mip_max_leaves": 1.5})
+    assert [fault.place for fault in faults] == ["presolv", "mip_max_leaves"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("presolv", "off", 'HiGHS has no such option: did you mean "presolve"?'),
+        ("mip_rel_gap", math.nan, "HiGHS refuses nan: wrong type (it wants double)"),
+        ("mip_rel_gap", [0.1], "HiGHS refuses [0.1]: wrong type (it wants double)"),
+        ("mip_rel_gap", -1.0, "HiGHS refuses -1.0: wrong type (it wants double) or not available"),
+        ("presolve", "sometimes", "HiGHS refuses 'sometimes': wrong type (it wants string) or not available"),
+        ("mip_max_nodes", 1.5, "HiGHS refuses 1.5: wrong type (it wants int)"),
+    ],
+)
+def test_option_that_is_refused(name: str, value: Any, told: str) -> None:
+    """Tests names, types and values, NaN among them, which HiGHS itself takes: the option keeps what it had."""
+    highs = highspy.Highs()
+    highs.silent()
+    before = highs.getOptions()
+    (fault,) = set_options(highs, {name: value})
+    assert str(fault).startswith(f"{name}: {told}")
+    if hasattr(before, name):
+        assert getattr(highs.getOptions(), name) == getattr(before, name)
+
+
+def test_options_that_are_set() -> None:
+    """Tests that each kind of option is set, and what is refused between two others keeps neither back."""
+    highs = highspy.Highs()
+    highs.silent()
+    faults = set_options(highs, {"mip_rel_gap": 0.25, "presolv": "off", "presolve": "off", "mip_max_nodes": 7})
+    assert [fault.place for fault in faults] == ["presolv"]
+    options = highs.getOptions()
+    assert (options.mip_rel_gap, options.presolve, options.mip_max_nodes) == (0.25, "off", 7)
+    assert set_options(highs, {}) == []
+
+
+# Better solutions on the way ------------------------------------------------------------------------------------------
+
+
+class Clock:
+    """A clock that stands until it is moved on."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_telling_takes_a_small_part_of_the_time() -> None:
+    """Tests that the first solution is told at once, and of those that come too soon after it the latest alone."""
+    clock, told = Clock(), []
+
+    def tell(values: np.ndarray) -> None:
+        told.append(values.tolist())
+        clock.now += 1.0
+
+    improving, values = Improving(tell, clock), np.array([1.0])
+    improving.look()
+    improving.found(values)
+    values[0] = 2.0
+    improving.found(values)
+    values[0] = 3.0
+    improving.found(values)
+    values[0] = -1.0
+    clock.now = 9.0
+    improving.look()
+    assert told == [[1.0]]
+    clock.now = 10.0
+    improving.look()
+    improving.look()
+    assert told == [[1.0], [3.0]]
+    improving.end()
+
+
+@pytest.mark.parametrize("kind", [SolverDisagreement, OutOfTime, MemoryError])
+def test_what_cannot_be_told_is_passed_over(kind: type[Exception]) -> None:
+    """Tests that a solution which stands for nothing, or for which no time or memory is left, is not told."""
+    told = []
+
+    def tell(values: np.ndarray) -> None:
+        if not told:
+            told.append(0.0)
+            raise kind("no")
+        told.append(values[0])
+
+    improving = Improving(tell, Clock())
+    improving.found([1.0])
+    improving.found([2.0])
+    improving.end()
+    assert told == [0.0, 2.0]
+
+
+@pytest.mark.parametrize("kind", [LookupError, KeyboardInterrupt])
+def test_mistake_is_raised_at_the_end(kind: type[BaseException]) -> None:
+    """Tests that anything else reaches who asked, and not the solver, after which nothing is told any more."""
+    told = []
+
+    def tell(values: np.ndarray) -> None:
+        told.append(values[0])
+        raise kind("a bug")
+
+    improving = Improving(tell, Clock())
+    improving.found([1.0])
+    improving.found([2.0])
+    with pytest.raises(kind, match="a bug"):
+        improving.end()
+    assert told == [1.0]
+
+
+def test_any_thread_may_tell() -> None:
+    """Tests that a deadline, and who waits, are the same where a solver calls from a thread of its own."""
+    told: list[bool] = []
+    with deadline(1000):
+        improving = Improving(lambda _: told.append(remaining() is not None), Clock())
+    thread = threading.Thread(target=improving.found, args=([1.0],))
+    thread.start()
+    thread.join()
+    assert told == [True]
+
+
+# No banner ------------------------------------------------------------------------------------------------------------
+
+
+FIRST = {
+    "arrays": "solve(problem, route='arrays')",
+    "Pyomo": "solve(problem, route='pyomo')",
+    "PuLP": "solve(problem, route='pulp')",
+    "options": "load_profile('solvers/large.toml')",
+    "export": "write_mps(build_pyomo(problem), sys.argv[1])",
+}
+
+
+@pytest.mark.parametrize("first", FIRST)
+def test_nothing_is_printed(first: str, tmp_path: Path) -> None:
+    """Tests each way in a process of its own, by the file descriptor, which is what HiGHS prints to."""
+    program = f"""
+import sys
+import optsched
+from optsched.models.export import write_mps
+from optsched.models.lsap import build_pyomo
+from optsched.routes import solve
+from optsched.solvers.profiles import load_profile
+problem = optsched.problem("lsap", optsched.generate("lsap", seed=1))
+{FIRST[first]}
+print("highspy" in sys.modules)
+"""
+    command = [sys.executable, "-c", program, f"{tmp_path}/model.mps"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    assert (ended.stdout, ended.stderr) == ("True\n", "")
