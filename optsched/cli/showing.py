@@ -59,7 +59,7 @@ def show(
 
     Placed tasks are told apart by how near they are to their data. Titles have each placement's value and its gap.
     Without --problem, placements are judged by that of the solution, or by the first one that all the heuristics serve;
-    without placements too, the instance is drawn as it is. More than 40 nodes are drawn as counts. A flow network
+    without placements too, the instance is drawn as it is. Of more than 40 nodes the counts are drawn. A flow network
     is drawn with its arcs; --problem adds the optimal flow.
 
     Of a problem over time, and of a file that holds a schedule, Gantt charts are drawn side by side. A schedule file

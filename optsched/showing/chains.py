@@ -12,8 +12,7 @@ from optsched.measuring.explaining import Explanation
 from optsched.measuring.explaining.chains import Chain, total_gain
 from optsched.measuring.explaining.explanation import MOST, Move, gained, sentences
 from optsched.measuring.printing import number
-from optsched.showing.clusters import wide
-from optsched.showing.figures import begun, plain, settings, trimmed
+from optsched.showing.figures import begun, plain, settings, trimmed, wide
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -15,29 +16,28 @@ from optsched.core.errors import HeuristicFailed, UsageError, described
 from optsched.core.instance import Instance
 from optsched.core.network import UNBOUNDED, FlowNetwork
 from optsched.core.placement import NetworkFlow, Placement
-from optsched.core.results import Solution
+from optsched.core.results import Sense, Solution
 from optsched.core.schedule import Schedule
-from optsched.measuring.explaining import ScheduleExplanation
+from optsched.measuring.decomposing import Decomposition, Decompositions
+from optsched.measuring.explaining import Explanation, ScheduleExplanation
 from optsched.measuring.gaps import GapReport, Reference, gap
-from optsched.measuring.printing import value
+from optsched.measuring.matrix import GapMatrix
+from optsched.measuring.printing import number, percent, value
+from optsched.measuring.studies.tables import GapReports
 from optsched.measuring.timelines import Timeline, timeline
 from optsched.problems import Problem
-from optsched.problems.base import BaseProblem
+from optsched.problems.base import BaseProblem, TaskProblem
 from optsched.problems.schedules import ScheduleProblem
+from optsched.routes import Frontier
 from optsched.running.answers import placement_from
-from optsched.showing.clusters import drawn
+from optsched.showing.chains import chains_picture
+from optsched.showing.clusters import Scene, drawn, of_placement, of_snapshot
+from optsched.showing.decompositions import decomposition_picture, decompositions_picture
 from optsched.showing.figures import begun, plain, settings, short
+from optsched.showing.frontiers import frontier_picture
 from optsched.showing.gantt import gantt_picture
-from optsched.showing.scenes import (
-    Scene,
-    gap_told,
-    of_placement,
-    of_report,
-    of_snapshot,
-    of_solution,
-    placing,
-    value_told,
-)
+from optsched.showing.gaps import box_plot
+from optsched.showing.matrices import matrix_picture
 from optsched.simulating import Simulation
 from optsched.solvers.profiles import Profile
 
@@ -46,13 +46,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "chart_of",
-    "chart_of_report",
-    "chart_of_solution",
     "draw",
     "explained_picture",
+    "gap_told",
+    "panel",
     "side_by_side",
 ]
+
+#: What is drawn of one decision: a placement on its cluster, or a schedule over time.
+Panel: TypeAlias = Scene | Timeline
 
 
 def draw(
@@ -107,8 +109,7 @@ def draw(
         of = load(of)
     reference = None
     if isinstance(of, GapReport):
-        placements, reference = (of, *placements), of.reference
-        of = of.problem if isinstance(of.problem, ScheduleProblem) else placing(of.problem)
+        placements, reference, of = (of, *placements), of.reference, of.problem
     if isinstance(of, Instance):
         return drawn([_on_instance(of, given) for given in placements] or [of_snapshot(of)])
     if isinstance(of, Problem | ScheduleProblem):
@@ -148,35 +149,89 @@ def side_by_side(
     UsageError
         If there is nothing to draw.
     """
-    timed = isinstance(problem, ScheduleProblem)
-    held = (Schedule,) if timed else (Placement, list, tuple, np.ndarray)
-    panel: Callable[..., Any] = _chart if timed else _scene
-    best_of: Callable[..., Any] = chart_of_solution if timed else of_solution
-    shown: list[Any] = []
+    shown = []
     for name, one in given:
-        if not isinstance(one, (GapReport, Solution, *held)):
+        if not isinstance(one, GapReport | Solution | Schedule | Placement | list | tuple | np.ndarray):
             one = gap(problem, one, seed, reference, time_limit=time_limit)
         shown.append(panel(problem, one, name))
-    best = best_of(problem, reference.solution)
+    best = _best(problem, reference.solution)
     if best is None and not shown:
         termination = reference.solution.termination
         raise UsageError(f"{problem.place}: no {problem.decided.noun} is known to draw: {termination}")
     shown += [] if best is None else [best]
-    return gantt_picture(shown) if timed else drawn(shown)
+    return _together(shown)
 
 
-def _scene(problem: Problem, given: Any, name: str) -> Scene:
+def _together(panels: Sequence[Panel]) -> Figure:
+    """Placements or schedules side by side."""
+    if any(isinstance(one, Timeline) for one in panels):
+        return gantt_picture(panels)
+    return drawn([one for one in panels if isinstance(one, Scene)])
+
+
+def _best(problem: Problem | ScheduleProblem, solution: Solution) -> Panel | None:
+    """The optimum, or the best that is known; None without one."""
+    if solution.decision is None:
+        return None
+    proved = f"proved: {solution.certificate}" if solution.certificate is not None else "proved"
+    return panel(problem, solution, f"optimum ({proved})" if solution.optimal else "best that is known")
+
+
+def panel(problem: Problem | ScheduleProblem, given: Any, name: str = "") -> Panel:
+    """What is drawn of a decision, a solution or a report, with its value and gap; nothing where a heuristic failed.
+
+    Raises
+    ------
+    UsageError
+        If it is of another instance, or holds no decision of the problem.
+    """
+    if isinstance(given, GapReport | Solution):
+        sha256 = given.problem.instance.sha256 if isinstance(given, GapReport) else given.instance_sha256
+        if sha256 != problem.instance.sha256:
+            what = f"{given.run.name} was run on" if isinstance(given, GapReport) else "the solution is of"
+            raise UsageError(f"{what} another instance than {problem.instance.name or 'this one'}")
+    decision = given.decision if isinstance(given, GapReport | Solution) else given
+    if isinstance(given, Solution) and not isinstance(decision, problem.decided):
+        raise UsageError(f"the solution holds no {problem.decided.noun}: there is nothing to draw")
     if isinstance(given, GapReport):
-        if given.problem.instance.sha256 != problem.instance.sha256:
-            raise UsageError(f"{given.run.name} was run on another instance than {problem.instance.name or 'this one'}")
-        return of_report(given, name)
-    return of_placement(problem, _placement(problem, given), name or "placement")
+        name = (name or given.run.name) + (f": {given.status}" if decision is None or given.status == "starved" else "")
+    name = name or problem.decided.noun
+    failed = isinstance(given, GapReport) and decision is None
+    if isinstance(problem, ScheduleProblem):
+        if failed:
+            return timeline(problem, Schedule.empty(len(problem.instance.workload)), name)
+        found = timeline(given) if isinstance(given, GapReport) else timeline(problem, decision)
+        return timeline(found, name=f"{name}: {_value_told(problem, decision, given)}")
+    if failed:
+        nothing = of_placement(problem, Placement.empty(len(problem.instance.workload)), name)
+        return replace(nothing, told=tuple((given.error or given.status).splitlines()[:1]))
+    placement = decision if isinstance(decision, Placement) else _placement(problem, decision)
+    return of_placement(problem, placement, name, [_value_told(problem, placement, given)])
 
 
-def _chart(problem: ScheduleProblem, given: Any, name: str) -> Timeline:
-    if isinstance(given, GapReport):
-        return chart_of_report(given, name)
-    return chart_of(problem, given, name or "the schedule")
+def _value_told(problem: TaskProblem[Any], decision: Any, given: Any) -> str:
+    """The value of a decision, with its gap where that was measured; or what is wrong with it."""
+    wrong = problem.violations(decision)
+    if wrong:
+        return f"infeasible: {'; '.join(map(str, wrong[:2]))}{'; ...' if len(wrong) > 2 else ''}"
+    parts = zip(problem.components, problem.objective(decision), strict=True)
+    told = [f"{part.name} {number(entry)}" for part, entry in parts]
+    return ", ".join([*told, *([gap_told(given)] if isinstance(given, GapReport) else [])])
+
+
+def gap_told(report: GapReport) -> str:
+    """The gap of the component that decides, in words."""
+    if report.deciding is None:
+        return "gap unknown"
+    absolute, relative = report.deciding
+    optimum = "optimum" if report.reference.kind == "optimum" else "bound"
+    if not absolute:
+        return f"at the {optimum}"
+    first = next(entry for entry in zip(report.absolute_gap or (), report.problem.components, strict=True) if entry[0])
+    side = "above" if first[1].sense is Sense.MIN else "below"
+    if relative is None:
+        return f"{number(absolute)} {side} the {optimum} (over 0)"
+    return f"{percent(relative)} {side} the {optimum}"
 
 
 def _on_instance(instance: Instance, given: Any) -> Scene:
@@ -190,12 +245,7 @@ def _on_instance(instance: Instance, given: Any) -> Scene:
 
 
 def _placement(problem: Problem, given: Any) -> Placement:
-    if isinstance(given, Solution):
-        if given.instance_sha256 != problem.instance.sha256:
-            raise UsageError(f"the solution is of another instance than {problem.instance.name or 'this one'}")
-        if not isinstance(given.decision, Placement):
-            raise UsageError("the solution holds no placement: there is nothing to draw")
-        return given.decision
+    """A placement that is given as a list of nodes, perhaps."""
     try:
         return placement_from(given, problem)
     except HeuristicFailed as error:
@@ -229,17 +279,6 @@ def _network(of: Any, flows: Sequence[Any], profile: str | Path | Profile, time_
 
 def _result(of: Any) -> Figure:
     """The picture of a frontier, a matrix, an explanation, a study, or of what gaps are made of."""
-    from optsched.measuring.decomposing import Decomposition, Decompositions
-    from optsched.measuring.explaining import Explanation, ScheduleExplanation
-    from optsched.measuring.matrix import GapMatrix
-    from optsched.measuring.studies.tables import GapReports
-    from optsched.routes import Frontier
-    from optsched.showing.chains import chains_picture
-    from optsched.showing.decompositions import decomposition_picture, decompositions_picture
-    from optsched.showing.frontiers import frontier_picture
-    from optsched.showing.gaps import box_plot
-    from optsched.showing.matrices import matrix_picture
-
     pictures: dict[type, Callable[[Any], Figure]] = {
         Frontier: frontier_picture,
         GapMatrix: matrix_picture,
@@ -258,39 +297,6 @@ def _result(of: Any) -> Figure:
     raise UsageError(f"draw takes {kinds}, not {described(of)}")
 
 
-# Schedules -----------------------------------------------------------------------------------------------------------
-
-
-def chart_of(problem: ScheduleProblem, decision: Any, name: str = "the schedule") -> Timeline:
-    """A schedule, with its value or what is wrong with it; UsageError if it is none of the instance."""
-    found = timeline(problem, decision)
-    held = decision.decision if isinstance(decision, Solution) else decision
-    assert isinstance(held, Schedule)
-    wrong = problem.violations(held)
-    told = f"infeasible: {wrong[0]}" if wrong else value_told(problem, problem.objective(held))
-    return timeline(found, name=f"{name}: {told}")
-
-
-def chart_of_report(report: GapReport, name: str = "") -> Timeline:
-    """What a heuristic did, with its value and gap; nothing where it failed, which the name says."""
-    problem, name = report.problem, name or report.run.name
-    assert isinstance(problem, ScheduleProblem)
-    if report.run.schedule is None:
-        nothing = Schedule.empty(len(problem.instance.workload))
-        return timeline(problem, nothing, f"{name}: {report.status}")
-    if report.objective is None:
-        return chart_of(problem, report.run.schedule, name)
-    return timeline(report, name=f"{name}: {value_told(problem, report.objective)}, {gap_told(report)}")
-
-
-def chart_of_solution(problem: ScheduleProblem, solution: Solution) -> Timeline | None:
-    """The optimum, or the best that is known; None where no schedule is."""
-    if solution.decision is None:
-        return None
-    proved = f"proved: {solution.certificate}" if solution.certificate is not None else "proved"
-    return chart_of(problem, solution, f"optimum ({proved})" if solution.optimal else "best that is known")
-
-
 def explained_picture(found: ScheduleExplanation) -> Figure:
     """The schedule that is explained beside the best one, with the chain that its last end comes of framed.
 
@@ -301,8 +307,8 @@ def explained_picture(found: ScheduleExplanation) -> Figure:
     """
     if found.infeasible:
         raise UsageError(f"{found.problem.place}: nothing is feasible: there is no schedule to draw")
-    best = chart_of_solution(found.problem, found.report.reference.solution)
-    shown = [chart_of_report(found.report, found.who), *([] if best is None else [best])]
+    best = _best(found.problem, found.report.reference.solution)
+    shown = [panel(found.problem, found.report, found.who), *([] if best is None else [best])]
     return gantt_picture(shown, framed=[link.task for link in found.chain])
 
 

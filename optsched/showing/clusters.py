@@ -1,22 +1,30 @@
-"""Clusters with placements side by side, with ids or, if they are large, as counts."""
+"""Clusters with placements side by side: with the ids of nodes and tasks, or, if they are large, as counts.
+
+A `Scene` is what is shown of one placement: for each node its cells (tasks that run, tasks that are placed, idle
+slots), the tasks that wait, and what is said of the placement.
+"""
 
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from optsched.core.instance import MAP, REDUCE, RUNNING, Floats, Instance, Ints
-from optsched.core.placement import NONE
+from optsched.core.brief import counted
+from optsched.core.errors import UsageError
+from optsched.core.instance import KINDS, MAP, PENDING, REDUCE, RUNNING, Instance, Ints, Strings
+from optsched.core.placement import NONE, Placement
 from optsched.measuring.printing import number
-from optsched.problems.locality_counts import CLASSES
+from optsched.problems import Problem
+from optsched.problems.locality_counts import CLASSES, locality
 from optsched.showing.figures import (
-    CHARACTER,
     LEGEND_SIZE,
     begun,
+    fold,
     keyed,
     plain,
     require,
@@ -24,20 +32,7 @@ from optsched.showing.figures import (
     short,
     trimmed,
     whole_ticks,
-)
-from optsched.showing.scenes import (
-    IDLE,
-    NEAR,
-    NODE,
-    PLACED,
-    RACK,
-    REMOTE,
-    RUNS,
-    TAKEN,
-    WORDS,
-    Scene,
-    check_same,
-    grouped,
+    wide,
 )
 
 if TYPE_CHECKING:
@@ -45,40 +40,42 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
+    "IDLE",
+    "LEAST",
+    "LOOKS",
+    "NEAR",
+    "NODE",
+    "PLACED",
+    "RACK",
+    "REMOTE",
+    "RUNS",
+    "TAKEN",
+    "WORDS",
+    "Scene",
+    "counts",
+    "detail",
     "drawn",
+    "grouped",
+    "headings",
+    "of_placement",
+    "of_snapshot",
+    "page",
 ]
 
-#: Nodes and cells of a picture with ids, at most.
-_NODES, _CELLS = 40, 250
+#: What a cell is, in the order in which they stand on a node: a task that runs, a slot that is taken by what is not
+#: listed, a placed task by how near it is to its data or where nothing has data, an idle slot.
+RUNS, TAKEN, NODE, RACK, REMOTE, PLACED, IDLE = range(7)
 
-
-def drawn(scenes: Sequence[Scene], title: str = "") -> Figure:
-    """The scenes side by side.
-
-    Up to 40 nodes with 250 tasks and slots are drawn with their ids. Larger ones are drawn as counts: by how near tasks
-    are to their data, by node, and by rack.
-
-    Raises
-    ------
-    UsageError
-        If there is none, they are on different clusters, or matplotlib is missing.
-    """
-    require()
-    check_same(scenes)
-    nodes, cells = len(scenes[0].instance.cluster), max(scene.size for scene in scenes)
-    title = title or "; ".join(f"{scene.name}: {', '.join(scene.told)}" for scene in scenes)
-    with settings():
-        return (detail if nodes <= _NODES and cells <= _CELLS else summary)(scenes, title)
-
-
-# Small clusters, with the ids of nodes and tasks: racks as frames, a row a node, a cell a task -----------------------
-#
-# A small cluster with the ids of its nodes and tasks: racks as frames, a row a node, a cell a task.
-
-# Pages: a panel for each placement, a legend below -------------------------------------------------------------------
-#
-# Pictures of a cluster side by side: a panel for each placement with its title, a legend below. Lengths are inches,
-# so that texts have the room that they need.
+#: What legends call them.
+WORDS = (
+    "runs already",
+    "slot in use",
+    "on a node with its data",
+    "in a rack with its data",
+    "remote",
+    "placed",
+    "idle slot",
+)
 
 #: How each sort of cell looks; in black and white by its hatch and by how dark it is.
 LOOKS: dict[int, dict[str, Any]] = {
@@ -91,47 +88,235 @@ LOOKS: dict[int, dict[str, Any]] = {
     IDLE: {"facecolor": "#ffffff", "edgecolor": "#000000", "hatch": "", "linestyle": ":"},
 }
 
+#: The cells of placed tasks by their class (`optsched.problems.locality_counts.CLASSES`), and what counts call them.
+NEAR = (NODE, RACK, REMOTE)
+_NAMES = dict(zip((*NEAR, PLACED), (*CLASSES, "placed"), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A cluster with one placement, or none.
+
+    Attributes
+    ----------
+    instance
+        The cluster and its tasks.
+    name
+        What placed the tasks.
+    told
+        What is said below the name, a line each.
+    tasks
+        int64: the tasks that are decided.
+    placement
+        Of the instance; only `tasks` are placed in it.
+    kinds
+        Which kinds of tasks are shown.
+    slotted
+        Of which of these kinds slots are shown.
+    """
+
+    instance: Instance
+    name: str
+    told: tuple[str, ...]
+    tasks: Ints
+    placement: Placement
+    kinds: tuple[int, ...] = (MAP,)
+    slotted: tuple[int, ...] = (MAP,)
+
+    @cached_property
+    def near(self) -> Ints:
+        """What the cell of each of `tasks` is; `NONE` for one that waits."""
+        nodes = self.placement.nodes[self.tasks]
+        if not self.has_data:
+            return np.where(nodes == NONE, NONE, PLACED)
+        classes = locality(self.instance, self.placement)[self.tasks]
+        return np.where(nodes == NONE, NONE, np.array(NEAR)[classes])
+
+    @cached_property
+    def has_data(self) -> bool:
+        """Whether any task has data anywhere, so that some are nearer to theirs than others."""
+        return bool(len(self.instance.replicas.values)) or self.instance.workload.shuffle is not None
+
+    @cached_property
+    def waiting(self) -> Ints:
+        """The tasks that wait."""
+        left: Ints = self.tasks[self.placement.nodes[self.tasks] == NONE]
+        return left
+
+    @cached_property
+    def counts(self) -> dict[int, int]:
+        """How many tasks are placed, by what their cells are, also where none is; racks only where there are some."""
+        racks = bool((self.instance.cluster.rack != NONE).any())
+        sorts = [cell for cell in NEAR if cell != RACK or racks] if self.has_data else [PLACED]
+        return {cell: int(np.count_nonzero(self.near == cell)) for cell in sorts}
+
+    def counted(self) -> str:
+        """The counts in words: `14 node, 92 rack, 25 remote`, and how many wait."""
+        told = [f"{count} {_NAMES[cell]}" for cell, count in self.counts.items()]
+        return ", ".join([*told, *([f"{len(self.waiting)} waiting"] if len(self.waiting) else [])])
+
+    def idle_slots(self, kind: int) -> Ints:
+        """The slots of a kind on each node that are idle before anything is placed."""
+        state = self.instance.state
+        return state.idle_slots if kind == MAP else state.idle_reduce_slots
+
+    @cached_property
+    def runs(self) -> Ints:
+        """The tasks of the kinds that run."""
+        state, kind = self.instance.state, self.instance.workload.kind
+        return np.flatnonzero((state.status == RUNNING) & np.isin(kind, self.kinds) & (state.node != NONE))
+
+    @cached_property
+    def cells(self) -> tuple[Ints, Ints, Ints]:
+        """The cells: node, what it is, and the task (or `NONE`), by node, then maps before reduces, then as above."""
+        cluster, state, of_task = self.instance.cluster, self.instance.state, self.instance.workload.kind
+        columns: list[tuple[Ints, Ints, Ints, Ints]] = []
+
+        def add(nodes: Ints, cell: int | Ints, tasks: Ints | int, kind: int) -> None:
+            size = len(nodes)
+            columns.append((nodes, np.full(size, kind), np.broadcast_to(cell, size), np.broadcast_to(tasks, size)))
+
+        for kind in self.kinds:
+            runs = self.runs[of_task[self.runs] == kind]
+            add(state.node[runs], RUNS, runs, kind)
+            shown = (of_task[self.tasks] == kind) & (self.near != NONE)
+            placed = self.tasks[shown]
+            add(self.placement.nodes[placed], self.near[shown], placed, kind)
+            if kind in self.slotted:
+                slots, idle = (cluster.slots, cluster.reduce_slots)[kind], self.idle_slots(kind)
+                used = (np.bincount(nodes, minlength=len(idle)) for nodes in (state.node[runs], columns[-1][0]))
+                for cell, amount in ((TAKEN, slots - idle - next(used)), (IDLE, idle - next(used))):
+                    add(np.repeat(np.arange(len(idle)), np.maximum(amount, 0)), cell, NONE, kind)
+        of_node, kinds, cells, tasks = (np.concatenate(column) for column in zip(*columns, strict=True))
+        order = np.lexsort((tasks, cells, kinds, of_node))
+        return of_node[order], cells[order], tasks[order]
+
+    @cached_property
+    def size(self) -> int:
+        """At most so many cells, found without making them."""
+        cluster, tasks = self.instance.cluster, len(self.instance.workload)
+        return tasks + sum(int((cluster.slots, cluster.reduce_slots)[kind].sum()) for kind in self.slotted)
+
+
+def grouped(instance: Instance) -> tuple[Ints, Strings, str]:
+    """What nodes are drawn together by: the rack of each (or `NONE`), the racks' ids, and `rack`; of a cluster without
+    racks the datacenters.
+    """
+    cluster = instance.cluster
+    if bool((cluster.rack != NONE).any()) or not bool((cluster.datacenter != NONE).any()):
+        return cluster.rack, cluster.rack_ids, "rack"
+    return cluster.datacenter, cluster.datacenter_ids, "datacenter"
+
+
+def of_snapshot(instance: Instance) -> Scene:
+    """An instance before anything is decided: every pending task waits."""
+    scene = of_placement(instance, Placement.empty(len(instance.workload)), instance.name or "instance")
+    _, ids, noun = grouped(instance)
+    sizes = [counted(len(instance.cluster), "node"), *([counted(len(ids), noun)] if len(ids) else [])]
+    return replace(scene, told=(", ".join([*sizes, counted(len(scene.tasks), "task") + " to place"]),))
+
+
+def of_placement(
+    posed: Problem | Instance, placement: Placement, name: str = "placement", told: Sequence[str] = ()
+) -> Scene:
+    """A placement on an instance, or of a problem, with the counts of its tasks below what else is told of it.
+
+    Raises
+    ------
+    UsageError
+        If it has another number of tasks, or lacks a node.
+    """
+    instance = posed.instance if isinstance(posed, Problem) else posed
+    placement.to_dict(instance)
+    if isinstance(posed, Problem):
+        tasks, kinds = posed.tasks, posed.kinds
+        slotted = tuple(kind for kind in kinds if KINDS[kind] in posed.offered)
+    else:
+        of_task = instance.workload.kind
+        kinds = slotted = (MAP, REDUCE) if bool((of_task == REDUCE).any()) else (MAP,)
+        decided = (placement.nodes != NONE) | (instance.state.status == PENDING)
+        tasks = np.flatnonzero(decided & np.isin(of_task, kinds))
+    scene = Scene(instance, name, tuple(told), tasks, placement, kinds, slotted)
+    return replace(scene, told=(*scene.told, scene.counted()))
+
+
+# Pictures ------------------------------------------------------------------------------------------------------------
+
+#: Nodes and cells of a picture with ids, at most.
+_NODES, _CELLS = 40, 250
+
+
+def drawn(scenes: Sequence[Scene], title: str = "") -> Figure:
+    """The scenes side by side.
+
+    Up to 40 nodes with 250 tasks and slots are drawn with their ids. Of larger ones bars show how many tasks are how
+    near to their data.
+
+    Raises
+    ------
+    UsageError
+        If there is none, they are on different clusters, or matplotlib is missing.
+    """
+    require()
+    if not scenes:
+        raise UsageError("there is nothing to draw: give an instance, or placements on it")
+    if len({id(scene.instance.cluster) for scene in scenes}) > 1:
+        raise UsageError("placements side by side are on one cluster; draw those on another one apart")
+    nodes, cells = len(scenes[0].instance.cluster), max(scene.size for scene in scenes)
+    title = title or "; ".join(f"{scene.name}: {', '.join(scene.told)}" for scene in scenes)
+    with settings():
+        return (detail if nodes <= _NODES and cells <= _CELLS else counts)(scenes, title)
+
+
+# Pages: a panel for each placement, a legend below -------------------------------------------------------------------
+#
+# Lengths are inches, so that texts have the room that they need.
+
 #: Points of the texts in a panel, and of its title.
 TEXT, _TITLE = 7.0, 9.0
 
-#: Inches of a line of a title, between panels, of a legend.
-_TITLE_LINE, _BETWEEN, _LEGEND = 0.165, 0.25, 0.32
+#: Inches of a line of a title, between panels, of a line of a legend.
+_TITLE_LINE, _BETWEEN, _LEGEND = 0.165, 0.25, 0.2
 
 #: Inches of a page before panels go to the next row, and the least of a panel.
 WIDEST, LEAST = 15.0, 2.8
-
-
-def wide(text: str, size: float = TEXT) -> float:
-    """Inches that a text takes; signs of East Asian scripts are twice as wide."""
-    from unicodedata import east_asian_width
-
-    return CHARACTER * size * sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 def headings(scene: Scene, width: float) -> list[tuple[str, str]]:
     """The lines above a panel of a width, each with the weight of its letters."""
     lines = []
     for text, weight, size in [(scene.name, "bold", _TITLE), *((told, "normal", LEGEND_SIZE) for told in scene.told)]:
-        most = max(12, int(width / (CHARACTER * size)))
-        lines += [(line, weight) for line in textwrap.wrap(text, most, max_lines=3, placeholder=" ...") or [""]]
+        lines += [(line, weight) for line in fold(text, width, size, max_lines=3, placeholder=" ...") or [""]]
     return lines
 
 
-def page(scenes: Sequence[Scene], width: float, height: float, title: str) -> tuple[Figure, list[Axes]]:
+def page(
+    scenes: Sequence[Scene], width: float, height: float, title: str, cells: Iterable[int] = (), remark: str = ""
+) -> tuple[Figure, list[Axes]]:
     """A figure with a panel of a size (inches) for each scene, and its headings; x is to the right and y down.
+
+    The legend below says what the `cells` are, and a remark.
 
     Returns
     -------
     figure, axes
         An axes a scene, whose data are inches.
     """
+    from matplotlib.patches import Patch
+
     panel = max(width, LEAST)
     above = [headings(scene, panel) for scene in scenes]
     head = _TITLE_LINE * max(map(len, above)) + 0.08
     columns = max(1, min(len(scenes), int((WIDEST + _BETWEEN) // (panel + _BETWEEN))))
     rows = math.ceil(len(scenes) / columns)
     across = columns * (panel + _BETWEEN) + _BETWEEN
-    down = rows * (head + height + _BETWEEN) + _LEGEND + _BETWEEN / 2
+    shown = sorted(set(cells))
+    names = [*(WORDS[cell] for cell in shown), *([remark] if remark else [])]
+    lengths = [wide(name, LEGEND_SIZE) + 0.45 for name in names]
+    room = across - 0.2
+    keys = len(names) if sum(lengths) < room else max(1, min(len(names), int(room / max(lengths))))
+    below = _LEGEND * math.ceil(len(names) / keys) + 0.12 if names else 0.0
+    down = rows * (head + height + _BETWEEN) + below + _BETWEEN / 2
     figure = begun(across, down, title, constrained=False)
     places = []
     for place, lines in enumerate(above):
@@ -145,40 +330,11 @@ def page(scenes: Sequence[Scene], width: float, height: float, title: str) -> tu
             size = _TITLE if weight == "bold" else LEGEND_SIZE
             plain(figure.text(*at, text, fontsize=size, fontweight=weight, ha="left", va="baseline"))
         places.append(axes)
+    if names:
+        handles = [Patch(linewidth=0.6, **LOOKS[cell]) for cell in shown]
+        handles += [Patch(facecolor="none", edgecolor="none")] * bool(remark)
+        keyed(figure, handles, names, loc="lower left", ncols=keys, handlelength=1.6, columnspacing=1.2)
     return figure, places
-
-
-def key(figure: Figure, cells: Iterable[int], told: str = "") -> None:
-    """The legend below: what the cells are that there are, and a remark."""
-    from matplotlib.patches import Patch
-
-    shown = sorted(set(cells))
-    handles = [Patch(linewidth=0.6, **LOOKS[cell]) for cell in shown]
-    names = [WORDS[cell] for cell in shown]
-    if told:
-        handles.append(Patch(facecolor="none", edgecolor="none"))
-        names.append(told)
-    if handles:
-        room = figure.get_figwidth() - 0.2
-        widest = max(wide(name, LEGEND_SIZE) for name in names) + 0.45
-        whole = sum(wide(name, LEGEND_SIZE) + 0.45 for name in names)
-        columns = len(handles) if whole < room else max(1, min(len(handles), int(room / widest)))
-        grown = _LEGEND * (math.ceil(len(handles) / columns) - 1) * 0.6
-        if grown:
-            _heighten(figure, grown)
-        keyed(figure, handles, names, loc="lower left", ncols=columns, handlelength=1.6, columnspacing=1.2)
-
-
-def _heighten(figure: Figure, inches: float) -> None:
-    """More room at the bottom of a figure whose axes and texts stay where they are."""
-    before = figure.get_figheight()
-    after = before + inches
-    figure.set_figheight(after)
-    for axes in figure.axes:
-        place = axes.get_position()
-        axes.set_position((place.x0, (place.y0 * before + inches) / after, place.width, place.height * before / after))
-    for text in figure.texts:
-        text.set_y((text.get_position()[1] * before + inches) / after)
 
 
 #: Inches: a row and the cell in it, the hatched strip of a cell, room around things, the name of a rack, between racks.
@@ -217,20 +373,19 @@ def detail(scenes: Sequence[Scene], title: str) -> Figure:
     tasks, cut = trimmed(instance.workload.task_ids.tolist(), _TASK_LETTERS)
     labels, cut_ids = _labels(instance)
     most = np.max([np.bincount(scene.cells[0], minlength=len(labels)) for scene in scenes], axis=0).astype(np.int64)
-    rows = _rows(instance, most, labels, max([wide(task) for task in tasks], default=0.0))
+    rows = _rows(instance, most, labels, max([wide(task, TEXT) for task in tasks], default=0.0))
     per_line = max(1, int(rows.width / rows.cell))
     waiting = max(math.ceil(len(scene.waiting) / per_line) for scene in scenes)
     height = rows.height + (_NAME + waiting * _ROW if waiting else 0)
-    figure, places = page(scenes, rows.width, height, title)
+    cells = {cell for scene in scenes for cell in np.unique(scene.cells[1]).tolist()}
+    told = [f"{what} {how}" for what, how in (("tasks", cut), ("nodes", cut_ids)) if how]
+    if any(bool((scene.instance.workload.kind[scene.tasks] == REDUCE).any()) for scene in scenes):
+        told.append("reduces are in italics")
+    figure, places = page(scenes, rows.width, height, title, cells, "; ".join(told))
     for axes, scene in zip(places, scenes, strict=True):
         _racks(axes, rows, labels)
         _cells(axes, scene, rows, tasks)
         _waiting(axes, scene, rows, tasks, per_line)
-    cells = {cell for scene in scenes for cell in np.unique(scene.cells[1]).tolist()}
-    told = [f"{what} {how}" for what, how in (("tasks", cut), ("nodes", cut_ids)) if how]
-    if any(scene.instance.workload.kind[scene.tasks].tolist().count(REDUCE) for scene in scenes):
-        told.append("reduces are in italics")
-    key(figure, cells, told="; ".join(told))
     return figure
 
 
@@ -248,7 +403,7 @@ def _rows(instance: Instance, most: Ints, labels: Sequence[str], widest: float) 
     """The rows of nodes, rack by rack, in columns of about equal height; a rack's nodes stand beside each
     other where there is room.
     """
-    label = max([wide(text) for text in labels], default=0.0) + _ROOM
+    label = max([wide(text, TEXT) for text in labels], default=0.0) + _ROOM
     cell = _STRIP + widest + 0.13
     lines = np.maximum(1, -(-most // _LINE))
     wide_node = label + max(1, min(_LINE, int(most.max(initial=1)))) * cell
@@ -260,7 +415,7 @@ def _rows(instance: Instance, most: Ints, labels: Sequence[str], widest: float) 
     if len(bare):
         racks.append((f"no {noun}" if racks else "", bare))
     beside = max(1, int((LEAST - 2 * _ROOM) / wide_node), math.ceil(max(len(of) for _, of in racks) * _ROW / _HIGH))
-    width = max([2 * _ROOM + beside * wide_node, *(wide(name) + 2 * _ROOM for name, _ in racks)])
+    width = max([2 * _ROOM + beside * wide_node, *(wide(name, TEXT) + 2 * _ROOM for name, _ in racks)])
     splits = [np.array_split(nodes, min(beside, len(nodes))) for _, nodes in racks]
     heights = [
         _ROW * max(int(lines[part].sum()) for part in parts) + 2 * _ROOM + (_NAME if name else 0)
@@ -336,134 +491,34 @@ def _waiting(axes: Axes, scene: Scene, rows: Rows, tasks: Sequence[str], per_lin
 
 
 # Clusters of any size, in counts -------------------------------------------------------------------------------------
-#
-# A cluster of any size in counts: how near tasks are to their data, how many a node has, and where, rack by rack.
 
-#: Inches of a panel.
-_WIDE = 4.2
-
-#: Bars of a histogram; fields of the heat map where racks tell no nodes apart.
-_BARS, _FIELDS = 30, 400
-
-#: What the first bars are called.
-_NAMES = dict(zip((*NEAR, PLACED), (*CLASSES, "placed"), strict=True))
+#: Inches of a panel, across and down.
+_WIDE, _HIGH_COUNTS = 4.2, 1.5
 
 
-def summary(scenes: Sequence[Scene], title: str) -> Figure:
-    """A column a scene: tasks by how near they are to their data, nodes by their tasks, tasks a node by rack.
+def counts(scenes: Sequence[Scene], title: str) -> Figure:
+    """A panel for each scene: bars of the tasks by how near they are to their data, and of those that wait.
 
-    Of an instance on which nothing is placed: its tasks and slots, the idle slots of nodes, and where data is.
+    Of an instance on which nothing is placed: its running tasks, idle slots and waiting tasks.
     """
     lines = [headings(scene, _WIDE) for scene in scenes]
-    parts = [_parts(scene) for scene in scenes]
-    rows = max(map(len, parts))
-    heights = [1.5, *[1.7] * (rows - 2), 2.1]
-    figure = begun((_WIDE + 0.4) * len(scenes), sum(heights) + 0.17 * max(map(len, lines)) + 0.5, title)
-    grid = figure.subplots(rows, len(scenes), squeeze=False, height_ratios=heights)
-    for column, (scene, shown) in enumerate(zip(scenes, parts, strict=True)):
-        _counts(grid[0, column], scene)
-        plain(grid[0, column].set_title("\n".join(line for line, _ in lines[column]), fontsize=8.5, loc="left"))
-        for row in range(1, rows - 1):
-            if row < len(shown) - 1:
-                what, values = shown[row]
-                _histogram(grid[row, column], values, what, [held[row][1] for held in parts if row < len(held) - 1])
-            else:
-                grid[row, column].set_axis_off()
-        what, values = shown[-1]
-        held, told = by_rack(scene.instance, values)
-        highest = max(
-            float(by_rack(one.instance, held[-1][1])[0].max()) for one, held in zip(scenes, parts, strict=True)
-        )
-        _map(grid[rows - 1, column], held, f"mean {what}: {told}", highest)
+    figure = begun((_WIDE + 0.4) * len(scenes), _HIGH_COUNTS + 0.17 * max(map(len, lines)) + 0.3, title)
+    for axes, scene, above in zip(figure.subplots(1, len(scenes), squeeze=False)[0], scenes, lines, strict=True):
+        plain(axes.set_title("\n".join(line for line, _ in above), fontsize=8.5, loc="left"))
+        placed = sum(scene.counts.values())
+        if placed:
+            bars = [(_NAMES[cell], count, LOOKS[cell]) for cell, count in scene.counts.items()]
+        else:
+            idle = sum(int(scene.idle_slots(kind).sum()) for kind in scene.slotted)
+            bars = [("running", len(scene.runs), LOOKS[RUNS]), ("idle slots", idle, LOOKS[IDLE])]
+        bars.append(("waiting", len(scene.waiting), {"facecolor": "white", "edgecolor": "black"}))
+        highest = max(1, *(count for _, count, _ in bars))
+        for at, (_, count, look) in enumerate(bars):
+            axes.barh(at, count, height=0.7, linewidth=0.6, **look)
+            axes.text(count + 0.01 * highest, at, str(count), va="center", fontsize=8)
+        axes.set_yticks(range(len(bars)), [name for name, _, _ in bars])
+        axes.set(xlim=(0, 1.2 * highest), xlabel="tasks" if placed else "tasks, slots")
+        axes.invert_yaxis()
+        whole_ticks(axes.xaxis, [highest], 5)
+        axes.spines[["top", "right"]].set_visible(False)
     return figure
-
-
-def _parts(scene: Scene) -> list[tuple[str, Floats]]:
-    """What is shown of each node: first nothing (the counts), last what the map has."""
-    instance = scene.instance
-    tasks = ("tasks on a node", scene.per_node.astype(np.float64))
-    found = [("", np.empty(0)), tasks]
-    if not sum(scene.counts.values()):
-        idle = np.zeros(len(instance.cluster))
-        for kind in scene.slotted:
-            idle += instance.state.idle_slots if kind == MAP else instance.state.idle_reduce_slots
-        blocks = instance.replicas.take(scene.tasks).values
-        data = np.bincount(blocks, minlength=len(instance.cluster)).astype(np.float64)
-        tasks = ("idle slots on a node", idle)
-        found = [("", np.empty(0)), tasks, ("blocks of waiting tasks on a node", data)]
-    if len({float(load) for load in instance.state.load[:1000].tolist()}) > 1 or instance.state.load.any():
-        found.append(("load of a node before the decision", instance.state.load))
-    return [*found, tasks]
-
-
-def _counts(axes: Axes, scene: Scene) -> None:
-    """A bar for each class with its number, and one for what waits; before anything is placed, tasks and slots."""
-    hollow = {"facecolor": "white", "edgecolor": "black"}
-    if sum(scene.counts.values()):
-        bars = [(_NAMES[cell], count, LOOKS[cell]) for cell, count in scene.counts.items()]
-    else:
-        state, runs = scene.instance.state, scene.instance.state.status == RUNNING
-        of_kind = np.isin(scene.instance.workload.kind, scene.kinds)
-        idle = {MAP: state.idle_slots, REDUCE: state.idle_reduce_slots}
-        slots = sum(int(idle[kind].sum()) for kind in scene.slotted)
-        bars = [("running", int(np.count_nonzero(runs & of_kind)), LOOKS[RUNS]), ("idle slots", slots, LOOKS[IDLE])]
-    bars.append(("waiting", len(scene.waiting), hollow))
-    highest = max(1, *(count for _, count, _ in bars))
-    for at, (_, count, look) in enumerate(bars):
-        axes.barh(at, count, height=0.7, linewidth=0.6, **look)
-        plain(axes.text(count + 0.01 * highest, at, str(count), va="center", fontsize=8))
-    axes.set_yticks(range(len(bars)), [name for name, _, _ in bars])
-    axes.set(xlim=(0, 1.2 * highest), xlabel="tasks" if sum(scene.counts.values()) else "tasks, slots")
-    axes.invert_yaxis()
-    whole_ticks(axes.xaxis, [highest], 5)
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-def _histogram(axes: Axes, values: Floats, what: str, all_values: Sequence[Floats]) -> None:
-    """How many nodes have how much, on the same axis in each column; where all is whole, so is the width of a bar."""
-    every = np.concatenate(all_values)
-    lowest, highest = float(every.min(initial=0)), float(every.max(initial=0))
-    whole = bool(np.all(every == np.floor(every)))
-    step = math.ceil((highest - lowest + 1) / _BARS) if whole else max(highest - lowest, 1.0) / _BARS
-    edges = lowest - whole / 2 + step * np.arange(math.floor((highest - lowest) / step) + 2)
-    axes.hist(values, bins=edges.tolist(), facecolor="#8cc0e2", edgecolor="black", linewidth=0.6)
-    axes.set(xlabel=what, ylabel="nodes")
-    whole_ticks(axes.yaxis, [1], 5)
-    whole_ticks(axes.xaxis, [1 if whole else 0.5])
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-def by_rack(instance: Instance, per_node: Floats) -> tuple[Floats, str]:
-    """The mean of a number over the nodes of each rack, in the order of the file, and in words what a field is.
-
-    Nodes without a rack are the last field. Where all nodes are in one rack or in none, a field is as many neighbouring
-    nodes as make at most 400 fields.
-    """
-    (rack, ids, noun), count = grouped(instance), len(instance.cluster)
-    racks = len(ids)
-    if len(np.unique(rack)) > 1:
-        field = np.where(rack >= 0, rack, racks)
-        told = f"a field a {noun}" + (", the last one the nodes without" if bool((rack < 0).any()) else "")
-    else:
-        together = max(1, math.ceil(count / _FIELDS))
-        field = np.arange(count) // together
-        told = "a field a node" if together == 1 else f"a field {together} nodes"
-    nodes = np.bincount(field)
-    with np.errstate(invalid="ignore"):
-        held = np.bincount(field, weights=per_node) / nodes
-    return held[nodes > 0], told
-
-
-def _map(axes: Axes, held: Floats, told: str, highest: float) -> None:
-    """The fields in rows, the darker the more, with a scale; where the last row has no field, it is hatched."""
-    across = max(1, min(len(held), math.ceil(math.sqrt(2.2 * len(held)))))
-    shown = np.full(math.ceil(max(len(held), 1) / across) * across, np.nan)
-    shown[: len(held)] = held
-    image = axes.imshow(
-        shown.reshape(-1, across), cmap="Greys", vmin=0, vmax=max(highest, 1), interpolation="none", aspect="auto"
-    )
-    axes.patch.set(hatch="////", edgecolor="#bbbbbb")
-    axes.set_xticks([])
-    axes.set_yticks([])
-    axes.set_xlabel(told, fontsize=8)
-    axes.figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02)

@@ -13,6 +13,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
 
 __all__ = [
-    "CHARACTER",
     "KINDS",
     "LEGEND_SIZE",
     "MissingGlyphs",
@@ -41,6 +41,7 @@ __all__ = [
     "save",
     "short",
     "trimmed",
+    "wide",
     "whole_ticks",
 ]
 
@@ -79,10 +80,7 @@ _DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 _SHARED = 3
 
 #: Inches of a character of one point, at the most of what is usual.
-CHARACTER = 0.0092
-
-#: So much of a long name is shown at its beginning and at its end.
-_HEAD_SHARE = 0.5
+_CHARACTER = 0.0092
 
 
 class MissingGlyphs(UserWarning):
@@ -100,9 +98,10 @@ def begun(width: float, height: float, title: str = "", constrained: bool = True
         If matplotlib is not installed.
     """
     require()
-    from optsched.showing.pictures import Picture
+    from matplotlib.figure import Figure
 
-    figure = Picture(figsize=(width, height), layout="constrained" if constrained else None)
+    figure = Figure(figsize=(width, height), layout="constrained" if constrained else None)
+    vars(figure)["_repr_png_"] = partial(picture, figure, ".png")  # notebooks show it, without pyplot
     figure.set_label(title)
     return figure
 
@@ -229,7 +228,7 @@ def short(name: str, most: int = 28) -> str:
     text = printable(str(name))
     if len(text) <= most:
         return text
-    head = math.ceil((most - 1) * _HEAD_SHARE)
+    head = math.ceil((most - 1) / 2)
     return f"{text[:head]}…{text[len(text) - (most - 1 - head) :]}"
 
 
@@ -265,6 +264,13 @@ def _alike(names: Sequence[str]) -> int:
     return next((at for at, pair in enumerate(zip(lowest, highest, strict=False)) if pair[0] != pair[1]), len(lowest))
 
 
+def wide(text: str, size: float) -> float:
+    """Inches that a text of a size in points takes; signs of East Asian scripts are twice as wide."""
+    from unicodedata import east_asian_width
+
+    return _CHARACTER * size * sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
+
+
 def plain(text: Any) -> Any:
     """A matplotlib text that is shown as it is, whatever `$` is in it."""
     text.set_parse_math(False)
@@ -288,7 +294,7 @@ def fold(text: str, width: float, size: float, **how: Any) -> list[str]:
     """The lines of a text of a size in so many inches; `how` is `textwrap.wrap`'s."""
     from textwrap import wrap
 
-    return wrap(text, max(12, int(width / (size * CHARACTER))), **how)
+    return wrap(text, max(12, int(width / (size * _CHARACTER))), **how)
 
 
 def keyed(

@@ -14,8 +14,7 @@ import numpy as np
 from optsched.core.errors import UsageError
 from optsched.measuring.matrix import GapMatrix
 from optsched.measuring.records import legend
-from optsched.showing.clusters import wide
-from optsched.showing.figures import begun, fold, headed, named, plain, settings, short
+from optsched.showing.figures import begun, fold, headed, named, plain, settings, short, wide
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -22,8 +22,8 @@ from optsched.measuring.records import Record, Run, frame_of, legend
 from optsched.measuring.studies.limits import GapLimit, breaches
 from optsched.measuring.studies.tables import GapReports, summaries, summary_frame
 from optsched.showing import tables
+from optsched.showing.choosing import gap_told
 from optsched.showing.gaps import ratios, runs_of
-from optsched.showing.scenes import gap_told
 
 
 def lost(problem: Any, rng: Any) -> list[str]:

@@ -13,8 +13,10 @@ from optsched.core.network import FlowNetwork
 from optsched.core.placement import NetworkFlow, Placement
 from optsched.core.schedule import Schedule
 from optsched.measuring.gaps import gap
+from optsched.measuring.timelines import Timeline
 from optsched.problems.schedules import ScheduleProblem
-from optsched.showing.choosing import chart_of, chart_of_report, draw, layers, network_picture
+from optsched.showing.choosing import draw, layers, network_picture, panel
+from optsched.showing.clusters import Scene
 from optsched.showing.figures import picture, short
 
 
@@ -100,6 +102,52 @@ def _crowded() -> Any:
     return optsched.load({"format": "optsched/1", "nodes": nodes, "tasks": [{"id": "a"}, {"id": "b"}], "pairs": pairs})
 
 
+def test_values_and_gaps_of_placements() -> None:
+    """Tests the words of a gap: above, at the optimum, beside 0, below a maximum, and of the optimum itself."""
+    problem = optsched.problem("latency", "papers/fsy-not-optimal")
+    report = optsched.gap(problem, "labl")
+    assert scene(problem, report, "LABL").told[0] == "makespan 4, work 7, 33.33 % above the optimum"
+    best = [text.get_text() for text in draw(report).texts]
+    assert best[-3:-1] == ["optimum (proved: combinatorial)", "makespan 3, work 9"]
+    again = optsched.gap(problem, lambda posed, rng: report.reference.solution.decision)
+    assert scene(problem, again).told[0] == "makespan 3, work 9, at the optimum"
+    zero = optsched.gap(optsched.problem("lsap", "papers/guo-fig2"), "dl", seed=0)
+    assert (
+        scene(optsched.problem("lsap", "papers/guo-fig2"), zero).told[0]
+        == "locality-cost 1, 1 above the optimum (over 0)"
+    )
+    most = optsched.problem("utility", "papers/ras-endless-swap")
+    below = optsched.gap(most, "fair-sharing")
+    if below.deciding is not None and below.deciding[0]:
+        assert "below the optimum" in scene(most, below).told[0]
+
+
+def scene(problem: Any, given: Any, name: str = "") -> Scene:
+    """What is drawn of a placement."""
+    found = panel(problem, given, name)
+    assert isinstance(found, Scene)
+    return found
+
+
+def test_infeasible_failed_and_starved_are_told() -> None:
+    """Tests that a placement with violations is drawn with them, and a failure says what failed."""
+    problem = optsched.problem("lsap", racked())
+    crowd = optsched.gap(problem, lambda posed, rng: [0, 0, 0, 0, 0])
+    assert scene(problem, crowd).told[0].startswith("infeasible: slots")
+    broken = scene(problem, optsched.gap(problem, lambda posed, rng: 1 / 0))  # type: ignore[arg-type,return-value]
+    assert broken.name.endswith(": failed")
+    assert "ZeroDivisionError" in broken.told[0]
+    assert len(broken.told) == 1, "nothing is counted where there is no placement"
+
+    class Never:
+        """Takes nothing."""
+
+        def offer(self, offer: object, view: object) -> list[int]:
+            return []
+
+    assert scene(problem, optsched.gap(problem, Never(), max_idle_rounds=1)).name.endswith(": starved")
+
+
 @pytest.fixture(scope="module")
 def problem() -> ScheduleProblem:
     """Two jobs, four maps and two reduces."""
@@ -119,8 +167,8 @@ def test_values_and_gaps_are_told(problem: ScheduleProblem) -> None:
     assert report.objective is not None
     assert names[0].startswith(f"fair: job time {float(report.objective[0]):g}, ")
     assert names[0].endswith("above the optimum")
-    assert names[1] == f"the schedule: job time {float(best.objective[0]):g}"
-    assert names[2].startswith("the schedule: infeasible: every-task-runs(")
+    assert names[1] == f"schedule: job time {float(best.objective[0]):g}"
+    assert names[2].startswith("schedule: infeasible: every-task-runs(")
     assert names[3].startswith("optimum (proved: ")
     assert titles == [f"{names[0]}\nlevels, heartbeat 3 s", *(f"{name}\n" for name in names[1:])]
     assert optsched.draw(report).axes[1].get_title(loc="left") == f"{names[3]}\n"
@@ -135,10 +183,11 @@ def test_what_fails_has_no_bars(problem: ScheduleProblem) -> None:
     def breaks(*_: object) -> None:
         raise ZeroDivisionError
 
-    failed = chart_of_report(gap(problem, breaks), "mine")
+    failed = panel(problem, gap(problem, breaks), "mine")
+    assert isinstance(failed, Timeline)
     assert (failed.name, len(failed.rows)) == ("mine: failed", 0)
     with pytest.raises(UsageError, match="of another instance"):
-        chart_of(problem, Schedule.empty(1))
+        panel(problem, Schedule.empty(1))
 
 
 def test_nothing_to_draw() -> None:

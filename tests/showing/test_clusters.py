@@ -1,4 +1,4 @@
-"""Tests for how closely a cluster is drawn, by its size."""
+"""Tests for pictures of clusters: cells, what waits, and how closely a cluster is drawn, by its size."""
 
 from __future__ import annotations
 
@@ -17,9 +17,29 @@ from optsched.core.instance import PENDING, Instance
 from optsched.core.network import FlowNetwork
 from optsched.core.placement import NetworkFlow, Placement
 from optsched.showing import figures
-from optsched.showing.clusters import LEAST, LOOKS, by_rack, detail, drawn, headings, key, page, summary, wide
+from optsched.showing.choosing import panel
+from optsched.showing.clusters import (
+    IDLE,
+    LEAST,
+    LOOKS,
+    NODE,
+    PLACED,
+    RACK,
+    REMOTE,
+    RUNS,
+    TAKEN,
+    WORDS,
+    Scene,
+    counts,
+    detail,
+    drawn,
+    grouped,
+    headings,
+    of_placement,
+    of_snapshot,
+    page,
+)
 from optsched.showing.figures import picture, settings, short
-from optsched.showing.scenes import IDLE, NODE, PLACED, RACK, REMOTE, WORDS, of_placement, of_snapshot
 
 
 def test_the_size_decides() -> None:
@@ -48,7 +68,7 @@ def test_any_instance_is_drawn(document: dict[str, Any]) -> None:
     scenes = [of_snapshot(instance), of_placement(instance, placed)]
     assert picture(drawn(scenes))
     with figures.settings():
-        assert picture(summary(scenes, ""))
+        assert picture(counts(scenes, ""))
 
 
 @pytest.mark.thorough
@@ -119,12 +139,6 @@ def test_reduces_are_in_italics() -> None:
     assert texts(figure)[-1] == "reduces are in italics"
 
 
-def test_wide() -> None:
-    """Tests that a text of twice as many signs takes twice the room, and East Asian signs take two."""
-    assert wide("abab") == pytest.approx(2 * wide("ab"))
-    assert wide("漢") == pytest.approx(wide("ab"))
-
-
 def test_headings_are_broken() -> None:
     """Tests that a title fits the panel: long ones are broken, very long ones end in dots."""
     scene = of_placement(racked(), Placement.empty(6), "word " * 200)
@@ -138,21 +152,18 @@ def test_panels_in_rows(count: int, width: float, across: int) -> None:
     """Tests that panels stand side by side as far as a page is wide, each as large as it was asked to be."""
     scenes = [of_snapshot(racked())] * count
     with settings():
-        figure, places = page(scenes, width, 2.0, "a title")
-        key(figure, [IDLE])
+        figure, places = page(scenes, width, 2.0, "a title", [IDLE])
     assert len({round(axes.get_position().x0, 6) for axes in places}) == across
     assert places[0].get_xlim() == (0, max(width, LEAST))
     assert figure.get_label() == "a title"
     assert outside(figure) == []
 
 
-def test_legend_wraps_and_nothing_moves() -> None:
+def test_legend_wraps() -> None:
     """Tests that a legend that is too wide takes more lines, and the panels keep their size."""
     with settings():
-        figure, (axes,) = page([of_snapshot(racked())], 2.0, 2.0, "")
-        before = axes.get_position().height * figure.get_figheight()
-        key(figure, LOOKS, told="a remark")
-    assert axes.get_position().height * figure.get_figheight() == pytest.approx(before)
+        figure, (axes,) = page([of_snapshot(racked())], 2.0, 2.0, "", LOOKS, "a remark")
+    assert axes.get_position().height * figure.get_figheight() == pytest.approx(2.0)
     assert texts(figure)[-8:] == [*WORDS, "a remark"]
     assert outside(figure) == []
 
@@ -169,55 +180,133 @@ def test_looks_differ_in_black_and_white() -> None:
     assert dark(NODE) - dark(RACK) > 40 < dark(RACK) - dark(REMOTE)
 
 
-def test_what_is_placed() -> None:
-    """Tests the bars of classes, the histogram of tasks on nodes, and that the map is of racks."""
-    problem = optsched.problem("lsap", racked(), levels=(0, 1, 2))
-    with settings():
-        figure = summary([of_placement(problem, problem.placement([0, 1, 2, 3, 1]), "mine")], "")
-    counts, tasks, load, field, _ = figure.axes
-    assert counts.get_title(loc="left").splitlines()[:2] == ["mine", "locality-cost 3"]
-    assert [label.get_text() for label in counts.get_yticklabels()] == ["node", "rack", "remote", "waiting"]
-    assert [bar.get_width() for bar in counts.patches] == [3, 1, 1, 0]
-    assert [bar.get_height() for bar in tasks.patches] == [0, 2, 2]
-    assert load.get_xlabel() == "load of a node before the decision"
-    assert field.get_xlabel() == "mean tasks on a node: a field a rack, the last one the nodes without"
-    assert field.images[0].get_array().compressed().tolist() == [2, 1, 1]
-
-
-def test_snapshot_and_placement_side_by_side() -> None:
-    """Tests columns with different rows: of a snapshot slots and data, and the map last in both."""
+def test_counts_of_large_clusters() -> None:
+    """Tests the bars of classes side by side with those of a snapshot, which has slots in place of classes."""
     instance = racked()
-    problem = optsched.problem("lsap", instance)
+    problem = optsched.problem("lsap", instance, levels=(0, 1, 2))
+    placed = of_placement(problem, problem.placement([0, 1, 2, 3, 1]), "mine")
     with settings():
-        figure = summary([of_snapshot(instance), of_placement(problem, problem.placement([0, 1, 2, 3, 1]))], "")
-    labels = [axes.get_xlabel() for axes in figure.axes]
-    assert "idle slots on a node" in labels
-    assert "blocks of waiting tasks on a node" in labels
-    assert sum(label.startswith("mean ") for label in labels) == 2
-    bars = figure.axes[0]
-    assert [label.get_text() for label in bars.get_yticklabels()] == ["running", "idle slots", "waiting"]
-    assert [bar.get_width() for bar in bars.patches] == [1, 5, 5]
-
-
-def test_by_rack() -> None:
-    """Tests means over racks, over nodes where there are no racks, and over neighbours where nodes are many."""
-    held, told = by_rack(racked(), np.array([2.0, 4, 5, 6]))
-    assert (held.tolist(), told) == ([3, 5, 6], "a field a rack, the last one the nodes without")
-    few = racked(nodes=[{"id": "a"}, {"id": "b"}], tasks=[])
-    assert by_rack(few, np.array([1.0, 3])) == (pytest.approx([1, 3]), "a field a node")
-    one = racked(nodes=[{"id": "a", "rack": "r"}, {"id": "b", "rack": "r"}], tasks=[])
-    assert by_rack(one, np.array([1.0, 3])) == (pytest.approx([1, 3]), "a field a node"), "one rack tells nothing"
-    many = optsched.generate("latency", nodes=1001, tasks=1)
-    held, told = by_rack(many, np.arange(1001.0))
-    assert (len(held), told) == (334, "a field 3 nodes")
-    assert held[0] == 1
+        figure = counts([placed, of_snapshot(instance)], "")
+    bars, slots = figure.axes
+    assert bars.get_title(loc="left").splitlines() == ["mine", "3 node, 1 rack, 1 remote"]
+    assert [label.get_text() for label in bars.get_yticklabels()] == ["node", "rack", "remote", "waiting"]
+    assert [bar.get_width() for bar in bars.patches] == [3, 1, 1, 0]
+    assert [label.get_text() for label in slots.get_yticklabels()] == ["running", "idle slots", "waiting"]
+    assert [bar.get_width() for bar in slots.patches] == [1, 5, 5]
 
 
 @pytest.mark.thorough
 def test_a_hundred_thousand_tasks() -> None:
     """Tests that a picture of 100,000 tasks is made of few shapes, and small."""
     instance = optsched.generate("lsap", seed=1, nodes=5000, tasks=100_000, slots=20, racks=100)
-    with settings():
-        figure = summary([of_snapshot(instance)], "")  # type: ignore[arg-type]
+    figure = drawn([of_snapshot(instance)])  # type: ignore[arg-type]
     assert sum(len(axes.patches) for axes in figure.axes) < 100
     assert len(picture(figure)) < 100_000
+
+
+# What is shown -------------------------------------------------------------------------------------------------------
+
+
+def cells(scene: object) -> list[tuple[int, int, int]]:
+    """Node, what it is, and task of each cell."""
+    return list(zip(*(column.tolist() for column in scene.cells), strict=True))  # type: ignore[attr-defined]
+
+
+def test_snapshot() -> None:
+    """Tests that running tasks, slots in use and idle ones are the cells, and every pending task waits."""
+    scene = of_snapshot(racked())
+    assert cells(scene) == [
+        (0, RUNS, 5),
+        (0, TAKEN, -1),
+        (0, IDLE, -1),
+        (1, IDLE, -1),
+        (1, IDLE, -1),
+        (2, IDLE, -1),
+        (3, IDLE, -1),
+    ]
+    assert scene.waiting.tolist() == [0, 1, 2, 3, 4]
+    assert (scene.name, scene.told) == ("racked", ("4 nodes, 2 racks, 5 tasks to place",))
+    assert scene.size >= len(cells(scene))
+
+
+def test_placement_by_hand() -> None:
+    """Tests the cell of each task by how near it is to its data, the idle slots that are left, and the counts."""
+    problem = optsched.problem("lsap", racked(), levels=(0, 1, 2))
+    scene = of_placement(problem, problem.placement([0, 1, 2, 3, 1]), "mine")
+    assert cells(scene) == [
+        (0, RUNS, 5),
+        (0, TAKEN, -1),
+        (0, NODE, 0),
+        (1, NODE, 4),
+        (1, RACK, 1),
+        (2, NODE, 2),
+        (3, REMOTE, 3),
+    ]
+    assert scene.told == ("3 node, 1 rack, 1 remote",)
+    assert scene.counts == {NODE: 3, RACK: 1, REMOTE: 1}
+
+
+def test_counts_are_those_of_records() -> None:
+    """Tests that a picture counts as the records do, maps and reduces, and what waits."""
+    problem = optsched.problem("transmission", optsched.generate("transmission", seed=3))
+    report = optsched.gap(problem, "quincy")
+    scene = panel(problem, report)
+    assert isinstance(scene, Scene)
+    assert report.locality is not None
+    for cell, name in ((NODE, "node"), (RACK, "rack"), (REMOTE, "remote")):
+        assert scene.counts[cell] == sum(counts[name] for counts in report.locality.values())
+    assert sum(scene.counts.values()) + len(scene.waiting) == len(problem.tasks)
+    assert set(scene.kinds) == set(scene.slotted) == {0, 1}
+
+
+def test_without_racks_and_without_data() -> None:
+    """Tests that no rack is spoken of where there is none, and nothing of data where nothing has data."""
+    nodes = [{"id": "a"}, {"id": "b"}]
+    bare = racked(nodes=nodes, tasks=[{"id": "t", "replicas": ["a"]}])
+    assert of_placement(optsched.problem("lsap", bare), Placement.of([1])).told[-1] == "0 node, 1 remote"
+    empty = racked(nodes=nodes, tasks=[{"id": "t"}])
+    scene = of_placement(optsched.problem("latency", empty), Placement.of([1]))
+    assert scene.told[-1] == "1 placed"
+    assert cells(scene) == [(1, PLACED, 0)], "a problem without slots shows none"
+
+
+def test_on_an_instance_nothing_is_judged() -> None:
+    """Tests a placement without a problem: the tasks that are placed or wait, counts and no value."""
+    instance = racked()
+    scene = of_placement(instance, Placement.of([0, None, 2, 3, None, None]))
+    assert scene.told == ("2 node, 0 rack, 1 remote, 2 waiting",)
+    with pytest.raises(UsageError, match="placement of 2 tasks"):
+        of_placement(instance, Placement.of([0, 1]))
+    with pytest.raises(UsageError, match="placement of 6 tasks"):
+        of_placement(instance, Placement.of([9, 1, 1, 1, 1, 1]))
+
+
+def test_scenes_are_on_one_cluster() -> None:
+    """Tests that scenes on different clusters are refused."""
+    with pytest.raises(UsageError, match="on one cluster"):
+        drawn([of_snapshot(racked()), of_snapshot(racked())])
+
+
+def test_datacenters_stand_for_racks() -> None:
+    """Tests that nodes are together by rack, without racks by datacenter, and by nothing where there is neither."""
+    both = racked(nodes=[{"id": "a", "rack": "r", "datacenter": "d"}, {"id": "b", "datacenter": "e"}], tasks=[])
+    assert (grouped(both)[0].tolist(), grouped(both)[2]) == ([0, -1], "rack")
+    apart = racked(nodes=[{"id": "a", "datacenter": "d"}, {"id": "b", "datacenter": "e"}], tasks=[])
+    index, names, noun = grouped(apart)
+    assert (index.tolist(), names.tolist(), noun) == ([0, 1], ["d", "e"], "datacenter")
+    assert of_snapshot(apart).told == ("2 nodes, 2 datacenters, 0 tasks to place",)
+    assert grouped(racked(nodes=[{"id": "a"}], tasks=[]))[2] == "rack"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_cells_add_up(seed: int) -> None:
+    """Tests that every placed and running task has one cell, and that cells fill the slots of nodes."""
+    instance = optsched.generate("lsap", seed=seed, nodes=7, tasks=9, slots=3, racks=2)
+    problem = optsched.problem("lsap", instance)
+    assert isinstance(instance, Instance)
+    scene = panel(problem, optsched.gap(problem, "dl", seed=seed))
+    assert isinstance(scene, Scene)
+    node, cell, task = scene.cells
+    placed = task[(task >= 0) & (cell != RUNS)]
+    assert sorted(placed.tolist() + scene.waiting.tolist()) == problem.tasks.tolist()
+    assert np.bincount(node, minlength=7).tolist() == instance.cluster.slots.tolist()

@@ -26,6 +26,7 @@ from optsched.showing.figures import (
     short,
     trimmed,
     whole_ticks,
+    wide,
 )
 
 
@@ -191,3 +192,16 @@ def test_what_names_share_is_left_out() -> None:
     assert trimmed(["a" * 30], 12) == (["aaaaaa…aaaaa"], "")
     assert trimmed(["same" * 9] * 2, 12) == (["samesa…esame"] * 2, "")
     assert trimmed([], 12) == ([], "")
+
+
+def test_wide() -> None:
+    """Tests that a text of twice as many signs takes twice the room, and East Asian signs take two."""
+    assert wide("abab", 7) == pytest.approx(2 * wide("ab", 7))
+    assert wide("漢", 7) == pytest.approx(wide("ab", 7))
+
+
+def test_notebooks_show_it() -> None:
+    """Tests that a notebook gets a PNG from the figure itself, and those who do not see it its title."""
+    figure = begun(2, 1, "what is drawn")
+    assert figure._repr_png_() == picture(figure, ".png")  # type: ignore[operator]
+    assert "<title>what is drawn</title>" in picture(figure).decode()
