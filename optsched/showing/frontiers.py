@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from optsched.core.results import Component, Proof, Sense, Value
 from optsched.measuring.printing import value
@@ -13,37 +13,20 @@ from optsched.showing.figures import begun, headed, keyed, look, settings, short
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
     from optsched.measuring.gaps import GapReport
+    from optsched.routes import Frontier
+    from optsched.showing.reading import FrontierRecord
 
-__all__ = ["Drawable", "frontier_picture", "staircase", "values_of"]
+__all__ = ["frontier_picture", "staircase", "values_of"]
 
 #: Values of this share of an axis' length are room at its ends.
 _ROOM = 0.06
 
 
-class _Point(Protocol):
-    @property
-    def certificate(self) -> Proof: ...
-
-
-class Drawable(Protocol):
-    """What is drawn of a frontier: a `Frontier` has it, and so has the record of one that was kept."""
-
-    @property
-    def problem(self) -> str: ...
-    @property
-    def components(self) -> tuple[str, str]: ...
-    @property
-    def points(self) -> Sequence[_Point]: ...
-    @property
-    def values(self) -> Sequence[Value]: ...
-    @property
-    def complete(self) -> bool: ...
-
-
 def frontier_picture(
-    found: Drawable, heuristics: Mapping[str, Value | str] | Iterable[GapReport] = (), name: str = ""
+    found: Frontier | FrontierRecord, heuristics: Mapping[str, Value | str] | Iterable[GapReport] = (), name: str = ""
 ) -> Figure:
     """The points of a frontier as a staircase: nothing is possible below and left of it. Heuristics are drawn in.
 
@@ -80,20 +63,23 @@ def frontier_picture(
     given = heuristics if isinstance(heuristics, Mapping) else values_of(heuristics)
     title = f"{name}: {found.problem}" if name else found.problem
     title += "" if found.complete else " (not complete)"
+    told = "; ".join(", ".join(map(str, entry)) for entry in found.values[:20]) or "no point"
     with settings():
-        figure = begun(7.0, 3.6 + 0.08 * max(0, len(given) - 12), f"{title}: {_told(found)}")
+        figure = begun(7.0, 3.6 + 0.08 * max(0, len(given) - 12), f"{title}: {told}")
         axes = figure.subplots()
         every = [*found.values, *(entry for entry in given.values() if not isinstance(entry, str))]
-        components = _components(found)
         for axis, position in ((axes.xaxis, 0), (axes.yaxis, 1)):
             _limits(axes, position, [float(entry[position]) for entry in every])
             whole_ticks(axis, [float(entry[position]) for entry in every])
-        staircase(axes, found)
+        points = staircase(axes, found)
         handles, names = _heuristics(axes, given)
-        handles, names = [*_legend_of(axes), *handles], [*_names_of(axes), *names]
+        handles, names = [*points, *handles], [*(str(line.get_label()) for line in points), *names]
         keyed(axes, handles, names, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0)
-        axes.set_xlabel(_label(components[0], found.components[0]))
-        axes.set_ylabel(_label(components[1], found.components[1]))
+        labels = [
+            name if part is None or not part.unit else f"{name} ({part.unit})"
+            for name, part in zip(found.components, _components(found), strict=True)
+        ]
+        axes.set(xlabel=labels[0], ylabel=labels[1])
         axes.grid(alpha=0.3)
         headed(figure, title)
     return figure
@@ -104,14 +90,14 @@ def values_of(reports: Iterable[GapReport]) -> dict[str, Value | str]:
     return {report.run.name: report.status if report.objective is None else report.objective for report in reports}
 
 
-def staircase(axes: Axes, found: Drawable, label: str = "frontier") -> None:
+def staircase(axes: Axes, found: Frontier | FrontierRecord, label: str = "frontier") -> list[Line2D]:
     """Draw the points of a frontier into axes of one's own, and where both components are to be low the stairs.
 
     The stairs reach to the upper and the right end of the axes as they are. `label` is what a legend calls the points;
-    without one they are not in it.
+    without one they are not in it. Returned are the points, proved ones and others.
     """
     if not found.points:
-        return
+        return []
     components = _components(found)
     first, second = ([float(entry[position]) for entry in found.values] for position in (0, 1))
     if all(part is None or part.sense is Sense.MIN for part in components):
@@ -119,11 +105,12 @@ def staircase(axes: Axes, found: Drawable, label: str = "frontier") -> None:
         axes.plot(
             [first[0], *first, right], [top, *second, second[-1]], drawstyle="steps-post", color="black", linewidth=1
         )
+    drawn: list[Line2D] = []
     proved = [point.certificate is not Proof.SOLVER for point in found.points]
     for sure, face, how in ((True, "black", "proved"), (False, "white", "a solver's word")):
         shown = [at for at, held in enumerate(proved) if held is sure]
         if shown:
-            axes.plot(
+            drawn += axes.plot(
                 [first[at] for at in shown],
                 [second[at] for at in shown],
                 linestyle="",
@@ -134,6 +121,7 @@ def staircase(axes: Axes, found: Drawable, label: str = "frontier") -> None:
                 label=f"{label}, {how}" if label else "_unnamed",
                 zorder=3,
             )
+    return drawn
 
 
 def _heuristics(axes: Axes, given: Mapping[str, Value | str]) -> tuple[list[Any], list[str]]:
@@ -162,24 +150,12 @@ def _heuristics(axes: Axes, given: Mapping[str, Value | str]) -> tuple[list[Any]
     return handles, names
 
 
-def _legend_of(axes: Axes) -> list[Any]:
-    return [line for line in axes.lines if str(line.get_label()).startswith("frontier")]
-
-
-def _names_of(axes: Axes) -> list[str]:
-    return [str(line.get_label()) for line in _legend_of(axes)]
-
-
-def _components(found: Drawable) -> tuple[Component | None, Component | None]:
+def _components(found: Frontier | FrontierRecord) -> tuple[Component | None, Component | None]:
     """The two components as their problem has them; None for those of a problem that is not known here."""
     kind = PROBLEMS.get(found.problem)
     known = {} if kind is None else {part.name: part for part in kind.components}
     first, second = (known.get(name) for name in found.components)
     return first, second
-
-
-def _label(component: Component | None, name: str) -> str:
-    return name if component is None or not component.unit else f"{name} ({component.unit})"
 
 
 def _limits(axes: Axes, position: int, values: Sequence[float]) -> None:
@@ -188,7 +164,3 @@ def _limits(axes: Axes, position: int, values: Sequence[float]) -> None:
         room = _ROOM * (max(values) - min(values)) or 0.5
         limits = (min(values) - room, max(values) + room)
         (axes.set_ylim if position else axes.set_xlim)(*limits)
-
-
-def _told(found: Drawable) -> str:
-    return "; ".join(", ".join(map(str, entry)) for entry in found.values[:20]) or "no point"

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -186,12 +186,8 @@ def distribution(frame: pd.DataFrame | GapReports, *, component: int = 1, absolu
     frame = _checked(frame, component)
     panels, differing = _drawable(frame, component, absolute)
     factors = {problem: 1 if problem in differing else 100 for problem in panels}
-
-    def finish(axes: Axes, problem: str) -> None:
-        axes.set_xlabel(_gap_label(frame, problem, component, problem in differing))
-        axes.set_ylabel("share of the runs (%)")
-
-    return _curves(panels, factors, 0, finish, _spread)
+    labels = {problem: _gap_label(frame, problem, component, problem in differing) for problem in panels}
+    return _curves(panels, factors, labels, 0, _spread)
 
 
 def gaps_picture(frame: pd.DataFrame | GapReports, *, component: int = 1, absolute: bool = False) -> Figure:
@@ -216,7 +212,6 @@ def gaps_picture(frame: pd.DataFrame | GapReports, *, component: int = 1, absolu
             _boxes(left, rows, factor)
             _spread(right, [factor * value for runs in rows.values() for value in runs.values])
             _steps_of(right, rows, looks, factor, 0)
-            right.set_ylabel("share of the runs (%)")
             for axes in (left, right):
                 axes.set_xlabel(_gap_label(frame, problem, component, problem in differing))
                 plain(axes.set_title(problem, fontsize=9))
@@ -261,12 +256,9 @@ def performance_profile(
     """
     panels = ratios(frame, component=component, against=against)
     rival = "the best heuristic" if against == "best" else "the reference"
-
-    def finish(axes: Axes, problem: str) -> None:
-        axes.set_xlabel(f"at most so many times {rival}")
-        axes.set_ylabel("share of the runs (%)")
-
-    return _curves(panels, dict.fromkeys(panels, 1), 1, finish, _doubling)
+    return _curves(
+        panels, dict.fromkeys(panels, 1), dict.fromkeys(panels, f"at most so many times {rival}"), 1, _doubling
+    )
 
 
 def ratios(
@@ -279,45 +271,40 @@ def ratios(
     cells = [name for name in ("problem", "group", "instance", "parameters", "seed") if name in frame.columns]
     # Instances may share a name: the first run of each heuristic is compared with the first of the others, and so on.
     occurrence = frame.groupby([*cells, "heuristic"], sort=False, dropna=False).cumcount()
-    found: dict[str, dict[str, list[float | str]]] = {}
-    for problem, part in frame.groupby("problem", sort=False):
-        highest = _is_maximum(part, component)
-        rows = found.setdefault(str(problem), {str(name): [] for name in part["heuristic"].unique()})
-        keys = [part[name] for name in cells] + [occurrence.loc[part.index]]
-        compared: dict[int, list[dict[str, Any]]] = {}
-        numbers = part.groupby(keys, sort=False, dropna=False).ngroup()
-        for number, row in zip(numbers.tolist(), _rows(part), strict=True):
-            compared.setdefault(number, []).append(row)
-        for cell in compared.values():
-            for name, ratio in _cell_ratios(cell, component, against, highest):
-                rows[name].append(ratio)
-    return {problem: {name: _runs(values) for name, values in rows.items()} for problem, rows in found.items()}
+    numbers = frame.groupby([*(frame[name] for name in cells), occurrence], sort=False, dropna=False).ngroup()
+    highest = {problem: _is_maximum(part, component) for problem, part in frame.groupby("problem", sort=False)}
+    compared: dict[int, list[int]] = {}
+    for row, number in enumerate(numbers.tolist()):
+        compared.setdefault(number, []).append(row)
+    rows = _rows(frame)
+    found: list[float | str] = ["unknown"] * len(rows)
+    for together in compared.values():
+        cell = [rows[row] for row in together]
+        ratios_there = _cell_ratios(cell, component, against, highest[cell[0]["problem"]])
+        for row, ratio in zip(together, ratios_there, strict=True):
+            found[row] = ratio
+    return _by_heuristic(frame, found)
 
 
 def _cell_ratios(
     cell: Sequence[Mapping[str, Any]], component: int, against: str, highest: bool
-) -> Iterable[tuple[str, float | str]]:
+) -> Iterator[float | str]:
     """The ratio of each run to the best of those that are compared, or why there is none."""
-    values = {}
-    for row in cell:
-        reason = _no_value(row)
-        value = row[f"objective_{component}"]
-        values[str(row["heuristic"])] = reason or ("unknown" if math.isnan(value) else value)
-    known = [value for value in values.values() if not isinstance(value, str)]
-    if against == "reference":
-        known = [value for row in cell if not math.isnan(value := row[f"reference_{component}"])]
+    values = [_no_value(row) or row[f"objective_{component}"] for row in cell]
+    rivals = values if against == "best" else [row[f"reference_{component}"] for row in cell]
+    known = [value for value in rivals if not isinstance(value, str) and not math.isnan(value)]
     best = (max if highest else min)(known) if known else None
-    for name, value in values.items():
+    for value in values:
         if isinstance(value, str):
-            yield name, value
-        elif best is None:
-            yield name, "unknown"
+            yield value
+        elif best is None or math.isnan(value):
+            yield "unknown"
         elif value == best:
-            yield name, 1.0
+            yield 1.0
         elif value > 0 and best > 0:
-            yield name, best / value if highest else value / best
+            yield best / value if highest else value / best
         else:
-            yield name, "no ratio" if highest or best else "over 0"
+            yield "no ratio" if highest or best else "over 0"
 
 
 def _is_maximum(frame: pd.DataFrame, component: int) -> bool:
@@ -340,11 +327,7 @@ def runs_of(frame: pd.DataFrame | GapReports, component: int = 1, absolute: bool
     ([0.333], {})
     """
     frame = _checked(frame, component)
-    found: dict[str, dict[str, list[float | str]]] = {}
-    for row in _rows(frame):
-        rows = found.setdefault(str(row["problem"]), {})
-        rows.setdefault(str(row["heuristic"]), []).append(_gap(row, component, absolute))
-    return {problem: {name: _runs(values) for name, values in rows.items()} for problem, rows in found.items()}
+    return _by_heuristic(frame, [_gap(row, component, absolute) for row in _rows(frame)])
 
 
 def _drawable(frame: pd.DataFrame, component: int, absolute: bool) -> tuple[Panels, set[str]]:
@@ -367,6 +350,14 @@ def _drawable(frame: pd.DataFrame, component: int, absolute: bool) -> tuple[Pane
 
 def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
+
+
+def _by_heuristic(frame: pd.DataFrame, found: Sequence[float | str]) -> Panels:
+    """What was found of each run, a value or why there is none, by problem and heuristic."""
+    panels: dict[str, dict[str, list[float | str]]] = {}
+    for problem, heuristic, value in zip(frame["problem"], frame["heuristic"], found, strict=True):
+        panels.setdefault(str(problem), {}).setdefault(str(heuristic), []).append(value)
+    return {problem: {name: _runs(values) for name, values in rows.items()} for problem, rows in panels.items()}
 
 
 def _runs(values: Sequence[float | str]) -> Runs:
@@ -482,8 +473,8 @@ def _doubling(axes: Axes, values: Sequence[float]) -> None:
 def _curves(
     panels: Panels,
     factors: Mapping[str, float],
+    labels: Mapping[str, str],
     start: float,
-    finish: Callable[[Axes, str], None],
     scale: Callable[[Axes, Sequence[float]], None],
 ) -> Figure:
     """A step curve for each heuristic: the share of its runs with at most so much, from `start` to the largest."""
@@ -495,7 +486,7 @@ def _curves(
             scale(axes, [factors[problem] * value for runs in rows.values() for value in runs.values])
             _steps_of(axes, rows, looks, factors[problem], start)
             plain(axes.set_title(problem, fontsize=9))
-            finish(axes, problem)
+            axes.set_xlabel(labels[problem])
     return figure
 
 
@@ -515,6 +506,7 @@ def _steps_of(
         looked = {**looks[name], "linewidth": 1.1 + slim, "markersize": 4 + 2 * slim}
         lines += axes.plot(across, up, drawstyle="steps-post", markevery=marked, **looked)
     axes.set_ylim(-3, 103)
+    axes.set_ylabel("share of the runs (%)")
     axes.grid(alpha=0.3)
     below = axes.transAxes + ScaledTranslation(0, -_BELOW, axes.figure.dpi_scale_trans)
     keyed(axes, lines, _entries(rows), loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, borderaxespad=0)

@@ -6,7 +6,6 @@ these offers first, in a world of its own; then its maps are placed anew over th
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -24,106 +23,55 @@ from optsched.solvers.networks import min_cost_flow
 
 __all__ = [
     "InOrder",
+    "JobTasks",
     "ORDERS",
-    "Place",
     "Together",
-    "Waiting",
     "placed_together",
 ]
 
-# Policies of what is compared ----------------------------------------------------------------------------------------
 
-#: A level of the problem's times, and an area of it.
-Place = tuple[int, int]
+class JobTasks:
+    """The tasks of a view by job, and by how much longer than at its best each takes on a node.
 
-
-class Waiting:
-    """The waiting tasks of each job, by how much longer than at its best each would take on a node.
-
-    Tasks are numbers of the view. A heap of each job, kind and place (a node, an area such as a rack, anywhere) has the
-    tasks with data there; what does not wait any more is dropped when it comes to the top.
+    Attributes
+    ----------
+    job
+        int64, of each task of the view: its job, jobs numbered by arrival. A task without a job is a job of its own,
+        after all others.
     """
 
     def __init__(self, problem: ScheduleProblem, view: View) -> None:
-        instance = problem.instance
-        self._near = problem.times.near
-        self._least = problem.times.by_level.min(axis=1, initial=NEVER).tolist()
-        self._position = {task: position for position, task in enumerate(problem.tasks.tolist())}
-        self._row = instance.task_index
-        columns = zip(*(level.area.tolist() for level in self._near), strict=True)
-        self._around = [[(level, area) for level, area in enumerate(areas) if area >= 0] for areas in columns]
-        self._places: dict[int, dict[Place, int]] = {}
-        self._heaps: dict[tuple[int, int, Place], list[tuple[int, int]]] = {}
-        self._task: list[int] = []
-        self.job: list[int] = []
-        self.kind: list[int] = []
+        self._times, self._row = problem.times, problem.instance.task_index
+        self._least = problem.times.by_level.min(axis=1, initial=NEVER)
+        self._of_row = np.full(len(self._row), NONE)
+        self._of_row[problem.tasks] = np.arange(len(problem.tasks))
+        self._position: Ints = np.zeros(0, dtype=np.int64)
         self.learn(view)
 
     def learn(self, view: View) -> None:
         """Take up what has arrived since."""
-        known = len(self._task)
-        names = view.workload.task_ids[known:].tolist()
-        self._task += [self._row[name] for name in names]
-        jobs = view.workload.job[known:].tolist()
-        self.job += [job if job >= 0 else -1 - number for number, job in enumerate(jobs, known)]
-        self.kind += view.workload.kind[known:].tolist()
-        for number in range(known, len(self._task)):
-            if view.status[number] == PENDING:
-                self.add(number)
+        rows = [self._row[name] for name in view.workload.task_ids[len(self._position) :].tolist()]
+        self._position = np.append(self._position, self._of_row[rows].astype(np.int64))
+        job = view.workload.job
+        alone = len(job) + np.arange(len(job))
+        self.job: Ints = np.unique(np.where(job >= 0, job, alone), return_inverse=True)[1]
 
-    def add(self, number: int) -> None:
-        """A task waits."""
-        for place, excess in self.places(number).items():
-            heap = self._heaps.setdefault((self.job[number], self.kind[number], place), [])
-            heapq.heappush(heap, (excess, number))
+    def startable(self, tasks: Ints) -> Ints:
+        """Those of some tasks that anybody may start."""
+        startable: Ints = tasks[self._position[tasks] != NONE]
+        return startable
 
-    def places(self, number: int) -> dict[Place, int]:
-        """Where a task has data, a node, areas around it, and anywhere, each with how much longer it takes there.
-
-        None of a task that nobody may start.
-        """
-        task = self._task[number]
-        if task not in self._places:
-            position = self._position.get(task)
-            held = [] if position is None else [level.of(position) for level in self._near]
-            self._places[task] = {
-                (level, area): time - self._least[position] for level, row in enumerate(held) for area, time in row
-            }
-        return self._places[task]
-
-    def around(self, node: int) -> list[Place]:
-        """The places of `places` that a node belongs to, the nearest first."""
-        return self._around[node]
-
-    def notify(self, event: Event, view: View) -> None:
-        """Follow what happens."""
-        if event.what == "job-arrived":
-            self.learn(view)
-        elif event.what in ("task-returned", "task-released"):
-            self.add(event.index)
-
-    def nearest(self, job: int, kind: int, node: int, waits: Callable[[int], bool]) -> tuple[int, int] | None:
-        """The waiting task of a job that takes the least more than at its best on a node, and by how much more that is
-        as far as places tell; None where none waits.
-        """
-        found = []
-        for place in self.around(node):
-            heap = self._heaps.get((job, kind, place), [])
-            while heap and not waits(heap[0][1]):
-                heapq.heappop(heap)
-            found += heap[:1]
-        return min(found, default=None)
-
-    def excess(self, number: int, node: int) -> int:
-        """By how much longer than at its best a task takes on a node."""
-        places = self.places(number)
-        return next(places[place] for place in self._around[node] if place in places)
+    def excess(self, tasks: Ints, node: int) -> Ints:
+        """By how many microseconds more than at its best each of some tasks takes on a node."""
+        position = self._position[tasks]
+        excess: Ints = self._times.on(position, np.full(len(position), node)) - self._least[position]
+        return excess
 
 
-#: Orders of jobs that need no knowledge of the future: (tasks that run, tasks that are left) of a job -> what is served
-#: first; among equals the job that arrived first.
-ORDERS: dict[str, Callable[[int, int], int]] = {
-    "arrival": lambda running, left: 0,
+#: Orders of jobs that need no knowledge of the future: (tasks that run, tasks that are left) of each job -> what is
+#: served first; among equals the job that arrived first.
+ORDERS: dict[str, Callable[[Ints, Ints], Ints]] = {
+    "arrival": lambda running, left: np.zeros_like(left),
     "fewest-running": lambda running, left: running,
     "fewest-left": lambda running, left: left,
 }
@@ -144,47 +92,23 @@ class InOrder(Policy):
         self._problem, self._order = problem, ORDERS[order]
 
     def start(self, view: View, rng: np.random.Generator) -> None:
-        self._waiting = Waiting(self._problem, view)
-        self._status: list[int] = []
-        self._counts: dict[int, Counter[int]] = {}
-        self._jobs_with: tuple[set[int], ...] = tuple(set() for _ in KINDS)
-        self._learn(view)
+        self._tasks = JobTasks(self._problem, view)
 
     def notify(self, event: Event, view: View) -> None:
-        self._waiting.notify(event, view)
         if event.what == "job-arrived":
-            self._learn(view)
-        elif event.what.startswith("task-"):
-            self._count(event.index, -1)
-            self._status[event.index] = int(view.status[event.index])
-            self._count(event.index, 1)
+            self._tasks.learn(view)
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
-        kind = KINDS.index(offer.kind)
-
-        def rank(job: int) -> tuple[int, bool, int]:
-            counts = self._counts[job]
-            left = sum(number for status, number in counts.items() if status != FINISHED)
-            return self._order(counts[RUNNING], left), job < 0, abs(job)
-
-        for job in sorted(self._jobs_with[kind], key=rank):
-            nearest = self._waiting.nearest(job, kind, offer.node, lambda one: self._status[one] == PENDING)
-            if nearest is not None:
-                return (nearest[1],)
-            self._jobs_with[kind].discard(job)  # until one of its tasks waits again
-        return ()
-
-    def _learn(self, view: View) -> None:
-        known = len(self._status)
-        self._status += view.status[known:].tolist()
-        for number in range(known, len(self._status)):
-            self._count(number, 1)
-
-    def _count(self, number: int, by: int) -> None:
-        job, status = self._waiting.job[number], self._status[number]
-        self._counts.setdefault(job, Counter())[status] += by
-        if status == PENDING and by > 0:
-            self._jobs_with[self._waiting.kind[number]].add(job)
+        waiting = self._tasks.startable(view.pending_of(offer.kind))
+        if not len(waiting):
+            return ()
+        job = self._tasks.job
+        running, left = (
+            np.bincount(job[which], minlength=len(job)) for which in (view.status == RUNNING, view.status != FINISHED)
+        )
+        rank = self._order(running, left)[job[waiting]]
+        own = waiting[job[waiting] == job[waiting[rank == rank.min()]].min()]
+        return (int(own[self._tasks.excess(own, offer.node).argmin()]),)
 
 
 #: Sums of costs stay below this in the network.
@@ -231,7 +155,7 @@ class Together(Policy):
     def start(self, view: View, rng: np.random.Generator) -> None:
         (order,) = rng.spawn(1)
         self._free = {kind: view.free_slots(kind).copy() for kind in KINDS}
-        self._waiting = Waiting(self._problem, view)
+        self._tasks = JobTasks(self._problem, view)
         #: The task that the other policy takes each task for, and the other way round.
         self._taken_for: list[int] = []
         self._stands_for: list[int] = []
@@ -252,8 +176,8 @@ class Together(Policy):
         if event.what == "task-started":
             return  # it knows
         self._sync(view)
-        self._waiting.notify(event, view)
         if event.what == "job-arrived":
+            self._tasks.learn(view)
             if len(view.status) > len(self._taken_for):
                 self._learn(view)
         elif event.what.startswith("task-"):
@@ -334,26 +258,27 @@ class Together(Policy):
         while sum(self._asked.go_round(kind)[0] for kind in KINDS if present.waiting[kind]):
             pass
         self._plan = {}
-        maps = [(task, node) for task, node in started if self._waiting.kind[task] == MAP]
+        kind, job = view.workload.kind, self._tasks.job
+        maps = [(task, node) for task, node in started if kind[task] == MAP]
         for task, node in started:
-            if self._waiting.kind[task] != MAP:
-                self._put(self._stands_for[task], node)
+            if kind[task] != MAP:
+                self._put(KINDS[kind[task]], node, self._stands_for[task])
         where = placed_together(
-            self._waiting,
-            np.flatnonzero((view.status == PENDING) & (view.workload.kind == MAP)),
+            self._tasks,
+            view.pending,
             Counter(node for _, node in maps),
-            Counter(self._waiting.job[task] for task, _ in maps),
+            Counter(int(job[task]) for task, _ in maps),
         )
         self._take_over(maps, where)
         return bool(started)
 
     def _take_over(self, maps: Sequence[tuple[int, int]], where: Mapping[int, int]) -> None:
         """Let each map that the other policy started be one of its job, on the same node where there is one there."""
-        job = self._waiting.job
+        job = self._tasks.job
         places: dict[int, list[tuple[int, int]]] = {}
         for own, node in where.items():
             places.setdefault(job[own], []).append((node, own))
-            self._put(own, node)
+            self._put(KINDS[MAP], node, own)
         moved = []
         for task, node in maps:
             same = next((place for place in places[job[task]] if place[0] == node), None)
@@ -365,8 +290,8 @@ class Together(Policy):
         for task in moved:
             self._exchange(self._stands_for[task], places[job[task]].pop()[1])
 
-    def _put(self, task: int, node: int) -> None:
-        self._plan.setdefault((KINDS[self._waiting.kind[task]], node), []).append(task)
+    def _put(self, kind: str, node: int, task: int) -> None:
+        self._plan.setdefault((kind, node), []).append(task)
 
 
 def _window(column: np.ndarray) -> np.ndarray:
@@ -409,14 +334,14 @@ class _Present:
 
     def waits(self, task: int, kind: int) -> bool:
         status = self.view.status
-        return 0 <= task < len(status) and status[task] == PENDING and self._owner._waiting.kind[task] == kind
+        return 0 <= task < len(status) and status[task] == PENDING and self.view.workload.kind[task] == kind
 
     def label(self, task: int) -> str:
         known = 0 <= task < len(self.view.status)
         return f'task "{self.view.workload.task_ids[task]}"' if known else f"{task}, no task of the view"
 
     def start(self, task: int, node: int) -> Event:
-        kind, columns = KINDS[self._owner._waiting.kind[task]], self._owner._columns
+        kind, columns = KINDS[self.view.workload.kind[task]], self._owner._columns
         columns["status"][task], columns["node"][task] = RUNNING, node
         self.waiting[kind] -= 1
         self.room[kind][node] -= 1
@@ -425,76 +350,44 @@ class _Present:
 
 
 def placed_together(
-    waiting: Waiting, tasks: Ints, slots: Mapping[int, int], counts: Mapping[int, int]
+    of_jobs: JobTasks, maps: Ints, slots: Mapping[int, int], counts: Mapping[int, int]
 ) -> dict[int, int]:
     """A node for as many waiting maps of each job as `counts` says, on all `slots`, at the least time altogether.
 
-    Counted is how much longer than at its best each map takes. It is a minimum-cost flow from the nodes through what
-    is near them (itself, areas around it, anywhere) to maps, and from these to their jobs. Of the maps of a job with
-    data at a place only as many as start can be of use there, those that take the least more.
+    Counted is how much longer than at its best each map takes. It is a minimum-cost flow from nodes to maps, and from
+    these to their jobs. Of the maps of a job only as many as start can be of use on a node: those that take the least
+    more there.
 
     Parameters
     ----------
-    waiting
-        Tells jobs, data and times.
-    tasks
-        The maps that wait (numbers of the view).
+    of_jobs
+        Tells jobs and times.
+    maps
+        Those that wait (numbers of the view).
     slots, counts
         How many start on each node, and of each job: as many altogether.
     """
-    near = {task: waiting.places(task) for task in tasks.tolist() if waiting.job[task] in counts}
-    offers: dict[tuple[int, Place], list[tuple[int, int]]] = {}
-    for task, places in near.items():
-        for place, excess in places.items():
-            offers.setdefault((waiting.job[task], place), []).append((excess, task))
-    network = _Network()
-    for node, count in slots.items():
-        network.supply[("node", node)] = count
-        for place in waiting.around(node):
-            network.arc(("node", node), ("place", place), count, 0)
-    used = {place for node in slots for place in waiting.around(node)}
-    chosen: set[int] = set()
-    for (job, place), found in offers.items():
-        if place in used:
-            for excess, task in sorted(found)[: counts[job]]:
-                network.arc(("place", place), ("map", task), 1, excess)
-                chosen.add(task)
-    for task in sorted(chosen):
-        network.arc(("map", task), ("job", waiting.job[task]), 1, 0)
-    for job, count in counts.items():
-        network.supply[("job", job)] = -count
-    return network.paths()
-
-
-class _Network:
-    """A network of named nodes in which slots flow to jobs."""
-
-    def __init__(self) -> None:
-        self.supply: dict[tuple[str, Any], int] = {}
-        self._arcs: list[tuple[tuple[str, Any], tuple[str, Any], int, int]] = []
-
-    def arc(self, tail: tuple[str, Any], head: tuple[str, Any], capacity: int, cost: int) -> None:
-        """Add one."""
-        self._arcs.append((tail, head, capacity, cost))
-
-    def paths(self) -> dict[int, int]:
-        """The node from which each map that is used gets its slot, at the least cost."""
-        if not self._arcs:
-            return {}
-        names = {name: at for at, name in enumerate(dict.fromkeys(end for arc in self._arcs for end in arc[:2]))}
-        rows = [(names[tail], names[head], capacity, cost) for tail, head, capacity, cost in self._arcs]
-        tail, head, capacity, cost = np.array(rows, dtype=np.int64).T
-        supply = np.zeros(len(names), dtype=np.int64)
-        for name, amount in self.supply.items():
-            supply[names[name]] = amount
-        cost //= 1 + int(cost.max()) * (len(names) + 1) // _EXACT
-        found = min_cost_flow(tail, head, np.zeros_like(tail), capacity, cost, supply)
-        assert found.flow is not None, found.status
-        at: dict[Place, list[int]] = {}
-        where: dict[int, int] = {}
-        for (start, end, _, _), amount in zip(self._arcs, found.flow.tolist(), strict=True):
-            if start[0] == "node":
-                at.setdefault(end[1], []).extend([start[1]] * amount)
-            elif start[0] == "place" and amount:
-                where[end[1]] = at[start[1]].pop()
-        return where
+    if not slots:
+        return {}
+    maps = of_jobs.startable(maps)
+    job = of_jobs.job[maps]
+    ends, costs = [], []  # of an arc for each node and map that may be of use
+    for at, node in enumerate(slots):
+        excess = of_jobs.excess(maps, node)
+        for number, count in counts.items():
+            own = np.flatnonzero(job == number)
+            own = own[np.argsort(excess[own], kind="stable")[:count]]
+            ends.append(np.stack([np.full(len(own), at), own], axis=1))
+            costs.append(excess[own])
+    found, cost = np.concatenate(ends), np.concatenate(costs)
+    chosen, head = np.unique(found[:, 1], return_inverse=True)
+    names = {number: at for at, number in enumerate(counts, len(slots) + len(chosen))}
+    rows = len(slots) + np.arange(len(chosen))
+    tail = np.concatenate([found[:, 0], rows])
+    head = np.concatenate([rows[head], [names[number] for number in job[chosen].tolist()]])
+    supply = np.array([*slots.values(), *[0] * len(chosen), *(-count for count in counts.values())])
+    cost = np.concatenate([cost // (1 + int(cost.max()) * (len(supply) + 1) // _EXACT), np.zeros_like(chosen)])
+    solved = min_cost_flow(tail, head, np.zeros_like(tail), np.ones_like(tail), cost, supply)
+    assert solved.flow is not None, solved.status
+    nodes, used = list(slots), np.flatnonzero(solved.flow[: len(found)]).tolist()
+    return {int(maps[found[arc, 1]]): nodes[found[arc, 0]] for arc in used}

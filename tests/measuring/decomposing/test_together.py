@@ -16,14 +16,13 @@ from timed_workloads import arriving
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.heuristics import HEURISTICS, heuristic
 from optsched.instances.files import parse
-from optsched.measuring.decomposing.together import ORDERS, InOrder, Together, Waiting, placed_together
+from optsched.measuring.decomposing.together import ORDERS, InOrder, JobTasks, Together, placed_together
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.running.base import Policy
 from optsched.running.run import values_in_force
 from optsched.simulating import Levels, simulate
 from optsched.simulating.every_round import EveryRound
-from optsched.simulating.transfer import Transfer
 
 POLICIES = [name for name, entry in HEURISTICS.items() if entry.online]
 
@@ -112,12 +111,12 @@ def test_any_policy_runs(name: str) -> None:
         assert (again.record == run.record).all()
 
 
-def least(waiting: Waiting, tasks: list[int], slots: list[int], counts: Counter[int]) -> int:
+def least(times: list[Any], job: list[int], slots: list[int], counts: Counter[int]) -> int:
     """The least time beyond the best, by trying every choice of maps in every order."""
     found = [
-        sum(waiting.excess(task, node) for task, node in zip(chosen, slots, strict=True))
-        for chosen in permutations(tasks, len(slots))
-        if Counter(waiting.job[task] for task in chosen) == counts
+        sum(times[task][node] - times[task].min() for task, node in zip(chosen, slots, strict=True))
+        for chosen in permutations(range(len(times)), len(slots))
+        if Counter(job[task] for task in chosen) == counts
     ]
     return min(found)
 
@@ -127,24 +126,24 @@ def test_placed_at_the_least_time() -> None:
     rng = np.random.default_rng(4)
     for seed in range(30):
         problem = Makespan(arriving(seed, nodes=3, tasks=6, reduces=0, jobs=2))
-        workload = problem.instance.workload
-        view: Any = Viewed(workload)
-        waiting = Waiting(problem, view)
+        view: Any = Viewed(problem.instance.workload)
+        tasks = JobTasks(problem, view)
+        times, job = [problem.times.row(task) for task in range(6)], tasks.job.tolist()
         slots = rng.integers(0, 3, size=int(rng.integers(1, 5))).tolist()
-        chosen = rng.choice(6, size=len(slots), replace=False).tolist()
-        counts = Counter(waiting.job[task] for task in chosen)
-        found = placed_together(waiting, np.arange(6), Counter(slots), counts)
+        counts = Counter(job[task] for task in rng.choice(6, size=len(slots), replace=False).tolist())
+        found = placed_together(tasks, np.arange(6), Counter(slots), counts)
         assert Counter(found.values()) == Counter(slots)
-        assert Counter(waiting.job[task] for task in found) == counts
-        told = sum(waiting.excess(task, node) for task, node in found.items())
-        assert told == least(waiting, list(range(6)), slots, counts)
+        assert Counter(job[task] for task in found) == counts
+        assert sum(times[task][node] - times[task].min() for task, node in found.items()) == least(
+            times, job, slots, counts
+        )
 
 
 class Viewed:
     """As much of a view as is looked at."""
 
     def __init__(self, workload: Workload) -> None:
-        self.workload, self.status = workload, np.zeros(len(workload), dtype=np.int64)
+        self.workload = workload
 
 
 def crossed(count: int = 4) -> Makespan:
@@ -245,28 +244,11 @@ def test_every_run_is_feasible(order: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_nearest_over_distances(form: str) -> None:
-    """Tests that the excess of each task on each node is what it takes there more than at its best, and the nearest
-    task of a job is the one with the least of all that wait.
-    """
+def test_excess_over_distances(form: str) -> None:
+    """Tests that the excess of each task on each node is what it takes there more than at its best."""
     problem = Makespan(fetching(1, form, nodes=5, tasks=10), service="transfer", scale=0.5)
-    chosen: list[int] = []
-
-    class Looking(InOrder):
-        def start(self, view: Any, rng: np.random.Generator) -> None:
-            super().start(view, rng)
-            waiting = self._waiting
-            for number, row in enumerate(view.workload.task_ids.tolist()):
-                times = problem.times.row(problem.instance.task_index[row])
-                for node in range(5):
-                    assert waiting.excess(number, node) == times[node] - times.min()
-            for job in sorted(set(waiting.job)):
-                for node in range(5):
-                    found = waiting.nearest(job, 0, node, lambda _: True)
-                    least = min(waiting.excess(n, node) for n, own in enumerate(waiting.job) if own == job)
-                    assert found is not None
-                    assert waiting.excess(found[1], node) == least
-                    chosen.append(found[1])
-
-    simulate(problem.instance, Looking(problem, "arrival"), Transfer(scale=0.5), heartbeat=0)
-    assert chosen
+    view: Any = Viewed(problem.instance.workload)
+    tasks = JobTasks(problem, view)
+    for node in range(5):
+        due = [problem.times.row(task)[node] - problem.times.row(task).min() for task in range(10)]
+        assert tasks.excess(np.arange(10), node).tolist() == due
