@@ -29,7 +29,7 @@ from optsched.problems.base import exact
 from optsched.solvers.profiles import Profile
 
 __all__ = [
-    "Room",
+    "Candidate",
     "Worth",
     "again",
     "rooms",
@@ -82,13 +82,26 @@ class Worth:
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class Candidate:
+    """A change that may be worth something.
+
+    Attributes
+    ----------
+    change, node, of, promised, more
+        As of `Worth`; the node by its index.
+    problem, placement
+        The changed problem, and a placement that may be its optimum: that of the problem as it was, or made of it.
+    position
+        For a replica and capacity: the position in `problem.tasks` of the task.
+    """
+
     change: str
     node: int
     of: str
     promised: Value | None
     problem: Problem
-    placement: Placement  # of the optimum, or made of it: perhaps the optimum of the changed instance, too
+    placement: Placement
+    position: int = NONE
     more: Mapping[str, Number] = field(default_factory=dict)
 
 
@@ -111,7 +124,7 @@ def worths(problem: Problem, best: Solution, last: Ints, prefer: Ints, most: int
     assert best.objective is not None
     assert isinstance(best.decision, Placement)
     slots, replicas = _slots(problem, best, last, prefer), _replicas(problem, last, prefer, most)
-    taken = chain.from_iterable(zip_longest(slots, replicas, _capacities(problem, last)))
+    taken = chain.from_iterable(zip_longest(slots, replicas, rooms(problem, last)))
     found = []
     for candidate in islice((entry for entry in taken if entry is not None), most):
         check()
@@ -130,7 +143,7 @@ def worths(problem: Problem, best: Solution, last: Ints, prefer: Ints, most: int
     return found
 
 
-def _proved(candidate: _Candidate, best: Solution) -> tuple[Placement, Value] | None:
+def _proved(candidate: Candidate, best: Solution) -> tuple[Placement, Value] | None:
     """A candidate's placement and its value, where the optimum's certificates prove that there is no better one."""
     problem, placement = candidate.problem, candidate.placement
     if problem.violations(placement):
@@ -152,7 +165,7 @@ def _bound(problem: Problem, certificate: Certificate, value: Value) -> Number |
         return None
 
 
-def _solved(candidate: _Candidate, profile: Profile) -> tuple[Placement, Value] | None:
+def _solved(candidate: Candidate, profile: Profile) -> tuple[Placement, Value] | None:
     """The optimum of the changed instance and its value; None where it is not proved within the limits."""
     solved = Reference.solved(candidate.problem, profile).solution
     if not solved.optimal or solved.objective is None or not isinstance(solved.decision, Placement):
@@ -162,20 +175,14 @@ def _solved(candidate: _Candidate, profile: Profile) -> tuple[Placement, Value] 
 
 def with_slot(instance: Instance, node: int, kind: int = MAP) -> Instance:
     """The instance with one more slot for a kind of task on a node, which is idle."""
+    slots, idle = ("slots", "idle_slots") if kind == MAP else ("reduce_slots", "idle_reduce_slots")
     cluster, state = instance.cluster, instance.state
-    if kind == MAP:
-        cluster = replace(cluster, slots=_one_more(cluster.slots, node))
-        state = replace(state, idle_slots=_one_more(state.idle_slots, node))
-    else:
-        cluster = replace(cluster, reduce_slots=_one_more(cluster.reduce_slots, node))
-        state = replace(state, idle_reduce_slots=_one_more(state.idle_reduce_slots, node))
-    return replace(instance, cluster=cluster, state=state)
-
-
-def _one_more(counts: Ints, node: int) -> Ints:
-    grown = counts.copy()
-    grown[node] += 1
-    return grown
+    one = np.arange(len(cluster)) == node
+    return replace(
+        instance,
+        cluster=replace(cluster, **{slots: getattr(cluster, slots) + one}),
+        state=replace(state, **{idle: getattr(state, idle) + one}),
+    )
 
 
 def with_replica(instance: Instance, task: int, node: int) -> Instance:
@@ -186,7 +193,7 @@ def with_replica(instance: Instance, task: int, node: int) -> Instance:
     return replace(instance, workload=replace(instance.workload, replicas=replicas))
 
 
-def _slots(problem: Problem, best: Solution, last: Ints, prefer: Ints) -> Iterator[_Candidate]:
+def _slots(problem: Problem, best: Solution, last: Ints, prefer: Ints) -> Iterator[Candidate]:
     """Nodes by the price of a slot, then those that hold as many tasks as they may, most of the preferred first."""
     assert isinstance(best.decision, Placement)
     kinds = problem.instance.workload.kind[problem.tasks]
@@ -202,7 +209,7 @@ def _slots(problem: Problem, best: Solution, last: Ints, prefer: Ints) -> Iterat
             changed = again(problem, with_slot(problem.instance, node, kind))
             if not np.array_equal(changed.offered[name], slots):
                 priced = node in prices and changed.due == problem.due and _same_costs(problem, changed, node)
-                yield _Candidate("slot", node, name, (prices[node],) if priced else None, changed, best.decision)
+                yield Candidate("slot", node, name, (prices[node],) if priced else None, changed, best.decision)
 
 
 def _same_costs(problem: Problem, changed: Problem, node: int) -> bool:
@@ -228,7 +235,7 @@ def _prices(problem: Problem, best: Solution) -> dict[int, Number]:
     return {}
 
 
-def _replicas(problem: Problem, last: Ints, prefer: Ints, most: int) -> Iterator[_Candidate]:
+def _replicas(problem: Problem, last: Ints, prefer: Ints, most: int) -> Iterator[Candidate]:
     """A replica of a task where the optimum places it: tasks that pay most first, and only where it helps."""
     start = problem.objective(problem.placement(last))
     looked = 0
@@ -240,17 +247,14 @@ def _replicas(problem: Problem, last: Ints, prefer: Ints, most: int) -> Iterator
             return
         looked += 1
         changed = again(problem, with_replica(problem.instance, int(problem.tasks[position]), node))
-        gain = better_by(problem, start, changed.objective(changed.placement(last)))
+        placement = changed.placement(last)
+        gain = better_by(problem, start, changed.objective(placement))
         if gain > (0,) * len(gain):
-            task = str(problem.instance.workload.task_ids[problem.tasks[position]])
-            yield _Candidate("replica", node, task, gain, changed, changed.placement(last))
+            yield Candidate("replica", node, _id(problem, position), gain, changed, placement, position)
 
 
-def _capacities(problem: Problem, last: Ints) -> Iterator[_Candidate]:
-    """Room for one task more on each node where that helps."""
-    for room in rooms(problem, last):
-        task = str(problem.instance.workload.task_ids[problem.tasks[room.position]])
-        yield _Candidate("capacity", room.node, task, room.gain, room.problem, room.placement, room.more)
+def _id(problem: Problem, position: int) -> str:
+    return str(problem.instance.workload.task_ids[problem.tasks[position]])
 
 
 def _paying(problem: Problem, last: Ints, prefer: Ints) -> list[int]:
@@ -276,30 +280,6 @@ def _paying(problem: Problem, last: Ints, prefer: Ints) -> list[int]:
 JUDGED = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
-    """A node that would hold one task more.
-
-    Attributes
-    ----------
-    node, position
-        The node, and the position in `problem.tasks` of the task that moves there.
-    more
-        By how much each resource's capacity grows for it.
-    problem, placement
-        The problem with this room, and the optimum's placement with this task moved.
-    gain
-        By how much the optimum's own placement gets better when this task moves, the others staying where they are.
-    """
-
-    node: int
-    position: int
-    more: Mapping[str, Number]
-    problem: Problem
-    placement: Placement
-    gain: Value
-
-
 def again(problem: Problem, instance: Instance) -> Problem:
     """The same problem on a changed instance."""
     with warnings.catch_warnings():
@@ -323,7 +303,7 @@ def with_room(instance: Instance, node: int, more: Mapping[str, Number]) -> Inst
     return replace(instance, cluster=replace(instance.cluster, capacity=capacity))
 
 
-def rooms(problem: Problem, last: Ints) -> list[Room]:
+def rooms(problem: Problem, last: Ints) -> list[Candidate]:
     """Of each node the room for that task which gains most there, the largest gain first.
 
     What gains nothing is left out, and so is a node that running tasks overload.
@@ -337,12 +317,12 @@ def rooms(problem: Problem, last: Ints) -> list[Room]:
     """
     if not problem.instance.cluster.capacity:
         return []
-    best: dict[int, Room] = {}
+    best: dict[int, tuple[Value, Candidate]] = {}
     for position, node in _moves(problem, last):
-        room = _room(problem, last, position, node)
-        if room is not None and (node not in best or room.gain > best[node].gain):
-            best[node] = room
-    return sorted(best.values(), key=lambda room: room.gain, reverse=True)
+        found = _room(problem, last, position, node)
+        if found is not None and (node not in best or found[0] > best[node][0]):
+            best[node] = found
+    return [room for _, room in sorted(best.values(), key=lambda found: found[0], reverse=True)]
 
 
 def _moves(problem: Problem, last: Ints) -> Iterator[tuple[int, int]]:
@@ -365,8 +345,8 @@ def _moves(problem: Problem, last: Ints) -> Iterator[tuple[int, int]]:
     return zip(positions[order].tolist(), nodes[order].tolist(), strict=True)
 
 
-def _room(problem: Problem, last: Ints, position: int, node: int) -> Room | None:
-    """The room for a task on a node, if it is room alone that it lacks, and something is gained by it."""
+def _room(problem: Problem, last: Ints, position: int, node: int) -> tuple[Value, Candidate] | None:
+    """The room for a task on a node with what it gains, if it is room alone that it lacks, and it gains something."""
     moved = last.copy()
     moved[position] = node
     name = str(problem.instance.cluster.node_ids[node])
@@ -382,4 +362,6 @@ def _room(problem: Problem, last: Ints, position: int, node: int) -> Room | None
     if changed.violations(placement):
         return None
     gain = better_by(problem, problem.objective(problem.placement(last)), changed.objective(placement))
-    return Room(node, position, more, changed, placement, gain) if gain > (0,) * len(gain) else None
+    if gain <= (0,) * len(gain):
+        return None
+    return gain, Candidate("capacity", node, _id(problem, position), gain, changed, placement, position, more)

@@ -254,7 +254,7 @@ def test_the_task_that_gains_most() -> None:
     """Tests that of each node the task that gains most there is told, the dearest node first, with what it lacks."""
     asked = posed([[0, 9, 9], [1, 7, 3], [0, 2, 6]], [0.2, 0.0, 0.4])
     found = rooms(asked, np.array([0, 2, 2]))
-    told = [(room.node, room.position, room.more, room.gain) for room in found]
+    told = [(room.node, room.position, room.more, room.promised) for room in found]
     assert told == [(0, 2, {"weight": Fraction(1, 5)}, (6,)), (1, 2, {"weight": Fraction(1, 5)}, (4,))]
     assert found[0].problem.instance.cluster.capacity["weight"].tolist() == [0.4, 0.0, 0.4]
     assert found[0].placement.nodes.tolist() == [0, 2, 0]
