@@ -9,8 +9,7 @@ from typing import Any
 
 from optsched.measuring.printing import Table
 from optsched.measuring.records import Run
-from optsched.showing.entries import entries_of
-from optsched.showing.reading import read
+from optsched.showing.sources import entries_of, read
 
 
 def record(

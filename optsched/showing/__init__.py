@@ -8,15 +8,13 @@ Pictures can be read in black and white: what a colour says, a hatch, a marker o
 from __future__ import annotations
 
 from optsched.showing.building import write_report
-from optsched.showing.chains import chains_picture
 from optsched.showing.choosing import draw
-from optsched.showing.decompositions import decomposition_picture, decompositions_picture
+from optsched.showing.explained import chains_picture, decomposition_picture, decompositions_picture
 from optsched.showing.figures import MissingGlyphs, picture, save
 from optsched.showing.frontiers import frontier_picture, staircase
-from optsched.showing.gantt import gantt_picture
 from optsched.showing.gaps import box_plot, distribution, gaps_picture, performance_profile
 from optsched.showing.matrices import heat_map, matrix_picture
-from optsched.showing.runs import locality_picture, reductions_picture, running_picture, times_picture
+from optsched.showing.runs import gantt_picture, locality_picture, reductions_picture, running_picture, times_picture
 
 __all__ = [
     "MissingGlyphs",

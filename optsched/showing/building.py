@@ -23,9 +23,8 @@ from optsched.measuring.records import Run, frame_of
 from optsched.measuring.studies.tables import ProblemSummary, summaries
 from optsched.showing import tables
 from optsched.showing.documents import Lines, Part, Picture, Report, Section, latex, markdown, tidy
-from optsched.showing.entries import asked, chosen, entries_of, study
 from optsched.showing.page import page
-from optsched.showing.reading import Found, FrontierRecord, read
+from optsched.showing.sources import Found, FrontierRecord, asked, chosen, entries_of, read, study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -30,14 +30,13 @@ from optsched.problems.base import BaseProblem, TaskProblem
 from optsched.problems.schedules import ScheduleProblem
 from optsched.routes import Frontier
 from optsched.running.answers import placement_from
-from optsched.showing.chains import chains_picture
 from optsched.showing.clusters import Scene, drawn, of_placement, of_snapshot
-from optsched.showing.decompositions import decomposition_picture, decompositions_picture
+from optsched.showing.explained import chains_picture, decomposition_picture, decompositions_picture
 from optsched.showing.figures import begun, plain, settings, short
 from optsched.showing.frontiers import frontier_picture
-from optsched.showing.gantt import gantt_picture
 from optsched.showing.gaps import box_plot
 from optsched.showing.matrices import matrix_picture
+from optsched.showing.runs import gantt_picture
 from optsched.simulating import Simulation
 from optsched.solvers.profiles import Profile
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from optsched.measuring.gaps import GapReport
     from optsched.routes import Frontier
-    from optsched.showing.reading import FrontierRecord
+    from optsched.showing.sources import FrontierRecord
 
 __all__ = ["frontier_picture", "staircase", "values_of"]
 

@@ -6,17 +6,18 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import combinations
+from typing import Any
 
 from optsched.core.brief import counted
 from optsched.core.results import Value
 from optsched.measuring.printing import Cell, Table, counts, figures, seconds, share
 from optsched.measuring.records import OVER_ZERO, WITHOUT, Record, Run, frame_of, legend
 from optsched.measuring.studies.tables import LEAST, ProblemSummary, Row
-from optsched.showing.comparing import compared
-from optsched.showing.entries import again, values
-from optsched.showing.gaps import ratios, runs_of
-from optsched.showing.reading import FrontierRecord
+from optsched.showing.gaps import Panels, ratios, runs_of
+from optsched.showing.sources import FrontierRecord, again
 
 __all__ = [
     "all_runs",
@@ -120,37 +121,36 @@ def gaps(part: ProblemSummary) -> Table:
 def distribution(entries: Sequence[Run]) -> Table:
     """The share of all runs of each heuristic whose gap is at most so much."""
     problem = entries[0].problem
-    rows = []
-    (panel,) = runs_of(frame_of(entries)).values()
-    for name, runs in panel.items():
-        cells = [_of(sum(value <= limit for value in runs.values), runs.count) for limit in _GAPS]
-        beyond = sum(value > _GAPS[-1] for value in runs.values)
-        rows.append([name, *counts(runs.count), *cells, *counts(beyond), runs.lacking()])
-    limits = tuple("0" if not limit else f"≤ {100 * limit:g} %" for limit in _GAPS)
-    columns = ("heuristic", "runs", *limits, "more", "without gap")
     note = "Of all runs, those without a relative gap too: they are within no limit, and the last column counts them."
-    numbers = frozenset(columns) - {"heuristic", "without gap"}
-    return Table(columns, rows, numbers, f"distribution-{problem}", f"Distribution of gaps in {problem}", note)
+    limits = {"0" if not limit else f"≤ {100 * limit:g} %": limit for limit in _GAPS}
+    title = f"Distribution of gaps in {problem}"
+    return _reached(runs_of(frame_of(entries)), limits, "without gap", f"distribution-{problem}", title, note)
 
 
 def profile(entries: Sequence[Run]) -> Table:
     """Performance profiles (Dolan and Moré 2002), read at some factors."""
     problem = entries[0].problem
-    rows = []
-    (panel,) = ratios(frame_of(entries)).values()
-    for name, runs in panel.items():
-        cells = [_of(sum(value <= factor for value in runs.values), runs.count) for factor in _FACTORS]
-        beyond = sum(value > _FACTORS[-1] for value in runs.values)
-        rows.append([name, *counts(runs.count), *cells, *counts(beyond), runs.lacking()])
-    columns = ("heuristic", "runs", *(f"≤ {factor:g}" for factor in _FACTORS), "more", "no ratio")
     note = (
         "Dolan and Moré 2002: the share of a heuristic's runs whose value is at most so many times the best value that "
         "any heuristic here found on the same instance with the same seed. Where that best is 0, "
         "a value of 0 has ratio 1 and any other is reached by no factor (over 0). Runs without a value are within no "
         "factor. Which heuristics take part changes the curves of the others."
     )
-    numbers = frozenset(columns) - {"heuristic", "no ratio"}
-    return Table(columns, rows, numbers, f"profile-{problem}", f"Performance profile in {problem}", note)
+    limits = {f"≤ {factor:g}": factor for factor in _FACTORS}
+    title = f"Performance profile in {problem}"
+    return _reached(ratios(frame_of(entries)), limits, "no ratio", f"profile-{problem}", title, note)
+
+
+def _reached(panels: Panels, limits: Mapping[str, float], without: str, key: str, title: str, note: str) -> Table:
+    """How many runs of each heuristic are within each limit, of one problem."""
+    (panel,) = panels.values()
+    rows = []
+    for name, runs in panel.items():
+        cells = [_of(sum(value <= limit for value in runs.values), runs.count) for limit in limits.values()]
+        beyond = sum(value > max(limits.values()) for value in runs.values)
+        rows.append([name, *counts(runs.count), *cells, *counts(beyond), runs.lacking()])
+    columns = ("heuristic", "runs", *limits, "more", without)
+    return Table(columns, rows, frozenset(columns) - {"heuristic", without}, key, title, note)
 
 
 def comparisons(entries: Sequence[Run]) -> Table | None:
@@ -261,7 +261,7 @@ def all_runs(entries: Sequence[Run]) -> Table:
         record = entry.record
         cells = [entry.instance, entry.problem, entry.heuristic, *counts(record.seed)]
         cells += [entry.status.replace("-", " ")]
-        cells += [_several(record.objective), _several(record.reference), entry.proof]
+        cells += [_several(record.of_each("objective")), _several(record.of_each("reference")), entry.proof]
         cells += [Cell("-" if entry.absolute is None else figures(entry.absolute), entry.absolute)]
         cells += [share(entry.relative), seconds(record.heuristic_seconds), again(record)]
         rows.append(cells)
@@ -312,7 +312,7 @@ def beside(found: FrontierRecord, entries: Sequence[Run]) -> dict[str, Value | s
     for entry in entries:
         record = entry.record
         if (record.instance, record.problem, record.parameters) == (found.instance, found.problem, found.parameters):
-            known = tuple(Fraction(part) for part in values(record.objective) if part is not None)
+            known = tuple(Fraction(part) for part in record.of_each("objective") if part is not None)
             whole = entry.status == "done" and len(known) == len(found.components)
             results.setdefault(entry.heuristic, {}).setdefault(known if whole else entry.status, record.seed)
     return {
@@ -384,8 +384,7 @@ def _mean_gap(runs: Sequence[Run]) -> Cell:
     return Cell(share(mean) + of, mean)
 
 
-def _several(given: float | list[float | None] | None) -> Cell:
-    known = values(given)
+def _several(known: Sequence[float | None]) -> Cell:
     return Cell(", ".join(figures(part) for part in known), known[0])
 
 
@@ -393,3 +392,165 @@ def _violation(wrong: Mapping[str, object]) -> str:
     ids = wrong.get("ids")
     named = f"({', '.join(map(str, ids))})" if isinstance(ids, list) and ids else ""
     return f"{wrong.get('constraint', 'infeasible')}{named} by {wrong.get('amount')}"
+
+
+# Comparisons in pairs ------------------------------------------------------------------------------------------------
+#
+# A pair is an instance on which each run of both heuristics has a value. The better one there is told by the means of
+# the values over the seeds. Tested are the differences of the mean relative gaps, on the pairs where all runs of both
+# have one. Wilcoxon's test (1945) drops differences of 0; ties of the others share their ranks. The level of all
+# comparisons of a problem together is kept by Holm's correction (1979). The effect is the rank-biserial correlation of
+# matched pairs (Kerby 2014): the ranks in favour of the second less those in favour of the first, as a share of all.
+
+#: Differences that agree in so many digits after the point are equal: means of doubles are not exact.
+_DIGITS = 12
+
+#: Up to so many differences without ties the distribution is exact; with ties, up to so many.
+_EXACT, _EXACT_TIED = 50, 13
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two heuristics in one problem.
+
+    Attributes
+    ----------
+    first, second
+        What they are called.
+    pairs
+        Instances on which all runs of both have a value.
+    left_out
+        Instances of both that are no pair: some run failed or was infeasible.
+    first_better, equal, second_better
+        Of the pairs, by the mean value over the seeds.
+    tested
+        Pairs with relative gaps that differ.
+    without_gap
+        Pairs that are not tested since a gap has no share: over 0, or unknown.
+    median
+        Of the differences of the relative gaps (first less second) on the pairs that have them, those of 0 too.
+    p, adjusted
+        Of the test, and after Holm's correction; None where nothing differs.
+    effect
+        From -1 (the first is better wherever they differ) to 1 (the second is).
+    by
+        How p was found: `exact` or `normal`.
+    """
+
+    first: str
+    second: str
+    pairs: int
+    left_out: int
+    first_better: int
+    equal: int
+    second_better: int
+    tested: int
+    without_gap: int
+    median: float | None
+    p: float | None
+    adjusted: float | None
+    effect: float | None
+    by: str | None
+
+
+def compared(entries: Iterable[Run]) -> list[Comparison]:
+    """Every two heuristics of a problem, in order of appearance; `entries` are of one problem.
+
+    Heuristics that share no instance are not compared.
+    """
+    by_heuristic: dict[str, dict[Hashable, list[Run]]] = {}
+    for entry in entries:
+        by_heuristic.setdefault(entry.heuristic, {}).setdefault(entry.reference, []).append(entry)
+    found = []
+    for (first, ours), (second, theirs) in combinations(by_heuristic.items(), 2):
+        common = [(ours[key], theirs[key]) for key in ours if key in theirs]
+        if common:
+            found.append(_comparison(first, second, common))
+    adjusted = iter(holm([entry.p for entry in found if entry.p is not None]))
+    return [entry if entry.p is None else replace(entry, adjusted=next(adjusted)) for entry in found]
+
+
+def _comparison(first: str, second: str, common: Sequence[tuple[list[Run], list[Run]]]) -> Comparison:
+    better = {-1: 0, 0: 0, 1: 0}
+    pairs = 0
+    differences: list[float] = []
+    for ours, theirs in common:
+        means = [
+            _mean([entry.objective if entry.status == "done" else None for entry in runs]) for runs in (ours, theirs)
+        ]
+        if means[0] is None or means[1] is None:
+            continue
+        pairs += 1
+        difference = round(means[0] - means[1], _DIGITS) * (-1 if ours[0].maximum else 1)
+        better[(difference > 0) - (difference < 0)] += 1
+        gaps = [_mean([entry.relative for entry in runs]) for runs in (ours, theirs)]
+        if gaps[0] is not None and gaps[1] is not None:
+            differences.append(round(gaps[0] - gaps[1], _DIGITS))
+    p, effect, by = signed_rank(differences)
+    return Comparison(
+        first,
+        second,
+        pairs,
+        len(common) - pairs,
+        better[-1],
+        better[0],
+        better[1],
+        sum(difference != 0 for difference in differences),
+        pairs - len(differences),
+        statistics.median(differences) if differences else None,
+        p,
+        None,
+        effect,
+        by,
+    )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.fmean(known) if known and len(known) == len(values) else None
+
+
+def signed_rank(differences: Sequence[float]) -> tuple[float | None, float | None, str | None]:
+    """Wilcoxon's test whether differences lie evenly about 0: p (two-sided), effect, and how p was found.
+
+    Differences of 0 are dropped; where no other is, there is nothing to test. p is exact up to 50 differences without
+    ties, and up to 13 with ties (all changes of sign are tried); else the normal approximation with its correction for
+    ties.
+
+    Examples
+    --------
+    >>> signed_rank([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    (0.03125, 1.0, 'exact')
+    >>> signed_rank([0.0, 0.0])
+    (None, None, None)
+    """
+    moved = [difference for difference in differences if difference]
+    if not moved:
+        return None, None, None
+    from scipy.stats import PermutationMethod, rankdata, wilcoxon
+
+    sizes = [abs(difference) for difference in moved]
+    ranks = rankdata(sizes)
+    above = float(sum(rank for rank, difference in zip(ranks, moved, strict=True) if difference > 0))
+    total = len(moved) * (len(moved) + 1) / 2
+    tied = len(set(sizes)) < len(sizes)
+    exact = len(moved) <= (_EXACT_TIED if tied else _EXACT)
+    method: Any = "exact" if exact else "asymptotic"
+    if exact and tied:
+        method = PermutationMethod(n_resamples=2 ** (_EXACT_TIED + 1))  # more than there are: all of them
+    p = float(wilcoxon(moved, method=method).pvalue)
+    return p, 2 * above / total - 1, "exact" if exact else "normal"
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """P values after Holm's correction (1979), in their order.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    adjusted = [0.0] * len(values)
+    largest = 0.0
+    for rank, position in enumerate(sorted(range(len(values)), key=values.__getitem__)):
+        largest = max(largest, min(1.0, (len(values) - rank) * values[position]))
+        adjusted[position] = largest
+    return adjusted

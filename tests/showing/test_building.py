@@ -15,7 +15,7 @@ from optsched.showing import write_report
 from optsched.showing.building import built
 from optsched.showing.documents import Lines, Picture, Report, Section, latex, markdown
 from optsched.showing.page import page
-from optsched.showing.reading import read
+from optsched.showing.sources import read
 
 FRONTIER = {"version": "0.1.0", "instance": "a", "problem": "latency", "parameters": {}, "components": ["x", "y"]}
 FRONTIER |= {"points": [{"objective": [1, 2], "certificate": "dual"}], "complete": True}  # type: ignore[dict-item]

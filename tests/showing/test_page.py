@@ -14,7 +14,7 @@ from optsched.measuring.printing import Cell, Table, counts
 from optsched.showing.building import built
 from optsched.showing.documents import Lines, Picture, Report, Section
 from optsched.showing.page import ROWS, page
-from optsched.showing.reading import read
+from optsched.showing.sources import read
 
 HOSTILE = "<script>alert(1)</script>\"'&\x1b[31m\u202e"
 

@@ -1,21 +1,33 @@
-"""Pictures of runs: their lines and bars are the numbers of the frames."""
+"""Pictures of runs: lines and bars are the numbers of the frames, and bars of Gantt charts are where tasks ran."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from pictured import texts
+from pictured import outside, texts
 from timed_workloads import arriving
 
+import optsched
 from optsched import showing
 from optsched.cli.simulating import PLOTS
+from optsched.core.errors import UsageError
 from optsched.core.instance import Cluster, Instance, Workload
-from optsched.measuring.timelines import job_reductions, locality_by_size, running_tasks, time_distribution
+from optsched.core.schedule import MICRO
+from optsched.measuring.timelines import (
+    Timeline,
+    job_reductions,
+    locality_by_size,
+    running_tasks,
+    time_distribution,
+    timeline,
+)
+from optsched.problems.makespan import Makespan
 from optsched.showing import runs as drawing_runs
 from optsched.showing.figures import picture
-from optsched.showing.runs import locality_picture, reductions_picture, running_picture, times_picture
+from optsched.showing.runs import gantt_picture, locality_picture, reductions_picture, running_picture, times_picture
 from optsched.simulating import Simulation, simulate
 
 
@@ -115,3 +127,111 @@ def test_what_was_assumed_is_above_the_picture(runs: list[Simulation]) -> None:
             "dl, fair: levels, heartbeat 3 s",
             "fifo: levels, heartbeat 1 s",
         ]
+
+
+def bars(axes: Any) -> set[tuple[float, float, float]]:
+    """Row, start and end of all bars of a panel."""
+    found = set()
+    for patch in axes.patches:
+        corners = patch.get_path().vertices.reshape(-1, 5, 2)
+        found |= {(round(float(c[0, 1] - 0.08)), float(c[0, 0]), float(c[1, 0])) for c in corners}
+    return found
+
+
+def row_of(tasks: int, jobs: int, nodes: int, slots: int = 1) -> Timeline:
+    """Tasks of a second each, one after another on each slot, jobs in turn."""
+    names = [f"t{number}" for number in range(tasks)]
+    job = np.arange(tasks) % jobs
+    workload = Workload(names, job=job, job_ids=[f"j{number}" for number in range(jobs)], duration=[1] * tasks)
+    problem = Makespan(Instance(Cluster([f"n{number}" for number in range(nodes)], slots=[slots] * nodes), workload))
+    lane = np.arange(tasks) % (nodes * slots)
+    return timeline(problem, problem.schedule(lane // slots, np.arange(tasks) // (nodes * slots) * MICRO))
+
+
+def test_bars_are_where_tasks_ran() -> None:
+    """Tests rows, starts and ends of maps and reduces, names of nodes, tasks and jobs, and looks shared by columns."""
+    instance = optsched.load("examples/order-of-jobs")
+    fifo, fair = (simulate(instance, policy, heartbeat=0) for policy in ("fifo", "fair"))
+    figure = gantt_picture([fifo, fair], "two $x$")
+    maps, other, reduces, _ = figure.axes
+    assert bars(maps) == {(0, 0, 6), (1, 0, 7), (0, 6, 12), (1, 7, 13), (0, 12, 14.5), (1, 13, 15)}
+    assert bars(reduces) == {(1, 6, 13), (0, 14.5, 15.5)}
+    assert [label.get_text() for label in maps.get_yticklabels()] == ["a", "b"]
+    assert (maps.get_title(loc="left"), other.get_title(loc="left")) == (
+        "fifo\nlevels, no heartbeats",
+        "fair\nlevels, no heartbeats",
+    )
+    assert {"long-1", "short-1", "long", "short"} <= set(texts(figure))
+    assert figure.get_suptitle() == "two $x$"
+    assert [patch.get_hatch() for patch in maps.patches] == [patch.get_hatch() for patch in other.patches]
+    assert maps.get_xlim() == other.get_xlim()
+    assert not outside(figure)
+    for kind in (".svg", ".png", ".pdf"):
+        first, again = (picture(gantt_picture([fifo, fair]), kind) for _ in range(2))
+        assert first == again
+
+
+def test_jobs_with_least_slot_time_share_a_look() -> None:
+    """Tests that eleven jobs have looks of their own among many, twelve jobs all, and that no two look the same."""
+    for jobs, told in ((12, "j11"), (30, "19 other jobs")):
+        figure = gantt_picture(row_of(60, jobs, 3))
+        names = texts(figure)
+        assert (len([name for name in names if name.startswith("j")]), names[-1]) == (min(jobs, 12 - (jobs > 12)), told)
+        legend = figure.legends[0].get_patches()
+        assert len({(patch.get_facecolor(), patch.get_hatch()) for patch in legend}) == len(legend) == 12
+
+
+def test_bars_that_follow_one_another_are_one() -> None:
+    """Tests that thousands of bars of a job are merged on each slot, and the picture says so; a job between is seen."""
+    figure = gantt_picture(row_of(2000, 1, 4, 2))
+    assert bars(figure.axes[0]) == {(row, 0, 250) for row in range(8)}
+    assert "are one" in figure.axes[0].get_xlabel()
+    one = row_of(800, 1, 1)
+    late = np.where(np.arange(800) < 400, 0, 5 * MICRO)
+    pause = replace(one, starts=one.starts + late, ends=one.ends + late, last=one.last + 5 * MICRO)
+    assert bars(gantt_picture(pause).axes[0]) == {(0, 0, 400), (0, 405, 805)}
+    apart = gantt_picture(row_of(800, 2, 1))
+    assert len(bars(apart.axes[0])) == 800
+    assert "are one" not in apart.axes[0].get_xlabel()
+
+
+def test_nodes_are_left_out_where_there_are_many() -> None:
+    """Tests that every k-th node is drawn of so many that their slots would not be seen, and the picture says so."""
+    figure = gantt_picture(row_of(1500, 3, 1000))
+    assert "one node in 3 is drawn" in figure.axes[0].get_xlabel()
+    assert figure.axes[0].get_ylim() == (334, 0)
+    assert len(figure.axes[0].get_yticklabels()) <= 40
+    assert {row for row, _, _ in bars(figure.axes[0])} == set(range(334))
+
+
+def test_sixty_nodes_and_thousands_of_tasks_are_few_shapes() -> None:
+    """Tests that the picture of a large run has a shape for each look, not for each task, and so is drawn at once."""
+    figure = gantt_picture(row_of(7000, 10, 60, 4))
+    assert sum(len(axes.patches) for axes in figure.axes) <= 2 * 12 * len(figure.axes)
+
+
+@pytest.mark.parametrize("tasks", [0, 1])
+def test_little(tasks: int) -> None:
+    """Tests a run of nothing, and one of a task that takes no time."""
+    workload = Workload(["t"][:tasks], duration=[0] * tasks)
+    run = simulate(Instance(Cluster(["a"]), workload), "dl", heartbeat=0)
+    figure = gantt_picture(run)
+    assert ("nothing ran" in [text.get_text() for text in figure.axes[0].texts]) == (tasks == 0)
+    assert figure.axes[0].get_xlim() == (-1, 1)
+    assert picture(figure, ".png")
+
+
+def test_what_a_picture_leaves_out_is_told() -> None:
+    """Tests a run that was stopped, one that lost a node, and runs on other nodes, which have no chart in common."""
+    instance = optsched.load("examples/order-of-jobs")
+    whole = simulate(instance, "fifo", heartbeat=0)
+    stopped = simulate(instance, "fifo", heartbeat=0, until=8)
+    lost = simulate(instance, "fifo", heartbeat=0, losses=[("b", 1, 2)])
+    told = [gantt_picture(run).axes[-1].get_xlabel() for run in (whole, stopped, lost)]
+    assert told[0] == "time, s"
+    assert told[1] == "time, s\ntasks that had not ended are cut off at the end"
+    assert len(lost.attempts) == 1
+    assert told[2] == "time, s\n1 start in vain, on lost nodes, not drawn"
+    assert max(end for _, _, end in bars(gantt_picture(stopped).axes[0])) == 8
+    with pytest.raises(UsageError, match="the nodes of order-of-jobs and an instance are not the same"):
+        gantt_picture([timeline(whole), row_of(2, 1, 1)])

@@ -280,12 +280,11 @@ def decompose(
     >>> {part: str(value) for part, value in found.parts.items() if value}
     {'placement': '4'}
     """
-    beside = _Beside(problem, seeds, "decompose", reference, profile, time_limit)
-    replay = _Replay(problem, heartbeat, assign)
-    made = _Made.of(problem, policy, parameters)
-    replay.run(made, beside.seeds, lambda seed: _tell(step, f"seed {seed}"))
-    _tell(step, "the best schedule")
-    return beside.of(replay)[0]
+    search = _Search("decompose", problem, seeds, reference, profile, time_limit)
+    measured = search.of([_Made.of(problem, policy, parameters)], heartbeat, assign, step)
+    for error in measured.failed.values():
+        raise error
+    return measured.found[0]
 
 
 def decompose_all(
@@ -333,23 +332,8 @@ def decompose_all(
     >>> found.frame()["order of jobs"].to_dict()
     {'fifo': 1.5, 'fair,delay=0': 0.0}
     """
-    beside = _Beside(problem, seeds, "decompose_all", reference, profile, time_limit)
-    made = _made(problem, policies)
-    replay = _Replay(problem, heartbeat, assign)
-    failed: dict[str, HeuristicFailed] = {}
-    for one in made:
-        try:
-            replay.run(one, beside.seeds, lambda seed, one=one: _tell(step, f"{one.label}, seed {seed}"))  # type: ignore[misc]
-        except HeuristicFailed as error:
-            failed[one.label] = error
-    if len(failed) < len(made):
-        _tell(step, "the best schedule")
-    return Decompositions(problem, beside.of(replay), failed)
-
-
-def _tell(step: Callable[[str], None] | None, text: str) -> None:
-    if step is not None:
-        step(text)
+    search = _Search("decompose_all", problem, seeds, reference, profile, time_limit)
+    return search.of(_made(problem, policies), heartbeat, assign, step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,36 +374,60 @@ def _made(problem: ScheduleProblem, policies: Any) -> list[_Made]:
     return list(made.values())
 
 
-class _Beside:
-    """What gaps are measured against, sought when it is asked for: once, whatever is measured."""
+class _Search:
+    """What gaps are measured against; nothing is sought before a policy has run."""
 
     def __init__(
         self,
+        name: str,
         problem: ScheduleProblem,
         seeds: Iterable[int],
-        name: str,
         reference: Any,
         profile: Any,
         limit: float | None,
     ) -> None:
         expect_problem(problem, name, ScheduleProblem)
-        self.seeds = tuple(seeds)
-        if not self.seeds:
+        self._seeds = tuple(seeds)
+        if not self._seeds:
             raise UsageError(f"{name}: give one seed or more")
         self._problem, self._reference = problem, reference_of(problem, reference, profile, limit)
         self._profile, self._limit = profile, limit
 
-    def of(self, replay: _Replay) -> tuple[Decomposition, ...]:
-        """What the gap of each policy that ran is made of."""
-        if not replay.ran:
-            return ()
+    def of(
+        self, policies: Sequence[_Made], heartbeat: float | None, assign: str, step: Callable[[str], None] | None
+    ) -> Decompositions:
+        """What the gap of each policy is made of, and which failed."""
+        replay = _Replay(self._problem, heartbeat, assign)
+        failed: dict[str, HeuristicFailed] = {}
+        ran: list[_Made] = []
+        for made in policies:
+            try:
+                for seed in self._seeds:
+                    if step is not None:
+                        step(f"{made.label}, seed {seed}")
+                    replay.run(made, seed)
+            except HeuristicFailed as error:
+                failed[made.label] = error
+            else:
+                ran.append(made)
+        if not ran:
+            return Decompositions(self._problem, (), failed)
+        if step is not None:
+            step("the best schedule")
+        values = {made.label: tuple(replay.values(made, seed, ran) for seed in self._seeds) for made in ran}
+        ends = self._ends([(made.knows, run) for made in ran for run in values[made.label]])
+        found = tuple(
+            Decomposition(self._problem, made.name, values[made.label], *ends, made.parameters, replay.assumed)
+            for made in ran
+        )
+        return Decompositions(self._problem, found, failed)
+
+    def _ends(self, runs: Sequence[tuple[bool, Replays]]) -> tuple[Number, Number, Number | None, Proof | None]:
+        """E, F, G and what proves G, of runs of policies, each with whether it knows what comes."""
         problem, solution = self._problem, self._reference.solution
-        component = problem.components[0].name
-        found = [(made, tuple(replay.replays(made, seed) for seed in self.seeds)) for made in replay.ran]
         tried: dict[bool, list[Number]] = {False: [], True: []}  # by whether it knows what comes
-        for made, runs in found:
-            for run in runs:
-                tried[made.knows] += [run.as_is, run.at_once, run.any_order]
+        for knows, run in runs:
+            tried[knows] += [run.as_is, run.at_once, run.any_order]
         if solution.objective is not None:
             tried[True].append(solution.objective[0])
         if len(arrivals(problem)) > 1:
@@ -429,20 +437,15 @@ class _Beside:
             tried[False] += tried[True]  # nothing is unknown
         known = min(tried[False] + tried[True])
         arrived = min(tried[False], default=known)
-        bounds = [] if solution.bound is None or solution.bound[0] is None else [(solution.bound[0], _proof(solution))]
-        bounds += [
-            (bound.value, Proof.COMBINATORIAL) for bound in problem.cheap_bounds() if bound.component == component
+        bounds: list[tuple[Number, Proof | None]] = [
+            (bound.value, Proof.COMBINATORIAL)
+            for bound in problem.cheap_bounds()
+            if bound.component == problem.components[0].name
         ]
-        bound, proof = max(bounds, key=lambda entry: entry[0], default=(None, None))
-        return tuple(
-            Decomposition(problem, made.name, runs, arrived, known, bound, proof, made.parameters, replay.assumed)
-            for made, runs in found
-        )
-
-
-def _proof(solution: Solution) -> Proof | None:
-    """What proves a solution's bound."""
-    return Proof.weakest([certificate.kind for certificate in solution.certificates])
+        if solution.bound is not None and solution.bound[0] is not None:
+            proof = Proof.weakest([certificate.kind for certificate in solution.certificates])
+            bounds.insert(0, (solution.bound[0], proof))
+        return arrived, known, *max(bounds, key=lambda entry: entry[0], default=(None, None))
 
 
 class _Replay:
@@ -452,36 +455,25 @@ class _Replay:
         self._problem, self._heartbeat, self._assign = problem, heartbeat, assign
         #: Of each seed what each of `ORDERS` comes to, whoever is measured.
         self._orders: dict[int, dict[str, Number]] = {}
-        #: A, B and C with each seed, of the policies that ran to the end, in order.
-        self._found: dict[str, dict[int, tuple[Number, Number, Number]]] = {}
-        self.ran: list[_Made] = []
+        #: A, B and C of each policy with each seed.
+        self._found: dict[tuple[str, int], tuple[Number, Number, Number]] = {}
         self.assumed = ""
 
-    def run(self, made: _Made, seeds: Iterable[int], tell: Callable[[int], None]) -> None:
-        """A, B and C of a policy with each seed, which is told before, and the plain orders with it."""
-        found = {}
-        for seed in seeds:
-            tell(seed)
-            driven = policy_of(made.policy, self._problem.instance, dict(made.parameters))[1]
-            as_is, assumed = self._value(made.policy, seed, self._heartbeat, **made.parameters)
-            self.assumed = assumed
-            found[seed] = (
-                as_is,
-                self._value(made.policy, seed, **made.parameters)[0] if self._heartbeat else as_is,
-                self._value(Together(self._problem, driven), seed)[0],
-            )
-            if seed not in self._orders:
-                self._orders[seed] = {order: self._value(InOrder(self._problem, order), seed)[0] for order in ORDERS}
-            check()
-        self._found[made.label] = found
-        self.ran.append(made)
+    def run(self, made: _Made, seed: int) -> None:
+        """A, B and C of a policy with a seed, and the plain orders with it."""
+        driven = policy_of(made.policy, self._problem.instance, dict(made.parameters))[1]
+        as_is, self.assumed = self._value(made.policy, seed, self._heartbeat, **made.parameters)
+        at_once = self._value(made.policy, seed, **made.parameters)[0] if self._heartbeat else as_is
+        self._found[made.label, seed] = as_is, at_once, self._value(Together(self._problem, driven), seed)[0]
+        if seed not in self._orders:
+            self._orders[seed] = {order: self._value(InOrder(self._problem, order), seed)[0] for order in ORDERS}
+        check()
 
-    def replays(self, made: _Made, seed: int) -> Replays:
-        """A to D of a policy with one seed."""
-        own = self._found[made.label][seed]
-        others = {one.label: self._found[one.label][seed][-1] for one in self.ran if one is not made and not one.knows}
-        tried = [("policy", own[-1]), *self._orders[seed].items(), *others.items()]
-        order, best = min(tried, key=lambda entry: entry[1])
+    def values(self, made: _Made, seed: int, ran: Sequence[_Made]) -> Replays:
+        """A to D of a policy with a seed, beside those that ran to the end."""
+        own = self._found[made.label, seed]
+        others = [(one.label, self._found[one.label, seed][-1]) for one in ran if one is not made and not one.knows]
+        order, best = min([("policy", own[-1]), *self._orders[seed].items(), *others], key=lambda entry: entry[1])
         return Replays(seed, *own, best, order)
 
     def _value(self, policy: Any, seed: int, heartbeat: float | None = 0, **parameters: Any) -> tuple[Number, str]:

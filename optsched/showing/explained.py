@@ -1,24 +1,28 @@
-"""Why a gap is there, as a picture: each chain or cycle of moves as a path from place to place, with its gain."""
+"""What gaps are made of, as pictures: moves from node to node with their gains, and the parts of a gap over time."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from optsched.core.brief import counted
+from optsched.core.errors import UsageError
 from optsched.core.placement import NONE
+from optsched.instances.labels import assumed_in_words
+from optsched.measuring.decomposing import PARTS, Decomposition
 from optsched.measuring.explaining import Explanation
 from optsched.measuring.explaining.chains import Chain, total_gain
 from optsched.measuring.explaining.explanation import MOST, Move, gained, sentences
 from optsched.measuring.printing import number
-from optsched.showing.figures import begun, plain, settings, trimmed, wide
+from optsched.showing.figures import begun, fold, headed, keyed, named, plain, settings, short, trimmed, wide
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["chains_picture", "links"]
+__all__ = ["chains_picture", "decomposition_picture", "decompositions_picture", "links"]
+
+# Moves ---------------------------------------------------------------------------------------------------------------
 
 #: Inches: a line of a chain with its texts, the heading of a chain, room, the least between two places.
 _LINE, _HEAD, _ROOM, _ARROW = 0.62, 0.24, 0.15, 1.0
@@ -81,28 +85,14 @@ def chains_picture(found: Explanation, most: int = MOST) -> Figure:
     '1. 2 less work'
     """
     told = list(sentences(found, 0))
-    if not found.chains:
-        return _words(told)
-    shown, left = found.chains[:most], found.chains[most:]
-    moves_of = [found.moves(_cut(chain)) for chain in shown]
-    names, closing = _names([move for moves in moves_of for move in moves])
-    rows = [
-        (_heading(found, chain, rank), _broken(moves, names))
-        for rank, (chain, moves) in enumerate(zip(shown, moves_of, strict=True), 1)
-    ]
-    if left:
-        moves = sum(len(chain.positions) for chain in left)
-        together = gained(found.problem, total_gain(found.problem, left))
-        closing.append(f"and {counted(len(left), 'more line')} of {counted(moves, 'move')}: together {together}")
-    closing.append(f"Together: {gained(found.problem, found.gap or ())}, which is the gap.")
-    lines = sum(len(parts) for _, parts in rows)
-    height = _LINE * lines + _HEAD * (len(rows) + len(closing)) + 2 * _ROOM
+    rows, closing = _rows(found, most) if found.chains else ([], [])
     ends = [wide(text, 9) for text, _ in rows] + [_length(part) for _, parts in rows for part in parts]
-    heading = _wrapped(told[0], max([4.0, *ends]))
+    heading = [line for text in (told[:1] if rows else told) for line in fold(text, max([6.0, *ends]), 9)]
     width = max([*ends, *(wide(line, 9) for line in heading), *(wide(line, _TEXT) for line in closing)]) + 2 * _ROOM
+    height = _LINE * sum(len(parts) for _, parts in rows) + _HEAD * (len(rows) + len(closing)) + 2 * _ROOM
     top = 0.2 * len(heading) + 0.1
     with settings():
-        figure = begun(width, height + top, told[0], constrained=False)
+        figure = begun(width, height + top, told[0] if rows else " ".join(told), constrained=False)
         axes = figure.add_axes((0, 0, 1, height / (height + top)))
         axes.set(xlim=(0, width), ylim=(height, 0))
         axes.set_axis_off()
@@ -121,6 +111,23 @@ def chains_picture(found: Explanation, most: int = MOST) -> Figure:
     return figure
 
 
+def _rows(found: Explanation, most: int) -> tuple[list[tuple[str, list[list[_Link]]]], list[str]]:
+    """Of each chain its heading and its lines; and the lines below all of them."""
+    shown, left = found.chains[:most], found.chains[most:]
+    moves_of = [found.moves(Chain(chain.positions[:_MOVES], chain.gain, chain.kind)) for chain in shown]
+    names, closing = _names([move for moves in moves_of for move in moves])
+    rows = [
+        (_heading(found, chain, rank), _broken(moves, names))
+        for rank, (chain, moves) in enumerate(zip(shown, moves_of, strict=True), 1)
+    ]
+    if left:
+        moves = sum(len(chain.positions) for chain in left)
+        together = gained(found.problem, total_gain(found.problem, left))
+        closing.append(f"and {counted(len(left), 'more line')} of {counted(moves, 'move')}: together {together}")
+    closing.append(f"Together: {gained(found.problem, found.gap or ())}, which is the gap.")
+    return rows, closing
+
+
 def _heading(found: Explanation, chain: Chain, rank: int) -> str:
     """The number of a chain, its gain, and what else is to be said of it."""
     kind = {"cycle": " (a cycle)", "together": " (all at once)", "rest": " (not told apart)"}.get(chain.kind, "")
@@ -130,10 +137,6 @@ def _heading(found: Explanation, chain: Chain, rank: int) -> str:
     cut = len(chain.positions) - _MOVES
     more = f", {counted(cut, 'more move')} not drawn" if cut > 0 else ""
     return f"{rank}. {gained(found.problem, chain.gain)}{after}{kind}{more}"
-
-
-def _cut(chain: Chain) -> Chain:
-    return Chain(chain.positions[:_MOVES], chain.gain, chain.kind, chain.ordered)
 
 
 def _names(moves: Sequence[Move]) -> tuple[dict[tuple[str, str], str], list[str]]:
@@ -215,18 +218,125 @@ def _place(axes: Axes, place: str, x: float, y: float) -> float:
     return width
 
 
-def _wrapped(text: str, width: float) -> list[str]:
-    import textwrap
+# Parts of a gap over time --------------------------------------------------------------------------------------------
 
-    return textwrap.wrap(text, max(30, math.floor(width / wide("x", 9))))
+#: Grey and hatching of what a part adds, and of what it takes away.
+_MORE, _LESS = ("0.55", ""), ("0.9", "////")
+
+#: Grey and hatching of each part in a stack.
+_LOOKS = dict(
+    zip(
+        PARTS,
+        (("1.0", ""), ("1.0", "...."), ("0.75", ""), ("0.75", "xxxx"), ("0.55", ""), ("0.3", "")),
+        strict=True,
+    )
+)
+
+#: Inches of a bar in a stack, and of all that is no bar.
+_BAR, _REST = 0.42, 1.7
 
 
-def _words(told: Sequence[str]) -> Figure:
-    """What there is to say where nothing moves: no gap, or no feasible placement."""
-    lines = [line for text in told for line in _wrapped(text, 6.5)]
+def decomposition_picture(found: Decomposition) -> Figure:
+    """A bar for each part of the gap, from the policy as it is (above) to the bound (below), each from where one ends.
+
+    A part that is negative, since more freedom did worse, goes back and is hatched.
+
+    Parameters
+    ----------
+    found
+        Of `optsched.decompose`.
+
+    Raises
+    ------
+    UsageError
+        If matplotlib is missing.
+    """
+    component = found.problem.components[0].name
+    policy = float(found.means["as_is"])
+    steps = [(part, float(value)) for part, value in found.parts.items() if value is not None]
+    title = f"{found.label} on {found.problem.instance.name or 'an instance'}: what its {component} is made of"
     with settings():
-        figure = begun(7.0, 0.22 * len(lines) + 0.3, " ".join(told), constrained=False)
-        height = figure.get_figheight()
-        for at, line in enumerate(lines):
-            plain(figure.text(0.02, 1 - 0.22 * (at + 1) / height, line, fontsize=9))
+        figure = begun(6.5, 0.45 * len(steps) + 1.5, title)
+        axes = figure.add_subplot()
+        at = policy
+        for row, (_, seconds) in enumerate(steps):
+            colour, hatch = _MORE if seconds >= 0 else _LESS
+            axes.barh(row, -seconds, left=at, height=0.6, color=colour, hatch=hatch, edgecolor="black")
+            axes.annotate(_told(seconds), (at - seconds / 2, row), (0, 14), textcoords="offset points", ha="center")
+            axes.plot([at - seconds] * 2, [row, min(row + 1, len(steps) - 1)], color="black", linewidth=0.7)
+            at -= seconds
+        axes.set_yticks(range(len(steps)), [part for part, _ in steps])
+        axes.invert_yaxis()
+        axes.axvline(policy, color="black", linewidth=0.7, linestyle="--")
+        axes.set_xlabel(_with_labels(f"{found.problem.value_in_words}, s", found))
+        plain(axes.set_title(title, fontsize=9, loc="left"))
     return figure
+
+
+def decompositions_picture(found: Sequence[Decomposition]) -> Figure:
+    """A bar for each policy, its parts stacked from the bound (left) up to the policy as it is, with the whole gap.
+
+    A part that is negative goes back from the end of those below it, as a hatched bar within them. Where nothing is
+    proved, stacks begin at the best schedule that was found.
+
+    Parameters
+    ----------
+    found
+        Of `optsched.measuring.decomposing.decompose_all`, or several of `optsched.decompose` in one problem with one
+        reference.
+
+    Raises
+    ------
+    UsageError
+        If there are none, they have no common end, or matplotlib is missing.
+    """
+    held = list(found)
+    if not held:
+        raise UsageError("there is no gap to draw: give what one policy's gap or more are made of")
+    if len({(one.problem.name, one.problem.instance.sha256, one.known, one.bound) for one in held}) > 1:
+        raise UsageError("these gaps do not end at one bound: measure them together, by decompose_all")
+    first = held[0]
+    where, what = first.problem.instance.name or "an instance", first.problem.value_in_words
+    below = "best schedule found, of" if first.bound is None else "bound of"
+    end = first.known if first.bound is None else first.bound
+    with settings():
+        figure = begun(
+            7, _BAR * len(held) + _REST, f"What the gaps of policies are made of on {where}, {first.problem.name}"
+        )
+        axes = figure.add_subplot()
+        bars: dict[str, Any] = {}
+        longest = 0.0
+        for row, one in enumerate(held):
+            at = 0.0
+            for part, value in reversed(one.parts.items()):
+                seconds = 0.0 if value is None else float(value)
+                grey, hatch = _LOOKS[part] if seconds >= 0 else _LESS
+                height = 0.6 if seconds >= 0 else 0.25
+                (bar,) = axes.barh(
+                    row, seconds, left=at, height=height, color=grey, hatch=hatch, edgecolor="black", linewidth=0.7
+                )
+                bars.setdefault(part if seconds >= 0 else f"{part}, less than nothing", bar)
+                at += seconds
+            reach = sum(float(value) for value in one.parts.values() if value is not None and value > 0)
+            longest = max(longest, reach)
+            axes.annotate(_told(at), (reach, row), (4, 0), textcoords="offset points", va="center", fontsize=8)
+        named(axes.yaxis, range(len(held)), [short(one.label) for one in held])
+        axes.invert_yaxis()
+        axes.set_xlim(0, 1.15 * longest or 1)
+        axes.set_xlabel(_with_labels(f"{what} above the {below} {_told(float(end))} (s)", first))
+        order = sorted(bars, key=lambda part: (list(PARTS).index(part.split(",")[0]), part))
+        keyed(figure, [bars[part] for part in order], order, loc="outside lower center", ncols=min(3, len(order)))
+        headed(
+            figure, f"{where}, {first.problem.name}: what gaps are made of{f' ({first.assumed})' * bool(first.assumed)}"
+        )
+    return figure
+
+
+def _with_labels(text: str, found: Decomposition) -> str:
+    """A text, and below it what of the instance was assumed."""
+    return "\n".join(filter(None, [text, assumed_in_words([found.problem.instance])]))
+
+
+def _told(seconds: float) -> str:
+    """Seconds in few digits, and none after the point where there are many before it."""
+    return f"{seconds:.4g} s" if abs(seconds) < 1000 else f"{seconds:,.0f} s"

@@ -1,0 +1,368 @@
+"""Tests for what reports are made of: sources, runs that are told once, and the commands that give them again."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import shlex
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report_records import Study, entries, record, written
+
+import optsched
+from optsched.core.errors import InputError, UsageError
+from optsched.core.fingerprint import code_version
+from optsched.measuring.records import Record, frame_of
+from optsched.showing.building import built
+from optsched.showing.sources import FrontierRecord, again, argument, chosen, entries_of, parsed, read, study
+
+
+def test_several_sources_are_one(tmp_path: Path) -> None:
+    """Tests that runs, cells and frontiers of all sources are told apart and kept in order."""
+    first = written(tmp_path, [record(), record(ran_in="lsap", reason=None)])
+    points = {"components": ["x", "y"], "points": [], "complete": False, "limit": "TIME"}
+    frontier = {"version": "0.1.0", "instance": "a", "problem": "latency", "parameters": {}} | points
+    found = read([first, Path(written(tmp_path, frontier, "frontier.json"))])
+    assert [len(part) for part in (found.runs, found.cells, found.frontiers)] == [1, 1, 1]
+    assert [source.kind for source in found.sources] == ["records", "records"]
+    assert [(source.runs, source.cells, source.frontiers) for source in found.sources] == [(1, 1, 0), (0, 0, 1)]
+    assert len(found.sources[0].sha256) == 64
+    assert found.versions == ["0.1.0"] * 3
+    assert len(read([first, first]).runs) == 1, "the same file twice is one source"
+
+
+def test_a_study_in_memory() -> None:
+    """Tests that reports that were never written are a source, with exact fractions as numbers."""
+    found = read(optsched.study("papers/guo-table2", "fair-lsap", "dl"))
+    assert found.runs[0].relative_gap == pytest.approx(0.125)
+    assert found.sources[0].kind == "study"
+    assert found.runs[0].version == code_version()
+
+
+def test_records_from_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that `-` is JSON from stdin."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps([record()]).encode())))
+    assert read("-").sources[0].name == "stdin"
+
+
+def test_a_store(tmp_path: Path) -> None:
+    """Tests that a store gives the runs of its last sweep, failed ones too, and says how many are not finished."""
+    path = str(tmp_path / "sweep.db")
+    optsched.sweep(path, ["papers/guo-fig2", "papers/guo-table2"], "lsap", ["dl", "fifo"])
+    found = read(path)
+    assert (found.sources[0].kind, found.sources[0].name, found.sources[0].runs) == ("store", path, 4)
+    assert [run.heuristic for run in found.runs] == ["dl", "fifo"] * 2
+    assert {run.status for run in found.runs} == {"done"}
+    assert f"optsched {code_version()}, " in found.sources[0].computed_with
+    (measured,) = [part for part in built(found)[0].sections[-1].parts if str(part).startswith("The runs of ")]
+    assert str(measured).endswith(", by this command:")
+    with closing(sqlite3.connect(path)) as store, store:
+        store.execute("UPDATE sweeps SET command = '/usr/bin/optsched sweep a.toml'")
+    assert read(path).sources[0].command == "optsched sweep a.toml"
+    with closing(sqlite3.connect(path)) as store, store:
+        store.execute("DELETE FROM runs WHERE heuristic = 'fifo'")
+    assert (read(path).sources[0].runs, read(path).sources[0].unfinished) == (2, 2)
+    assert read(optsched.load_sweep(path, "all")).sources[0].unfinished == 2
+    with closing(sqlite3.connect(path)) as store, store:
+        store.execute("DELETE FROM runs")
+    with pytest.raises(InputError, match=r"holds no finished run \(4 planned\)"):
+        read(path)
+
+
+def test_stores_that_are_none(tmp_path: Path) -> None:
+    """Tests that another database and a broken one are told in a line."""
+    with closing(sqlite3.connect(tmp_path / "other.db")) as other, other:
+        other.execute("CREATE TABLE things (a)")
+    Path(tmp_path, "broken.db").write_bytes(b"SQLite format 3\x00" + b"\x01" * 200)
+    for name in ("other.db", "broken.db"):
+        with pytest.raises(InputError) as caught:
+            read(str(tmp_path / name))
+        assert str(caught.value).startswith(str(tmp_path / name))
+        assert "\n" not in str(caught.value)
+    with pytest.raises(InputError, match="holds no records"):
+        read(Study([]))
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("", "is empty: it holds no records"),
+        ("[]", "holds no records"),
+        ("{", "is no JSON and no store of a sweep"),
+        (b"\xff\xfe", "is no JSON and no store of a sweep"),
+        ('[{"format": "optsched/1"}]', "[0]: is an instance: measure it first"),
+        ('{"format": "optsched/1"}', "records.json: is an instance"),
+        ("[" * 100_000, "is no JSON"),
+        ("[NaN]", "store of a sweep (JSON is malformed"),
+    ],
+)
+def test_files_that_are_no_source(tmp_path: Path, content: str | bytes, told: str) -> None:
+    """Tests that each is one line, with the name of the file."""
+    with pytest.raises(InputError) as caught:
+        read(written(tmp_path, content))
+    assert told in str(caught.value)
+    assert str(caught.value).startswith(str(tmp_path))
+    assert "\n" not in str(caught.value)
+
+
+def test_every_fault_of_every_source(tmp_path: Path) -> None:
+    """Tests that the faults of all sources are told, and that an interrupted command's file says so."""
+    first = written(tmp_path, [record(seed="x"), 3])
+    second = written(tmp_path, "[\n  {", "b.json.partial")
+    with pytest.raises(InputError) as caught:
+        read([first, second, str(tmp_path / "none.json")])
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 4
+    assert lines[0].endswith("[0].seed: expected `int`, got `str`")
+    assert "an interrupted command left it" in lines[2]
+    with pytest.raises(InputError, match="records are read as JSON"):
+        read(written(tmp_path, "instance,problem", "gaps.csv"))
+    assert "cannot be read: No such file or directory" in lines[3]
+
+
+def test_wrong_kinds_of_sources() -> None:
+    """Tests that no source, and what is none, are wrong usage."""
+    for given, told in (([], "a report is of records"), ([3], "is a path, or the reports of a study, not")):
+        with pytest.raises(UsageError, match=told):
+            read(given)
+    assert read([Study([record()])]).runs[0].instance == "a"
+
+
+def test_records_of_any_age() -> None:
+    """Tests that a record without the fields that came later is read, and that what only some records have is kept."""
+    found = parsed(record() | {"idle_slot_time": 3}, "[0]")
+    assert isinstance(found, Record)
+    assert found.further == {"idle_slot_time": 3}
+    assert (found.objective, found.status, found.components) == (4, "done", ["locality-cost"])
+    new = ("status", "components", "instance_sha256", "source", "notes", "locality", "waiting")
+    old = parsed({name: value for name, value in record().items() if name not in new}, "")
+    assert isinstance(old, Record)
+    assert (old.status, old.components) == ("done", [])
+
+
+def test_a_frontier() -> None:
+    """Tests that what has points is a frontier."""
+    document = {
+        "version": "0.1.0",
+        "instance": "a",
+        "problem": "latency",
+        "parameters": {},
+        "components": ["makespan", "work"],
+        "points": [{"objective": [1, 3], "certificate": "dual"}],
+        "complete": True,
+        "limit": None,
+    }
+    found = parsed(document, "")
+    assert isinstance(found, FrontierRecord)
+    assert found.values == [(1, 3)]
+    assert isinstance(parsed({**document, "components": ["makespan"]}, ""), list)
+
+
+@pytest.mark.parametrize(
+    ("document", "told"),
+    [
+        (7, "[3]: is no record: expected an object"),
+        ({"format": "optsched/1"}, "[3]: is an instance: measure it first"),
+        ({"format": "optsched-solution/1"}, "[3]: is a solution"),
+        ({"format": "optsched-baseline/1"}, "[3]: is a baseline"),
+        ({"chains": [], "instance": "a"}, "[3]: explains a gap"),
+        ({"a": 1, "b": 2}, "[3]: is no record of a gap, matrix or frontier (it has a, b)"),
+        ({}, "(it has no field)"),
+        (record(seed="zero"), "[3].seed: expected `int`, got `str`"),
+        (record(status="lost"), "[3].status: invalid enum value 'lost'"),
+        (record(objective=[1, 2]), "[3]: its lists must have an entry a component each, not sense 1, objective 2"),
+        ({**record(), "points": [], "components": ["x", "y"]}, "[3]: lacks the field complete"),
+    ],
+)
+def test_what_is_no_record(document: Any, told: str) -> None:
+    """Tests that anything else is told with its place, and with what to give instead."""
+    found = parsed(document, "[3]")
+    assert isinstance(found, list)
+    assert told in str(found[0])
+
+
+def test_names_tell_apart_what_is_compared() -> None:
+    """Tests that parameters are part of a name where one instance or cell has several, and not where instances do."""
+    rows = [
+        record(instance="a", parameters={"levels": [0, 1, 1]}),
+        record(instance="b", parameters={"levels": [0, 1, 2]}),
+    ]
+    assert {entry.problem for entry in entries(rows)} == {"lsap"}
+    rows += [record(instance="a", parameters={"levels": [0, 1, 2]})]
+    assert {entry.problem for entry in entries(rows)} == {"lsap,levels=0:1:1", "lsap,levels=0:1:2"}
+    rows = [record(heuristic_parameters={"reading": text, "window": 0}) for text in ("sweep", "heartbeat")]
+    assert [entry.heuristic for entry in entries(rows)] == ["dl,reading=sweep", "dl,reading=heartbeat"]
+    rows = [
+        record(instance="a", heuristic_parameters={"alpha": 1}),
+        record(instance="b", heuristic_parameters={"alpha": 2}),
+    ]
+    assert {entry.heuristic for entry in entries(rows)} == {"dl"}
+    rows = [record(heuristic_parameters={}), record(heuristic_parameters={"shift": 1})]
+    assert [entry.heuristic for entry in entries(rows)] == ["dl", "dl,shift=1"]
+
+
+def test_recorded_twice() -> None:
+    """Tests that a run counts once, the last one, and that it is said whether it came to something else."""
+    found, told = entries_of(read(Study([record(4), record(4), record(6), record(instance="b")])).runs)
+    assert [entry.objective for entry in found] == [6, 4]
+    assert told == ["2 runs are recorded more than once and count once, 1 of them with another result: the last counts"]
+    same = [record(instance_sha256="x"), record(instance_sha256="y")]
+    assert len(entries(same)) == 2, "two instances of one name"
+    assert entries_of(read(Study([record()])).runs)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "outcome"),
+    [
+        ({}, "done", "above"),
+        ({"value": 2}, "done", "optimal"),
+        ({"value": 2, "reference_kind": "bound"}, "done", "above"),
+        ({"best": 0}, "done", "over_zero"),
+        ({"best": None}, "done", "unknown"),
+        ({"value": None}, "infeasible", "infeasible"),
+        ({"value": None, "status": "starved"}, "starved", "starved"),
+        ({"value": None, "status": "out-of-time"}, "out-of-time", "out_of_time"),
+        ({"value": None, "status": "out-of-memory"}, "out-of-memory", "out_of_memory"),
+        ({"value": None, "status": "crashed"}, "crashed", "crashed"),
+        ({"value": None, "status": None, "error": "lost"}, "failed", "failed"),
+        ({"value": None, "status": None}, "infeasible", "infeasible"),
+        ({"status": None}, "done", "above"),
+        (
+            {"value": None, "status": None, "error": 'heuristic "x" was out of time after 1 s'},
+            "out-of-time",
+            "out_of_time",
+        ),
+    ],
+)
+def test_what_came_of_a_run(changes: dict[str, object], status: str, outcome: str) -> None:
+    """Tests the status, also of records that do not tell it, and how the run is counted."""
+    (entry,) = entries([record(**changes)])  # type: ignore[arg-type]
+    assert (entry.status, entry.outcome) == (status, outcome)
+    assert entry.relative == ({"above": 1.0, "optimal": 0.0}.get(outcome) if changes.get("value") != 2 else 0.0)
+
+
+def test_several_components() -> None:
+    """Tests that gaps are of the first component, and that an optimum is met only in all."""
+    both = {"sense": ["max", "min"], "components": ["share", "cost"], "objective": [1, 9], "reference": [1, 8]}
+    (entry,) = entries([record(**both, absolute_gap=[0, 1], relative_gap=[0, 0.125])])
+    assert (entry.component, entry.maximum, entry.relative, entry.outcome) == ("share", True, 0, "above")
+    (entry,) = entries([record(components=[], certificate=None)])
+    assert (entry.component, entry.maximum, entry.proof) == ("component 1", False, "unknown")
+
+
+def test_waves() -> None:
+    """Tests that waves, which former versions recorded, are instances of their own."""
+    found = entries([record(wave=None), record(wave=0), record(wave=1)])
+    assert [entry.instance for entry in found] == ["a, all waves", "a, wave 0", "a, wave 1"]
+    assert len({entry.reference for entry in found}) == 3
+
+
+def test_chosen() -> None:
+    """Tests that problems and heuristics are chosen by name or label, and that a wrong name names the nearest."""
+    rows = [record(heuristic_parameters={"reading": text}) for text in ("sweep", "heartbeat")]
+    found = entries([*rows, record(problem="flow", heuristic="fifo")])
+    assert len(chosen(found, ["lsap"], [])) == len(chosen(found, [], ["dl"])) == 2
+    assert len(chosen(found, ["lsap"], ["dl,reading=sweep"])) == 1
+    assert len(chosen(found, [], [])) == 3
+    with pytest.raises(UsageError, match='no record is of problem "lsab"; did you mean "lsap"'):
+        chosen(found, ["lsab"], [])
+
+
+def test_frame() -> None:
+    """Tests that pictures get numbers, NaN where there is none."""
+    table = frame_of(entries([record(), record(None, instance="b", status="starved")]))
+    assert table["relative_gap_1"].tolist()[0] == 1
+    assert math.isnan(table["relative_gap_1"].tolist()[1])
+    assert table["starved"].tolist() == [False, True]
+
+
+def kept(**changes: Any) -> Record:
+    """A record that was read."""
+    return read(Study([record(**changes)])).runs[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "command"),
+    [
+        (
+            {"instance": "guo-fig2", "parameters": {"levels": [0, 1, 1]}, "heuristic_parameters": {"reading": "sweep"}},
+            "optsched gap papers/guo-fig2 --problem lsap --heuristic dl --seed 0",
+        ),
+        (
+            {"instance": "my jobs", "parameters": {"levels": [0, 1, 2]}, "seed": 4},
+            "optsched gap 'my jobs.json' --problem lsap --param levels=0,1,2 --heuristic dl --seed 4",
+        ),
+        (
+            {"source": "generated by optsched generate lsap --seed 3", "heuristic": "my.mod:f"},
+            "optsched generate lsap --seed 3 --output a.json && "
+            "optsched gap a.json --problem lsap --heuristic my.mod:f --seed 0",
+        ),
+        (
+            {"heuristic_parameters": {"reading": "heartbeat", "max_idle_rounds": 3}},
+            "optsched gap a.json --problem lsap --heuristic dl,reading=heartbeat,max_idle_rounds=3 --seed 0",
+        ),
+        (
+            {"profile": "quick", "time_limit": 2.5},
+            "optsched gap a.json --problem lsap --heuristic dl --seed 0 --profile quick --time-limit 2.5",
+        ),
+        (
+            {"profile": "exact", "time_limit": None},
+            "optsched gap a.json --problem lsap --heuristic dl --seed 0 --time-limit none",
+        ),
+        (
+            {"problem": "elsewhere", "parameters": {"x": True}, "heuristic": "unheard-of"},
+            "optsched gap a.json --problem elsewhere --param x=true --heuristic unheard-of --seed 0",
+        ),
+    ],
+)
+def test_a_run_again(changes: dict[str, Any], command: str) -> None:
+    """Tests the command of a run: names of the library, files, families, and parameters that are no defaults."""
+    cell = again(kept(**changes))
+    assert (cell, cell.again) == (command, True)
+
+
+def test_lists_within_a_heuristic_have_colons() -> None:
+    """Tests that a list within a heuristic is written with colons, as commas part its parameters."""
+    record = kept(problem="flow", parameters={}, heuristic="flow-sched", heuristic_parameters={"f_c": [0, 0.5, 1]})
+    assert "--heuristic flow-sched,f_c=0:0.5:1 " in again(record)
+
+
+def test_the_command_gives_the_run_again() -> None:
+    """Tests that the command of a record makes the same record, but for the seconds."""
+    (run,) = optsched.study("papers/hsu-two-clusters", "lsap", "dl,reading=heartbeat", seeds=[2]).records()
+    command = again(read(Study([run])).runs[0])
+    words = [sys.executable, "-m", *shlex.split(command), "--format", "json"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    (repeated,) = read(Study(json.loads(done.stdout))).runs
+    assert (repeated.objective, repeated.seed, repeated.heuristic_parameters) == (
+        run["objective"],
+        2,
+        {"reading": "heartbeat"},
+    )
+
+
+def test_a_study_again() -> None:
+    """Tests the lines for the runs of a problem: few instances by name, many by their number, seeds as a range."""
+    runs = [kept(instance=name, seed=seed) for name in ("guo-fig2", "b") for seed in (1, 2)]
+    assert study(runs) == (
+        "optsched gap papers/guo-fig2 b.json --problem lsap --heuristic dl --seed 1 --repeats 2 --format json"
+        " --output records.json",
+    )
+    many = [kept(instance=f"i{number}") for number in range(10)]
+    assert study(many)[0] == "# and 2 instances more, to be added to the command"
+    assert "--repeats" not in study(many)[-1]
+    drawn = kept(source="generated by optsched generate lsap --seed 3")
+    other = kept(instance="c", parameters={"levels": [0, 1, 2]})
+    assert study([drawn, other])[:2] == (
+        "optsched generate lsap --seed 3 --output a.json",
+        "# the parameters of lsap differ between the runs; each run's command has its own",
+    )
+    assert study([drawn, kept(time_limit=None)])[1].startswith("# profiles or limits on time differ")
+    assert argument("", "") == ("", "instance.json")
