@@ -195,7 +195,7 @@ def test_steps_are_told() -> None:
     """Tests that each seed is told before it runs, and the search for the best schedule after them."""
     told: list[str] = []
     decompose(Makespan(crossed()), "dl", seeds=[3, 5], heartbeat=0, step=told.append)
-    assert told == ["seed 3", "seed 5", "the best schedule"]
+    assert told == ["dl, seed 3", "dl, seed 5", "the best schedule"]
 
 
 def test_several_policies_share_what_is_below(monkeypatch: pytest.MonkeyPatch) -> None:
