@@ -33,7 +33,6 @@ __all__ = [
     "job_times_proof",
     "makespan_certificate",
     "makespan_proof",
-    "prices_certificate",
     "counting_certificate",
 ]
 
@@ -85,7 +84,7 @@ def _after(problem: Makespan, priced: PricedTime, prices: TimePrices, by: int) -
     if by >= priced.steps(prices.prices):
         return seconds(latest - problem.now)
     paid = priced.paid_by(prices, by)
-    if paid is None or paid.units > 0:
+    if paid is None or paid > 0:
         latest = max(latest, problem.next_end(problem.now + (by + 1) * prices.step))
     return seconds(latest - problem.now)
 
@@ -110,13 +109,6 @@ def counting_certificate(problem: JobTimes, alone: Sequence[Mapping[str, Any]] =
     """
     data = {"windows": []} | _alone_written(alone)
     return Certificate("job time", Proof.DUAL, problem.counted_total(ends_alone(problem, data)), data)
-
-
-def prices_certificate(problem: JobTimes, prices: TimePrices, alone: Sequence[Mapping[str, Any]] = ()) -> Certificate:
-    """The certificate that prices of slots by time make of the sum of job times; it claims just what they prove."""
-    data = _prices_written(prices) | _alone_written(alone)
-    priced = PricedTime(problem, prices.step, ends_alone(problem, data))
-    return Certificate("job time", Proof.DUAL, priced.bound(prices), data)
 
 
 def cases_certificate(

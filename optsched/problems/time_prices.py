@@ -6,7 +6,7 @@ schedule is the worse for: were each slot's tasks to follow one another as befor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -24,7 +24,7 @@ from optsched.problems.job_times import JobTimes, common_unit
 from optsched.problems.schedule_windows import all_waited_for, tails
 from optsched.problems.schedules import ScheduleProblem
 
-__all__ = ["Paid", "PricedTime", "TimePrices"]
+__all__ = ["PricedTime", "SlotClass", "TimePrices"]
 
 #: More than any cost.
 _NEVER = 2**61
@@ -39,8 +39,7 @@ _STEPS = 10**6
 _COUNTS = 10**8
 
 
-@dataclass(frozen=True)
-class TimePrices:
+class TimePrices(NamedTuple):
     """What a slot of each kind costs in each step of time.
 
     Attributes
@@ -56,24 +55,6 @@ class TimePrices:
     step: int
     scale: int
     prices: tuple[Ints, Ints]
-
-
-class Paid(NamedTuple):
-    """What jobs pay at least, less what all slots cost, in units of price, and how.
-
-    Attributes
-    ----------
-    units
-        The sum.
-    ends
-        The step in which each job ends.
-    taken
-        int64, shape (steps,) for each kind: tasks that run then, with those that run at the snapshot.
-    """
-
-    units: int
-    ends: list[int]
-    taken: list[Ints]
 
 
 @dataclass(frozen=True)
@@ -160,7 +141,12 @@ class PricedTime:
         Whatever a schedule is, its jobs pay no more than all slots cost. So the sum is no less than what each job pays
         at least for its time and its slots, less what all slots cost.
         """
-        return self.told(self.paid(given).units, given.scale)
+        steps = self.steps(given.prices)
+        total, costs = self.costs(given.prices, steps)
+        waiting = given.scale * np.arange(steps + 1, dtype=np.int64)
+        for weight, cost in zip(self.weights, costs, strict=True):
+            total += int((cost + weight * waiting).min())
+        return self.told(total, given.scale)
 
     def told(self, units: int, scale: int) -> Number:
         """The sum of job times in seconds that a sum of payments proves."""
@@ -169,10 +155,6 @@ class PricedTime:
         late = Fraction(units * self.step, scale * self._below)
         whole = ceil(late / unit) * unit if unit else late
         return exact(Fraction(whole + self._waited()), MICRO)
-
-    def units_of(self, value: Number) -> float:
-        """What jobs pay for their time, at a scale of 1, where the sum of job times is `value` seconds; about."""
-        return float((value * MICRO - self._waited()) * self._below / self.step)
 
     def least_units(self, value: Number) -> int:
         """The least sum of payments, at a scale of 1, that proves that no schedule is better than `value` seconds.
@@ -191,57 +173,15 @@ class PricedTime:
                 waited += weight * (now - arrival)
         return waited
 
-    def paid(self, given: TimePrices, traced: bool = False) -> Paid:
-        """What all jobs pay at least, less what all slots cost; what they take then only if it is `traced`."""
-        steps = self.steps(given.prices)
+    def paid_by(self, given: TimePrices, by: int) -> int | None:
+        """What all jobs pay for slots if they end within `by` steps, less what all slots cost; None where one cannot.
 
-        def waiting(job: int) -> Ints:
-            cost = given.scale * self.weights[job] * np.arange(steps + 1, dtype=np.int64)
-            cost[: self.alone[job]] = _NEVER
-            return cost
-
-        return self._paid(given.prices, steps, waiting, traced)
-
-    def paid_by(self, given: TimePrices, by: int, traced: bool = False) -> Paid | None:
-        """The same where all jobs end within `by` steps and pay for slots alone; None where one cannot.
-
-        If they pay more than all slots cost no schedule ends so soon. They never do within all `steps`, since all can
-        then run when slots cost nothing.
+        If that is above 0 no schedule ends so soon. It never is within all `steps`, since all can then run when slots
+        cost nothing.
         """
-        within = np.full(by + 1, _NEVER, dtype=np.int64)
-        within[by] = 0
-        prices = [column[:by] for column in given.prices]
-        paid = self._paid(prices, by, lambda job: within, traced)
-        return paid if paid.units < _NEVER // 2 else None
-
-    def _paid(self, prices: Sequence[Ints], steps: int, own: Callable[[int], Ints], traced: bool) -> Paid:
-        """What all jobs pay, beside what each pays `own` by the step at which it ends."""
-        total, sums = self._summed(prices, steps)
-        taken = [np.zeros(steps + 1, dtype=np.int64) for _ in KINDS]
-        ends = []
-        for kind in range(len(KINDS)) if traced else ():
-            taken[kind][0] += len(self.held[kind])
-            np.subtract.at(taken[kind], np.minimum(self.held[kind], steps), 1)
-        for job, classes in enumerate(self.classes):
-            cost = own(job)
-            chains = [self._chain(each, sums[each.kind], traced) for each in classes]
-            for each, chain in zip(classes, chains, strict=True):
-                cost = np.minimum(cost + self._priced(each, chain), _NEVER)
-            end = int(np.argmin(cost))
-            total += int(cost[end])
-            ends.append(end)
-            if traced and cost[end] < _NEVER:
-                for each, chain in zip(classes, chains, strict=True):
-                    self._trace(each, chain, end, sums[each.kind], taken[each.kind])
-        return Paid(total, ends, [np.cumsum(column)[:-1] for column in taken])
-
-    def _summed(self, prices: Sequence[Ints], steps: int) -> tuple[int, list[Ints]]:
-        """What running tasks pay less what all slots cost, and what a slot costs from the first step to each."""
-        total, sums = 0, []
-        for kind, column in enumerate(prices):
-            sums.append(np.concatenate([[0], np.cumsum(column), np.full(steps - len(column), column.sum())]))
-            total += int(sums[kind][np.minimum(self.held[kind], steps)].sum()) - self.slots[kind] * int(column.sum())
-        return total, sums
+        total, costs = self.costs([column[:by] for column in given.prices], by)
+        paid = [int(cost[by]) for cost in costs]
+        return None if max(paid, default=0) >= _NEVER else total + sum(paid)
 
     def costs(self, prices: Sequence[Ints], steps: int) -> tuple[int, list[Ints]]:
         """What running tasks pay less what all slots cost; and what the slots of each job cost at least, by its end.
@@ -258,29 +198,33 @@ class PricedTime:
         tuple
             The sum, and for each job int64, shape (steps + 1,): at least 2^61 where it cannot have ended by then.
         """
-        total, sums = self._summed(prices, steps)
-        found = []
+        total, sums, found = 0, [], []
+        for kind, column in enumerate(prices):
+            sums.append(np.concatenate([[0], np.cumsum(column), np.full(steps - len(column), column.sum())]))
+            total += int(sums[kind][np.minimum(self.held[kind], steps)].sum()) - self.slots[kind] * int(column.sum())
         for job, classes in enumerate(self.classes):
             cost = np.zeros(steps + 1, dtype=np.int64)
             cost[: self.alone[job]] = _NEVER
             for each in classes:
-                cost = np.minimum(cost + self._priced(each, self._chain(each, sums[each.kind], False)), _NEVER)
+                cost = np.minimum(cost + self._priced(each, sums[each.kind]), _NEVER)
             found.append(cost)
         return total, found
 
-    def _chain(self, each: SlotClass, sums: Ints, traced: bool) -> dict[int, Ints]:
+    def _chain(self, each: SlotClass, sums: Ints) -> dict[int, Ints]:
         """What so many tasks one after another on a slot cost at least, by the step at which all have ended.
 
-        For as many as the fullest slot has, and one less; for all numbers from 0 on only if they are to be `traced`.
+        For as many as the fullest slot has, and one less.
         """
         found = {0: np.zeros(len(sums), dtype=np.int64)}
+        count = len(sums) - each.length
         for number in range(1, self._waves(each) + 1):
             check()
             found[number] = np.full(len(sums), _NEVER, dtype=np.int64)
-            if each.length < len(sums):
-                found[number][each.length :] = np.minimum.accumulate(_by_start(found[number - 1], each, sums))
-            if not traced:
-                found.pop(number - 2, None)
+            if count > 0:
+                by_start = np.minimum(found[number - 1][:count] + sums[each.length :] - sums[:count], _NEVER)
+                by_start[: each.release] = _NEVER
+                found[number][each.length :] = np.minimum.accumulate(by_start)
+            found.pop(number - 2, None)
         return found
 
     @cached_property
@@ -304,8 +248,9 @@ class PricedTime:
         spread = [(full, self.slots[each.kind] - more), (full + 1, more)]
         return [(number, slots) for number, slots in spread if number and slots]
 
-    def _priced(self, each: SlotClass, chain: dict[int, Ints]) -> Ints:
+    def _priced(self, each: SlotClass, sums: Ints) -> Ints:
         """What the tasks of a class cost at least, by the step at which all have ended, and their tail."""
+        chain = self._chain(each, sums)
         fullest = chain[self._waves(each)]
         cost, barred = np.zeros(len(fullest), dtype=np.int64), fullest >= _NEVER
         for number, slots in self._spread(each):
@@ -313,21 +258,3 @@ class PricedTime:
         cost[barred] = _NEVER
         tail = min(each.tail, len(cost))
         return np.concatenate([np.full(tail, _NEVER), cost[: len(cost) - tail]])
-
-    def _trace(self, each: SlotClass, chain: dict[int, Ints], end: int, sums: Ints, taken: Ints) -> None:
-        """Add where the tasks of a class run: so many where some start, and less where they end."""
-        for number, slots in self._spread(each):
-            clock = end - each.tail
-            for before in range(number - 1, -1, -1):
-                start = int(np.argmin(_by_start(chain[before], each, sums)[: clock - each.length + 1]))
-                taken[start] += slots
-                taken[start + each.length] -= slots
-                clock = start
-
-
-def _by_start(before: Ints, each: SlotClass, sums: Ints) -> Ints:
-    """What some tasks cost of which the last starts at each step, by what those before it cost."""
-    count = len(sums) - each.length
-    found = np.minimum(before[:count] + sums[each.length :] - sums[:count], _NEVER)
-    found[: each.release] = _NEVER
-    return np.asarray(found)

@@ -15,12 +15,11 @@ from optsched.core.schedule import MICRO, Schedule
 from optsched.problems.schedules import ScheduleProblem
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, proof_of
-from optsched.searches.job_placing import JobPlacing
+from optsched.searches.job_placing import JobPlacing, best_placed
 from optsched.searches.jobs_alone import AloneSearch
 from optsched.searches.schedule_enumeration import semi_active
 from optsched.searches.schedule_program import ScheduleProgram
 from optsched.searches.schedules import ScheduleSearch, cheap_proof
-from optsched.searches.timetable import best_list
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile
 
@@ -101,13 +100,13 @@ def plain(problem: ScheduleProblem) -> Held:
 
 
 def _by_program(call: Call[ScheduleProblem], profile: Profile) -> Solution:
-    """By arrays or a model, from the best list schedule on, of a problem that is not plainly infeasible."""
+    """By arrays or a model, of a problem that is not plainly infeasible, from the best of `placed_schedules` on."""
     problem, proved = call.problem, cheap_proof(call.problem)
     if not len(problem.tasks):
         return call.settled(problem.schedule([], []), proved)
     held, found = call.start, Found()
     with call.until_stopped():
-        held = held or best_list(problem)
+        held = held or best_placed(problem)
         call.hold(lambda: (held, (proved,)))
         found = _by_arrays(call, profile, held) if call.route == "arrays" else call.by_model(profile, start=held)
         found.checked(problem)

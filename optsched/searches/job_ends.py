@@ -1,8 +1,4 @@
-"""A tree of cases by when jobs end, for `job-times`: each case has prices of slots from a linear program over starts.
-
-In the program of a case jobs end within a box, slots are alike, and tasks are in parts. A job ends at the least step of
-its box, and later by the share of its tasks that end later: so starts are the only variables, and cost what they are
-late. The duals are prices of slots, at which whole jobs are priced exactly.
+"""A tree of cases by when jobs end, for `job-times`: each case has prices of slots (`start_program`).
 
 Cases are parted best first, and from each one on down to one in which the program has every job whole. For that a
 schedule is looked for. A limit below the best schedule closes most of the tree at once, so that limits are tried from
@@ -16,12 +12,11 @@ variables are how many of them start on each node in each step, and which task i
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from optsched.certificates.trees import Branch, Step, Tree
 from optsched.core.deadline import check
@@ -30,155 +25,17 @@ from optsched.problems.job_ends import MOST_WORK, JobEnds, packed
 from optsched.problems.programs import Builder
 from optsched.problems.relaxations import Box
 from optsched.problems.schedules import ScheduleProblem
-from optsched.problems.time_prices import SlotClass, TimePrices
+from optsched.problems.time_prices import TimePrices
 from optsched.searches.job_placing import matched
 from optsched.searches.program_tree import as_arrays
-from optsched.solvers.highs import LinearProgram, WarmProgram, solve_uninterrupted
+from optsched.searches.start_program import Late, StartProgram
+from optsched.solvers.highs import LinearProgram, solve_uninterrupted
 from optsched.solvers.profiles import Profile
 
-__all__ = [
-    "EndTree",
-    "EndsProgram",
-    "Late",
-    "StartProgram",
-    "coefficients",
-]
-
-#: Units of price in a job's waiting for a step.
-_SCALE = 2**14
-
-#: Less of a task is nothing.
-_PART = 1e-6
-
-
-class Late(NamedTuple):
-    """What the program says of a box.
-
-    Attributes
-    ----------
-    prices
-        Of slots; with the scale 0 a ray.
-    late
-        Of each job the parts of it that end after the least step of its box, after the next one, and so on.
-    outside
-        Whether parts of tasks end after the box, or never.
-    """
-
-    prices: TimePrices
-    late: list[Floats]
-    outside: bool
-
-
-def coefficients(ends: JobEnds, box: Box) -> int:
-    """How many steps all starts within a box cover, each for itself: so many coefficients a program has at least."""
-    return sum(
-        each.length * max(0, upper - each.tail - each.length + 1 - each.release)
-        for classes, upper in zip(ends.priced.classes, box.upper.tolist(), strict=True)
-        for each in classes
-    )
-
-
-class StartProgram:
-    """The program for boxes within one.
-
-    Parameters
-    ----------
-    ends
-        What it is about.
-    box
-        All boxes are within this one.
-    """
-
-    def __init__(self, ends: JobEnds, box: Box) -> None:
-        self._ends, self._last = ends, int(box.upper.max(initial=0))
-        self._weight = np.array(ends.priced.weights, dtype=np.float64)
-        self._penalty = float(ends.limit + 1)
-        self._profile = Profile("prices of slots")
-        nothing = np.zeros(0, dtype=np.int64)
-        columns: list[tuple[Ints, Ints, Floats]] = [(nothing, nothing, np.zeros(0))]
-        entries: list[tuple[Ints, Ints]] = [(nothing, nothing)]
-        due: list[float] = []
-        rows, count = len(KINDS) * self._last, 0
-        for job, classes in enumerate(ends.priced.classes):
-            work = sum(each.length * each.count for each in classes)
-            for each in classes if self._weight[job] else ():
-                begins = np.arange(each.release, int(box.upper[job]) - each.tail - each.length + 1)
-                if each.length:
-                    own = count + np.arange(len(begins))
-                    columns.append((np.full(len(begins), job), *_ends_and_shares(each, begins, work)))
-                    covered = (begins[:, None] + np.arange(each.length)).ravel() + each.kind * self._last
-                    entries += [(covered, np.repeat(own, each.length)), (np.full(len(own), rows + len(due)), own)]
-                    due.append(float(each.count))
-                    count += len(begins)
-        self._job, self._end, self._share = (np.concatenate(parts) for parts in zip(*columns, strict=True))
-        entries.append((rows + np.arange(len(due)), count + np.arange(len(due))))  # what is left out
-        self._due = len(due)
-        self._warm = WarmProgram(self._program(entries, due))
-
-    @property
-    def size(self) -> int:
-        """How many starts there are."""
-        return len(self._job)
-
-    def _program(self, entries: list[tuple[Ints, Ints]], due: list[float]) -> LinearProgram:
-        """Rows are slots of each kind in each step, and the tasks of each class; a box gives costs and bounds."""
-        row, column = (np.concatenate(parts) for parts in zip(*entries, strict=True))
-        count, room = self.size + len(due), []
-        for slots, held in zip(self._ends.priced.slots, self._ends.priced.held, strict=True):
-            room.append(slots - (held[None, :] > np.arange(self._last)[:, None]).sum(axis=1).astype(np.float64))
-        upper = np.concatenate([*room, due])
-        return LinearProgram(
-            objective=np.zeros(count),
-            col_lower=np.zeros(count),
-            col_upper=np.full(count, np.inf),
-            integer=np.zeros(count, dtype=bool),
-            row_lower=np.concatenate([np.full(len(upper) - len(due), -np.inf), due]),
-            row_upper=upper,
-            matrix=sp.csr_array((np.ones(len(row)), (row, column)), shape=(len(upper), count)),
-        )
-
-    def solve(self, box: Box, ray: bool = False) -> Late | None:
-        """What the program says of a box; None where HiGHS was stopped.
-
-        Parameters
-        ----------
-        box
-            Not empty.
-        ray
-            Whether nothing but what is left out costs anything, so that prices show that nothing is in the box.
-        """
-        late = np.maximum(self._end - box.lower[self._job], 0)
-        cost = 0.0 * late if ray else self._weight[self._job] * self._share * late
-        objective = np.append(cost, np.full(self._due, 1.0 if ray else self._penalty))
-        upper = np.append(np.where(self._end <= box.upper[self._job], np.inf, 0.0), np.full(self._due, np.inf))
-        found = self._warm.solve(np.zeros(len(upper)), upper, self._profile, objective)
-        if found.row_duals is None or found.x is None:
-            return None
-        slots = found.row_duals[: len(KINDS) * self._last]
-        priced = np.rint(np.maximum(-slots, 0.0) * _SCALE).astype(np.int64)
-        prices = TimePrices(self._ends.step, 0 if ray else _SCALE, (priced[: self._last], priced[self._last :]))
-        outside = bool(found.x[self.size :].sum() > _PART)
-        return Late(prices, list(self._lateness(box, found.x[: self.size])), outside)
-
-    def _lateness(self, box: Box, starts: Floats) -> Iterator[Floats]:
-        """What `Late` says of each job."""
-        for job, (lower, upper) in enumerate(zip(box.lower.tolist(), box.upper.tolist(), strict=True)):
-            own = (self._job == job) & (starts > 0)
-            after = np.clip(self._end[own] - lower, 0, upper - lower)
-            ended = np.bincount(after, weights=starts[own] * self._share[own], minlength=upper - lower + 1)
-            yield np.clip(ended[::-1].cumsum()[::-1][1:], 0, 1)
-
-
-def _ends_and_shares(each: SlotClass, begins: Ints, work: int) -> tuple[Ints, Floats]:
-    """When the job can end at the earliest by each start, and what part of its work a task of the class is."""
-    return begins + each.length + each.tail, np.full(len(begins), each.length / work)
-
+__all__ = ["EndTree", "EndsProgram"]
 
 #: A case is settled so many times at most, each time with less in its box, while it loses so many steps at least.
 _ROUNDS, _LOST = 3, 3
-
-#: No program with more is posed.
-_COEFFICIENTS = 2_000_000
 
 #: What is late by less is not late.
 _WHOLE = 1e-6
@@ -203,8 +60,6 @@ class EndTree:
     ----------
     ends
         What it is about; schedules that cost its limit or more do not count.
-    first
-        Prices to begin with.
     realised
         Looks for a schedule whose jobs end by given steps, or about then; what the best one costs that is known.
 
@@ -218,16 +73,14 @@ class EndTree:
         How long it takes to check the tree (`JobEnds.work`); no box is settled for more than `MOST_WORK` in all.
     """
 
-    def __init__(self, ends: JobEnds, first: TimePrices, realised: Callable[[list[int]], int]) -> None:
+    def __init__(self, ends: JobEnds, realised: Callable[[list[int]], int]) -> None:
         self._ends, self.limit, self._realised = ends, ends.limit, realised
         self._multipliers: list[Ints] = []
         self._open: list[tuple[int, int, _Case]] = []
         self._cases = self.programs = self.work = 0
         weights = np.array(ends.priced.weights, dtype=np.int64)
         self._root = _Case(ends.box, int((weights * ends.box.lower).sum()))
-        self._settle(self._root, first)
-        small = coefficients(ends, self._root.box) <= _COEFFICIENTS
-        self._program = StartProgram(ends, self._root.box) if small and not self._closed(self._root) else None
+        self._program = StartProgram(ends.priced, ends.box, float(ends.limit + 1))
 
     @property
     def closed(self) -> bool:
@@ -236,8 +89,8 @@ class EndTree:
 
     @property
     def size(self) -> int:
-        """How many starts its programs have; 1 where there are none."""
-        return 1 if self._program is None else max(1, self._program.size)
+        """How many starts its programs have, 1 or more."""
+        return max(1, self._program.size)
 
     @property
     def proved(self) -> int:
@@ -261,9 +114,10 @@ class EndTree:
 
     def run(self, most: int) -> None:
         """Part cases until none is open, or so many programs were solved."""
-        if self._program is None:
+        if self._closed(self._root):
             return
         self._solve(self._root)
+        self._attain(self._root)
         self._push(self._root)
         while self._open and self.programs < most:
             case: _Case | None = heapq.heappop(self._open)[-1]
@@ -303,7 +157,6 @@ class EndTree:
     def _solved(self, case: _Case, ray: bool = False) -> Late | None:
         """What the program of a case says, by which it is settled; None where nothing."""
         check()
-        assert self._program is not None
         self.programs += 1
         found = self._program.solve(case.box, ray)
         if found is not None:
@@ -321,8 +174,7 @@ class EndTree:
         """The part of a case that costs less, while the other one waits; None where there is none, or it is whole."""
         branch = self._branch(case)
         if branch is None:
-            if case.late:
-                self._attain(case)
+            self._attain(case)
             return None
         parts = tuple(_Case(box, case.bound) for box in case.box.split(*branch))
         for part in parts:
@@ -345,7 +197,9 @@ class EndTree:
         return found
 
     def _attain(self, case: _Case) -> None:
-        """Look for a schedule where each job ends as the program of a case says."""
+        """Look for a schedule where each job ends as the program of a case says, if it says anything."""
+        if self._closed(case) or not case.late:
+            return
         ends = [int(lower) + round(float(late.sum())) for lower, late in zip(case.box.lower, case.late, strict=True)]
         self.limit = min(self.limit, self._realised(ends))
 

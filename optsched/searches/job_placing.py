@@ -6,7 +6,7 @@ paths), and the rest goes where there is time left. The time is found by countin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,13 +18,42 @@ from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.service_times import ServiceTimes
 from optsched.searches.left_shift import as_early
 
-__all__ = ["JobPlacing", "Placed"]
+__all__ = ["JobPlacing", "Placed", "best_placed", "job_orders", "placed_schedules"]
 
 #: After all that ever happens.
 _LATE = 2**60
 
 #: A time is first looked for in steps of a part of a task, and then so many times by halves.
 _PARTS, _HALVES = 8, 6
+
+
+def job_orders(problem: ScheduleProblem) -> Iterator[list[int]]:
+    """Orders of jobs: by arrival and work on all slots, least work, arrival, the latest to end alone, most work first.
+
+    Work counts for a job's weight where jobs have one.
+    """
+    work = np.zeros(len(problem.jobs))
+    np.add.at(work, problem.jobs.of_task[problem.tasks], problem.least_times.astype(np.float64))
+    weights = np.array([float(weight) for weight in getattr(problem, "weights", [1] * len(work))])
+    light = np.where(weights > 0, work / np.maximum(weights, 1e-300), np.inf)
+    slots = max(1, sum(int(room.sum()) for room in problem.room.values()))
+    arrival = problem.jobs.arrival
+    for key in (arrival + work / slots, light, arrival, -problem.earliest_completions, -work):
+        yield np.argsort(key, kind="stable").tolist()
+
+
+def placed_schedules(problem: ScheduleProblem) -> Iterator[Schedule]:
+    """The schedules by each of `job_orders`, with slots taken either way; all are feasible, and none where none is."""
+    if problem.plainly_infeasible is None:
+        placing = JobPlacing(problem)
+        for order in job_orders(problem):
+            for packed in (False, True):
+                yield placing.schedule(order, np.full(len(order), packed))
+
+
+def best_placed(problem: ScheduleProblem) -> Schedule:
+    """The best of `placed_schedules` of a problem that is not plainly infeasible."""
+    return min(placed_schedules(problem), key=lambda schedule: problem.minimised(problem.evaluate(schedule)))
 
 
 class Placed(NamedTuple):

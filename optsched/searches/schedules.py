@@ -17,7 +17,6 @@ from optsched.certificates.schedules import (
     counting_certificate,
     end_certificate,
     makespan_certificate,
-    prices_certificate,
 )
 from optsched.core.deadline import check
 from optsched.core.instance import Bools, Ints
@@ -26,20 +25,15 @@ from optsched.core.schedule import MICRO, Schedule
 from optsched.problems.job_ends import JobEnds
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
-from optsched.problems.schedule_windows import Window, tails
+from optsched.problems.schedule_windows import tails
 from optsched.problems.schedules import ScheduleProblem
-from optsched.problems.time_prices import TimePrices
 from optsched.searches.job_ends import EndsProgram, EndTree
-from optsched.searches.job_placing import JobPlacing
+from optsched.searches.job_placing import JobPlacing, job_orders
 from optsched.searches.jobs_alone import AloneSearch
-from optsched.searches.list_schedules import list_schedules
-from optsched.searches.schedule_windows import best_window, later_window
-from optsched.searches.time_prices import PriceSearch, latest_priced
+from optsched.searches.node_prices import latest_window
+from optsched.searches.start_program import fine_enough, latest_priced
 
 __all__ = ["ScheduleSearch"]
-
-#: Steps of the search for prices; at every so many of them jobs are placed in the order in which they end there.
-_STEPS, _EVERY = 300, 6
 
 #: For each job so many exchanges are tried at most, and so many in a row that gain nothing.
 _EXCHANGES, _PATIENCE = 400, 60
@@ -47,17 +41,11 @@ _EXCHANGES, _PATIENCE = 400, 60
 #: So many placements of tasks in all: fewer exchanges are tried of large problems.
 _PLACEMENTS = 600_000
 
-#: Up to so many jobs times tasks there are list schedules, which look at all jobs for each task.
-_LISTED = 2_000_000
-
 #: A limit of cases is so far from what is proved towards the best schedule; their programs have so many starts in all.
 _SHARE, _STARTS = Fraction(1, 4), 8_000_000
 
 #: Of more tasks no program over nodes is posed; a tree is to find schedules first, by so many starts.
 _SMALL, _DIVES = 500, 1_500_000
-
-#: Of so few tasks a tree first reaches for the best schedule at once, by so many starts: often one program proves it.
-_FEW, _AT_ONCE = 8, 2_000
 
 #: For so many ends of jobs schedules are looked for; programs over nodes have so many variables at most.
 _ENDS, _VARIABLES = 25, 8_000
@@ -95,8 +83,7 @@ class ScheduleSearch:
         self._chance = random.Random(0)
         self._order: tuple[list[int], Bools] = list(range(len(problem.jobs))), np.zeros(len(problem.jobs), dtype=bool)
         self._placed: Number | None = None
-        self._window: Window | None = None
-        self._prices: TimePrices | None = None
+        self._realising: _Realising | None = None
         self._tried: set[tuple[int, ...]] = set()
         self._alone = AloneSearch(problem)
         if start is not None:
@@ -116,15 +103,12 @@ class ScheduleSearch:
 
     def stages(self) -> Iterator[tuple[str, Callable[[], None]]]:
         """What is done in order, each by a name; a stage may be left out, but not what comes before it."""
-        if len(self.problem.jobs) * len(self.problem.tasks) <= _LISTED:
-            yield "lists", self._by_lists
         yield "orders", self._by_orders
         yield "jobs alone", self._by_jobs_alone
         if isinstance(self.problem, JobTimes):
             yield "prices by time", self._by_prices
             yield "cases of ends", self._by_cases
         else:
-            yield "windows", self._by_windows
             yield "prices by time", self._by_end_prices
             yield "prices of nodes", self._by_node_prices
             yield "halving", self._by_halving
@@ -139,24 +123,10 @@ class ScheduleSearch:
             self.best, self.value = schedule, value
         return value
 
-    def _by_lists(self) -> None:
-        for schedule in list_schedules(self.problem):
-            self._try(schedule)
-            if self.closed:
-                return
-
     def _by_orders(self) -> None:
         """Jobs by arrival, by work, and by when they would end were all slots theirs from their arrival on."""
-        problem = self.problem
-        self._placing = JobPlacing(problem)
-        work = np.zeros(len(problem.jobs))
-        np.add.at(work, problem.jobs.of_task[problem.tasks], problem.least_times.astype(np.float64))
-        weights = np.array([float(weight) for weight in getattr(problem, "weights", [1] * len(work))])
-        light = np.where(weights > 0, work / np.maximum(weights, 1e-300), np.inf)
-        slots = max(1, sum(int(room.sum()) for room in problem.room.values()))
-        arrival = problem.jobs.arrival
-        for key in (arrival + work / slots, light, arrival, -problem.earliest_completions, -work):
-            order = np.argsort(key, kind="stable").tolist()
+        self._placing = JobPlacing(self.problem)
+        for order in job_orders(self.problem):
             for packed in (False, True):
                 self._place(order, np.full(len(order), packed))
                 if self.closed:
@@ -243,10 +213,10 @@ class ScheduleSearch:
             self.proof = proof
 
     @property
-    def _until(self) -> int:
-        """When all has ended in the best schedule; microseconds."""
+    def _completions(self) -> Ints:
+        """When jobs end in the best schedule; microseconds."""
         assert self.best is not None
-        return int(self.problem.completions(self.best).max(initial=self.problem.now))
+        return self.problem.completions(self.best)
 
     def _by_jobs_alone(self) -> None:
         """Each job alone on the empty cluster, near its data and far from it: by covers, and then exactly."""
@@ -260,68 +230,45 @@ class ScheduleSearch:
             if self.closed:
                 return
 
-    def _by_windows(self) -> None:
+    def _by_end_prices(self) -> None:
+        """Prices of slots by time, by which not all tasks end so soon."""
         problem = self.problem
         assert isinstance(problem, Makespan)
-        self._window = best_window(problem, self._until)
-        self._prove(makespan_certificate(problem, self._window))
+        found = latest_priced(problem, problem.now + int(self.proof.claim * MICRO), self._completions)
+        if found is not None:
+            self._prove(end_certificate(problem, *found))
 
     def _by_node_prices(self) -> None:
         """Windows with prices of nodes, where the data of many tasks is on few."""
         problem = self.problem
         assert isinstance(problem, Makespan)
-        claimed = problem.now + int(self.proof.claim * MICRO)
-        windows = [Window(kind, problem.now, claimed) for kind in sorted(set(problem.kind.tolist()))]
-        if self._window is not None and not self._window.tail and self._window.begin > problem.now:
-            windows.append(self._window)
-        for window in windows:
-            found = later_window(problem, window._replace(end=max(window.begin, claimed - 1)), self._until)
+        claimed, until = problem.now + int(self.proof.claim * MICRO), int(self._completions.max())
+        for kind in sorted(set(problem.kind.tolist())):
+            found = latest_window(problem, kind, claimed, until)
             if found is not None:
                 self._prove(makespan_certificate(problem, found))
 
-    def _by_end_prices(self) -> None:
-        """Prices of slots by time, by which not all tasks end so soon."""
-        problem = self.problem
-        assert isinstance(problem, Makespan)
-        found = latest_priced(problem, problem.now + int(self.proof.claim * MICRO), self._until)
-        if found is not None:
-            self._prove(end_certificate(problem, *found))
-
     def _by_prices(self) -> None:
-        """Prices of slots by time; jobs are placed in the order in which they end at them."""
-        problem = self.problem
-        assert isinstance(problem, JobTimes)
-        assert self.value is not None
-        search = PriceSearch(problem, self._until, self._alone.ends)
-        packed = np.zeros(len(problem.jobs), dtype=bool)
-        for number, paid in enumerate(search.steps(_STEPS, self.value)):
-            if number % _EVERY == 0:
-                self._place(np.argsort(paid.ends, kind="stable").tolist(), packed if number % 2 else ~packed)
-            if search.bound is not None and search.bound >= self.value:
-                break
-        if search.best is not None:
-            self._prices = search.best
-            self._prove(prices_certificate(problem, search.best, self._alone.proofs))
+        """Prices of slots by time: a tree of one case, up to what the best schedule costs."""
+        if isinstance(self.problem, JobTimes) and any(self.problem.weights):
+            assert self.value is not None
+            self._realising = _Realising(self, self.problem)
+            self._grown(self.value, 1)
 
     def _by_cases(self) -> None:
         """Trees of cases by jobs' ends, for one limit after another, up to what the best schedule costs."""
-        problem, prices = self.problem, self._prices
-        assert isinstance(problem, JobTimes)
         assert self.value is not None
-        if prices is None or not any(problem.weights):
+        if self._realising is None:
             return
-        realising = _Realising(self, problem, prices.step)
         starts, closed = _STARTS, True
-        if len(problem.tasks) > _SMALL:
-            starts -= self._grown(prices, self.value, realising, _DIVES)[1]
-        elif len(problem.tasks) <= _FEW:
-            self._grown(prices, self.value, realising, _AT_ONCE)
+        if len(self.problem.tasks) > _SMALL:
+            starts -= self._grown(self.value, _DIVES)[1]
         while closed and not self.closed and starts > 0:
             limit = self.proof.claim + (self.value - self.proof.claim) * _SHARE
-            closed, used = self._grown(prices, limit, realising, starts)
+            closed, used = self._grown(limit, starts)
             starts -= used
 
-    def _grown(self, prices: TimePrices, limit: Number, realising: _Realising, starts: int) -> tuple[bool, int]:
+    def _grown(self, limit: Number, starts: int) -> tuple[bool, int]:
         """Grow a tree up to a limit in seconds, while its programs have so many starts in all.
 
         Returns
@@ -329,25 +276,28 @@ class ScheduleSearch:
         tuple
             Whether it is closed, and how many starts its programs had.
         """
-        problem, alone = self.problem, self._alone
+        problem, alone, realising = self.problem, self._alone, self._realising
         assert isinstance(problem, JobTimes)
         assert self.value is not None
-        wanted, most = (JobEnds.limit_of(problem, prices.step, goal) for goal in (limit, self.value))
-        wanted = min(max(wanted, JobEnds.limit_after(problem, prices.step, self.proof.claim)), most)
-        tree = EndTree(JobEnds(problem, prices.step, wanted, alone.ends), prices, realising.value)
+        assert realising is not None
+        step = realising.step
+        wanted, most = (JobEnds.limit_of(problem, step, goal) for goal in (limit, self.value))
+        wanted = min(max(wanted, JobEnds.limit_after(problem, step, self.proof.claim)), most)
+        tree = EndTree(JobEnds(problem, step, wanted, alone.ends), realising.value)
         try:
             tree.run(starts // tree.size)
         finally:
             if tree.proved > 0:
-                self._prove(cases_certificate(problem, prices.step, tree.proved, tree.tree(), alone.proofs))
+                self._prove(cases_certificate(problem, step, tree.proved, tree.tree(), alone.proofs))
         return tree.closed, max(1, tree.programs) * tree.size
 
 
 class _Realising:
     """Looks for schedules whose jobs end by given steps."""
 
-    def __init__(self, search: ScheduleSearch, problem: JobTimes, step: int) -> None:
-        self._search, self._problem, self._step = search, problem, step
+    def __init__(self, search: ScheduleSearch, problem: JobTimes) -> None:
+        self._search, self._problem = search, problem
+        self.step = step = fine_enough(problem, search._completions, search._alone.ends).step
         self._left = _ENDS
         self._program: EndsProgram | None = None
         self._tails = tails(problem) // step
@@ -360,19 +310,19 @@ class _Realising:
         search, problem, by = self._search, self._problem, np.array(ends)
         assert search.value is not None
         if not self._left or tuple(ends) in self._tried:
-            return JobEnds.limit_of(problem, self._step, search.value)
+            return JobEnds.limit_of(problem, self.step, search.value)
         self._left -= 1
         self._tried.add(tuple(ends))
         for key in (by, by - self._longest, 2 * by - self._longest):
             order = np.argsort(key, kind="stable").tolist()
             for packed in (False, True):
                 search._place(order, np.full(len(order), packed))
-        if self._step == problem.lattice and len(problem.tasks) <= _SMALL:
+        if self.step == problem.lattice and len(problem.tasks) <= _SMALL:
             self._program = self._program or EndsProgram(problem)
             placed = self._program.place((by - self._tails).tolist(), _VARIABLES)
             if placed is not None:
                 search._try(search._placing.with_reduces(order, *placed))
-        return JobEnds.limit_of(problem, self._step, search.value)
+        return JobEnds.limit_of(problem, self.step, search.value)
 
 
 def cheap_proof(problem: ScheduleProblem) -> Certificate:

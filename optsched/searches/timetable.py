@@ -4,7 +4,7 @@ Some best schedule starts every task at an instant that is a sum: of a release, 
 other tasks (`schedule_enumeration` says why). A reduce is best begun so late that it ends with its job's last map or
 later, since that leaves its end as it is and its slot free for longer; so it takes its time and no more, and it may
 also start its time before such a sum. Nothing has to end after the instant by which it ends in every schedule that is
-no worse than the best of some lists (`list_schedules`).
+no worse than the best of some that are placed job by job (`job_placing`).
 
 Which task of a job it is that starts does not matter, as long as each has a place. So tasks are counted by group: those
 of a job that take the same time on a node with their data, in an area around it (a rack), or anywhere. One that lands
@@ -22,11 +22,11 @@ import numpy as np
 from optsched.core.arrays import Ints
 from optsched.core.errors import TooLarge
 from optsched.core.instance import KINDS, MAP, REDUCE
-from optsched.core.schedule import MICRO, Schedule
+from optsched.core.schedule import MICRO
 from optsched.problems.schedules import NEVER, ScheduleProblem
-from optsched.searches.list_schedules import list_schedules
+from optsched.searches.job_placing import best_placed
 
-__all__ = ["MOST_STARTS", "Group", "Maps", "Pool", "TaskClass", "Timetable", "best_list", "latest_ends", "tick_of"]
+__all__ = ["MOST_STARTS", "Group", "Maps", "Pool", "TaskClass", "Timetable", "latest_ends", "tick_of"]
 
 #: More ways to start a task are refused.
 MOST_STARTS = 2_000_000
@@ -155,17 +155,12 @@ def tick_of(problem: ScheduleProblem) -> int:
     return int(np.gcd.reduce(np.append(since, problem.times.distinct), initial=MICRO))
 
 
-def best_list(problem: ScheduleProblem) -> Schedule:
-    """The best list schedule of a problem that is not plainly infeasible."""
-    return min(list_schedules(problem), key=lambda schedule: problem.minimised(problem.evaluate(schedule)))
-
-
 def latest_ends(problem: ScheduleProblem) -> Ints:
-    """When each job ends at the latest in a schedule that is as good as the best list schedule; microseconds.
+    """When each job ends at the latest in a schedule that is as good as the best that is placed at once; microseconds.
 
     Where a job has no weight, and so may end whenever, it is when all tasks would have run one after another.
     """
-    latest = problem.latest_completions(problem.completions(best_list(problem)))
+    latest = problem.latest_completions(problem.completions(best_placed(problem)))
     return np.maximum(np.minimum(latest, _serial_end(problem)), problem.earliest_completions)
 
 

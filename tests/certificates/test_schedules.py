@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -19,7 +20,6 @@ from optsched.certificates.schedules import (
     counting_certificate,
     ends_alone,
     makespan_certificate,
-    prices_certificate,
 )
 from optsched.core.errors import CertificateInvalid
 from optsched.core.instance import KINDS, MAP, Cluster, Instance, Workload
@@ -30,7 +30,7 @@ from optsched.problems.job_times import JobTimes
 from optsched.problems.jobs_alone import JobsAlone
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_windows import Window, ruled_out
-from optsched.problems.time_prices import TimePrices
+from optsched.problems.time_prices import PricedTime, TimePrices
 from optsched.routes import solve
 from optsched.routes.latency import latency_search
 from optsched.searches.enumeration import best_decision
@@ -115,6 +115,16 @@ def test_windows_of_job_times_are_of_an_older_version() -> None:
     assert proved_bound(problem, Certificate("job time", Proof.DUAL, 1, {"windows": []})) == problem.counted_total()
 
 
+def priced_certificate(problem: JobTimes, prices: TimePrices, alone: Sequence[Mapping[str, Any]] = ()) -> Certificate:
+    """The certificate of one set of prices, as versions up to 0.1 wrote it; it claims just what they prove."""
+    data = counting_certificate(problem, alone).data
+    columns = {name: column.tolist() for name, column in zip(KINDS, prices.prices, strict=True)}
+    bound = PricedTime(problem, prices.step, ends_alone(problem, data)).bound(prices)
+    held = {key: entry for key, entry in data.items() if key == "alone"}
+    given = {"step": prices.step, "scale": prices.scale, "slot_prices": columns} | held
+    return Certificate("job time", Proof.DUAL, bound, given)
+
+
 def slot_prices(**changes: Any) -> dict[str, Any]:
     """Prices by time, changed."""
     return {"step": SECOND, "scale": 2, "slot_prices": {"map": [1, 2, 3], "reduce": []}} | changes
@@ -194,7 +204,7 @@ def test_changed_prices_prove_no_more_than_the_optimum() -> None:
     for problem, optimum in proved(JobTimes, range(24)):
         columns = [np.array([chance.choice([0, 1, 5]) for _ in range(6)]) for _ in range(2)]
         given = TimePrices(SECOND, 3, (columns[0], columns[1]))
-        certificate = prices_certificate(problem, given)
+        certificate = priced_certificate(problem, given)
         held = as_written(certificate)
         assert proved_bound(problem, held) == certificate.claim <= optimum
         text = json.dumps(held.data)
@@ -351,7 +361,7 @@ def test_jobs_alone_beside_prices_and_cases() -> None:
     proofs = searched(problem).proofs
     none = np.zeros(0, dtype=np.int64)
     prices = TimePrices(problem.lattice, 1, (none, none))
-    free, later = prices_certificate(problem, prices), prices_certificate(problem, prices, proofs)
+    free, later = priced_certificate(problem, prices), priced_certificate(problem, prices, proofs)
     assert proved_bound(problem, as_written(later)) == later.claim > free.claim
     assert later.claim == counting_certificate(problem, proofs).claim == searched(problem).bound.value
     ends = JobEnds(problem, problem.lattice, 10**6, ends_alone(problem, later.data))

@@ -26,7 +26,7 @@ from optsched.measuring.timelines import (
     timelines_of,
 )
 from optsched.problems.makespan import Makespan
-from optsched.searches.list_schedules import list_schedules
+from optsched.searches.job_placing import placed_schedules
 from optsched.simulating import Simulation, simulate
 
 
@@ -91,7 +91,7 @@ def test_slots_are_taken_by_one_task_at_a_time() -> None:
     for seed in range(60):
         problem = optsched.problem("makespan", from_document(document(seed, 8)))
         assert isinstance(problem, Makespan)
-        for schedule in list_schedules(problem):
+        for schedule in placed_schedules(problem):
             one = timeline(problem, schedule)
             taken: dict[tuple[int, int, int], int] = {}
             columns = (one.nodes, one.kinds, one.lanes, one.starts, one.ends)

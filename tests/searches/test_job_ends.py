@@ -5,37 +5,29 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from over_time import batch, proved
 
 from optsched.certificates import proved_bound, schedules
 from optsched.certificates.schedules import cases_certificate
 from optsched.core.errors import CertificateInvalid
-from optsched.core.instance import Cluster, Instance, Workload
-from optsched.core.results import Termination
-from optsched.instances.files import from_document
-from optsched.problems.job_ends import JobEnds, packed
+from optsched.problems.job_ends import JobEnds
 from optsched.problems.job_times import JobTimes
-from optsched.problems.time_prices import TimePrices
 from optsched.searches import job_ends
-from optsched.searches.job_ends import EndTree, StartProgram, coefficients
+from optsched.searches.job_ends import EndTree
 from optsched.searches.schedules import ScheduleSearch
-from optsched.solvers.highs import ArraySolution, WarmProgram
-from optsched.solvers.outcome import Limit, SolverOutcome
-
-NOTHING = np.zeros(0, dtype=np.int64)
+from optsched.searches.start_program import StartProgram
 
 
 def tree_of(problem: JobTimes, limit: int, found: list[list[int]] | None = None) -> EndTree:
-    """A tree from no prices on, for which no schedule is ever found."""
+    """A tree for which no schedule is ever found."""
 
     def realised(ends: list[int]) -> int:
         (found if found is not None else []).append(ends)
         return limit
 
     step = problem.lattice
-    return EndTree(JobEnds(problem, step, limit), TimePrices(step, 1, (NOTHING, NOTHING)), realised)
+    return EndTree(JobEnds(problem, step, limit), realised)
 
 
 def test_trees_prove_no_more_than_the_optimum() -> None:
@@ -88,18 +80,18 @@ def test_a_schedule_that_is_found_lowers_the_limit() -> None:
     assert not tree.closed
     costs = [sum(ends) for ends in asked]
     step = problem.lattice
-    again = EndTree(JobEnds(problem, step, tree.limit), TimePrices(step, 1, (NOTHING, NOTHING)), lambda ends: sum(ends))
+    again = EndTree(JobEnds(problem, step, tree.limit), lambda ends: sum(ends))
     again.run(500)
     assert again.limit <= min(costs)
     assert again.closed
 
 
 def test_a_limit_that_is_proved_at_once() -> None:
-    """Tests that no program is posed where what each job takes alone costs as much as the limit."""
+    """Tests that no program is solved where what each job takes alone costs as much as the limit."""
     problem = JobTimes(batch(5))
     tree = tree_of(problem, int(JobEnds(problem, problem.lattice, 10**3).box.lower.sum()))
     tree.run(10)
-    assert (tree.closed, tree.programs, tree.size) == (True, 0, 1)
+    assert (tree.closed, tree.programs) == (True, 0)
 
 
 def test_programs_that_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,81 +119,3 @@ def test_trees_that_are_checked_in_time(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(schedules, "MOST_WORK", 1000)
     with pytest.raises(CertificateInvalid, match="costs would have to be compared in all, more than 1000"):
         proved_bound(problem, cases_certificate(problem, problem.lattice, whole.proved, whole.tree()))
-
-
-SECOND = 10**6
-
-
-def two(limit: int, cluster: Cluster | None = None) -> JobEnds:
-    """Two jobs of a task of 2 s each, on a slot."""
-    instance = Instance(cluster or Cluster(["a"]), Workload(["t1", "t2"], duration=[2, 2]))
-    return JobEnds(JobTimes(instance), SECOND, limit)
-
-
-def test_prices_and_parts_of_a_box() -> None:
-    """Tests that the prices prove what the program costs, and what parts of jobs end later than at the earliest."""
-    ends = two(9)
-    found = StartProgram(ends, ends.box).solve(ends.box)
-    assert found is not None
-    assert ends.settle(ends.box, packed(found.prices), 9) == 6
-    assert sum(float(late.sum()) for late in found.late) == pytest.approx(2)
-    assert not found.outside
-
-
-def test_a_ray_where_nothing_is_in_a_box() -> None:
-    """Tests that what does not fit is told, and that a ray shows it in whole numbers."""
-    ends = two(9)
-    box = ends.box
-    program = StartProgram(ends, box)
-    assert program.size == 2 * (int(box.upper[0]) - 1)
-    assert coefficients(ends, box) == 2 * program.size
-    box.upper[:] = 3
-    found, ray = program.solve(box), program.solve(box, ray=True)
-    assert found is not None
-    assert found.outside
-    assert ray is not None
-    assert ray.prices.scale == 0
-    assert ends.settle(box, packed(ray.prices), 9) == 9
-
-
-def test_running_tasks_hold_slots() -> None:
-    """Tests that slots of running tasks have no room until these end."""
-    instance = from_document(
-        {
-            "format": "optsched/1",
-            "nodes": [{"id": "a", "idle_slots": 0}],
-            "tasks": [
-                {"id": "t1", "duration": 2},
-                {"id": "t2", "duration": 5, "state": "running", "node": "a", "start": 0},
-            ],
-        }
-    )
-    ends = JobEnds(JobTimes(instance), SECOND, 20)
-    found = StartProgram(ends, ends.box).solve(ends.box)
-    assert found is not None
-    assert float(sum(late.sum() for late in found.late)) == pytest.approx(5)
-
-
-def test_prices_of_drawn_instances_prove_no_more_than_the_optimum() -> None:
-    """Tests on drawn instances, with reduces and weights, that prices can be used and are right."""
-    for problem, optimum in proved(JobTimes, range(25)):
-        limit = JobEnds.limit_of(problem, problem.lattice, optimum) + 2
-        ends = JobEnds(problem, problem.lattice, limit)
-        program = StartProgram(ends, ends.box) if ends.box.upper.max(initial=0) < 10**4 else None
-        if program is None or not program.size:
-            continue
-        found = program.solve(ends.box)
-        assert found is not None
-        assert ends.too_large(packed(found.prices)) is None
-        units = ends.settle(ends.box, packed(found.prices), limit)
-        assert units is not None
-        assert ends.told(units) <= optimum
-
-
-def test_a_stopped_program_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a run of HiGHS without an optimum gives no prices."""
-    outcome = SolverOutcome(Termination.NO_SOLUTION, Limit.MEMORY, None, None, "out of memory", 0.0, None)
-    stopped = ArraySolution(outcome, None, None, None)
-    monkeypatch.setattr(WarmProgram, "solve", lambda *_: stopped)
-    ends = JobEnds(JobTimes(batch(3)), SECOND, 100)
-    assert StartProgram(ends, ends.box).solve(ends.box) is None

@@ -6,14 +6,14 @@ import pytest
 from over_time import both
 
 from optsched.core.schedule import MICRO, Schedule
+from optsched.searches.job_placing import placed_schedules
 from optsched.searches.left_shift import as_early
-from optsched.searches.list_schedules import list_schedules
 
 
 def test_nothing_ends_later() -> None:
     """Tests that a schedule that is late by some seconds is feasible as early as can be, and no worse than before."""
     for problem, best in both(range(25)):
-        for schedule in list_schedules(problem):
+        for schedule in placed_schedules(problem):
             late = Schedule(schedule.nodes, schedule.starts + 3 * MICRO * (schedule.nodes >= 0))
             early = as_early(problem, late)
             assert best <= problem.evaluate(early)[0] <= problem.evaluate(schedule)[0]
@@ -23,7 +23,7 @@ def test_nothing_ends_later() -> None:
 def test_order_stays() -> None:
     """Tests that a second time changes nothing."""
     for problem, _ in both(range(25, 35)):
-        for schedule in list_schedules(problem):
+        for schedule in placed_schedules(problem):
             early = as_early(problem, schedule)
             assert as_early(problem, early) == early
 
@@ -32,7 +32,7 @@ def test_order_stays() -> None:
 def test_tasks_that_do_not_run_are_passed_over(left: int) -> None:
     """Tests that a schedule without some of its tasks is still one without them, with reduces that cannot start."""
     for problem, _ in both(range(12)):
-        for schedule in list_schedules(problem):
+        for schedule in placed_schedules(problem):
             kept = Schedule(schedule.nodes.copy(), schedule.starts)
             nodes = schedule.nodes.copy()
             nodes[left::2] = -1

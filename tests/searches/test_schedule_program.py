@@ -13,7 +13,7 @@ from optsched.core.schedule import MICRO
 from optsched.instances.files import from_document
 from optsched.problems import JobTimes
 from optsched.searches import schedule_program
-from optsched.searches.list_schedules import list_schedules
+from optsched.searches.job_placing import placed_schedules
 from optsched.searches.schedule_enumeration import semi_active
 from optsched.searches.schedule_program import ScheduleProgram, job_labels
 from optsched.solvers.highs import solve_arrays
@@ -37,7 +37,7 @@ def test_schedules_are_solutions() -> None:
         program = ScheduleProgram(problem)
         made = program.arrays()
         nodes, starts = next(decided for value, decided in semi_active(problem) if value[0] == best)
-        for schedule in (problem.schedule(nodes, starts), next(list_schedules(problem))):
+        for schedule in (problem.schedule(nodes, starts), next(placed_schedules(problem))):
             values = program.start(schedule)
             if not values[program.program.family("start")].any() and len(problem.tasks):
                 assert problem.evaluate(schedule)[0] > best  # later than any that is as good as the best list

@@ -21,7 +21,7 @@ from optsched.measuring.explaining.schedules import Waits, schedule_sentences
 from optsched.measuring.gaps import gap
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedules import ScheduleProblem
-from optsched.searches.list_schedules import list_schedules
+from optsched.searches.job_placing import placed_schedules
 from optsched.simulating import simulate
 
 
@@ -158,7 +158,7 @@ def test_every_second_has_its_cause(slowstart: float) -> None:
     for seed in range(40):
         problem = optsched.problem("makespan", from_document(whole(seed, 8)), slowstart=slowstart)
         assert isinstance(problem, Makespan)
-        listed = list(list_schedules(problem))
+        listed = list(placed_schedules(problem))
         later = [problem.schedule(one.nodes[problem.tasks], one.starts[problem.tasks] + 2 * MICRO) for one in listed]
         for schedule in [*listed, *later[:2]]:
             waits = Waits(problem, schedule)

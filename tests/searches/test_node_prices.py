@@ -1,4 +1,4 @@
-"""Windows that are found prove what is looked for, and no more than the optimum."""
+"""Prices of nodes: no window at them rules out what a schedule attains, and crowded nodes prove more."""
 
 from __future__ import annotations
 
@@ -13,30 +13,9 @@ from optsched.certificates.schedules import makespan_certificate
 from optsched.core.instance import MAP, Cluster, Instance, Ragged, Workload
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_windows import Window, ruled_out
-from optsched.searches import schedule_windows as module
+from optsched.searches import node_prices as module
 from optsched.searches.job_placing import JobPlacing
-from optsched.searches.schedule_windows import best_window, later_window, node_prices
-
-
-def test_the_best_window_rules_out_what_it_says() -> None:
-    """Tests that the checker agrees, and that some optima are closed so."""
-    closed = 0
-    for problem, optimum in proved(Makespan, range(60)):
-        window = best_window(problem, problem.now + int(optimum * 10**6))
-        if window is not None:
-            assert ruled_out(problem, window)
-            closed += makespan_certificate(problem, window).claim == optimum
-    assert closed > 5
-
-
-def test_windows_see_that_tasks_do_not_divide() -> None:
-    """Tests that three tasks of 10 s on two slots end at 20 s, where their area is 15 s; in microseconds as well."""
-    for length in (10, 10.000003):
-        workload = Workload(["t1", "t2", "t3"], duration=[length] * 3)
-        problem = Makespan(Instance(Cluster(["a", "b"]), workload))
-        window = best_window(problem, round(2 * length * 10**6))
-        assert window is not None
-        assert makespan_certificate(problem, window).claim * 10**6 == round(2 * length * 10**6)
+from optsched.searches.node_prices import latest_window, node_prices
 
 
 def crowded(seed: int) -> Makespan:
@@ -54,9 +33,8 @@ def test_prices_of_crowded_nodes_prove_more() -> None:
         problem = crowded(seed)
         placed = JobPlacing(problem).schedule(range(24), np.zeros(24, dtype=bool))
         value = problem.evaluate(placed)[0]
-        window = Window(MAP, 0, 40 * 10**6)
-        assert not ruled_out(problem, window)
-        found = later_window(problem, window, int(value * 10**6))
+        assert not ruled_out(problem, Window(MAP, 0, 40 * 10**6))
+        found = latest_window(problem, MAP, 40 * 10**6, int(value * 10**6))
         assert found is not None
         assert ruled_out(problem, found)
         certificate = makespan_certificate(problem, found)
@@ -68,11 +46,10 @@ def test_prices_against_enumeration() -> None:
     """Tests that no window at such prices rules out what a schedule attains."""
     for problem, optimum in proved(Makespan, range(40)):
         end = problem.now + int(optimum * 10**6)
-        for kind in set(problem.kind.tolist()):
-            for function in (0, 2):
-                window = Window(kind, problem.now, end, 0, function)
-                prices = node_prices(problem, window) if end > problem.now else None
-                assert prices is None or not ruled_out(problem, window._replace(prices=prices))
+        for kind in set(problem.kind.tolist()) if end > problem.now else ():
+            window = Window(kind, problem.now, end)
+            prices = node_prices(problem, window)
+            assert prices is None or not ruled_out(problem, window._replace(prices=prices))
 
 
 def test_no_prices(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,5 +58,4 @@ def test_no_prices(monkeypatch: pytest.MonkeyPatch) -> None:
     assert node_prices(problem, Window(MAP, 10**9, 2 * 10**9)) is None
     monkeypatch.setattr(module, "_ARCS", 10)
     assert node_prices(problem, Window(MAP, 0, 20 * 10**6)) is None
-    assert later_window(problem, Window(MAP, 0, 1), 40 * 10**6) is None
-    assert np.array_equal(problem.room["map"], [2] * 4)
+    assert latest_window(problem, MAP, 0, 40 * 10**6) is None
