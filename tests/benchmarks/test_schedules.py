@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 
+import optsched
 from optsched.problems import JobTimes, Makespan
 
 ROOT = Path(__file__).parents[2]
@@ -46,3 +47,12 @@ def test_out_of_time(sizes: ModuleType) -> None:
     assert cells[1] == ""
     assert float(cells[2]) > 0
     assert cells[-1].endswith("out of time")
+
+
+def test_stages(sizes: ModuleType) -> None:
+    """Tests that each stage after the first has a row, which says that what it closes is open without it, or not."""
+    problem = Makespan(optsched.load("papers/pna-job-times"))
+    told = [row.split(" | ") for row in sizes.stage_rows([problem, problem], 60)]
+    assert all(cells[1] == "2" and cells[2] in ("0", "2") and cells[3] in ("0", "2") for cells in told)
+    assert told[0][0] == "jobs alone"
+    assert len(list(sizes.staged(1))) > 14
