@@ -16,9 +16,10 @@ import numpy as np
 from optsched.certificates.reading import denominator, entries, integer, mapping, priced, prices_of, shown
 from optsched.core.deadline import check
 from optsched.core.errors import CertificateInvalid
-from optsched.core.instance import Bools, Ints
+from optsched.core.instance import Ints
 from optsched.core.results import FEASIBLE, Certificate, Number, Proof, Value
 from optsched.problems.base import exact
+from optsched.problems.relaxations import Box
 from optsched.problems.traffic import Traffic
 
 __all__ = [
@@ -28,7 +29,6 @@ __all__ = [
     "load_certificate",
     "no_room_certificate",
     "no_room_proof",
-    "nowhere_barred",
     "traffic_certificate",
     "traffic_proof",
 ]
@@ -66,12 +66,10 @@ class Cases:
         self,
         problem: Traffic,
         limit: int | None = None,
-        hosts: Mapping[int, int] | None = None,
         look: Callable[[], None] | None = None,
         target: int | None = None,
-        barred: Bools | None = None,
     ) -> int:
-        """Units of traffic that every placement within the limit causes at least, with bundles where `hosts` says.
+        """Units of traffic that every placement within a limit on the load causes at least, or `target` if more.
 
         Parameters
         ----------
@@ -80,31 +78,23 @@ class Cases:
         target
             So many units are to be proved. A place of a bundle with which prices prove them is left out of the cases
             below, where prices then prove more. None: what the prices prove alone.
-        barred
-            Places that are left out, shape (bundles, datacenters); None: none yet.
         """
+        posed = problem.within(limit)
+        return self._bound(posed, posed.program().whole.box, target, look)
+
+    def _bound(self, problem: Traffic, box: Box, target: int | None, look: Callable[[], None] | None) -> int:
         if look is not None:
             look()
-        hosts = hosts or {}
-        priced = problem.priced(*self.prices, limit)
-        alone, found = priced.bound(hosts), None
-        if target is not None and problem.datacenters:
-            found = priced.narrowed(hosts, nowhere_barred(problem) if barred is None else barred, target)
-            alone, barred = max(alone, found.bound), found.barred
-        if self.bundle is None or not problem.datacenters:
+        alone = problem.settle(box, self.prices, target)
+        if self.bundle is None or alone == target or not problem.datacenters:
             return alone
-        cases = priced.bounds(hosts, self.bundle)
-        if found is not None:
-            cases = [max(case, int(each)) for case, each in zip(cases, found.each[self.bundle], strict=True)]
-        for center, case in self.inside.items():
-            inside = {**hosts, self.bundle: center}
-            cases[center] = max(cases[center], case.bound(problem, limit, inside, look, target, barred))
-        return max(alone, min(cases))
-
-
-def nowhere_barred(problem: Traffic) -> Bools:
-    """No place of a bundle in a datacenter is left out, shape (bundles, datacenters)."""
-    return np.zeros((len(problem.bundles), len(problem.datacenters)), dtype=bool)
+        cases = [
+            self.inside.get(center, Cases(self.prices))._bound(
+                problem, problem.posing.with_host(box, self.bundle, center), target, look
+            )
+            for center in np.flatnonzero(problem.posing.open_hosts(box)[self.bundle]).tolist()
+        ]
+        return max(alone, min(cases, default=alone))
 
 
 def traffic_certificate(problem: Traffic, cases: Cases, target: int | None = None) -> Certificate:

@@ -120,8 +120,11 @@ class Program:
         >>> builder.program().family("y")
         slice(1, 3, None)
         """
-        found = next(family for family in self.variables if family.name == name)
-        return slice(found.first, found.first + len(found.labels))
+        return _slice_of(self.variables, name)
+
+    def rows_of(self, name: str) -> slice:
+        """Where the rows of a family are."""
+        return _slice_of(self.rows, name)
 
     def broken(self, values: Ints) -> str | None:
         """The first bound or row that values do not keep, by its name; None: none.
@@ -146,6 +149,11 @@ class Program:
                 label = ",".join(map(str, family.labels[at - family.first]))
                 return f"{family.name}[{label}] is {found[at]}, and must be {_range(int(lower[at]), int(upper[at]))}"
         return None
+
+
+def _slice_of(families: Sequence[Family], name: str) -> slice:
+    found = next(family for family in families if family.name == name)
+    return slice(found.first, found.first + len(found.labels))
 
 
 def _range(lower: int, upper: int) -> str:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from optsched.core.instance import Ints
+from optsched.core.instance import Floats, Ints
 
 __all__ = ["UNBOUNDED", "Box", "IntegerProgram", "Relaxation"]
 
@@ -111,13 +111,14 @@ class IntegerProgram:
         return Box(self.lower.copy(), self.upper.copy())
 
     @cached_property
-    def _largest(self) -> list[int]:
-        """The largest sizes of a cost, of a column's entries together, of a row's limit, and of a variable's."""
-        columns = np.zeros(len(self.objective), dtype=object)
-        np.add.at(columns, self.column, np.abs(self.value.astype(object)))
-        limits, ends = np.concatenate((self.row_lower, self.row_upper)), np.concatenate((self.lower, self.upper))
-        parts = (self.objective, columns, limits[np.abs(limits) < UNBOUNDED], ends)
-        return [int(np.abs(part).max(initial=0)) for part in parts]
+    def _sizes(self) -> tuple[float, Floats]:
+        """What all costs come to at most, in size, and what the entries and the limits of each row do."""
+        ends = np.maximum(np.maximum(np.abs(self.lower), np.abs(self.upper)), 1).astype(np.float64)
+        terms = np.abs(self.value.astype(np.float64)) * ends[self.column]
+        limits = np.stack([self.row_lower, self.row_upper]).astype(np.float64)
+        limits = np.where(np.abs(limits) < UNBOUNDED, np.abs(limits), 0).max(axis=0)
+        rows: Floats = np.bincount(self.row, terms, minlength=len(self.row_lower)) + limits
+        return float(np.abs(self.objective.astype(np.float64)) @ ends), rows
 
     def settle(self, box: Box, multipliers: Ints, limit: int) -> int | None:
         """What the multipliers prove of a box, which they narrow by reduced costs; see `Relaxation.settle`."""
@@ -140,11 +141,8 @@ class IntegerProgram:
 
     def _kind(self, scale: int, prices: Ints) -> Any:
         """int64 where it holds every sum; else Python's own integers."""
-        cost, columns, limits, ends = self._largest
-        dearest = int(np.abs(prices.astype(object)).max(initial=0))
-        reduced = cost * scale + columns * dearest
-        most = reduced * (ends + 1) * (len(self.objective) + 1) + dearest * limits * (len(prices) + 1)
-        return np.int64 if most < _EXACT else object
+        costs, rows = self._sizes
+        return np.int64 if scale * costs + float(np.abs(prices.astype(np.float64)) @ rows) < _EXACT else object
 
     @staticmethod
     def _narrow(box: Box, reduced: Any, slack: int) -> None:

@@ -1,22 +1,24 @@
 """`traffic`: tasks to datacenters, least traffic between these, then least load (Sharmilarani et al., JoSS).
 
 Within a datacenter traffic is free, so its nodes differ only in their slots. This module reduces how much traffic the
-datacenters cause to three arrays a job (`Job`, `Bundle`). Models, engines and certificates read nothing else.
+datacenters cause to three arrays a job (`Job`, `Bundle`), from which the program follows
+(`optsched.problems.traffic_program`).
 """
 
 from __future__ import annotations
 
+import copy
+import math
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from optsched.core.arrays import grouped
 from optsched.core.decimals import FINEST, common_denominator, decimal, for_each, rounded_in_words, rounded_units
@@ -25,9 +27,15 @@ from optsched.core.instance import FINISHED, LARGEST, MAP, PENDING, REDUCE, RUNN
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
 from optsched.problems.assignment import TaskClasses
-from optsched.problems.base import Parameter, Problem, choice, exact, exact_product, overfull
+from optsched.problems.base import Parameter, Problem, choice, exact, overfull
+from optsched.problems.programs import Program, Programmed
+from optsched.problems.relaxations import Box
+from optsched.problems.traffic_program import TrafficProgram
 
-__all__ = ["Bundle", "Job", "PricedBundles", "Traffic"]
+__all__ = ["Bundle", "Job", "Traffic"]
+
+#: A target that no bound reaches.
+_FAR = 2**60
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -69,183 +77,7 @@ class Job:
     bundles: tuple[Bundle, ...]
 
 
-class Narrowed(NamedTuple):
-    """What prices prove of placements that cause less traffic than a target.
-
-    Attributes
-    ----------
-    bound
-        Units that they cause at least; the target where there is none.
-    barred
-        Shape (bundles, datacenters): places that bundles have in none of them.
-    each
-        Whole numbers of that shape: units at least with each bundle in each datacenter, the target where it is barred.
-    """
-
-    bound: int
-    barred: Bools
-    each: npt.NDArray[Any]
-
-
-class SharedMaps(NamedTuple):
-    """The maps of a job with several bundles, which all of them want near.
-
-    Attributes
-    ----------
-    first
-        Place of the first of these bundles; the others follow it.
-    maps
-        Places of the maps; int64.
-    send
-        Units that each map sends to each bundle; int64, shape (bundles of the job, maps of the job).
-    """
-
-    first: int
-    maps: Ints
-    send: Ints
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class PricedBundles:
-    """What bundles pay at prices of the slots, and with them the bound that the prices prove.
-
-    Attributes
-    ----------
-    paid
-        Shape (bundles, datacenters), whole: what a bundle and its part of its job's maps pay at least with the bundle
-        in a datacenter, times `scale` and times `shares`.
-    shares
-        int64, shape (bundles,): the bundles of its job, of which the maps are divided among.
-    more
-        What the maps of other jobs pay at least, less what the slots earn.
-    scale, step
-        Denominator of the prices; units of traffic are multiples of `step`.
-    base
-        Shape (maps, datacenters), whole: what a map pays for its block and its slot, times `scale`.
-    shared
-        The jobs with maps and several bundles.
-    """
-
-    paid: npt.NDArray[Any]
-    shares: Ints
-    more: int
-    scale: int
-    step: int
-    base: npt.NDArray[Any]
-    shared: tuple[SharedMaps, ...]
-
-    def bound(self, hosts: Mapping[int, int] = MappingProxyType({})) -> int:
-        """Units of traffic at least, with some bundles in given datacenters (see `Traffic.price_bound`)."""
-        return self._units(self._total(self._least(hosts)) + sum(self.joined(hosts).values()))
-
-    def joined(self, hosts: Mapping[int, int]) -> dict[int, Fraction]:
-        """What maps pay beyond their parts, times `scale`; an entry for each job all of whose bundles are in `hosts`.
-
-        With the bundles in their datacenters a map is in one place for all of them, each of its parts where it likes.
-        The first bundle of the job stands for it.
-        """
-        return {
-            shared.first: self._beyond_parts(shared, [hosts[shared.first + at] for at in range(len(shared.send))])
-            for shared in self.shared
-            if all(shared.first + at in hosts for at in range(len(shared.send)))
-        }
-
-    def _beyond_parts(self, shared: SharedMaps, centers: Sequence[int]) -> Fraction:
-        """The same of one job, with its bundles in `centers`."""
-        base, send = self.base[shared.maps], shared.send.astype(self.base.dtype) * self.scale
-        whole, least, count = base + send.sum(axis=0)[:, None], base.min(axis=1), len(centers)
-        parts = 0
-        for sent, center in zip(send, centers, strict=True):
-            whole[:, center] -= sent
-            parts += sum(np.minimum(base[:, center], least + sent * count).tolist())
-        return Fraction(sum(whole.min(axis=1).tolist())) - Fraction(parts, count)
-
-    def bounds(self, hosts: Mapping[int, int], bundle: int) -> list[int]:
-        """The same with one bundle more in each datacenter."""
-        least = self._least(hosts)
-        least[bundle] = 0
-        others, share = self._total(least), int(self.shares[bundle])
-        return [
-            self._units(others + Fraction(int(paid), share) + sum(self.joined({**hosts, bundle: center}).values()))
-            for center, paid in enumerate(self.paid[bundle].tolist())
-        ]
-
-    @property
-    def everywhere(self) -> npt.NDArray[Any]:
-        """The same with each bundle, and no other, in each datacenter: whole numbers, shape (bundles, datacenters)."""
-        return self._with_each(self._least({}), Fraction())
-
-    def narrowed(self, hosts: Mapping[int, int], barred: Bools, target: int) -> Narrowed:
-        """What is proved of placements that cause less than `target` units, with some bundles in given datacenters.
-
-        Parameters
-        ----------
-        barred
-            Shape (bundles, datacenters): places that bundles of no such placement have.
-        """
-        if not self.paid.size:
-            return Narrowed(min(target, self.bound(hosts)), barred, self.everywhere)
-        closed = barred.copy()
-        for bundle, host in hosts.items():
-            closed[bundle] = True
-            closed[bundle, host] = barred[bundle, host]
-        if closed.all(axis=1).any():
-            return Narrowed(target, barred, np.full(barred.shape, target, dtype=object))
-        least = np.where(closed, self.paid.max() + 1, self.paid).min(axis=1)
-        joined = sum(self.joined(hosts).values(), Fraction())
-        each = np.minimum(self._with_each(least, joined), target)
-        each[barred] = target
-        return Narrowed(min(target, self._units(self._total(least) + joined)), barred | (each >= target), each)
-
-    def _with_each(self, least: npt.NDArray[Any], joined: Fraction) -> npt.NDArray[Any]:
-        """The bound with each bundle in each datacenter, where the others pay the least, and maps `joined` beyond."""
-        parts = lcm(*self.shares.tolist())
-        more = (self.paid - least[:, None]).astype(object) * (parts // self.shares.astype(object))[:, None]
-        units = parts * self.scale * self.step
-        found: npt.NDArray[Any] = -(-(int((self._total(least) + joined) * parts) + more) // units) * self.step
-        return found
-
-    def _total(self, least: npt.NDArray[Any]) -> Fraction:
-        sums = ((sum(least[self.shares == share].tolist()), share) for share in np.unique(self.shares).tolist())
-        return sum((Fraction(*part) for part in sums), Fraction(self.more))
-
-    def _least(self, hosts: Mapping[int, int]) -> npt.NDArray[Any]:
-        least: npt.NDArray[Any] = self.paid.min(axis=1) if self.paid.size else self.paid.sum(axis=1)
-        for bundle, host in hosts.items():
-            least[bundle] = self.paid[bundle, host]
-        return least
-
-    def _units(self, total: Fraction) -> int:
-        return -int(-total // (self.scale * self.step)) * self.step
-
-
-class _Sending(NamedTuple):
-    """The maps that send to each bundle, one bundle after another: an entry for each map of its job.
-
-    Attributes
-    ----------
-    map, units
-        int64, shape (entries,): place of the map, and what it sends, times the bundles of the job.
-    filled, starts
-        Bundles of jobs that have maps, and where their entries begin.
-    settled, weight, shares
-        Of each bundle: what comes from settled maps, and the number of reduces, both times the bundles of its job; and
-        that number.
-    lone
-        Maps of jobs without bundles.
-    """
-
-    map: Ints
-    units: Ints
-    filled: Ints
-    starts: Ints
-    settled: Ints
-    weight: Ints
-    shares: Ints
-    lone: Ints
-
-
-class Traffic(Problem):
+class Traffic(Problem, Programmed):
     """Every pending map and reduce on a node; least MB between datacenters, then fewest maps in the fullest one.
 
     A map's block (|B_i|) crosses where no replica is in the map's datacenter. A block that no node holds costs its size
@@ -315,6 +147,8 @@ class Traffic(Problem):
     )
     proof = Proof.DUAL
     always_feasible = False
+    #: A limit on the load that the program has.
+    _limit: int | None = None
 
     @classmethod
     def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
@@ -544,6 +378,47 @@ class Traffic(Problem):
                 key[row] = (number, self.map_units[row].tobytes(), sent)
         return TaskClasses.from_keys(key)
 
+    # The program ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def posing(self) -> TrafficProgram:
+        """What the variables of the program stand for."""
+        return TrafficProgram(self)
+
+    def within(self, limit: int | None) -> Traffic:
+        """The same problem, whose program has at most so many maps in each datacenter; None: no limit."""
+        return self._seen(limit, self.posing)
+
+    def apart(self) -> Traffic:
+        """Each task has a variable for each node that takes its kind."""
+        return self._seen(self._limit, TrafficProgram(self, apart=True))
+
+    def _seen(self, limit: int | None, posing: TrafficProgram) -> Traffic:
+        view = copy.copy(self)
+        vars(view).pop("_least_traffic", None)
+        view._limit = limit
+        vars(view)["posing"] = posing
+        return view
+
+    def program(self, before: tuple[Number, ...] = ()) -> Program:
+        """See `optsched.problems.traffic_program`."""
+        return self.posing.least_load(math.floor(before[0])) if before else self._least_traffic
+
+    @cached_property
+    def _least_traffic(self) -> Program:
+        program = self.posing.least_traffic
+        if self._limit is None:
+            return program
+        upper = program.whole.row_upper.copy()
+        upper[program.rows_of("map_slots")] = self.room_within(self._limit)
+        return replace(program, whole=replace(program.whole, row_upper=upper))
+
+    def values_of(self, decision: Placement, program: Program) -> Ints:
+        return self.posing.values_of(decision, program)
+
+    def decision_of(self, values: Ints, program: Program) -> Placement:
+        return self.posing.decision_of(values, program)
+
     def price_bound(
         self,
         map_prices: Ints,
@@ -554,12 +429,8 @@ class Traffic(Problem):
     ) -> int:
         """Units of traffic that prices of slots prove every placement to cause, whatever the prices.
 
-        It is Lagrangian duality. Jobs that pay for slots are independent of each other. Within a job each bundle
-        chooses a datacenter, and given that each map does: a closed form. A map that serves several different bundles
-        is divided among them in equal parts; each part may then want it elsewhere, so this is still a bound. Where all
-        of them have their datacenters by `hosts`, the map is in one place. What the slots earn is taken off, and the
-        result is rounded up to a multiple of `step`. Without prices this is the optimum without capacities, wherever a
-        job's bundles are alike.
+        It is weak duality, with the best multipliers of all other rows (`TrafficProgram.multipliers`), rounded up to a
+        multiple of `step`. Without prices this is the optimum without capacities, wherever a job's bundles are alike.
 
         Parameters
         ----------
@@ -574,63 +445,23 @@ class Traffic(Problem):
             Datacenters of some bundles (by their places in `bundles`); the bound is then for placements that have them
             there only.
         """
-        return self.priced(map_prices, reduce_prices, scale, limit).bound(hosts)
+        posed = self.within(limit)
+        box = posed.program().whole.box
+        for bundle, center in hosts.items():
+            box = self.posing.with_host(box, bundle, center)
+        return posed.settle(box, (map_prices, reduce_prices, scale), None)
 
-    def priced(self, map_prices: Ints, reduce_prices: Ints, scale: int, limit: int | None = None) -> PricedBundles:
-        """What each bundle pays at prices; parameters as of `price_bound`."""
+    def settle(self, box: Box, prices: tuple[Ints, Ints, int], target: int | None) -> int:
+        """Units of traffic that prices prove of a box of the program, which they narrow: at most `target`.
+
+        What they leave out of the box causes `target` units or more; None: they leave nothing out.
+        """
         if not self.datacenters:  # nothing is placed, and nothing crosses
-            nothing = np.zeros((0, 0), dtype=np.int64)
-            return PricedBundles(nothing, np.zeros(0, dtype=np.int64), 0, 1, self.step, nothing, ())
-        map_prices, reduce_prices = np.maximum(map_prices, 0), np.maximum(reduce_prices, 0)
-        sending = self._sending
-        largest = int(sending.shares.max(initial=1)) * (
-            scale * self._most_units
-            + len(self.maps) * int(map_prices.max(initial=0))
-            + len(self.reduces) * int(reduce_prices.max(initial=0))
-        )
-        kind: Any = np.int64 if largest < 2**62 else object
-        base = self.map_units.astype(kind) * scale + map_prices.astype(kind)
-        least = base.min(axis=1, initial=largest)
-        anywhere = least[sending.map] + sending.units.astype(kind) * scale
-        paid = sending.settled.astype(kind) * scale + reduce_prices.astype(kind) * sending.weight[:, None]
-        with_maps = np.minimum(base[sending.map], anywhere[:, None])
-        if len(sending.filled):
-            paid[sending.filled] += np.add.reduceat(with_maps, sending.starts, axis=0)
-        earned = exact_product(map_prices, self.room_within(limit)) + exact_product(reduce_prices, self.reduce_room)
-        more = int(least[sending.lone].sum()) - earned
-        return PricedBundles(paid, sending.shares, more, scale, self.step, base, self.shared_maps)
-
-    @cached_property
-    def shared_maps(self) -> tuple[SharedMaps, ...]:
-        """The jobs with maps and several bundles."""
-        firsts = np.cumsum([0, *(len(job.bundles) for job in self.jobs)]).tolist()
-        return tuple(
-            SharedMaps(first, job.maps, np.array([bundle.send for bundle in job.bundles]))
-            for first, job in zip(firsts, self.jobs, strict=False)
-            if len(job.bundles) > 1 and len(job.maps)
-        )
-
-    @cached_property
-    def _sending(self) -> _Sending:
-        jobs = [job for job in self.jobs if job.bundles]
-        maps = [job.maps for job in jobs for _ in job.bundles]
-        units = [bundle.send * len(job.bundles) for job in jobs for bundle in job.bundles]
-        settled = [bundle.settled * len(job.bundles) for job in jobs for bundle in job.bundles]
-        weight = [len(bundle.reduces) * len(job.bundles) for job in jobs for bundle in job.bundles]
-        lengths = np.array(list(map(len, maps)), dtype=np.int64)
-        filled = np.flatnonzero(lengths)
-        lone = [job.maps for job in self.jobs if not job.bundles]
-        empty = np.zeros(0, dtype=np.int64)
-        return _Sending(
-            np.concatenate([empty, *maps]),
-            np.concatenate([empty, *units]),
-            filled,
-            np.append(0, np.cumsum(lengths[filled]))[:-1],
-            np.array(settled, dtype=np.int64).reshape(len(maps), len(self.datacenters)),
-            np.array(weight, dtype=np.int64),
-            np.array([len(job.bundles) for job in jobs for _ in job.bundles], dtype=np.int64),
-            np.concatenate([empty, *lone]),
-        )
+            return 0
+        target = _FAR if target is None else target
+        least = -(-target // self.step) * self.step - self.step + 1  # of what causes as much as the target
+        found = self.program().whole.settle(box, self.posing.multipliers(*prices, box), least)
+        return min(-(-(found or 0) // self.step) * self.step, target)
 
     @cached_property
     def _most_units(self) -> int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,29 +20,23 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from optsched.certificates.traffic import (
-    MOST_NESTED,
-    Cases,
-    SlotPrices,
-    load_certificate,
-    nowhere_barred,
-    traffic_certificate,
-)
+from optsched.certificates.traffic import MOST_NESTED, Cases, SlotPrices, load_certificate, traffic_certificate
 from optsched.core.deadline import remaining
 from optsched.core.errors import SolverDisagreement
-from optsched.core.instance import LARGEST, Bools, Floats, Ints
+from optsched.core.instance import LARGEST, Floats
 from optsched.core.placement import Placement
 from optsched.core.results import Certificate, FrontierPoint, Limit, Proof, Termination
 from optsched.problems.base import exact
-from optsched.problems.traffic import PricedBundles, Traffic
+from optsched.problems.relaxations import Box
+from optsched.problems.traffic import Traffic
 from optsched.processes.handing import hand_over
-from optsched.searches.traffic_load import BestPlaces, LoadProgram
+from optsched.searches.program_tree import as_arrays
 from optsched.solvers.answers import check_claim, rounded_prices, whole_bound
 from optsched.solvers.highs import ArraySolution, LinearProgram, WarmProgram, solve_arrays, solve_uninterrupted
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
-__all__ = ["TrafficProgram", "TrafficSearch", "WithinLimit", "best_apart", "scaled"]
+__all__ = ["Arrays", "TrafficSearch", "WithinLimit", "best_apart", "scaled"]
 
 #: The search for a proof by cases solves at most so many relaxations, and so many columns in all.
 _MOST_CASES = 4000
@@ -156,7 +150,7 @@ class TrafficSearch:
             known = self._holding(known, self._apart)
         if known.closed:
             return known
-        program = TrafficProgram(problem, limit)
+        program = Arrays(problem.within(limit))
         found = solve_uninterrupted(program.relaxed, self.left())
         for prices in [] if found.row_duals is None else program.prices(found.row_duals):
             proved = problem.price_bound(*prices, limit)
@@ -173,10 +167,14 @@ class TrafficSearch:
         """Each job where it is best by itself, whatever the limit."""
         return best_apart(self.problem)
 
-    def _near(self, program: TrafficProgram, x: Floats) -> Floats | None:
+    def _near(self, program: Arrays, x: Floats) -> Floats | None:
         """A solution with the bundles about where a fractional one has them, to begin from; None if none was found."""
         hosted = program.with_room(x)
-        return None if hosted is None else solve_uninterrupted(program.with_bundles_at(hosted), self.left()).x
+        return (
+            None
+            if hosted is None
+            else solve_uninterrupted(program.with_bundles_at(program.relaxed, hosted), self.left()).x
+        )
 
     def at(self, limit: int | None) -> WithinLimit:
         """The least traffic within a limit, computed once. KeyboardInterrupt where Ctrl-C came."""
@@ -270,20 +268,25 @@ class TrafficSearch:
         return known, low
 
     def _least_by_places(self, known: WithinLimit) -> tuple[WithinLimit, int] | None:
-        """As `least_load`, where prices say which places are the best ones; None where that does not settle it."""
-        places = BestPlaces.of(self.problem, known.prices, known.limit)
-        if places is None or self._late():
-            return None
-        program = LoadProgram(places)
-        found = solve_uninterrupted(program.relaxed, self.left())
-        if found.x is None or found.row_duals is None:
-            return None
+        """As `least_load`, among the placements that the prices leave at the traffic; None where that settles nothing.
+
+        At prices whose bound a placement attains, each job is in a datacenter that is best for it, each map where it
+        pays least given its job's, and every slot that has a price is taken. So the program of the least load has few
+        columns left. Its duals, added to the prices in parts so small that no other choice becomes a best one, prove
+        that less load causes more traffic.
+        """
         assert known.units is not None
         assert known.placement is not None
+        if self._late():
+            return None
+        places = BestPlaces(self.problem.within(known.limit), known.prices, known.units)
+        found = solve_uninterrupted(places.relaxed, self.left())
+        if found.x is None or found.row_duals is None:
+            return None
         load = max(self.problem.least_load, math.ceil(found.x[-1] - _WHOLE))
         if load > self.problem.least_load:
             bounds = (
-                (self.problem.price_bound(*prices, load - 1), prices) for prices in program.prices(found.row_duals)
+                (self.problem.price_bound(*prices, load - 1), prices) for prices in places.prices(found.row_duals)
             )
             proved, prices = max(bounds, key=lambda entry: entry[0], default=(0, known.prices))
             if proved <= known.units:
@@ -291,12 +294,11 @@ class TrafficSearch:
             self._programs[load - 1] = WithinLimit(load - 1, None, None, proved, prices, proved)
         if self.load(known.placement) == load:
             return known, load
-        within = program.within(load)
+        within = places.within(load)
         x = solve_uninterrupted(within, self.left()).x
-        x = None if x is None else solve_uninterrupted(program.with_choices(within, x), self.left()).x
-        placement = None if x is None else program.placement(x)
+        x = None if x is None else solve_uninterrupted(places.with_bundles_at(within, x), self.left()).x
         best = WithinLimit(load, None, None, known.units, known.prices, 0)
-        best = self._holding(best, placement)
+        best = self._holding(best, places.placement(x) if x is not None and places.whole(x) else None)
         return (best, load) if best.units == known.units else None
 
     # Certificates and frontier -------------------------------------------------------------------------------------
@@ -329,54 +331,42 @@ class TrafficSearch:
         known = self.priced(limit)
         if known.proved >= target:
             return Cases(known.prices)
-        program = TrafficProgram(self.problem, limit)
+        posed = self.problem.within(limit)
+        program = Arrays(posed)
         left = min(_MOST_CASES, _MOST_COLUMNS // len(program.relaxed.objective))
-
         relaxed, overfull = WarmProgram(program.relaxed), WarmProgram(program.overfull)
 
-        def cases(hosts: dict[int, int], barred: Bools) -> Cases | None:
+        def cases(box: Box, depth: int) -> Cases | None:
             nonlocal left
             left -= 1
-            if left < 0 or len(hosts) > MOST_NESTED:
+            if left < 0 or depth > MOST_NESTED:
                 return None
-            found = relaxed.solve(*program.with_hosts(hosts, barred), self.left())
+            found = relaxed.solve(*program.with_hosts(box), self.left())
             infeasible = found.outcome.status is Termination.INFEASIBLE
             if infeasible:
-                found = overfull.solve(*program.with_hosts(hosts, barred, 2 * program.centers), self.left())
+                found = overfull.solve(*program.with_hosts(box, 2 * program.centers), self.left())
             if found.x is None or found.row_duals is None:
                 return None
-            times = self._enough(target) if infeasible else (1,)
-            bounds = [
-                (self.problem.priced(*prices, limit).narrowed(hosts, barred, target), prices)
-                for prices in program.prices(found.row_duals, times)
-            ]
-            narrowed, prices = max(bounds, key=lambda entry: entry[0].bound, default=(None, known.prices))
-            if narrowed is None:
-                return None
-            if narrowed.bound >= target:
-                return Cases(prices)
-            bundle = None if infeasible else program.most_parted(found.x)
-            if bundle is None and not infeasible:
-                bundle = self._most_torn(self.problem.priced(*prices, limit), hosts, narrowed.barred)
-            if bundle is None:
+            best: tuple[int, Box, SlotPrices] | None = None
+            for prices in program.prices(found.row_duals, self._enough(target) if infeasible else (1,)):
+                narrowed = Box(box.lower.copy(), box.upper.copy())
+                bound = posed.settle(narrowed, prices, target)
+                if bound >= target:
+                    return Cases(prices)
+                if best is None or bound > best[0]:
+                    best = bound, narrowed, prices
+            bundle = None if best is None or infeasible else program.most_parted(found.x, best[1], box)
+            if best is None or bundle is None:
                 return None
             inside: dict[int, Cases] = {}
-            for center in np.flatnonzero(~narrowed.barred[bundle]).tolist():
-                case = cases({**hosts, bundle: center}, narrowed.barred)
+            for center in np.flatnonzero(posed.posing.open_hosts(best[1])[bundle]).tolist():
+                case = cases(posed.posing.with_host(best[1], bundle, center), depth + 1)
                 if case is None:
                     return None
                 inside[center] = case
-            return Cases(prices, bundle, inside)
+            return Cases(best[2], bundle, inside)
 
-        return cases({}, nowhere_barred(self.problem))
-
-    def _most_torn(self, priced: PricedBundles, hosts: Mapping[int, int], barred: Bools) -> int | None:
-        """A bundle not in `hosts`, of the job whose maps these prices part most, each bundle where it pays least."""
-        likes = np.where(barred, priced.paid.max(initial=0) + 1, priced.paid).argmin(axis=1)
-        beyond = priced.joined({**dict(enumerate(likes.tolist())), **hosts})
-        torn = sorted(priced.shared, key=lambda shared: -beyond[shared.first])
-        bundles = (shared.first + at for shared in torn for at in range(len(shared.send)))
-        return next((bundle for bundle in bundles if bundle not in hosts), None)
+        return cases(posed.program().whole.box, 0)
 
     def _enough(self, target: int) -> Iterator[int]:
         """How many times a price in steps is tried that proves a case to be infeasible: until it proves the target."""
@@ -429,114 +419,62 @@ def best_apart(problem: Traffic) -> Placement | None:
     return problem.placed_in(at_map, at_reduce)
 
 
-class TrafficProgram:
-    """The program of the least traffic within a limit on the load, over classes of maps.
+class Arrays:
+    """The program of the least traffic as HiGHS takes it; figures are in units of the problem's `step`.
 
-    Columns: `u[b,w]` bundle b of reduces in datacenter w (binary); `x[c,d]` maps of class c in datacenter d; and for
-    each pair p of a class and a bundle that it sends to, `z[p,w]`: maps of the class in w where the bundle is. Rows:
-    room for maps and for reduces in each datacenter, each class and each bundle placed, z <= x, z <= size u. Objective:
-    the traffic if nothing were together, less what is together. The program is as strong as with the products of all x
-    and u, since each class is independent once u is given. Figures are in units of the problem's `step`.
+    Attributes
+    ----------
+    relaxed, integral
+        The linear relaxation, and with whole bundles: given these, what is left is a network, whose vertices are whole.
     """
 
-    def __init__(self, problem: Traffic, limit: int | None) -> None:
-        self.problem = problem
-        self.centers = count = len(problem.datacenters)
-        self.classes = problem.map_classes()
-        self.size = size = self.classes.size
-        self.bundles = problem.bundles
-        pair_class, pair_bundle, send = self._pairs()
-        classes, bundles, pairs = len(size), len(self.bundles), len(send)
-        center = np.arange(count)
-        x_at, z_at = bundles * count, (bundles + classes) * count
-        columns = z_at + pairs * count
-        total = np.bincount(pair_class, weights=send, minlength=classes)
-        alone = problem.map_units[self.classes.first] + total[:, None]
-        settled = np.concatenate([bundle.settled for bundle in self.bundles]) if bundles else np.zeros(0)
-        objective = np.concatenate([settled, alone.ravel(), -np.repeat(send, count)]) / problem.step
-        self.rows = _Rows()
-        weight = np.repeat([float(len(bundle.reduces)) for bundle in self.bundles], count)
-        none = np.full(count, -np.inf)
-        self.rows.add(
-            np.tile(center, classes), x_at + np.arange(classes * count), 1.0, none, problem.room_within(limit)
-        )
-        self.rows.add(np.tile(center, bundles), np.arange(bundles * count), weight, none, problem.reduce_room)
-        self.rows.add(np.repeat(np.arange(classes), count), x_at + np.arange(classes * count), 1.0, size, size)
-        one = np.ones(bundles)
-        self.rows.add(np.repeat(np.arange(bundles), count), np.arange(bundles * count), 1.0, one, one)
-        row, upper = np.arange(pairs * count), np.zeros(pairs * count)
-        z, x = z_at + row, x_at + np.repeat(pair_class, count) * count + np.tile(center, pairs)
-        u, sizes = np.repeat(pair_bundle, count) * count + np.tile(center, pairs), np.repeat(size[pair_class], count)
-        both = np.concatenate([row, row])
-        for other, times in ((x, np.ones(len(row))), (u, sizes)):
-            values = np.concatenate([np.ones(len(row)), -times])
-            self.rows.add(both, np.concatenate([z, other]), values, np.full(len(row), -np.inf), upper)
-        integer = np.zeros(columns, dtype=bool)
-        integer[:x_at] = True
-        self._x_at, self._z_at, self._pair = x_at, z_at, (pair_class, pair_bundle)
-        most = np.concatenate([np.ones(x_at), np.repeat(size, count), sizes]).astype(np.float64)
-        self.integral = self.rows.program(objective, most, integer)
-        self.relaxed = replace(self.integral, integer=np.zeros(columns, dtype=bool))
-
-    def _pairs(self) -> tuple[Ints, Ints, Ints]:
-        """Each class and bundle of which one sends to the other, and how much a map sends."""
-        class_of_map = self.classes.of_task
-        first = np.zeros(len(class_of_map), dtype=bool)
-        first[self.classes.first] = True
-        found: list[tuple[Ints, Ints, Ints]] = []
-        bundle_at = 0
-        for job in self.problem.jobs:
-            chosen = np.flatnonzero(first[job.maps])
-            for bundle in job.bundles:
-                sending = chosen[bundle.send[chosen] > 0]
-                own = np.full(len(sending), bundle_at)
-                found.append((class_of_map[job.maps[sending]], own, bundle.send[sending]))
-                bundle_at += 1
-        if not found:
-            empty = np.zeros(0, dtype=np.int64)
-            return empty, empty, empty
-        classes, bundles, sends = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return classes, bundles, sends
+    def __init__(self, problem: Traffic) -> None:
+        self.problem, self.centers, self.program = problem, len(problem.datacenters), problem.program()
+        whole = self.program.whole
+        self.relaxed = as_arrays(replace(whole, objective=whole.objective // problem.step), integer=False)
+        self._hosts = self.program.family("host").stop
+        self._placed = self.program.family("place").stop
+        self._slots = slice(self.program.rows_of("map_slots").start, self.program.rows_of("reduce_slots").stop)
+        integer = np.arange(len(whole.objective)) < self._hosts
+        self.integral = replace(self.relaxed, integer=integer)
 
     def prices(self, row_duals: Floats, times: Iterable[int] = (1,)) -> Iterator[SlotPrices]:
         """The prices that multiples of duals of the relaxation round to, without those too large to be exact."""
-        price = np.maximum(-row_duals[: 2 * self.centers] * self.problem.step, 0.0)
+        price = np.maximum(-row_duals[self._slots] * self.problem.step, 0.0)
         for factor in times:
             for whole, scale in rounded_prices(price * factor):
                 yield SlotPrices(whole[: self.centers], whole[self.centers :], scale)
 
     def whole(self, x: Floats) -> bool:
         """Whether bundles and maps lie whole in a solution."""
-        placed = x[: self._z_at]
+        placed = x[: self._placed]
         return bool((np.abs(placed - np.rint(placed)) <= _WHOLE).all())
 
     def placement(self, x: Floats) -> Placement:
         """The placement that a whole solution stands for."""
-        host = x[: self._x_at].reshape(-1, self.centers).argmax(axis=1)
-        at_reduce = np.zeros(len(self.problem.reduces), dtype=np.int64)
-        for bundle, center in zip(self.bundles, host.tolist(), strict=True):
-            at_reduce[bundle.reduces] = center
-        at_map = np.zeros(len(self.problem.maps), dtype=np.int64)
-        counts = np.rint(x[self._x_at : self._z_at]).astype(np.int64).reshape(-1, self.centers)
-        for members, row in zip(self.classes.members, counts, strict=True):
-            at_map[members] = np.repeat(np.arange(self.centers), row)
-        return self.problem.placed_in(at_map, at_reduce)
+        return self.problem.decision_of(np.rint(x).astype(np.int64), self.program)
 
     def placement_if_whole(self, x: Floats) -> Placement | None:
         """The placement that a solution stands for; None where it has bundles or maps in parts."""
         return self.placement(x) if self.whole(x) else None
 
-    def most_parted(self, x: Floats) -> int | None:
-        """The bundle that a solution splits most; None where all are whole."""
-        share = x[: self._x_at].reshape(-1, self.centers).max(axis=1)
-        return int(share.argmin()) if share.min(initial=1.0) < 1.0 - _WHOLE else None
+    def most_parted(self, x: Floats, *boxes: Box) -> int | None:
+        """The bundle that a solution splits most, of those that may be in several datacenters in the first box.
+
+        None may be there: of those in the next box. None: none may be in any.
+        """
+        share = x[: self._hosts].reshape(-1, self.centers).max(axis=1, initial=0.0)
+        for box in boxes:
+            several = self.problem.posing.open_hosts(box).sum(axis=1) > 1
+            if several.any():
+                return int(np.where(several, share, 2.0).argmin())
+        return None
 
     def with_room(self, x: Floats) -> Floats | None:
         """The solution with each bundle whole where most of it lies and there is room, the largest first; or None."""
-        share, left = x[: self._x_at].reshape(-1, self.centers), self.problem.reduce_room.copy()
-        weight = np.array([len(bundle.reduces) for bundle in self.bundles], dtype=np.int64)
-        hosted = x.copy()
-        hosted[: self._x_at] = 0.0
+        share, left = x[: self._hosts].reshape(-1, self.centers), self.problem.reduce_room.copy()
+        weight, hosted = self.problem.posing.weight, x.copy()
+        hosted[: self._hosts] = 0.0
         for bundle in np.lexsort((-share.max(axis=1, initial=0.0), -weight)).tolist():
             center = int(np.argmax(np.where(left >= weight[bundle], share[bundle], -1.0)))
             if left[center] < weight[bundle]:
@@ -552,116 +490,125 @@ class TrafficProgram:
         Where some are, its duals are prices that any multiple of makes dearer than anything.
         """
         rooms, columns = 2 * self.centers, len(self.relaxed.objective)
-        more = sp.csr_array(
-            (-np.ones(rooms), (np.arange(rooms), np.arange(rooms))), shape=(len(self.relaxed.row_lower), rooms)
-        )
-        return LinearProgram(
-            np.concatenate([np.zeros(columns), np.ones(rooms)]),
-            np.zeros(columns + rooms),
-            np.concatenate([self.relaxed.col_upper, np.full(rooms, np.inf)]),
-            np.zeros(columns + rooms, dtype=bool),
-            self.relaxed.row_lower,
-            self.relaxed.row_upper,
-            sp.csr_array(sp.hstack([self.relaxed.matrix, more])),
+        own = np.arange(self._slots.start, self._slots.stop)
+        more = sp.csr_array((-np.ones(rooms), (own, np.arange(rooms))), shape=(len(self.relaxed.row_lower), rooms))
+        return replace(
+            self.relaxed,
+            objective=np.concatenate([np.zeros(columns), np.ones(rooms)]),
+            col_lower=np.zeros(columns + rooms),
+            col_upper=np.concatenate([self.relaxed.col_upper, np.full(rooms, np.inf)]),
+            integer=np.zeros(columns + rooms, dtype=bool),
+            matrix=sp.csr_array(sp.hstack([self.relaxed.matrix, more])),
         )
 
-    def with_hosts(self, hosts: Mapping[int, int], barred: Bools, more: int = 0) -> tuple[Floats, Floats]:
-        """Bounds of the columns with some bundles in given datacenters, and of `more` columns after them.
+    def with_hosts(self, box: Box, more: int = 0) -> tuple[Floats, Floats]:
+        """Bounds of the columns with bundles only where a box has them, and of `more` columns after them."""
+        lower, upper = (
+            np.zeros(len(self.relaxed.objective) + more),
+            np.append(self.relaxed.col_upper, np.full(more, np.inf)),
+        )
+        lower[: self._hosts], upper[: self._hosts] = box.lower[: self._hosts], box.upper[: self._hosts]
+        return lower, upper
 
-        `barred` has places that no bundle takes, shape (bundles, datacenters).
-        """
-        lower, upper = np.zeros(len(self.relaxed.objective)), self.relaxed.col_upper.copy()
-        upper[: self._x_at][barred.ravel()] = 0.0
-        for bundle, center in hosts.items():
-            upper[bundle * self.centers : (bundle + 1) * self.centers] = 0.0
-            lower[bundle * self.centers + center] = upper[bundle * self.centers + center] = 1.0
-        return np.append(lower, np.zeros(more)), np.append(upper, np.full(more, np.inf))
-
-    def without(self, apart: Bools) -> LinearProgram:
-        """The program without some bundles in some datacenters, shape (bundles, datacenters)."""
-        upper = self.integral.col_upper.copy()
-        upper[: self._x_at][apart.ravel()] = 0.0
-        return replace(self.integral, col_upper=upper)
-
-    def with_bundles_at(self, x: Floats) -> LinearProgram:
-        """The relaxation with each bundle where a solution has it: a network, whose vertices are whole."""
-        lower, upper = np.zeros(len(x)), self.relaxed.col_upper.copy()
-        chosen = np.rint(x[: self._x_at])
-        lower[: self._x_at], upper[: self._x_at] = chosen, chosen
-        return replace(self.relaxed, col_lower=lower, col_upper=upper)
-
-    def values(self, placement: Placement) -> Floats:
-        """The solution that a placement is."""
-        problem, count = self.problem, self.centers
-        at = problem.datacenter[problem.nodes_of(placement)]
-        u = np.zeros((len(self.bundles), count))
-        u[np.arange(len(self.bundles)), [at[problem.reduces[bundle.reduces[0]]] for bundle in self.bundles]] = 1.0
-        x = np.zeros((len(self.size), count))
-        np.add.at(x, (self.classes.of_task, at[problem.maps]), 1.0)
-        pair_class, pair_bundle = self._pair
-        z = np.minimum(x[pair_class], u[pair_bundle] * self.size[pair_class, None])
-        return np.concatenate([u.ravel(), x.ravel(), z.ravel()])
+    def with_bundles_at(self, program: LinearProgram, x: Floats) -> LinearProgram:
+        """The program with each bundle where a solution has it: a network, whose vertices are whole."""
+        lower, upper = program.col_lower.copy(), program.col_upper.copy()
+        lower[: self._hosts] = upper[: self._hosts] = np.rint(x[: self._hosts])
+        return replace(program, col_lower=lower, col_upper=upper, integer=np.zeros(len(lower), dtype=bool))
 
 
-class _Rows:
-    """Rows of a program, gathered block by block."""
+class BestPlaces(Arrays):
+    """The program of the least load among the placements that attain the bound of some prices.
 
-    def __init__(self) -> None:
-        self._row: list[Ints] = []
-        self._column: list[Ints] = []
-        self._value: list[Floats] = []
-        self._lower: list[Floats] = []
-        self._upper: list[Floats] = []
-        self._height = 0
+    Parameters
+    ----------
+    problem
+        Its program has the limit on the load that the bound is for.
+    bought
+        Prices of the slots.
+    units
+        The bound.
+    """
 
-    def add(self, row: Ints, column: Ints, value: Floats | float, lower: Any, upper: Any) -> None:
-        """A block of rows, numbered from 0, one for each of `lower` and `upper`."""
-        self._row.append(row + self._height)
-        self._column.append(column)
-        self._value.append(np.broadcast_to(np.asarray(value, dtype=np.float64), row.shape))
-        self._lower.append(np.asarray(lower, dtype=np.float64))
-        self._upper.append(np.asarray(upper, dtype=np.float64))
-        self._height += len(self._lower[-1])
+    def __init__(self, problem: Traffic, bought: SlotPrices, units: int) -> None:
+        super().__init__(problem)
+        self._bought = bought
+        box = self.program.whole.box
+        problem.settle(box, bought, units + 1)
+        least = problem.posing.least_load(units)
+        self._fullest = least.rows_of("fullest")
+        whole = as_arrays(least.whole, integer=False)
+        # The rows of the first program come first; those that have a multiplier are tight, which keeps the traffic.
+        own = self.program.whole.row_upper
+        tight = problem.posing.multipliers(*bought, self.program.whole.box)[1:] < 0
+        lower, upper = whole.row_lower.copy(), whole.row_upper.copy()
+        lower[: len(own)][tight], upper[: len(own)], upper[-1] = own[tight], own, np.inf
+        self.relaxed = replace(
+            whole,
+            col_lower=np.append(box.lower, whole.col_lower[-1]).astype(np.float64),
+            col_upper=np.append(box.upper, whole.col_upper[-1]).astype(np.float64),
+            row_lower=lower,
+            row_upper=upper,
+        )
 
-    def program(self, objective: Floats, upper: Floats, integer: Any) -> LinearProgram:
-        """The program of all rows with variables from 0 to `upper`."""
-        at = np.concatenate(self._row), np.concatenate(self._column)
-        matrix = sp.csr_array((np.concatenate(self._value), at), shape=(self._height, len(objective)))
-        rows = np.concatenate(self._lower), np.concatenate(self._upper)
-        return LinearProgram(objective, np.zeros(len(objective)), upper, integer, *rows, matrix)
+    def within(self, load: int) -> LinearProgram:
+        """The program of a placement with at most this load."""
+        upper = np.append(self.relaxed.col_upper[:-1], load)
+        integer = np.arange(len(upper)) < self._hosts
+        return replace(self.relaxed, objective=np.zeros(len(upper)), col_upper=upper, integer=integer)
+
+    def prices(self, row_duals: Floats, times: Iterable[int] = (1,)) -> Iterator[SlotPrices]:
+        """Prices of which one proves that less than the program's load causes more traffic; by its duals."""
+        problem, bought = self.problem, self._bought
+        maps, reduces = np.split(row_duals[self._slots], 2)
+        most = max((len(job.maps) for job in problem.jobs), default=0) + 1
+        weight = int(problem.posing.weight.max(initial=0))
+        for whole, scale in rounded_prices(-np.concatenate([maps + row_duals[self._fullest], reduces])):
+            own, held = whole[: self.centers], whole[self.centers :]
+            parts = 2 * (most * int(np.abs(own).max(initial=0)) + weight * int(np.abs(held).max(initial=0))) + 1
+            if (int(max(bought.maps.max(), bought.reduces.max())) + scale) * parts < LARGEST:
+                yield SlotPrices(
+                    np.maximum(bought.maps * parts + own, 0),
+                    np.maximum(bought.reduces * parts + held, 0),
+                    bought.scale * parts,
+                )
 
 
 def by_arrays(
     search: TrafficSearch, limit: int | None, _: Profile, start: Placement | None
 ) -> tuple[SolverOutcome, Placement | None]:
     """Branch and bound with HiGHS, within the time that the search has left; its figures are turned into MB."""
-    program = TrafficProgram(search.problem, limit)
+    program = Arrays(search.problem.within(limit))
     found = _among_near(search, program, limit)
     if found is None:
-        hint = None if start is None else program.values(start)
+        hint = None if start is None else search.problem.values_of(start, program.program).astype(np.float64)
         found = solve_arrays(program.integral, search.left(), hint, program.placement_if_whole)
     outcome, x, unit = found.outcome, found.x, search.problem.step / search.problem.grid
     if x is None:
         return scaled(outcome, unit), None
     if not program.whole(x):
-        x = solve_arrays(program.with_bundles_at(x), replace(search.profile, time_limit=None)).x
+        x = solve_arrays(program.with_bundles_at(program.relaxed, x), replace(search.profile, time_limit=None)).x
         if x is None or not program.whole(x):
             raise SolverDisagreement(f"{search.problem.name}: HiGHS finds no vertex where its solution has the reduces")
     return scaled(outcome, unit), program.placement(x)
 
 
-def _among_near(search: TrafficSearch, program: TrafficProgram, limit: int | None) -> ArraySolution | None:
+def _among_near(search: TrafficSearch, program: Arrays, limit: int | None) -> ArraySolution | None:
     """Branch and bound where no bundle is in a datacenter in which prices prove much more traffic than anywhere.
 
     What it finds is the optimum, if it causes no more than what was left out; else more is let in. None where that
     would be everything.
     """
     problem, known = search.problem, search.priced(limit)
-    apart = problem.priced(*known.prices, limit).everywhere
     below, best = known.proved + max(problem.step, known.proved // _NEAR), known.units
     hint: Floats | None = None
-    while (apart >= below).any():
-        near = program.without(np.asarray(apart >= below, dtype=bool))
+    while True:
+        box = program.program.whole.box
+        program.problem.settle(box, known.prices, below)
+        if problem.posing.open_hosts(box).all():
+            return None
+        lower, upper = program.with_hosts(box)
+        near = replace(program.integral, col_lower=lower, col_upper=upper)
         found = solve_arrays(near, search.left(), hint, program.placement_if_whole)
         outcome = found.outcome
         if outcome.status not in (Termination.OPTIMAL, Termination.INFEASIBLE):
@@ -674,7 +621,6 @@ def _among_near(search: TrafficSearch, program: TrafficProgram, limit: int | Non
                 return found
         wider = below + _WIDER * (below - known.proved)
         below = wider if best is None or best <= below else min(wider, best)
-    return None
 
 
 def scaled(outcome: SolverOutcome, unit: float) -> SolverOutcome:

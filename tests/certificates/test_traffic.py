@@ -188,7 +188,3 @@ def test_any_prices_bound(problem: Traffic, data: st.DataObject) -> None:
     if problem.bundles:
         cases = [problem.price_bound(maps, reduces, scale, limit, {0: center}) for center in range(centers)]
         assert not within or min(cases) <= within[0][0] * problem.grid
-        assert problem.priced(maps, reduces, scale, limit).bounds({}, 0) == cases
-        last = len(problem.bundles) - 1
-        there = [problem.price_bound(maps, reduces, scale, limit, {0: 0} | {last: center}) for center in range(centers)]
-        assert problem.priced(maps, reduces, scale, limit).bounds({0: 0}, last) == there

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from traffic_instances import EMPTY, NAN, front, posed, problems
 
 from optsched.certificates import certify, proved_bound
-from optsched.certificates.traffic import nowhere_barred
 from optsched.core.errors import InputError, MissingField
 from optsched.core.instance import (
     FINISHED,
@@ -320,31 +319,23 @@ def test_prices_of_many_units() -> None:
 # Agreement ---------------------------------------------------------------------------------------------------------
 
 
-@given(problems(), st.lists(st.integers(0, 9), min_size=6, max_size=6), st.sampled_from([1, 3]))
-@settings(max_examples=30)
-def test_each_bundle_everywhere(problem: Traffic, prices: list[int], scale: int) -> None:
-    """Tests that the bounds of all bundles at once are those of each."""
-    count = len(problem.datacenters)
-    own = np.array(prices * 2)[: 2 * count]
-    priced = problem.priced(own[:count], own[count:], scale)
-    rows = [priced.bounds({}, bundle) for bundle in range(len(priced.paid))]
-    assert priced.everywhere.tolist() == rows
-
-
 @given(problems(), st.data())
 @settings(max_examples=60)
-def test_what_is_barred(problem: Traffic, data: st.DataObject) -> None:
-    """Tests that placements with less traffic than a target cause what is proved of them, and have no barred place."""
+def test_what_prices_leave(problem: Traffic, data: st.DataObject) -> None:
+    """Tests that placements with less traffic than a target cause what is proved of them, and are not left out."""
     count = len(problem.datacenters)
     prices = np.array(data.draw(st.lists(st.integers(-1, 9), min_size=2 * count, max_size=2 * count)), dtype=np.int64)
     given = range(len(problem.bundles)) if count and data.draw(st.booleans()) else range(0)
     hosts = {bundle: data.draw(st.integers(0, count - 1)) for bundle in given if data.draw(st.integers(0, 3))}
-    target, barred = data.draw(st.integers(0, 60)), nowhere_barred(problem)
-    priced = problem.priced(prices[:count], prices[count:], data.draw(st.integers(1, 3)))
-    found = priced.narrowed(hosts, barred, target)
-    again = priced.narrowed(hosts, found.barred, target)
-    assert min(target, priced.bound(hosts)) <= found.bound <= again.bound <= target
-    assert (found.each[found.barred] >= target).all()
+    target, program = data.draw(st.integers(0, 60)), problem.program()
+    box = program.whole.box
+    for bundle, host in hosts.items():
+        box = problem.posing.with_host(box, bundle, host)
+    priced = prices[:count], prices[count:], data.draw(st.integers(1, 3))
+    bound = problem.price_bound(*priced, None, hosts)
+    found = problem.settle(box, priced, target)
+    again = problem.settle(box, priced, target)
+    assert min(target, bound) <= found <= again <= target
     for decision in every_decision(problem):
         if problem.violations(decision):
             continue
@@ -352,8 +343,10 @@ def test_what_is_barred(problem: Traffic, data: st.DataObject) -> None:
         own = [int(at[bundle.reduces[0]]) for bundle in problem.bundles]
         units = int(problem.objective(decision)[0] * problem.grid)
         if units < target and all(own[bundle] == host for bundle, host in hosts.items()):
-            assert units >= again.bound
-            assert not found.barred[np.arange(len(own)), own].any()
+            values = problem.values_of(decision, program)
+            assert units >= again
+            assert (box.lower <= values).all()
+            assert (values <= box.upper).all()
 
 
 @given(problems(capacity="none"))

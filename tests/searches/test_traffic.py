@@ -10,9 +10,11 @@ import pytest
 from stopping import clock_of_looks
 from traffic_instances import EMPTY, posed
 
-from optsched.certificates import certify
+from optsched.certificates import certify, proved_bound
+from optsched.certificates.traffic import SlotPrices
 from optsched.core.deadline import deadline
 from optsched.core.errors import SolverDisagreement
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.core.results import Limit, Proof, Termination
 from optsched.instances.generate import generate
 from optsched.problems import Traffic
@@ -109,8 +111,8 @@ def test_wrong_solver_is_caught() -> None:
 def test_fractions_of_maps_are_made_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that maps which a solver leaves in parts are placed anew, with the reduces where it has them."""
     problem = posed([[1]] * 2 + [[2]] * 2, 1.0, nodes=[0, 1, 2], slots=[2, 2, 2], capacity="slots")
-    program = traffic.TrafficProgram(problem, None)
-    x = program.values(problem.placement([1, 1, 2, 2, 1]))
+    program = traffic.Arrays(problem)
+    x = problem.values_of(problem.placement([1, 1, 2, 2, 1]), program.program).astype(np.float64)
     assert program.whole(x)
     parted = x.copy()
     parted[3:9] = 2 / 3
@@ -208,8 +210,11 @@ def test_cases_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_prices_beyond_doubles() -> None:
     """Tests that duals too large to be exact make no prices."""
-    program = traffic.TrafficProgram(EMPTY, None)
+    program = traffic.Arrays(EMPTY)
     assert list(program.prices(np.full(99, -1e300))) == []
+    prices = SlotPrices(*np.full((2, 3), 2**52), 1)
+    best = traffic.BestPlaces(EMPTY, prices, EMPTY.price_bound(*prices))
+    assert list(best.prices(np.full(len(best.relaxed.row_lower), -1.0))) == []
 
 
 def test_bug_least_load_did_not_look_at_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,3 +235,55 @@ def test_bug_least_load_did_not_look_at_the_clock(monkeypatch: pytest.MonkeyPatc
     assert len(sought) == len(limits)
     assert limits[0] is Limit.TIME
     assert limits[-1] is None
+
+
+# The least load among the best places ------------------------------------------------------------------------------
+
+
+def drawn(seed: int, capacity: str = "none", **sizes: object) -> Traffic:
+    """A small instance of the family, with running reduces now and then."""
+    sizes = {"nodes": 6, "tasks": 12, "datacenters": 3, "jobs": 4, "running": seed % 3, "replicas": 3, **sizes}
+    instance = generate("traffic", seed, spare=0.25 * (seed % 4), smallest=128 if seed % 2 else 1, **sizes)
+    assert isinstance(instance, Instance)
+    return Traffic(instance, capacity=capacity)
+
+
+@pytest.mark.parametrize("capacity", ["none", "slots"])
+def test_against_the_whole_program(capacity: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests the least load on drawn instances against limit after limit with HiGHS, and the proofs of it."""
+    by_places: list[int] = []
+    plain = traffic.TrafficSearch._least_by_places
+    monkeypatch.setattr(
+        traffic.TrafficSearch, "_least_by_places", lambda search, known: by_places.append(1) or plain(search, known)
+    )
+    for seed in range(5):
+        problem = drawn(seed, capacity)
+        solution, whole = solve(problem), solve(problem, route="arrays")
+        assert solution.objective == whole.objective
+        if solution.objective is None:
+            continue
+        for certificate, value in zip(solution.certificates, solution.objective, strict=True):
+            if certificate.kind is Proof.DUAL:
+                assert proved_bound(problem, certificate, solution.objective) == value
+    assert len(by_places) >= 1
+
+
+def test_load_above_an_even_spread() -> None:
+    """Tests that prices in small parts prove a load that no counting does, and jobs with several best datacenters."""
+    cluster = Cluster(["a", "b", "c"], datacenter=[0, 1, 2], datacenter_ids=["east", "west", "north"])
+    # Six blocks lie in the east alone, four in east and west; the second job may be in either.
+    rows = [[0]] * 6 + [[0, 1]] * 4 + [[], []]
+    workload = Workload(
+        [f"t{task}" for task in range(12)],
+        kind=[0] * 10 + [1, 1],
+        job=[0] * 6 + [1] * 4 + [0, 1],
+        job_ids=["i", "j"],
+        size=[10] * 10 + [0, 0],
+        filter_ratio=[1.5, 1.5],
+        replicas=Ragged.from_rows(rows),
+    )
+    problem = Traffic(Instance(cluster, workload))
+    solution = solve(problem)
+    assert solution.objective == (0, 6)
+    assert [certificate.kind for certificate in solution.certificates] == [Proof.DUAL, Proof.DUAL]
+    assert proved_bound(problem, solution.certificates[1], solution.objective) == 6
