@@ -77,7 +77,7 @@ def pyomo_of(program: Program, name: str, integral: bool = False) -> tuple[Any, 
     model = pyo.ConcreteModel(name)
     variables: list[Any] = []
     for family in program.variables:
-        within = pyo.Reals if integral else pyo.Integers
+        within = pyo.Reals if integral or family.implied else pyo.Integers
         model.add_component(family.name, pyo.Var(*_labels(model, family), within=within, doc=family.doc))
         variables += [model.component(family.name)[_index(label)] for label in family.labels]
     for variable, lower, upper in zip(variables, program.whole.lower, program.whole.upper, strict=True):
@@ -278,7 +278,12 @@ def posed_program(model: Any, problem: Any) -> Any:
 
 
 def _decoded(problem: Any, program: Program, variables: list[Any]) -> Any:
-    return problem.decision_of(np.array([whole(variable) for variable in variables], dtype=np.int64), program)
+    values = np.zeros(len(program.whole.objective), dtype=np.int64)
+    for family in program.variables:
+        if not family.implied:
+            where = program.family(family.name)
+            values[where] = [whole(variable) for variable in variables[where]]
+    return problem.decision_of(values, program)
 
 
 def _decoded_literal(model: Any, problem: Any) -> Any:

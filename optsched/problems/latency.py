@@ -23,7 +23,7 @@ from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
 from optsched.problems.base import OwnCosts, Parameter, Problem, exact_sum, number, resolve
 from optsched.problems.counted_room import count_limits
-from optsched.problems.programs import Builder, Limited, Program
+from optsched.problems.programs import Builder, Limited, Program, labelled
 
 __all__ = ["Latency", "LatencyPrices"]
 
@@ -472,9 +472,7 @@ class Latency(Problem, Limited):
             "makespan": lambda: int(self.objective(decision)[0]),
             "used": lambda server: local[server] + remote[server] > 0,
         }
-        return np.array(
-            [value_of[family.name](*label) for family in program.variables for label in family.labels], dtype=np.int64
-        )
+        return labelled(program, value_of)
 
     def decision_of(self, values: Ints, program: Program) -> Placement:
         chosen, number = program.variables[0], self.instance.node_index
@@ -482,10 +480,10 @@ class Latency(Problem, Limited):
         nodes = np.full(len(self.tasks), NONE, dtype=np.int64)
         for column in np.flatnonzero(values[: len(chosen.labels)]).tolist():
             task, server = chosen.labels[column]
-            nodes[position[str(task)]] = number[str(server)]
+            nodes[position[task]] = number[server]
         for family in program.variables:
             if family.name == "remote_count":
-                takes = [number[str(server)] for (server,) in family.labels]
+                takes = [number[server] for (server,) in family.labels]
                 left = np.flatnonzero(nodes == NONE)
                 nodes[left] = np.repeat(takes, values[program.family("remote_count")])[: len(left)]
         return self.placement(nodes)

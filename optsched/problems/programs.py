@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,10 +25,22 @@ from optsched.core.results import Number
 from optsched.problems.base import Problem
 from optsched.problems.relaxations import UNBOUNDED, IntegerProgram
 
-__all__ = ["Builder", "Family", "Group", "Limited", "Program", "Programmed", "fault_of", "samples"]
+__all__ = [
+    "Builder",
+    "Family",
+    "Group",
+    "Label",
+    "Limited",
+    "Program",
+    "Programmed",
+    "fault_of",
+    "labelled",
+    "samples",
+    "summed",
+]
 
-#: What tells a variable or row from the others of its family.
-Label = tuple[str | int, ...]
+#: What tells a variable or row from the others of its family: texts, whole numbers, or None for nowhere.
+Label = tuple[Any, ...]
 
 #: So many placements of a problem are all tried; of more, so many are drawn.
 _ALL, _DRAWN = 4_000, 1_000
@@ -52,6 +64,8 @@ class Family:
         What they are, in a phrase.
     cost
         What a model calls the costs of the variables; empty: nothing.
+    implied
+        Whether the other variables decide these at least cost: a model has them continuous, and decoding needs none.
     """
 
     name: str
@@ -60,6 +74,7 @@ class Family:
     first: int
     doc: str
     cost: str = ""
+    implied: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +125,11 @@ class Program:
     @property
     def names(self) -> list[list[str]]:
         """The name and the label of each variable, as certificates write them."""
-        return [[family.name, *map(str, label)] for family in self.variables for label in family.labels]
+        return [
+            [family.name, *("" if part is None else str(part) for part in label)]
+            for family in self.variables
+            for label in family.labels
+        ]
 
     def family(self, name: str) -> slice:
         """Where the variables of a family are.
@@ -197,9 +216,10 @@ class Builder:
         over: str = "",
         doc: str = "",
         cost_name: str = "",
+        implied: bool = False,
     ) -> Ints:
         """Add a family of variables; bounds and cost are one for each or one for all. Returns their columns."""
-        family = _family(self._variables, name, labels, over, doc, cost_name)
+        family = _family(self._variables, name, labels, over, doc, cost_name, implied)
         return self._add(family, {"lower": lower, "upper": upper, "objective": cost})
 
     def rows(
@@ -214,6 +234,16 @@ class Builder:
     ) -> Ints:
         """Add a family of rows without entries. Returns their numbers."""
         return self._add(_family(self._rows, name, labels, over, doc), {"row_lower": lower, "row_upper": upper})
+
+    def columns(self, name: str, labels: Sequence[Label], **given: Any) -> dict[Label, int]:
+        """As `variables`, the columns by their labels."""
+        return dict(zip(labels, self.variables(name, labels, **given).tolist(), strict=True))
+
+    def constrain(self, name: str, terms: Mapping[Label, Mapping[int, int]], **given: Any) -> None:
+        """Add a family of rows, as `rows` takes it, with their entries: of each label its columns and their values."""
+        numbers = self.rows(name, list(terms), **given)
+        for row, some in zip(numbers.tolist(), terms.values(), strict=True):
+            self.enter(row, list(some), list(some.values()))
 
     def group(self, name: str, over: str, members: Mapping[str, Sequence[str]], **position: int) -> None:
         """Say what stands together; see `Group` for the parameters."""
@@ -237,11 +267,38 @@ class Builder:
         return np.arange(family.first, family.first + len(family.labels))
 
 
-def _family(families: list[Family], name: str, labels: Sequence[Label], over: str, doc: str, cost: str = "") -> Family:
+def _family(
+    families: list[Family],
+    name: str,
+    labels: Sequence[Label],
+    over: str,
+    doc: str,
+    cost: str = "",
+    implied: bool = False,
+) -> Family:
     """Add a family after the others; its set is called after it if it has no name."""
     first = families[-1].first + len(families[-1].labels) if families else 0
-    families.append(Family(name, labels, over or f"{name}_index", first, doc, cost))
+    families.append(Family(name, labels, over or f"{name}_index", first, doc, cost, implied))
     return families[-1]
+
+
+def summed(columns: Mapping[Label, int], *by: int) -> dict[Label, dict[int, int]]:
+    """Terms, as `Builder.constrain` takes them, that sum columns whose labels have the same entries at some positions.
+
+    >>> summed({("t", "a"): 0, ("t", "b"): 1, ("u", "a"): 2}, 1)
+    {('a',): {0: 1, 2: 1}, ('b',): {1: 1}}
+    """
+    terms: dict[Label, dict[int, int]] = {}
+    for label, column in columns.items():
+        terms.setdefault(tuple(label[place] for place in by), {})[column] = 1
+    return terms
+
+
+def labelled(program: Program, value_of: Mapping[str, Callable[..., int]]) -> Ints:
+    """The values of the variables of a program, by a function of the label for each family."""
+    return np.array(
+        [value_of[family.name](*label) for family in program.variables for label in family.labels], dtype=np.int64
+    )
 
 
 class Programmed(ABC):

@@ -6,19 +6,25 @@ Each stage alone is `transmission-maps` and `transmission-reduces`. Together the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import copy
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from optsched.core.errors import Fault, InputError
 from optsched.core.instance import LARGEST, MAP, REDUCE, Floats, Instance, Ints, Shuffle
 from optsched.core.placement import NONE, Placement
-from optsched.core.results import Bound, Component, Proof, Sense, Value, Violation
+from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
+from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import Problem, exact, exact_sum, overfull
 from optsched.problems.distances import distances
+from optsched.problems.programs import Builder, Label, Program, Programmed, labelled, summed
 from optsched.problems.reduce_slots import ReduceSlots
+from optsched.problems.relaxations import UNBOUNDED
 from optsched.problems.transmission_costs import (
     Scale,
     map_costs,
@@ -40,7 +46,7 @@ class Entries(NamedTuple):
     size: Floats
 
 
-class Transmission(Problem):
+class Transmission(Problem, Programmed):
     """Pending maps and reduces on idle slots, at least cost of all data that moves.
 
     Exactly min(maps, idle map slots) maps and the most reduces that fit are placed, as in the problems of one stage.
@@ -64,6 +70,9 @@ class Transmission(Problem):
         Shuffle entries whose both ends are pending: `map`, `reduce` (positions among `maps`, `reduces`) and `size`.
     amounts
         float64, shape (entries,): the sizes of `entries` as `scale` multiplies them.
+    form
+        What stands in the program for the products of where a map and where a reduce is: `flow`, where nothing is
+        rounded, or `pairs`.
     distance
         float64, shape (nodes, nodes): `[from][to]`.
     scale
@@ -117,6 +126,7 @@ class Transmission(Problem):
         self.usable, self.limited = self.slots.usable, self.slots.limited
         self.distance = distances(self.instance)
         self._prepare_costs(shuffle)
+        self.form, self._alone = "flow" if self.grid == 1 else "pairs", False
         for array in (self.map_capacity, self.map_units, self.reduce_units, self.amounts, *self.entries):
             array.setflags(write=False)
 
@@ -163,6 +173,13 @@ class Transmission(Problem):
         """Cost of one of `entries` for each node of its map (row) and of its reduce (column), int64, in units."""
         return self.products(self.amounts[entry], self.scale.lengths)
 
+    def units_between(self) -> dict[tuple[int, int], Ints]:
+        """Cost of each map and reduce between which something moves, in units, for each node of either."""
+        units: dict[tuple[int, int], Ints] = {}
+        for entry, pair in enumerate(zip(self.entries.map.tolist(), self.entries.reduce.tolist(), strict=True)):
+            units[pair] = units.get(pair, 0) + self.entry_units(entry)
+        return units
+
     @property
     def remark(self) -> str | None:
         return self.scale.remark
@@ -204,3 +221,220 @@ class Transmission(Problem):
         best += least_sum(self.reduce_units, self.usable, self.reduce_count)
         told = f"{name}, with every slot free and nothing to pay between pending maps and pending reduces"
         return (Bound("best-node", name, exact(best, self.grid), told),)
+
+    # The program ---------------------------------------------------------------------------------------------------
+
+    def program(self, before: tuple[Number, ...] = ()) -> Program:
+        """Where maps and reduces are, and a linear form of what moves between them (Shen et al. 2016, note 3).
+
+        `flow` sends the output of each class of equal maps from its nodes to those of the reduces, all at once, and
+        cannot round what an entry costs. `pairs` is RLT-1, with a product for each pair of class and reduce.
+        """
+        builder, members, (reduces, nodes) = Builder(), self.map_members, self._names
+        hosts, usable = np.flatnonzero(self.map_capacity > 0), np.argwhere(self.usable).tolist()
+        place = builder.columns(
+            "place",
+            [(name, nodes[host]) for name in members for host in hosts.tolist()],
+            upper=np.repeat(self.map_classes.size, len(hosts)),
+            cost=self.map_units[self.map_classes.first][:, hosts].ravel(),
+            doc="maps of the class on the node",
+        )
+        run = builder.columns(
+            "run",
+            [(reduces[row], nodes[column]) for row, column in usable],
+            upper=1,
+            cost=self.reduce_units[self.usable],
+            doc="1 if the reduce is on the node",
+        )
+        builder.group("members", "CLASSES", members, place=0, moved=0, both=0)
+        self._enter_slots(builder, place, run)
+        (self._enter_flow if self.form == "flow" else self._enter_pairs)(builder, place, run)
+        return builder.program(unit=self.grid)
+
+    def in_form(self, form: str) -> Self:
+        """The same problem with a program of this form."""
+        return self._view(form, self._alone)
+
+    def apart(self) -> Self:
+        """The same problem with a program in which each map is a class of its own."""
+        return self._view(self.form, True)
+
+    def _view(self, form: str, alone: bool) -> Self:
+        view = copy.copy(self)
+        for name in ("map_classes", "map_members", "_outputs"):
+            vars(view).pop(name, None)
+        view.form, view._alone = form, alone
+        return view
+
+    @cached_property
+    def sent(self) -> Floats:
+        """MB that each map sends to each reduce, shape (reduces, maps)."""
+        sent: Floats = np.zeros((len(self.reduces), len(self.maps)))
+        np.add.at(sent, (self.entries.reduce, self.entries.map), self.entries.size)
+        return sent
+
+    @cached_property
+    def map_classes(self) -> TaskClasses:
+        """Maps that cost the same on every node and send the same to every reduce.
+
+        In `flow` those that send to several reduces stay alone: a flow could serve each reduce from the one of them
+        that is near, where each reduce needs the output of all of them.
+        """
+        sizes: dict[int, list[tuple[int, float]]] = defaultdict(list)
+        for one, other, size in zip(*(part.tolist() for part in self.entries), strict=True):
+            sizes[one].append((other, size))
+        alone = self._alone | ((self.form == "flow") & ((self.sent > 0).sum(axis=0) > 1))
+        return TaskClasses.from_keys(
+            [
+                (position if alone[position] else NONE, units.tobytes(), tuple(sorted(sizes[position])))
+                for position, units in enumerate(self.map_units)
+            ]
+        )
+
+    @cached_property
+    def map_members(self) -> dict[str, tuple[str, ...]]:
+        """Ids of the maps of each class, by the first."""
+        maps = self.instance.workload.task_ids[self.tasks[self.maps]]
+        rows = [tuple(maps[row].tolist()) for row in self.map_classes.members]
+        return {row[0]: row for row in rows}
+
+    @cached_property
+    def _outputs(self) -> dict[str, dict[str, float]]:
+        """MB that a map of each class sends to each reduce, where it sends any, by their ids."""
+        reduces, sent = self._names[0], self.sent[:, self.map_classes.first].T
+        return {
+            name: {reduces[row]: float(some[row]) for row in np.flatnonzero(some).tolist()}
+            for name, some in zip(self.map_members, sent, strict=True)
+            if some.any()
+        }
+
+    @property
+    def _names(self) -> tuple[list[str], list[str]]:
+        """Ids of the reduces and of the nodes."""
+        reduces = self.instance.workload.task_ids[self.tasks[self.reduces]]
+        return reduces.tolist(), self.instance.cluster.node_ids.tolist()
+
+    @property
+    def _all_placed(self) -> bool:
+        return self.map_count == len(self.maps) and self.reduce_count == len(self.reduces)
+
+    def _enter_slots(self, builder: Builder, place: dict[Label, int], run: dict[Label, int]) -> None:
+        """Add how many tasks there are, and how many may be where."""
+        jobs = self.instance.workload.job_ids.tolist()
+        reduce = np.nonzero(self.usable)[0]
+        if place:
+            every, size, room = dict.fromkeys(place.values(), 1), self.map_classes.size, self.map_capacity
+            builder.constrain(
+                "class_supply", summed(place, 0), upper=size, over="CLASSES", doc="no more than there are"
+            )
+            count = self.map_count
+            builder.constrain("map_cardinality", {(): every}, lower=count, upper=count, doc="so many maps are placed")
+            builder.constrain("map_slots", summed(place, 1), upper=room[room > 0], over="HOSTS", doc="map slots hold")
+        if run:
+            every, count = dict.fromkeys(run.values(), 1), self.reduce_count
+            builder.constrain("reduce_once", summed(run, 0), upper=1, over="REDUCES", doc="it is on one node at most")
+            builder.constrain("reduce_cardinality", {(): every}, lower=count, upper=count, doc="so many are placed")
+            index, on_node = self.instance.node_index, summed(run, 1)
+            slots = self.reduce_capacity[[index[node] for (node,) in on_node]]
+            builder.constrain("reduce_slots", on_node, upper=slots, doc="reduce slots hold")
+        of_job = {
+            (jobs[self.job[row]], label[1], label[0]): column
+            for (label, column), row in zip(run.items(), reduce.tolist(), strict=True)
+            if self.limited[row]
+        }
+        rivals = {pair: some for pair, some in summed(of_job, 0, 1).items() if len(some) > 1}
+        builder.constrain("distinct", rivals, upper=1, doc="one reduce of a job on a node at most")
+
+    def _enter_flow(self, builder: Builder, place: dict[Label, int], run: dict[Label, int]) -> None:
+        """Add the output of each class as a flow from the nodes of its maps to those of the reduces."""
+        hosts, targets = list(dict.fromkeys(label[1] for label in place)), [name for (name,) in summed(run, 1)]
+        sources = hosts if self.map_count == len(self.maps) else [*hosts, None]  # None: from maps that are not placed
+        index, lengths, outputs = self.instance.node_index, self.scale.lengths.astype(np.int64), self._outputs
+        labels = [(c, p, i) for c in outputs for p in sources for i in targets]
+        output = {name: int(sum(sent.values())) for name, sent in outputs.items()}
+        size = {name: len(row) for name, row in self.map_members.items()}
+        moved = builder.columns(
+            "moved",
+            labels,
+            upper=[output[c] * size[c] for c, _, _ in labels],
+            cost=[0 if p is None else lengths[index[p], index[i]] for _, p, i in labels],
+            over="FLOWS",
+            doc="MB of the class from node to node",
+            implied=True,
+        )
+        if not moved:
+            return
+        leaves = summed(moved, 0, 1)
+        for (c, p), terms in leaves.items():
+            terms |= {place[c, q]: output[c] for q in hosts} if p is None else {place[c, p]: -output[c]}
+        idle = [output[c] * size[c] * (p is None) for c, p in leaves]
+        builder.constrain("sent", leaves, upper=idle, doc="no more than its maps on the node have for all reduces")
+        arrives = summed(moved, 0, 2)
+        for c, i in arrives:
+            arrives[c, i] |= {run[f, i]: -size[c] * int(sent) for f, sent in outputs[c].items() if (f, i) in run}
+        builder.constrain("received", arrives, lower=0, upper=0, doc="what the reduces on the node need of the class")
+
+    def _enter_pairs(self, builder: Builder, place: dict[Label, int], run: dict[Label, int]) -> None:
+        """Add a product for each pair of class and reduce and each pair of nodes, tied to where these are (RLT-1)."""
+        on_class, of_reduce = summed(place, 0), summed(run, 0)
+        index, size = self.instance.node_index, {name: len(row) for name, row in self.map_members.items()}
+        nodes_of, hosts = defaultdict(list), list(dict.fromkeys(label[1] for label in place))
+        for f, i in run:
+            nodes_of[f].append(i)
+        labels = [(c, f, p, i) for c, sent in self._outputs.items() for f in sent for p in hosts for i in nodes_of[f]]
+        first = dict(zip(self.map_members, self.map_classes.first.tolist(), strict=True))
+        row_of, units = {name: row for row, name in enumerate(self._names[0])}, self.units_between()
+        both = builder.columns(
+            "both",
+            labels,
+            upper=[size[c] for c, *_ in labels],
+            cost=[units[first[c], row_of[f]][index[p], index[i]] for c, f, p, i in labels],
+            over="PRODUCTS",
+            doc="maps of the class on one node while the reduce is on the other",
+            implied=True,
+        )
+        of_map, of_node = summed(both, 0, 1, 2), summed(both, 0, 1, 3)
+        for c, f, p in of_map:
+            of_map[c, f, p][place[c, p]] = -1
+        for c, f, i in of_node:
+            of_node[c, f, i][run[f, i]] = -size[c]
+        due = 0 if self._all_placed else -UNBOUNDED
+        builder.constrain("both_of_map", of_map, lower=due, upper=0, doc="as many as are on the node")
+        builder.constrain("both_of_reduce", of_node, lower=due, upper=0, doc="the class, if the reduce is there")
+        if self._all_placed:
+            return
+        # No less, but for tasks that are not placed.
+        terms = [of_map[c, f, p] | dict.fromkeys(of_reduce[f,], -size[c]) for c, f, p in of_map]
+        terms += [of_node[c, f, i] | dict.fromkeys(on_class[c,], -1) for c, f, i in of_node]
+        least = [-size[c] for c, *_ in [*of_map, *of_node]]
+        rows: dict[Label, dict[int, int]] = {(number,): some for number, some in enumerate(terms, 1)}
+        builder.constrain("both_placed", rows, lower=least, doc="no less, but for tasks that are not placed")
+
+    def values_of(self, decision: Placement, program: Program) -> Ints:
+        (reduces, nodes), where = self._names, self.nodes_of(decision)
+        of_class = [list(self.map_members)[row] for row in self.map_classes.of_task.tolist()]
+        at, on = (
+            [None if node == NONE else nodes[node] for node in where[positions].tolist()]
+            for positions in (self.maps, self.reduces)
+        )
+        host = dict(zip(reduces, on, strict=True))
+        held, moved = Counter(zip(of_class, at, strict=True)), Counter[Label]()
+        for one, other, size in zip(*(part.tolist() for part in self.entries), strict=True):
+            moved[of_class[one], at[one], host[reduces[other]]] += int(size)
+        value_of: dict[str, Callable[..., int]] = {
+            "place": lambda c, p: held[c, p],
+            "run": lambda f, i: host[f] == i,
+            "moved": lambda c, p, i: moved[c, p, i],
+            "both": lambda c, f, p, i: held[c, p] * (host[f] == i),
+        }
+        return labelled(program, value_of)
+
+    def decision_of(self, values: Ints, program: Program) -> Placement:
+        position = {name: row for row, name in enumerate(self.instance.workload.task_ids[self.tasks].tolist())}
+        waiting = {name: iter(row) for name, row in self.map_members.items()}
+        nodes: Ints = np.full(len(self.tasks), NONE, dtype=np.int64)
+        place, run, *_ = program.variables
+        for (name, node), number in zip([*place.labels, *run.labels], values.tolist(), strict=False):
+            for _ in range(number):
+                nodes[position[next(waiting[name]) if name in waiting else name]] = self.instance.node_index[node]
+        return self.placement(nodes)

@@ -117,9 +117,7 @@ class ReduceTables:
         pairs, self._first_entry = np.unique(key, return_index=True)
         self._pair_map: Ints = pairs % max(maps, 1)
         self._first_pair: Ints = np.searchsorted(pairs // max(maps, 1), np.arange(reduces + 1))
-        self.sent: Floats = np.zeros((reduces, maps))
-        if len(pairs):
-            self.sent[pairs // maps, self._pair_map] = np.add.reduceat(entries.size[order], self._first_entry)
+        self.sent: Floats = self.problem.sent
 
     def _twins(self) -> Ints:
         problem, twin = self.problem, np.full(len(self.sent), -1, dtype=np.int64)
