@@ -22,9 +22,9 @@ from optsched.core.errors import Fault, HeuristicFailed, InputError, UsageError
 if TYPE_CHECKING:
     from optsched.cli.notes import Notes
     from optsched.measuring.studies.choices import Source
-    from optsched.measuring.sweeping.agenda import Agenda
-    from optsched.measuring.sweeping.files import SweepFile
-    from optsched.measuring.sweeping.plans import Plan
+    from optsched.measuring.sweeping.executing import Agenda
+    from optsched.measuring.sweeping.plans import Plan, SweepFile
+    from optsched.processes import Limits
     from optsched.solvers.profiles import Profile
 
 __all__ = ["sweep"]
@@ -130,9 +130,11 @@ def sweep(
     if jobs and dask:
         raise UsageError("--jobs are processes of this machine, and --dask works on others: leave one out")
     where = jobs or options.get("jobs", 1), dask or (None if jobs else options.get("dask"))
+    from optsched.processes import Limits
+
     said = {key: value for key, value in ctx.params.items() if _said(ctx, key)}
     with chdir(folder):
-        agenda = _carried_out(plan, path, limits, where, retry, notes, said)
+        agenda = _carried_out(plan, path, Limits(*limits), where, retry, notes, said)
     _put(agenda, path, arguments.format_of(form, output), output)
 
 
@@ -158,7 +160,7 @@ def _file(ctx: click.Context, given: Sequence[str]) -> SweepFile | None:
     if len(given) > 1 or others:
         more = ", ".join([*(name for name in given if not name.endswith(".toml")), *others]) or "a second file"
         raise UsageError(f"the file says what is measured: leave {more} out, or the file")
-    from optsched.measuring.sweeping.files import SweepFile
+    from optsched.measuring.sweeping.plans import SweepFile
 
     return SweepFile(given[0])
 
@@ -224,7 +226,7 @@ def _counts(agenda: Agenda) -> str:
 def _note_kept(agenda: Agenda, path: str, retry: str | None) -> None:
     """What is there of other code, and what had too little time, since more may be given now."""
     from optsched.core.brief import counted
-    from optsched.measuring.sweeping.results import of_other_code
+    from optsched.measuring.sweeping.store import of_other_code
 
     if agenda.stale:
         told = f"{path} has {counted(agenda.stale.total(), 'run')} measured {of_other_code(agenda.stale)}"
@@ -237,67 +239,57 @@ def _note_kept(agenda: Agenda, path: str, retry: str | None) -> None:
 def _carried_out(
     plan: Plan,
     path: str,
-    limits: tuple[float | None, int | None],
+    limits: Limits,
     where: tuple[int, str | None],
     retry: str | None,
     notes: Notes,
     said: dict[str, Any],
 ) -> Agenda:
-    """The sweep itself."""
-    from optsched.measuring.sweeping.agenda import Settings
-    from optsched.measuring.sweeping.executing import carry_out, executor_of
-    from optsched.processes import Limits
+    """The sweep itself: how it goes is told on stderr, on a bar, or a line now and then where there is no terminal."""
+    from optsched.measuring.printing import Progress, progress, time_left
+    from optsched.measuring.sweeping.executing import Steps, carry_out, executor_of
 
-    settings = Settings(Limits(*limits), notes.told)
+    class Told(Steps):
+        agenda: Agenda | None = None
+        bar = Progress()
+        began = told = 0.0
+
+        def waits(self, told: str) -> None:
+            arguments.note(f"{path}: {told}; waiting for its end (Ctrl-C gives up)")
+
+        def begins(self, agenda: Agenda) -> None:
+            self.agenda = agenda
+            arguments.note(_counts(agenda))
+            _note_kept(agenda, path, retry)
+            self.bar = stack.enter_context(progress(sys.stderr, agenda.runs + agenda.optima))
+            self.bar("")
+            self.began = self.told = time.monotonic()
+
+        def ended(self, told: str, agenda: Agenda) -> None:
+            self.bar(told)
+            now = time.monotonic()
+            if not sys.stderr.isatty() and now - self.told >= PAUSE:
+                self.told = now
+                done = agenda.ended.total()
+                left = time_left(now - self.began, done + agenda.solved.total(), agenda.runs + agenda.optima)
+                arguments.note(f"{done} of {agenda.runs} runs{_worse(agenda.ended)}, {left}")
+
+    steps = Told()
     with ExitStack() as stack:
-        told = _Told(stack, path, retry)
-        executor = stack.enter_context(executor_of(where[0], settings.limits, where[1]))
+        executor = stack.enter_context(executor_of(where[0], limits, where[1]))
         try:
-            return carry_out(plan, path, executor, retry=retry, settings=settings, steps=told, options=said)
+            return carry_out(
+                plan, path, executor, retry=retry, limits=limits, notes=notes.told, steps=steps, options=said
+            )
         except KeyboardInterrupt:
             stack.close()
-            told.interrupted()
+            if steps.agenda is None:
+                arguments.note("interrupted before anything was begun", "warning")
+            else:
+                wanted = len(plan.unique)
+                told = f"{wanted - steps.agenda.left} of {wanted} runs are in {path}"
+                arguments.note(f"interrupted: {told}; the same command goes on with the others", "warning")
             raise
-
-
-class _Told:
-    """Tells on stderr how the sweep goes: on a bar, or a line now and then where there is no terminal."""
-
-    def __init__(self, stack: ExitStack, path: str, retry: str | None) -> None:
-        from optsched.measuring.printing import Progress
-
-        self._stack, self._path, self._retry = stack, path, retry
-        self._agenda: Agenda | None = None
-        self._bar = Progress()
-        self._next = math.inf
-
-    def waits(self, told: str) -> None:
-        arguments.note(f"{self._path}: {told}; waiting for its end (Ctrl-C gives up)")
-
-    def begins(self, agenda: Agenda) -> None:
-        from optsched.measuring.printing import progress
-
-        self._agenda = agenda
-        arguments.note(_counts(agenda))
-        _note_kept(agenda, self._path, self._retry)
-        self._bar = self._stack.enter_context(progress(sys.stderr, agenda.runs + agenda.optima))
-        self._bar("")
-        self._next = math.inf if sys.stderr.isatty() else time.monotonic() + PAUSE
-
-    def ended(self, told: str, agenda: Agenda, left: str) -> None:
-        self._bar(f"{left}; {told}")
-        if time.monotonic() >= self._next:
-            self._next = time.monotonic() + PAUSE
-            arguments.note(f"{agenda.ended.total()} of {agenda.runs} runs{_worse(agenda.ended)}, {left}")
-
-    def interrupted(self) -> None:
-        """Ctrl-C came: what is there, and how to go on."""
-        if self._agenda is None:
-            arguments.note("interrupted before anything was begun", "warning")
-            return
-        wanted = len(self._agenda.plan.unique)
-        told = f"{wanted - self._agenda.left} of {wanted} runs are in {self._path}"
-        arguments.note(f"interrupted: {told}; the same command goes on with the others", "warning")
 
 
 def _worse(ended: Counter[str]) -> str:
@@ -315,7 +307,7 @@ def _put(agenda: Agenda, path: str, form: str, output: str | None) -> None:
     from optsched.cli.gaps import summaries_text
     from optsched.cli.streams import destination, drawn
     from optsched.measuring.printing import page_width, to_csv, to_json
-    from optsched.measuring.sweeping.results import load_sweep
+    from optsched.measuring.sweeping.store import load_sweep
 
     found = load_sweep(path, agenda.sweep)
     with destination(output) as write:
@@ -363,7 +355,7 @@ def _check(path: str) -> None:
     """Check a store."""
     from optsched.core.brief import counted
     from optsched.measuring.printing import progress
-    from optsched.measuring.sweeping.results import check_store, of_other_code
+    from optsched.measuring.sweeping.store import check_store, of_other_code
 
     with progress(sys.stderr) as step:
         found = check_store(path, step)

@@ -51,6 +51,7 @@ __all__ = [
     "seconds",
     "share",
     "spread",
+    "time_left",
     "titled",
     "to_csv",
     "to_json",
@@ -675,6 +676,21 @@ def progress(stream: TextIO, total: int | None = None) -> Iterator[Progress]:
         yield _Bar(bar, total)
 
 
+def time_left(elapsed: float, done: float, total: float) -> str:
+    """How long it may still take, in words, if the steps to come take as long as those that are done.
+
+    >>> time_left(8, 4, 8), time_left(600, 4, 5), time_left(36000, 1, 2), time_left(8, 0, 8)
+    ('about 8 s left', 'about 2 min left', 'about 10 h left', 'time left unknown yet')
+    """
+    if not done:
+        return "time left unknown yet"
+    left = elapsed * (total - done) / done
+    for unit, seconds in (("h", 3600), ("min", 60)):
+        if left >= 2 * seconds:
+            return f"about {round(left / seconds)} {unit} left"
+    return f"about {round(left)} s left"
+
+
 def _time_left() -> ProgressColumn:
     """A column with the time that is left, if the steps to come take as long as those that are done."""
     from rich.progress import ProgressColumn, Task
@@ -686,8 +702,7 @@ def _time_left() -> ProgressColumn:
         def render(self, task: Task) -> Text:
             if not task.completed or task.total is None or task.elapsed is None:
                 return Text("")
-            left = task.elapsed * (task.total - task.completed) / task.completed
-            return Text(f"about {max(1, round(left))} s left" if left < 120 else f"about {round(left / 60)} min left")
+            return Text(time_left(task.elapsed, task.completed, task.total))
 
     return TimeLeft()
 

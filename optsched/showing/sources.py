@@ -182,7 +182,7 @@ def _read(given: Any) -> tuple[Source, list[Record | FrontierRecord]]:
         content = _bytes(given)
         if content is not None:
             return _of_json(content, "stdin" if given == "-" else given, "records")
-        from optsched.measuring.sweeping.results import load_sweep
+        from optsched.measuring.sweeping.store import load_sweep
 
         source, entries = _read(load_sweep(given))
         command, computed_with = _measured(given)

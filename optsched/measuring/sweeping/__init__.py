@@ -8,6 +8,6 @@ is read from it, and whether it is sound.
 from __future__ import annotations
 
 from optsched.measuring.sweeping.executing import sweep
-from optsched.measuring.sweeping.results import Sweep, load_sweep
+from optsched.measuring.sweeping.store import Sweep, load_sweep
 
 __all__ = ["Sweep", "load_sweep", "sweep"]

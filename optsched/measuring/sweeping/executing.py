@@ -1,67 +1,491 @@
-"""A sweep from beginning to end: the lock, the plan in the store, jobs to an executor, outcomes into the store.
+"""A sweep from beginning to end: its jobs in processes of their own, what is left, and outcomes into the store.
 
-On the way it says how long the rest may take.
+A job solves one problem, or runs one heuristic and judges it; jobs and what they answer can be pickled. A process keeps
+what several jobs in a row share: the problem as it is posed, and the reference with what was asked of it. Runs wait for
+the optimum that they share; a run that can begin goes before the next optimum, so that results come from the beginning
+on. Only the process that sweeps writes. A row holds what its columns tell beside the whole.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import os
+import pickle
 import platform
 import shlex
 import socket
 import sys
-import time
+import warnings
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import lru_cache
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol
+from typing import Any
 
 from optsched.core.errors import InputError, OptschedError, UsageError, nearest
 from optsched.core.fingerprint import code_version
-from optsched.heuristics import AnyHeuristic
-from optsched.instances.claim_files import versions
+from optsched.core.instance import Instance
+from optsched.core.results import Limit, Solution
+from optsched.heuristics import AnyHeuristic, run
+from optsched.instances.claim_files import claim_content, parse_claim, versions
+from optsched.instances.files import to_json
+from optsched.measuring.gaps import Reference, gap_of, unanswered
+from optsched.measuring.printing import to_json as json_of
+from optsched.measuring.records import Record, Run
 from optsched.measuring.studies.choices import Choice, Source
-from optsched.measuring.sweeping.agenda import RETRIED, Agenda, Settings, now, planned_row
-from optsched.measuring.sweeping.jobs import execute
-from optsched.measuring.sweeping.keys import look_anew
-from optsched.measuring.sweeping.plans import Parameters, Plan, planned
-from optsched.measuring.sweeping.results import Sweep, load_sweep
-from optsched.measuring.sweeping.store import Store, locked
-from optsched.processes import DaskExecutor, Executor, Limits, LocalExecutor
-from optsched.solvers.profiles import AnyProfile, load_profile
+from optsched.measuring.sweeping.plans import (
+    Parameters,
+    Plan,
+    Planned,
+    Posed,
+    canonical,
+    heuristic_parameters,
+    look_anew,
+    named,
+    optimum_key,
+    planned,
+    problem_source,
+    solver_options,
+    source_digest,
+)
+from optsched.measuring.sweeping.store import Store, Sweep, load_sweep, locked
+from optsched.problems import problem_class
+from optsched.problems.base import TaskProblem
+from optsched.processes import DaskExecutor, Executor, Limits, LocalExecutor, Outcome, Status
+from optsched.processes.worker import refused
+from optsched.running.run import ENDED, ended_run
+from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 
-__all__ = ["PRELOADED", "Pace", "Steps", "carry_out", "executor_of", "in_words", "sweep", "to_do"]
+__all__ = [
+    "Agenda",
+    "OptimumJob",
+    "PRELOADED",
+    "Packed",
+    "RETRIED",
+    "RunJob",
+    "Steps",
+    "carry_out",
+    "execute",
+    "executor_of",
+    "instance_row",
+    "optimum_row",
+    "planned_row",
+    "run_row",
+    "sweep",
+    "to_do",
+]
+
+code_version()  # a supervisor that has loaded this module forks for each job, which then need not look
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A problem as jobs carry it: packed once, and only unpacked where it is not held already.
+
+    Attributes
+    ----------
+    key
+        Of its optimum.
+    content
+        The problem as it is posed, and the profile by which it is solved.
+    """
+
+    key: str
+    content: bytes = field(repr=False)
+
+    @classmethod
+    def of(cls, key: str, problem: TaskProblem[Any], profile: Profile) -> Packed:
+        """A problem as it is posed."""
+        return cls(key, pickle.dumps((problem.name, dict(problem.parameters), problem.instance, profile)))
+
+
+@dataclass(frozen=True)
+class OptimumJob:
+    """Solve a problem, within the time limit of its profile."""
+
+    problem: Packed
+
+
+@dataclass(frozen=True)
+class RunJob:
+    """Run a heuristic on a problem, and judge it.
+
+    Attributes
+    ----------
+    problem
+        What it is run on.
+    reference
+        The solution that it is measured against, pickled.
+    heuristic, parameters, source
+        The name that leads to it, what it is called with, and the digest of its source.
+    seed
+        As for `optsched.gap`.
+    """
+
+    problem: Packed
+    reference: bytes = field(repr=False)
+    heuristic: str
+    parameters: Mapping[str, Any]
+    source: str
+    seed: int
+
+
+def execute(job: OptimumJob | RunJob) -> Solution | dict[str, Any] | str:
+    """The solution of a problem, or the record of a run; a text says why it is not what it is to be kept as.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> from optsched.solvers.profiles import load_profile
+    >>> problem, profile = optsched.problem("lsap", "papers/guo-fig2"), load_profile("exact")
+    >>> packed = Packed.of(optimum_key(problem, profile), problem, profile)
+    >>> solution = execute(OptimumJob(packed))
+    >>> solution.objective
+    (0,)
+    >>> record = execute(RunJob(packed, pickle.dumps(solution), "dl", {}, source_digest("dl"), 0))
+    >>> record["objective"], record["reference"], record["certificate"]
+    (1, 0, 'dual')
+    """
+    with redirect_stdout(sys.stderr):  # what a heuristic or solver prints is no data
+        problem, profile = _posed(job.problem)
+        if optimum_key(problem, profile) != job.problem.key:
+            return f"optsched {code_version()} runs there, or a package of another version that brings a problem"
+        if isinstance(job, OptimumJob):
+            return Reference.solved(problem, profile).solution
+        if source_digest(job.heuristic) != job.source:
+            return f"heuristic {job.heuristic} has another source there than when the sweep began"
+        ran = run(problem, job.heuristic, job.seed, time_limit=profile.time_limit, **job.parameters)
+        if ran.cause is not None and refused(ran.cause):
+            raise ran.cause  # there was not memory enough: this is no answer of the heuristic
+        reference = _reference(job.problem, job.reference)
+        return gap_of(problem, ran, job.seed, reference).record()
+
+
+@lru_cache(maxsize=4)
+def _posed(packed: Packed) -> tuple[TaskProblem[Any], Profile]:
+    name, parameters, instance, profile = pickle.loads(packed.content)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it has warned where it was posed first
+        problem = problem_class(name)(instance, **parameters)
+    assert isinstance(problem, TaskProblem)  # flow networks have no heuristics, and so no place in a plan
+    return problem, profile
+
+
+@lru_cache(maxsize=4)
+def _reference(packed: Packed, solution: bytes) -> Reference:
+    problem, profile = _posed(packed)
+    return Reference(problem, profile, solution=pickle.loads(solution))
+
+
+#: How runs and optima ended that are computed again, by what is asked for.
+RETRIED = {
+    "failed": frozenset({"failed", "crashed", "out-of-memory"}),
+    "timed-out": frozenset({"out-of-time"}),
+    "all": frozenset({"failed", "crashed", "out-of-memory", "out-of-time"}),
+}
+
+
+#: What is to be said of a run beside its figures: of a problem on an instance, both by name.
+Notes = Callable[[str, str], list[str]]
+
+
+#: What is asked for by a run, whichever code computes it; and the runs of other code.
+_ASKED = ("instance_sha256", "problem", "parameters", "heuristic", "heuristic_parameters", "seed", "profile")
+_OTHERS = f"SELECT {', '.join(_ASKED)}, version FROM runs WHERE version != ? ORDER BY ended"
+
+
+def _asked(run: Planned) -> tuple[Any, ...]:
+    """The values of `_ASKED`, as the table of runs has them."""
+    problem, name = run.posed.problem, named(run.choice.entry)
+    values = canonical(dict(problem.parameters)), name, canonical(heuristic_parameters(run.choice))
+    return problem.instance.sha256, problem.name, *values, run.seed, run.posed.profile.name
+
+
+@dataclass
+class _Held:
+    """A solved problem, for as long as runs on it are left."""
+
+    packed: Packed
+    reference: Reference
+    pickled: bytes
+
+
+class Agenda:
+    """What is left of a plan.
+
+    Parameters
+    ----------
+    plan
+        The runs.
+    store
+        Where results are found and put.
+    retry
+        Which of the runs and optima that are there are computed again: a key of `RETRIED`, or None.
+    limits
+        At which the process of a run, or of solving, is killed; they are in no key.
+    notes
+        What records say beside their figures.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        store: Store,
+        retry: str | None = None,
+        limits: Limits | None = None,
+        notes: Notes = lambda instance, problem: [],
+    ) -> None:
+        self.plan, self._store = plan, store
+        self._limits, self._notes = limits or Limits(), notes
+        again = RETRIED[retry] if retry else frozenset()
+        solved = {row["key"]: row["status"] not in again for row in store.rows("SELECT key, status FROM optima")}
+        ran = {row["key"]: row for row in store.rows("SELECT key, status, stale FROM runs")}
+        #: Runs by the optimum that they wait for, first those that are not on the way.
+        self._waiting: dict[str, list[Planned]] = {}
+        self._ready: deque[Planned] = deque()
+        #: How many runs are there already.
+        self.there = 0
+        #: How many that are there were cut short, and are not computed again.
+        self.kept: Counter[str] = Counter()
+        for key, wanted in plan.unique.items():
+            found, is_solved = ran.get(key), solved.get(wanted.posed.key, False)
+            if is_solved and found and not found["stale"] and found["status"] not in again:
+                self.there += 1
+                self.kept[found["status"]] += 1
+            elif is_solved:
+                self._ready.append(wanted)
+            else:
+                self._waiting.setdefault(wanted.posed.key, []).append(wanted)
+        #: How many of those to be computed are there as other code computed them, by its version.
+        self.stale = self._of_other_code() if self.there < len(plan.unique) else Counter()
+        #: How many runs and optima are to be computed.
+        self.runs, self.optima = len(plan.unique) - self.there, len(self._waiting)
+        #: The number of the sweep in the store.
+        self.sweep = 0
+        #: How the runs and optima of this time ended.
+        self.ended: Counter[str] = Counter()
+        self.solved: Counter[str] = Counter()
+        self._unsolved = deque(self._waiting)
+        self._held: dict[str, _Held] = {}
+        self._left = Counter(run.posed.key for run in self._ready)
+        self._left.update({key: len(runs) for key, runs in self._waiting.items()})
+
+    def _of_other_code(self) -> Counter[str]:
+        rows = list(self._store.rows(_OTHERS, code_version()))
+        others = {tuple(row[name] for name in _ASKED): row["version"] for row in rows}
+        if not others:
+            return Counter()
+        left = [*self._ready, *(run for runs in self._waiting.values() for run in runs)]
+        return Counter(others[asked] for run in left if (asked := _asked(run)) in others)
+
+    @property
+    def left(self) -> int:
+        """How many runs are still to be computed."""
+        return self.runs - self.ended.total()
+
+    def jobs(self) -> Iterator[tuple[str, OptimumJob | RunJob]]:
+        """Each job that can begin, by its key; when there is none, others have to end first."""
+        while self._ready or self._unsolved:
+            if self._ready:
+                run = self._ready.popleft()
+                yield run.key, self._run_job(run)
+            else:
+                key = self._unsolved.popleft()
+                posed = self._waiting[key][0].posed
+                yield key, OptimumJob(Packed.of(key, posed.problem, posed.profile))
+
+    def _run_job(self, run: Planned) -> RunJob:
+        held = self._hold(run.posed)
+        name, values = named(run.choice.entry), dict(run.choice.parameters)
+        return RunJob(held.packed, held.pickled, name, values, source_digest(name), run.seed)
+
+    def _hold(self, posed: Posed, solution: Solution | None = None) -> _Held:
+        """A solved problem, with its solution out of the store where it is not held."""
+        if posed.key not in self._held:
+            instance = posed.problem.instance
+            if solution is None:
+                (row,) = self._store.rows("SELECT solution FROM optima WHERE key = ?", posed.key)
+                solution = parse_claim(row["solution"].encode(), instance, f"{self._store.path}: {posed.key}")
+            # What is to be checked of the proofs need not go along.
+            bare = replace(solution, certificates=tuple(replace(entry, data={}) for entry in solution.certificates))
+            reference = Reference(posed.problem, posed.profile, solution=bare)
+            packed = Packed.of(posed.key, posed.problem, posed.profile)
+            self._held[posed.key] = _Held(packed, reference, pickle.dumps(bare))
+        return self._held[posed.key]
+
+    def take(self, key: str, outcome: Outcome) -> str:
+        """Put an outcome into the store, and tell in words what it is of.
+
+        Raises
+        ------
+        UsageError
+            If the process that computed it has other code than this one.
+        KeyboardInterrupt
+            If it was cut short from without.
+        InputError
+            If it cannot be stored.
+        """
+        if isinstance(outcome.value, str):
+            raise UsageError(f"a worker cannot take part: {outcome.value}; end this sweep, and begin it again")
+        posed = self._waiting[key][0].posed if key in self._waiting else self.plan.unique[key].posed
+        further = {
+            "time_limit": posed.profile.time_limit,
+            "run_limit": self._limits.seconds,
+            "memory_limit": self._limits.memory_mb,
+            "seconds": outcome.seconds,
+            "peak_mb": outcome.peak_mb,
+            "sweep": self.sweep,
+            "ended": now(),
+        }
+        if key in self._waiting:
+            return self._take_optimum(key, outcome, further)
+        run = self.plan.unique[key]
+        self._take_run(run, outcome, further)
+        return run.told
+
+    def _take_optimum(self, key: str, outcome: Outcome, further: Mapping[str, Any]) -> str:
+        runs = self._waiting[key]
+        posed = runs[0].posed
+        solution = _solution(posed, outcome)
+        if solution.limit is Limit.INTERRUPTED:
+            raise KeyboardInterrupt
+        row = optimum_row(posed, solution, outcome)
+        with self._store.transaction():
+            if not list(self._store.rows("SELECT 1 FROM instances WHERE sha256 = ?", posed.problem.instance.sha256)):
+                self._store.put("instances", instance_row(posed.problem.instance))
+            self._store.put(
+                "optima", {**row, **further, "solution": claim_content(solution, posed.problem.instance).decode()}
+            )
+            self._store.execute("UPDATE runs SET stale = 1 WHERE optimum = ?", key)
+        self.solved[row["status"]] += 1
+        del self._waiting[key]
+        self._hold(posed, solution)
+        self._ready.extend(runs)
+        return f"{posed.problem.instance.name}, {posed.problem.name}, optimum"
+
+    def _take_run(self, run: Planned, outcome: Outcome, further: Mapping[str, Any]) -> None:
+        posed, problem = run.posed, run.posed.problem
+        record = outcome.value if outcome.done else _broken_off(run, outcome, self._hold(posed).reference)
+        notes = self._notes(problem.instance.name, problem.name)
+        record = json.loads(json_of({"version": code_version(), **record, "notes": notes}))
+        with self._store.transaction():
+            self._store.put("runs", {**run_row(run, record), **further, "stale": 0, "record": record})
+        self.ended[record["status"]] += 1
+        self._left[posed.key] -= 1
+        if not self._left[posed.key]:
+            self._held.pop(posed.key, None)
+
+
+def now() -> str:
+    """This instant, in UTC."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _solution(posed: Posed, outcome: Outcome) -> Solution:
+    """What a process that solves has found; where it did not end by itself, that nothing is known."""
+    if outcome.done:
+        found: Solution = outcome.value
+        return found
+    limit = {Status.TIMED_OUT: Limit.TIME, Status.OUT_OF_MEMORY: Limit.MEMORY}.get(outcome.status)
+    return unanswered(posed.problem, limit, str(outcome))
+
+
+def _broken_off(run: Planned, outcome: Outcome, reference: Reference) -> dict[str, Any]:
+    """The record of a run whose process did not end by itself, or raised what is no fault of the heuristic alone."""
+    ran = ended_run(named(run.choice.entry), heuristic_parameters(run.choice), outcome)
+    return gap_of(run.posed.problem, ran, run.seed, reference).record()
+
+
+# Rows of the store ----------------------------------------------------------------------------------------------------
+
+
+def instance_row(instance: Instance) -> dict[str, Any]:
+    """The row of an instance, with its file: what `optsched.load` reads."""
+    return {
+        "sha256": instance.sha256,
+        "name": instance.name,
+        "tasks": len(instance.workload),
+        "nodes": len(instance.cluster),
+        "content": gzip.compress(to_json(instance), mtime=0),
+    }
+
+
+def planned_row(plan: str, position: int, run: Planned) -> dict[str, Any]:
+    """The row of a run that is asked for."""
+    names = dict(zip(("group", "instance", "label", "variant"), run.called, strict=True))
+    return {"plan": plan, "position": position, "run": run.key, **names}
+
+
+def optimum_row(posed: Posed, solution: Solution, outcome: Outcome) -> dict[str, Any]:
+    """The row of an optimum: of its solution, and of how the process ended that looked for it."""
+    status = ENDED.get(outcome.status, str(outcome.status))
+    if outcome.done and solution.limit is Limit.TIME:
+        status = ENDED[Status.TIMED_OUT]
+    objective, bound = solution.objective, solution.bound
+    return {
+        "key": posed.key,
+        "instance_sha256": posed.problem.instance.sha256,
+        "problem": posed.problem.name,
+        "parameters": canonical(dict(posed.problem.parameters)),
+        "source_sha256": problem_source(posed.problem),
+        "profile": posed.profile.name,
+        "solver": canonical(solver_options(posed.profile)),
+        "version": code_version(),
+        "status": status,
+        "message": outcome.message,
+        "termination": str(solution.termination),
+        "objective": None if objective is None else float(objective[0]),
+        "bound": None if bound[0] is None else float(bound[0]),
+        "certificate": None if solution.certificate is None else str(solution.certificate),
+    }
+
+
+#: Columns of a run that have what the field of that name has in its record.
+_ALIKE = ("status", "instance", "instance_sha256", "problem", "heuristic", "seed", "version")
+_ALIKE += ("reference_kind", "certificate", "heuristic_seconds")
+
+
+def run_row(run: Planned, record: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of a run: what its record tells, a column each."""
+    name = named(run.choice.entry)
+    kept = Record.of(record)
+    absolute, relative = Run(kept).gap
+    return {
+        "key": run.key,
+        "optimum": run.posed.key,
+        **{name: record[name] for name in _ALIKE},
+        "message": record["error"],
+        "parameters": canonical(record["parameters"]),
+        "heuristic_parameters": canonical(record["heuristic_parameters"]),
+        "source_sha256": source_digest(name),
+        "profile": run.posed.profile.name,
+        "objective": kept.of_each("objective")[0],
+        "reference": kept.of_each("reference")[0],
+        "gap": relative,
+        "absolute_gap": absolute,
+    }
+
 
 #: What every worker needs and what takes long to import.
-PRELOADED = ("optsched.measuring.sweeping.jobs", "optsched.routes.call", "scipy.optimize", "highspy")
+PRELOADED = ("optsched.measuring.sweeping.executing", "optsched.routes.call", "scipy.optimize", "highspy")
 
 
-class Steps(Protocol):
-    """Told how a sweep goes."""
-
-    def waits(self, told: str, /) -> None:
-        """Another sweep is on in the store, or another program holds it, and this one waits for its end."""
-
-    def begins(self, agenda: Agenda, /) -> None:
-        """It is known what is to be done."""
-
-    def ended(self, told: str, agenda: Agenda, left: str, /) -> None:
-        """A run or an optimum has ended; `left` says how long the rest may take."""
-
-
-class _Silent:
-    """Says nothing."""
+class Steps:
+    """Told how a sweep goes; this one says nothing."""
 
     def waits(self, told: str) -> None:
-        pass
+        """Another sweep is on in the store, or another program holds it, and this one waits for its end."""
 
     def begins(self, agenda: Agenda) -> None:
-        pass
+        """It is known what is to be done."""
 
-    def ended(self, told: str, agenda: Agenda, left: str) -> None:
-        pass
+    def ended(self, told: str, agenda: Agenda) -> None:
+        """A run or an optimum has ended."""
 
 
 def executor_of(workers: int = 1, limits: Limits | None = None, dask: str | None = None) -> Executor:
@@ -144,9 +568,9 @@ def sweep(
     look_anew()
     limited = load_profile(profile).with_limits(time_limit=time_limit)
     plan = planned(instances, problems, heuristics, seeds, parameters=parameters, profile=limited)
-    settings = Settings(Limits.of_runs(run_limit, memory_limit) or Limits())
-    with executor_of(workers, settings.limits, dask) as executor:
-        agenda = carry_out(plan, store, executor, retry=retry, settings=settings)
+    limits = Limits.of_runs(run_limit, memory_limit)
+    with executor_of(workers, limits, dask) as executor:
+        agenda = carry_out(plan, store, executor, retry=retry, limits=limits)
     return load_sweep(store, agenda.sweep)
 
 
@@ -177,7 +601,8 @@ def carry_out(
     executor: Executor,
     *,
     retry: str | None = None,
-    settings: Settings | None = None,
+    limits: Limits | None = None,
+    notes: Notes = lambda instance, problem: [],
     steps: Steps | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Agenda:
@@ -188,9 +613,9 @@ def carry_out(
     plan, store, retry
         The runs, the file, and what is computed again.
     executor
-        What runs the jobs; it has the limits of `settings`.
-    settings
-        Limits, as they are to be kept.
+        What runs the jobs.
+    limits, notes
+        The limits that it has, as they are to be kept, and what records say beside their figures.
     steps
         Told how it goes.
     options
@@ -211,14 +636,14 @@ def carry_out(
         What ended before is in the store.
     """
     _check_retry(retry)
-    steps = steps or _Silent()
+    steps = steps or Steps()
     if _begun(store):
         Store(store).__exit__(None, None, None)  # what is no store gets no lock beside it
     with (
         locked(store, lambda: steps.waits(_other(store))),
         Store(store, write=True, waits=lambda: steps.waits("another program holds it")) as opened,
     ):
-        agenda = Agenda(plan, opened, retry, settings)
+        agenda = Agenda(plan, opened, retry, limits, notes)
         steps.begins(agenda)
         with _listed(opened, plan, options or {}) as agenda.sweep:
             _work(agenda, executor, steps)
@@ -231,13 +656,10 @@ def _check_retry(retry: str | None) -> None:
 
 
 def _work(agenda: Agenda, executor: Executor, steps: Steps) -> None:
-    pace = Pace(agenda.runs, agenda.optima)
     while agenda.left:
         # Where no job can begin before others have ended, the executor has drawn the last one: it is asked again.
         for key, outcome in executor.map(execute, agenda.jobs()):
-            taken = agenda.take(key, outcome)
-            pace.ended(taken.optimum, outcome.seconds)
-            steps.ended(taken.told, agenda, in_words(pace.left))
+            steps.ended(agenda.take(key, outcome), agenda)
 
 
 def _other(store: str | os.PathLike[str]) -> str:
@@ -291,79 +713,3 @@ def _machine() -> dict[str, Any]:
         "system": platform.platform(),
         "cores": os.cpu_count(),
     }
-
-
-# How long it may still take -------------------------------------------------------------------------------------------
-
-
-class Pace:
-    """Estimates the time left from what ended so far: optima and runs apart, since they take differently long.
-
-    Parameters
-    ----------
-    runs, optima
-        How many there are to be.
-    clock
-        Tells seconds.
-
-    Examples
-    --------
-    >>> seconds = iter([0, 20, 30])
-    >>> pace = Pace(runs=6, optima=1, clock=lambda: next(seconds))
-    >>> pace.ended(optimum=True, seconds=20)
-    >>> pace.left is None  # nothing is known of runs
-    True
-    >>> pace.ended(optimum=False, seconds=10)
-    >>> pace.left
-    50.0
-    """
-
-    def __init__(self, runs: int, optima: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._total = {False: runs, True: optima}
-        self._count = {False: 0, True: 0}
-        self._seconds = {False: 0.0, True: 0.0}
-        self._clock, self._began = clock, clock()
-
-    def ended(self, optimum: bool, seconds: float) -> None:
-        """One more has ended, after so many seconds of its own."""
-        self._count[optimum] += 1
-        self._seconds[optimum] += seconds
-        self._elapsed = self._clock() - self._began
-
-    @property
-    def runs(self) -> int:
-        """How many runs have ended."""
-        return self._count[False]
-
-    @property
-    def left(self) -> float | None:
-        """Seconds until all have ended, if they go on like this; None where that cannot be told yet."""
-        work = 0.0
-        for kind, total in self._total.items():
-            missing = total - self._count[kind]
-            if missing and not self._count[kind]:
-                return None
-            work += missing * self._seconds[kind] / self._count[kind] if missing else 0
-        spent = sum(self._seconds.values())
-        # What the processes spent against the time that went by is how many of them worked at once.
-        return work * self._elapsed / spent if spent else 0.0
-
-
-def in_words(seconds: float | None) -> str:
-    """A time left, in words.
-
-    >>> in_words(None), in_words(8), in_words(130), in_words(9000), in_words(400000)
-    ('time left unknown yet', '8 s left', '2 min left', '2 h 30 min left', '4 d 15 h left')
-    """
-    if seconds is None:
-        return "time left unknown yet"
-    whole = round(seconds)
-    if whole < 90:
-        return f"{whole} s left"
-    minutes = round(whole / 60)
-    if minutes < 120:
-        return f"{minutes} min left"
-    hours, minutes = divmod(minutes, 60)
-    if hours < 48:
-        return f"{hours} h {minutes} min left"
-    return f"{hours // 24} d {hours % 24} h left"

@@ -1,23 +1,304 @@
-"""What a sweep is to compute: every run with its key, and the optima that the runs share."""
+"""What a sweep is to compute: every run with its key, and the optima that the runs share; also from a file (TOML).
+
+By its key what was computed is found again, and whatever would change a result changes it.
+
+An optimum's key covers the content of the instance (no name of it), the problem with all its parameters, the solver
+profile, and the version of this package. A run's covers the optimum's key, the heuristic with all its parameters and
+its source, and the seed.
+
+The source of a heuristic is a digest: by it an edited heuristic is told from the one that ran before. It covers the
+text of the module that defines the heuristic, and of each module that this one imports, and so on, as long as these
+are the user's own: not of Python, not of an installed distribution (whose version counts instead), not of this package
+(whose version is in the key of a run by itself). Imports are read from the text, those within functions too. What is
+imported by a computed name, and files that a heuristic reads, are not covered.
+
+Limits on time and memory are in no key: what ended within them would have ended the same within others. What they cut
+short is kept as cut short, and is computed again where that is asked for.
+"""
 
 from __future__ import annotations
 
+import ast
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+import importlib.util
+import json
+import sys
+import sysconfig
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property, lru_cache
+from importlib.machinery import ModuleSpec
+from pathlib import Path
 from typing import Any
 
-from optsched.core.errors import InputError, UsageError
+from optsched.core.errors import Fault, InputError, UsageError
+from optsched.core.fingerprint import code_version
 from optsched.core.instance import Instance
-from optsched.heuristics import AnyHeuristic
+from optsched.heuristics import HEURISTICS, AnyHeuristic, Heuristic, heuristic
 from optsched.measuring.studies.choices import Choice, Group, Source, groups_of, seeds_of
+from optsched.measuring.studies.plan_files import MEASURED, Looking, Rule, formed, is_above_zero, is_text, read_toml
 from optsched.measuring.studies.runs import plan
-from optsched.measuring.sweeping.keys import canonical, optimum_key, run_key
-from optsched.problems.base import TaskProblem
+from optsched.problems.base import TaskProblem, resolve
+from optsched.running.run import TIMING
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 
-__all__ = ["Planned", "Plan", "Posed", "planned"]
+__all__ = [
+    "Plan",
+    "Planned",
+    "Posed",
+    "SweepFile",
+    "canonical",
+    "digest_of",
+    "heuristic_parameters",
+    "look_anew",
+    "named",
+    "optimum_digest",
+    "optimum_key",
+    "planned",
+    "problem_source",
+    "run_digest",
+    "run_key",
+    "solver_options",
+    "source_digest",
+]
+
+#: This package, whose version has the digest of all its modules.
+_OURS = __name__.partition(".")[0]
+
+
+def named(entry: Heuristic) -> str:
+    """The name by which another process finds a heuristic: that of the list, or `package.module:function`.
+
+    Raises
+    ------
+    UsageError
+        If no name leads to it, as to a lambda, a function within a function, or one that was typed into a notebook.
+
+    Examples
+    --------
+    >>> from optsched.heuristics.dl import HEURISTICS
+    >>> named(HEURISTICS[0])
+    'dl'
+    """
+    if HEURISTICS.get(entry.name) is entry:
+        return entry.name
+    try:
+        same = entry.name.partition(":")[0] != "__main__" and _callable(heuristic(entry.name)) is _callable(entry)
+    except UsageError:
+        same = False
+    if not same:
+        raise UsageError(
+            f"heuristic {entry.name}: a sweep runs it in processes of their own, where no name leads to it; "
+            "define it at the top of a module of yours, and give package.module:function"
+        )
+    return entry.name
+
+
+def _callable(entry: Heuristic) -> object:
+    return entry.policy or entry.batch
+
+
+def source_digest(name: str) -> str:
+    """The digest (hexadecimal) of a heuristic's source, as it lies on the disk; a process looks once for each sweep.
+
+    It is empty for a heuristic of this package.
+
+    Parameters
+    ----------
+    name
+        From `named`.
+
+    Raises
+    ------
+    UsageError
+        If there is no such heuristic.
+
+    Examples
+    --------
+    >>> source_digest("dl")
+    ''
+    """
+    defined = getattr(_callable(heuristic(name)), "__module__", None) or ""
+    return digest_of(name.partition(":")[0] if ":" in name else defined)
+
+
+def look_anew() -> None:
+    """Have all sources looked at again: in a notebook they are edited between two sweeps."""
+    importlib.invalidate_caches()
+    digest_of.cache_clear()
+
+
+@lru_cache(maxsize=256)
+def digest_of(module: str) -> str:
+    """The digest of a module's text and of what it needs (see the head of this module); empty in this package."""
+    if module.partition(".")[0] == _OURS:
+        return ""
+    parts = sorted(set(_parts(module)))
+    return hashlib.sha256("\n".join(f"{what} {told}" for what, told in parts).encode()).hexdigest()
+
+
+def _parts(first: str) -> Iterator[tuple[str, str]]:
+    """Each of the modules that count with the digest of its text, and each distribution with its version."""
+    waiting, seen = [first], {first}
+    while waiting:
+        module = waiting.pop()
+        package = module.partition(".")[0]
+        if package in sys.stdlib_module_names or package == _OURS:
+            continue
+        # The package goes first: to find a module within it, Python would run its text.
+        if package != first.partition(".")[0] and any(_installed(_spec(name)) for name in (package, module)):
+            yield from _versions(package)
+            continue
+        spec = _spec(module)
+        if spec is None or not spec.origin:
+            continue
+        path = Path(spec.origin)
+        try:
+            data = path.read_bytes()
+        except OSError:
+            continue
+        yield module, hashlib.sha256(data).hexdigest()
+        if path.suffix == ".py":
+            for further in _imports(data, module, spec.submodule_search_locations is not None):
+                if further not in seen:
+                    seen.add(further)
+                    waiting.append(further)
+
+
+def _spec(module: str) -> ModuleSpec | None:
+    """Where a module is found; None where there is none, as of a name that is no module, or its package fails."""
+    loaded = sys.modules.get(module)
+    if loaded is not None and loaded.__spec__ is not None:
+        return loaded.__spec__
+    try:
+        return importlib.util.find_spec(module)
+    except Exception:  # whatever the text of the packages above it raises
+        return None
+
+
+def _imports(data: bytes, module: str, is_package: bool) -> Iterator[str]:
+    """The modules that a text may import: also each name that is taken from another, and every package above."""
+    try:
+        tree = ast.parse(data)
+    except (SyntaxError, ValueError):
+        return
+    package = module if is_package else module.rpartition(".")[0]
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
+        for name in names:
+            parts = name.split(".")
+            yield from (".".join(parts[: length + 1]) for length in range(len(parts)) if parts[0])
+
+
+#: Where Python's own modules and installed distributions lie.
+_PATHS = {name: Path(path).resolve() for name, path in sysconfig.get_paths().items()}
+
+
+def _installed(spec: ModuleSpec | None) -> bool:
+    if spec is None or not spec.origin:
+        return False
+    resolved = Path(spec.origin).resolve()
+    return any(resolved.is_relative_to(_PATHS[name]) for name in ("purelib", "platlib"))
+
+
+@lru_cache(maxsize=256)
+def _versions(package: str) -> tuple[tuple[str, str], ...]:
+    """The distributions that bring a package, each with its version."""
+    from importlib.metadata import PackageNotFoundError, packages_distributions, version
+
+    try:
+        return ((package, version(package)),)
+    except PackageNotFoundError:  # its distribution is called otherwise: all must be looked through
+        names = packages_distributions().get(package, ())
+        return tuple((name, version(name)) for name in sorted(set(names)))
+
+
+#: What of a profile changes no result, but where it is cut short.
+_NO_PART = ("name", "description", "time_limit")
+
+
+def canonical(value: Any) -> str:
+    """A value as JSON that is the same for the same content.
+
+    >>> canonical({"b": (1, 2), "a": 0.5})
+    '{"a":0.5,"b":[1,2]}'
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else str(value)
+
+
+def _digest(*parts: Any) -> str:
+    return hashlib.sha256(canonical(parts).encode()).hexdigest()
+
+
+def solver_options(profile: Profile) -> dict[str, Any]:
+    """What of a profile a result may depend on.
+
+    >>> from optsched.solvers.profiles import load_profile
+    >>> solver_options(load_profile("ci"))["node_limit"]
+    2000
+    """
+    return {part.name: getattr(profile, part.name) for part in fields(profile) if part.name not in _NO_PART}
+
+
+def problem_source(problem: TaskProblem[Any]) -> str:
+    """The digest of the source of a problem that a package of its own brings; empty for those of this package."""
+    return digest_of(type(problem).__module__)
+
+
+def optimum_digest(
+    version: str, instance_sha256: str, problem: str, source: str, parameters: Mapping[str, Any], solver: Any
+) -> str:
+    """The key of an optimum from all that it covers."""
+    return _digest("optimum", version, instance_sha256, problem, source, parameters, solver)
+
+
+def run_digest(optimum: str, heuristic: str, source: str, parameters: Mapping[str, Any], seed: int) -> str:
+    """The key of a run from all that it covers."""
+    return _digest("run", optimum, heuristic, source, parameters, seed)
+
+
+def optimum_key(problem: TaskProblem[Any], profile: Profile) -> str:
+    """The key of the optimum of a problem as it is posed."""
+    posed = problem.instance.sha256, problem.name, problem_source(problem), dict(problem.parameters)
+    return optimum_digest(code_version(), *posed, solver_options(profile))
+
+
+def heuristic_parameters(choice: Choice) -> dict[str, Any]:
+    """The values of a heuristic's parameters that are in force: of a user's own, those that were given.
+
+    >>> from optsched.measuring.studies.choices import chosen
+    >>> heuristic_parameters(chosen("dl"))
+    {'reading': 'sweep'}
+    """
+    given = dict(choice.parameters)
+    if choice.entry.parameters is None:
+        return given
+    own = {parameter.name for parameter in choice.entry.parameters}
+    others = {name: given.pop(name) for name in ("max_idle_rounds", *TIMING) if name in given and name not in own}
+    return {**resolve(choice.entry.name, choice.entry.parameters, given), **others}
+
+
+def run_key(optimum: str, choice: Choice, seed: int) -> str:
+    """The key of a run of a heuristic on the problem whose optimum has the key `optimum`.
+
+    Raises
+    ------
+    UsageError
+        If no name leads to the heuristic.
+    """
+    name = named(choice.entry)
+    return run_digest(optimum, name, source_digest(name), heuristic_parameters(choice), seed)
+
 
 Parameters = Mapping[str, Any]
 
@@ -200,3 +481,119 @@ def _told(problem: TaskProblem[Any], values: Parameters) -> str:
 
 def _word(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _tables(value: Any) -> bool:
+    return isinstance(value, Mapping) or (isinstance(value, list) and all(isinstance(row, Mapping) for row in value))
+
+
+#: What is measured, of each part.
+_PART: dict[str, Rule] = {
+    **{key: rule for key, rule in MEASURED.items() if key != "time_limit"},
+    "parameters": Rule("a table such as {levels = [0, 1, 2]}, or a list of them, each of which is tried", _tables),
+}
+
+#: Where to, how and within which limits.
+_WHOLE: dict[str, Rule] = {
+    "store": Rule('the path of a file, such as "sweep.sqlite"', is_text),
+    "time_limit": Rule(
+        MEASURED["time_limit"].told + ', or "none"',
+        lambda value: value == "none" or MEASURED["time_limit"].holds(value),
+    ),
+    "run_limit": Rule("a number of seconds above 0", is_above_zero),
+    "memory_limit": Rule("a whole number of MiB", _whole),
+    "jobs": Rule("a whole number of processes", _whole),
+    "dask": Rule("the address of a scheduler, such as tcp://host:8786", is_text),
+}
+
+
+class SweepFile:
+    """A file of a sweep. Its relative paths and modules are looked for from the current folder.
+
+    Parameters
+    ----------
+    path
+        The file, as it is called in messages.
+
+    Attributes
+    ----------
+    options
+        What it says of the whole: `store`, `time_limit`, `run_limit`, `memory_limit`, `jobs`, `dask`.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, is no TOML, or has a key or value that there is not; lists every fault.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = str(path)
+        _, document = read_toml(path)
+        faults: list[Fault] = []
+        shared = {key: value for key, value in document.items() if key != "part"}
+        known = {**_PART, **_WHOLE, "part": Rule("a list of tables", lambda value: False)}
+        values = formed(shared, known, "", faults)
+        self.options = {key: values.pop(key) for key in _WHOLE if key in values}
+        tables = document.get("part", [{}])
+        if not isinstance(tables, list) or not tables or not all(isinstance(table, Mapping) for table in tables):
+            faults.append(Fault("part", "is no list of tables: begin each part with [[part]]"))
+            tables = []
+        #: Of each part the values, where each of them stands, and where the part does.
+        self._parts: list[tuple[dict[str, Any], dict[str, str], str]] = []
+        for number, table in enumerate(tables):
+            place = f"part[{number}]."
+            own = formed(table, _PART, place, faults)
+            places = {key: f"{place}{key}" if key in table else key for key in _PART}
+            if not {"instances", "family"} & ({*shared, *table}):
+                inside = place if "part" in document else ""
+                faults.append(
+                    Fault(f"{inside}instances", f"is missing: give {MEASURED['instances'].told}, or a family")
+                )
+            self._parts.append(({**values, **own}, places, place.rstrip(".") if "part" in document else ""))
+        if faults:
+            raise InputError(faults, self.path)
+
+    def planned(
+        self,
+        refused: Callable[[Instance, str, InputError], None] = lambda instance, name, error: None,
+        limited: Callable[[str | None], AnyProfile] = lambda name: name or "exact",
+    ) -> Plan:
+        """The runs of all parts.
+
+        Parameters
+        ----------
+        refused
+            As for `optsched.measuring.sweeping.plans.planned`.
+        limited
+            The profile, with its time limit, by the name that a part gives it, if any.
+
+        Raises
+        ------
+        InputError
+            With all that is wrong with what the file names.
+        """
+        faults: list[Fault] = []
+        plan = Plan(())
+        for values, places, place in self._parts:
+            before = len(faults)
+            looking = Looking(values, places, faults)
+            choices, problems, groups = looking.choices(), looking.problems(), looking.groups()
+            sound = looking.sound(_PART)
+            if len(faults) == before:
+                parameters, profile = sound.get("parameters", {}), limited(sound.get("profile"))
+                seeds = sound.get("seeds", 1)
+                try:
+                    found = planned(
+                        groups, problems, choices, seeds, parameters=parameters, profile=profile, refused=refused
+                    )
+                except (UsageError, InputError) as error:
+                    faults += [Fault(place, line) for line in str(error).split("\n")]
+                else:
+                    plan += found
+        if faults:
+            raise InputError(dict.fromkeys(faults), self.path)
+        return plan

@@ -24,12 +24,9 @@ from optsched.core.errors import InputError, UsageError
 from optsched.core.fingerprint import code_version
 from optsched.measuring.studies.choices import Family
 from optsched.measuring.sweeping import executing
-from optsched.measuring.sweeping.agenda import Agenda
-from optsched.measuring.sweeping.executing import Pace, carry_out, executor_of, in_words, to_do
-from optsched.measuring.sweeping.keys import digest_of
-from optsched.measuring.sweeping.plans import planned
-from optsched.measuring.sweeping.results import check_store, load_sweep
-from optsched.measuring.sweeping.store import Store
+from optsched.measuring.sweeping.executing import Agenda, Steps, carry_out, executor_of, to_do
+from optsched.measuring.sweeping.plans import digest_of, planned
+from optsched.measuring.sweeping.store import Store, check_store, load_sweep
 from optsched.processes import Limits, LocalExecutor
 
 
@@ -133,12 +130,10 @@ def test_on_a_cluster(tmp_path: Path) -> None:
     plan = small_plan(seeds=60)
     seen: list[str] = []
 
-    class Steps:
+    class Told(Steps):
         def waits(self, told: str) -> None: ...
 
-        def begins(self, agenda: Agenda) -> None: ...
-
-        def ended(self, told: str, agenda: Agenda, left: str) -> None:
+        def ended(self, told: str, agenda: Agenda) -> None:
             seen.append(told)
             if len(seen) == 40:
                 os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
@@ -151,7 +146,7 @@ def test_on_a_cluster(tmp_path: Path) -> None:
         distributed.Client(cluster.scheduler_address, set_as_default=False) as client,
     ):
         with executor_of(1, None, cluster.scheduler_address) as executor:
-            agenda = carry_out(plan, folder / "cluster.sqlite", executor, steps=Steps())
+            agenda = carry_out(plan, folder / "cluster.sqlite", executor, steps=Told())
         carry_out(plan, folder / "here.sqlite", InProcess())
         assert agenda.ended == {"done": 240}
         assert contents(folder / "cluster.sqlite") == contents(folder / "here.sqlite")
@@ -201,14 +196,10 @@ def test_two_sweeps_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     waited: list[str] = []
     begun, go_on = threading.Event(), threading.Event()
 
-    class Steps:
+    class Told(Steps):
         def waits(self, told: str) -> None:
             waited.append(told)
             go_on.set()
-
-        def begins(self, agenda: Agenda) -> None: ...
-
-        def ended(self, told: str, agenda: Agenda, left: str) -> None: ...
 
     def slow(key: str, number: int) -> None:
         begun.set()
@@ -218,7 +209,7 @@ def test_two_sweeps_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     first.start()
     assert begun.wait(60)
     executor = InProcess()
-    agenda = carry_out(small_plan(seeds=2), path, executor, steps=Steps())
+    agenda = carry_out(small_plan(seeds=2), path, executor, steps=Told())
     first.join()
     assert agenda.there == 4
     assert (len(executor.keys), count(path)) == (4, 8)
@@ -383,39 +374,3 @@ def test_killed_twenty_times(tmp_path: Path) -> None:
         ((sweeps, killed),) = connection.execute("SELECT count(*), sum(ended IS NULL) FROM sweeps")
         connection.close()
         assert killed == sweeps - 1 > 10
-
-
-def test_workers_at_once() -> None:
-    """Tests that two processes that work at once halve the time left."""
-    instants = iter([0.0, 5.0, 5.0, 10.0, 10.0])
-    pace = Pace(runs=8, optima=0, clock=lambda: next(instants))
-    for _ in range(4):
-        pace.ended(optimum=False, seconds=5)
-    assert pace.left == pytest.approx(10)
-
-
-def test_optima_take_longer() -> None:
-    """Tests that what is left is told by kind: a slow optimum says nothing of the runs."""
-    instants = iter([0.0, 100.0, 101.0])
-    pace = Pace(runs=11, optima=2, clock=lambda: next(instants))
-    pace.ended(optimum=True, seconds=100)
-    assert pace.left is None, "no run has ended yet"
-    pace.ended(optimum=False, seconds=1)
-    assert pace.left == pytest.approx(110)
-
-
-def test_nothing_left() -> None:
-    """Tests that there is no time left at the end, also of runs that took none."""
-    pace = Pace(runs=1, optima=0, clock=lambda: 0.0)
-    assert pace.left is None
-    pace.ended(optimum=False, seconds=0)
-    assert pace.left == 0
-
-
-@pytest.mark.parametrize(
-    ("seconds", "told"),
-    [(0.4, "0 s left"), (89, "89 s left"), (90, "2 min left"), (7200, "2 h 0 min left"), (1e6, "11 d 13 h left")],
-)
-def test_words(seconds: float, told: str) -> None:
-    """Tests that a time is told with the units that matter."""
-    assert in_words(seconds) == told

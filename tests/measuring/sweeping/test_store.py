@@ -22,8 +22,7 @@ from sweeps import InProcess, small_plan
 from optsched.core.errors import InputError
 from optsched.measuring.sweeping import store as module
 from optsched.measuring.sweeping.executing import carry_out
-from optsched.measuring.sweeping.results import check_store
-from optsched.measuring.sweeping.store import APPLICATION, SCHEMA, VERSION, Store, locked
+from optsched.measuring.sweeping.store import APPLICATION, SCHEMA, VERSION, Store, check_store, locked
 
 INSTANCE = {"sha256": "a", "name": "small", "tasks": 1, "nodes": 2, "content": b""}
 

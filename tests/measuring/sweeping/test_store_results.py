@@ -19,11 +19,9 @@ from optsched.core.errors import InputError, UsageError
 from optsched.core.fingerprint import code_version
 from optsched.core.instance import Instance
 from optsched.measuring.printing import to_json
-from optsched.measuring.sweeping import results
 from optsched.measuring.sweeping.executing import carry_out
 from optsched.measuring.sweeping.plans import planned
-from optsched.measuring.sweeping.results import check_store, load_sweep
-from optsched.measuring.sweeping.store import Store
+from optsched.measuring.sweeping.store import Store, check_store, load_sweep
 
 #: Problems of one component and two, with and without a gap beside 0, and what stands beside the gap.
 SOURCES = ["papers/guo-table2", "examples/running-tasks"]
@@ -183,7 +181,8 @@ def test_what_nothing_proves(path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     claimed = Verdict((), (Claim("solver", "its word"),))
     names = iter(["lsap"])
     monkeypatch.setattr(
-        results, "certify", lambda problem, solution: claimed if next(names, None) else certify(problem, solution)
+        "optsched.measuring.sweeping.store.certify",
+        lambda problem, solution: claimed if next(names, None) else certify(problem, solution),
     )
     found = check_store(path)
     assert (found.proved, dict(found.claimed), found.faults) == (3, {"solver": 1}, ())

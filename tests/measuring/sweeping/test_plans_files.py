@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from optsched.core.errors import InputError
-from optsched.measuring.sweeping.files import SweepFile
+from optsched.measuring.sweeping.plans import SweepFile
 from optsched.solvers.profiles import load_profile
 
 

@@ -20,20 +20,19 @@ from optsched.core.instance import Instance
 from optsched.core.results import Limit
 from optsched.instances.files import parse
 from optsched.measuring.gaps import unanswered
-from optsched.measuring.sweeping.agenda import (
+from optsched.measuring.sweeping.executing import (
     RETRIED,
     Agenda,
-    Settings,
+    OptimumJob,
+    carry_out,
     instance_row,
     optimum_row,
     planned_row,
     run_row,
+    to_do,
 )
-from optsched.measuring.sweeping.executing import carry_out, to_do
-from optsched.measuring.sweeping.jobs import OptimumJob, Refused
 from optsched.measuring.sweeping.plans import Plan, Planned, planned
-from optsched.measuring.sweeping.results import load_sweep
-from optsched.measuring.sweeping.store import Store
+from optsched.measuring.sweeping.store import Store, load_sweep
 from optsched.processes import Limits, Outcome, Status
 
 
@@ -213,7 +212,7 @@ def test_an_interrupted_solver_is_no_result(path: Path) -> None:
 def test_a_worker_with_other_code_ends_the_sweep(path: Path) -> None:
     """Tests that nothing of a worker is stored that runs other code."""
     with pytest.raises(UsageError, match="a worker cannot take part: edited"):
-        swept(path, {run_keys()[1]: Outcome(Status.DONE, Refused("edited"))})
+        swept(path, {run_keys()[1]: Outcome(Status.DONE, "edited")})
     assert len(statuses(path)) == 1
 
 
@@ -233,8 +232,13 @@ def test_jobs_carry_no_proofs(path: Path) -> None:
 
 def test_limits_and_notes_are_kept(path: Path) -> None:
     """Tests that a row says which limits its run had, and its record what was to be said of it."""
-    settings = Settings(Limits(5, 2000), lambda instance, problem: [f"{problem} on {instance}"])
-    carry_out(swept_plan(), path, InProcess(), settings=settings)
+    carry_out(
+        swept_plan(),
+        path,
+        InProcess(),
+        limits=Limits(5, 2000),
+        notes=lambda instance, problem: [f"{problem} on {instance}"],
+    )
     with Store(path) as store:
         for table in ("runs", "optima"):
             for row in store.rows(f"SELECT * FROM {table}"):
