@@ -1,18 +1,25 @@
-"""What the commands share: options, how their values are read, how instances are found, where results go."""
+"""What the commands share: options, how their values are read and completed, how instances are found, where results go.
+
+A shell asks anew for each Tab, so nothing that computes is loaded to complete a value: names come from tables and file
+names. Packages outside are loaded only where there are such.
+"""
 
 from __future__ import annotations
 
 import functools
+import json
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
-from optsched.cli import completing
 from optsched.core.errors import UsageError, nearest, printable
 
 if TYPE_CHECKING:
@@ -24,6 +31,123 @@ if TYPE_CHECKING:
     from optsched.solvers.profiles import Profile
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+# Values and what a shell offers for them -----------------------------------------------------------------------------
+
+
+class Value(click.ParamType[str]):
+    """How the values of options and arguments are called in help, and which are offered when Tab is pressed."""
+
+    def __init__(self, name: str, offered: Callable[[str], Iterable[str | CompletionItem]]) -> None:
+        self.name, self._offered = name, offered
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        return self.name
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        items = (CompletionItem(item) if isinstance(item, str) else item for item in self._offered(incomplete))
+        return [item for item in items if item.value.startswith(incomplete)]
+
+
+#: How the files of instances end.
+_SUFFIXES = (".json", ".json.gz", ".npz", ".csv", ".parquet")
+
+
+def _listed(group: str, kind: str, place: str) -> Callable[[str], Iterable[str]]:
+    """Shipped names and those that installed packages bring; `place` is the module and name of the whole list.
+
+    What is wrong with a package is told by the command that is run, and not while it is typed.
+    """
+
+    def names(incomplete: str) -> Iterable[str]:
+        from importlib.metadata import entry_points
+
+        from optsched.core import shipped
+
+        module, name = place.split(":")
+        with suppress(UsageError):
+            if entry_points(group=group):
+                return list(getattr(import_module(module), name))
+        return [name for names in getattr(shipped, kind).values() for name in names]
+
+    return names
+
+
+def _problems(incomplete: str) -> Iterable[str]:
+    from optsched.core.registry import SHIPPED, records
+
+    try:
+        return list(records())
+    except UsageError:
+        return [entry.name for entry in SHIPPED]
+
+
+def _file(incomplete: str) -> Iterable[CompletionItem]:
+    """Whatever the shell completes a file by."""
+    return [CompletionItem(incomplete, type="file")]
+
+
+def _profiles(incomplete: str) -> Iterable[str | CompletionItem]:
+    """Names of shipped solver profiles; where none begins so, files."""
+    from optsched.core.resources import folder
+
+    names = sorted(path.stem for path in folder("solvers").glob("*.toml"))
+    return [name for name in names if name.startswith(incomplete)] or _file(incomplete)
+
+
+def _instances(incomplete: str) -> Iterable[str | CompletionItem]:
+    """Names of the library, and files of instances; else the last parts of such names, else whatever file there is."""
+    from optsched.core.resources import folder
+
+    names = json.loads((folder("instances") / "optima.json").read_text(encoding="utf-8"))["instances"]
+    for found in ([*names, *_files_of_instances(incomplete)], (Path(name).name for name in names)):
+        if begun := [name for name in found if name.startswith(incomplete)]:
+            return begun
+    return _file(incomplete)
+
+
+def _files_of_instances(incomplete: str) -> list[str]:
+    """Files and folders beside what is typed, as it is typed: a path from here keeps no `./` that was not given."""
+    typed, slash, _ = incomplete.rpartition("/")
+    try:
+        found = sorted(Path(typed + slash).iterdir())
+    except OSError:
+        return []
+    visible = [path for path in found if not path.name.startswith(".")]
+    return [
+        f"{typed}{slash}{path.name}{'/' * path.is_dir()}"
+        for path in visible
+        if path.is_dir() or path.name.endswith(_SUFFIXES)
+    ]
+
+
+INSTANCE = Value("INSTANCE", _instances)
+PROBLEM = Value("P", _problems)
+HEURISTIC = Value("H[,K=V...]", _listed("optsched.heuristics", "HEURISTICS", "optsched.heuristics:HEURISTICS"))
+FAMILY = Value("F", _listed("optsched.families", "FAMILIES", "optsched.instances.generate:FAMILIES"))
+PROFILE = Value("NAME|FILE", _profiles)
+FILE, SOLUTION = Value("FILE", _file), Value("SOLUTION.json", _file)
+FOLDER = Value("FOLDER", lambda incomplete: [CompletionItem(incomplete, type="dir")])
+
+#: The values of an option of this name, which are the same in every command.
+_VALUES = {
+    "--problem": PROBLEM,
+    "--heuristic": HEURISTIC,
+    "--policy": HEURISTIC,
+    "--family": FAMILY,
+    "--profile": PROFILE,
+    "--solution": SOLUTION,
+    "--start": SOLUTION,
+    **dict.fromkeys(("--to", "--output", "--plot", "--schedule", "--jobs"), FILE),
+}
+
+
+def option(name: str, *further: str, **given: Any) -> Callable[[Command], Command]:
+    """`click.option` with the values that an option of this name has in every command; what is given comes first."""
+    return click.option(name, *further, **{"type": _VALUES[name], **given})
+
+
+# Commands and options ------------------------------------------------------------------------------------------------
 
 
 class Commands(click.Group):
@@ -47,27 +171,6 @@ class Commands(click.Group):
             raise click.UsageError(f'there is no command "{name}"; {nearest(name, known)}', ctx)
 
 
-_FILE = {"metavar": "FILE", "shell_complete": completing.files}
-_HEURISTIC = {"metavar": "H[,K=V...]", "shell_complete": completing.heuristics}
-_SOLUTION = {"metavar": "SOLUTION.json", "shell_complete": completing.files}
-#: How the values of options are shown in help and completed, which is the same in every command.
-_VALUES: dict[str, dict[str, Any]] = {
-    "--problem": {"metavar": "P", "shell_complete": completing.problems},
-    "--heuristic": _HEURISTIC,
-    "--policy": _HEURISTIC,
-    "--family": {"metavar": "F", "shell_complete": completing.families},
-    "--profile": {"metavar": "NAME|FILE", "shell_complete": completing.profiles},
-    "--solution": _SOLUTION,
-    "--start": _SOLUTION,
-    **dict.fromkeys(("--to", "--output", "--plot", "--schedule", "--jobs"), _FILE),
-}
-
-
-def option(name: str, *further: str, **given: Any) -> Callable[[Command], Command]:
-    """`click.option` with what an option of this name has in every command; what is given comes first."""
-    return click.option(name, *further, **{**_VALUES[name], **given})
-
-
 def _together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Arguments and options that several commands take, in this order, as one."""
 
@@ -79,19 +182,23 @@ def _together(*options: Callable[[Command], Command]) -> Callable[[Command], Com
     return decorate
 
 
-def _limit(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
-    """A number of seconds, or `none`, which is infinity."""
-    if value is None:
-        return None
-    if value == "none":
-        return math.inf
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = math.nan
-    if not (math.isfinite(seconds) and seconds >= 0):
-        raise click.BadParameter(f"{value!r} is no number of seconds, 0 or more, and not none", ctx, param)
-    return seconds
+def _seconds(told: str, none: bool = False) -> Callable[[click.Context, click.Parameter, str | None], float | None]:
+    """Reads a finite number of seconds, or `none` as infinity; without `none`, 0 is refused, too."""
+
+    def read(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+        if value is None:
+            return None
+        if none and value == "none":
+            return math.inf
+        try:
+            seconds = float(value)
+        except ValueError:
+            seconds = math.nan
+        if not math.isfinite(seconds) or seconds < 0 or (seconds == 0 and not none):
+            raise click.BadParameter(f"{value!r} is no number of seconds{told}", ctx, param)
+        return seconds
+
+    return read
 
 
 #: Seconds for each reference and each run of a heuristic, where neither the command nor the profile says.
@@ -106,7 +213,7 @@ output_option = option("--output", help="Write there instead: the whole file or 
 
 #: One problem on one instance, and how long to solve it.
 posed_options = _together(
-    click.argument("instance", shell_complete=completing.instances),
+    click.argument("instance", type=INSTANCE),
     option("--problem", "problem_name", required=True, help="See `list problems`."),
     param_option,
 )
@@ -144,7 +251,7 @@ gap_limit_options = _together(
     _profile,
     click.option(
         "--time-limit",
-        callback=_limit,
+        callback=_seconds(", 0 or more, and not none", none=True),
         metavar="S|none",
         help="Seconds for each reference, and for each run of a heuristic. By default the profile's, else "
         f"{DEFAULT_LIMIT:g}; none lifts it.",
@@ -152,24 +259,11 @@ gap_limit_options = _together(
 )
 
 
-def _kill_limit(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
-    """A number of seconds above 0."""
-    if value is None:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = math.nan
-    if not (math.isfinite(seconds) and seconds > 0):
-        raise click.BadParameter(f"{value!r} is no number of seconds above 0", ctx, param)
-    return seconds
-
-
 #: `--run-limit` and `--memory-limit`, for whoever gives each run a process of its own.
 kill_options = _together(
     click.option(
         "--run-limit",
-        callback=_kill_limit,
+        callback=_seconds(" above 0"),
         metavar="S",
         help="Kill each run of a heuristic, and each solve, after so many seconds, whatever it does.",
     ),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from optsched.cli import arguments, completing
+from optsched.cli import arguments
 from optsched.core.errors import Fault, InputError, UsageError, nearest
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ SHOWN_IN_TABLE, SHOWN_IN_JSON = 3, 100
 
 
 @click.command()
-@click.argument("instance", shell_complete=completing.instances)
+@click.argument("instance", type=arguments.INSTANCE)
 @arguments.format_option("table", "json")
 def describe(instance: str, form: str) -> None:
     """Sizes and labels of an instance, which problems apply, and which fields the others miss."""
@@ -160,7 +160,7 @@ def _default(default: Any) -> str:
 
 
 @click.command(cls=_Generate, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
-@click.argument("family", shell_complete=completing.families)
+@click.argument("family", metavar="FAMILY", type=arguments.FAMILY)
 @click.option("--seed", default="0", show_default=True, help="The same seed gives the same instance.")
 @arguments.option("--output", help="A .json, .json.gz or .npz file; by default JSON goes to stdout.")
 @click.pass_context
@@ -238,23 +238,20 @@ def import_() -> None:
 def _command(importer: Importer) -> click.Command:
     """The command of an importer."""
     parameters: list[click.Parameter] = [
-        click.Argument(["file"], shell_complete=completing.files),
+        click.Argument(["file"], type=arguments.FILE),
         *map(_option, importer.options),
     ]
     parameters.append(click.Option(["--name"], metavar="TEXT", help="Name of the instance; by default after the file."))
     parameters.append(
         click.Option(
             ["--output"],
-            metavar="FILE",
             help="A .json, .json.gz or .npz file; by default JSON goes to stdout.",
-            shell_complete=completing.files,
+            type=arguments.FILE,
         )
     )
     if importer.splits:
         told = "Write each job as DIR/<name>.json instead."
-        parameters.append(
-            click.Option(["--split-jobs", "folder"], metavar="DIR", help=told, shell_complete=completing.folders)
-        )
+        parameters.append(click.Option(["--split-jobs", "folder"], metavar="DIR", help=told, type=arguments.FOLDER))
     return click.Command(importer.name, params=parameters, callback=partial(_import, importer), help=importer.title)
 
 
@@ -264,6 +261,8 @@ def _option(option: Option) -> click.Option:
         kind = click.Choice(option.choices)
     elif option.lowest is not None:
         kind = click.IntRange(option.lowest)
+    elif option.metavar == arguments.FILE.name:
+        kind = arguments.FILE
     return click.Option(
         [option.written, option.name],
         type=kind,
@@ -272,7 +271,6 @@ def _option(option: Option) -> click.Option:
         multiple=option.several,
         metavar=option.metavar,
         help=option.doc,
-        shell_complete=completing.files if option.metavar == "FILE" else None,
     )
 
 

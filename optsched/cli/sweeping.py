@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from optsched.cli import arguments, completing
+from optsched.cli import arguments
 from optsched.core.errors import Fault, HeuristicFailed, InputError, UsageError
 
 if TYPE_CHECKING:
@@ -37,12 +37,11 @@ _MEASURED = ("problems", "heuristics", "params", "family", "seeds", "drawn_with"
 
 
 @click.command()
-@click.argument("given", nargs=-1, metavar="[FILE.toml | INSTANCE...]", shell_complete=completing.instances)
+@click.argument("given", nargs=-1, metavar="[FILE.toml | INSTANCE...]", type=arguments.INSTANCE)
 @click.option(
     "--store",
-    metavar="FILE",
     help="SQLite file for the results; made where there is none.",
-    shell_complete=completing.files,
+    type=arguments.FILE,
 )
 @arguments.measured_options
 @arguments.drawn_options
