@@ -139,7 +139,7 @@ def commands(command: click.Command, path: str) -> Iterator[tuple[str, click.Com
 
 
 COMMANDS = list(commands(cli, "optsched"))
-#: Values that the help of some command calls by another name than their own.
+#: What stands for a value in the help where an option says it, and which value that is.
 BY_METAVAR = {
     "P": arguments.PROBLEM,
     "H": arguments.HEURISTIC,
@@ -147,12 +147,16 @@ BY_METAVAR = {
     "SOURCE...": arguments.FILE,
     "F": arguments.FAMILY,
     "DIR": arguments.FOLDER,
+    "FOLDER": arguments.FOLDER,
+    "FILE": arguments.FILE,
+    "SOLUTION.json": arguments.SOLUTION,
+    "NAME|FILE": arguments.PROFILE,
 }
 
 
 @pytest.mark.parametrize(("path", "command"), COMMANDS, ids=[path for path, _ in COMMANDS])
 def test_every_value_is_completed(path: str, command: click.Command) -> None:
-    """Tests that what is called otherwise in the help is completed all the same."""
+    """Tests that what the help calls by the name of a value is completed as that."""
     for param in command.params:
         by = BY_METAVAR.get(param.metavar or "")
         if isinstance(param, click.Argument) and param.name in ("instance", "instances"):
