@@ -258,12 +258,12 @@ def show(
     """
     from optsched.cli.notes import Notes
     from optsched.cli.streams import replacing
-    from optsched.showing.choosing import draw
-    from optsched.showing.figures import check_kind, picture, require
     from optsched.measuring.studies.choices import chosen as choice_of
     from optsched.problems import Problem
     from optsched.problems.base import TaskProblem
     from optsched.problems.schedules import ScheduleProblem
+    from optsched.showing.choosing import draw
+    from optsched.showing.figures import check_kind, picture, require
 
     kind = check_kind(target, "--to ")
     require()

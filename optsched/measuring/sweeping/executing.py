@@ -446,8 +446,10 @@ def optimum_row(posed: Posed, solution: Solution, outcome: Outcome) -> dict[str,
 
 
 #: Columns of a run that have what the field of that name has in its record.
-_ALIKE = ("status", "instance", "instance_sha256", "problem", "heuristic", "seed", "version")
-_ALIKE += ("reference_kind", "certificate", "heuristic_seconds")
+_ALIKE = frozenset(
+    {"status", "instance", "instance_sha256", "problem", "heuristic", "seed", "version"}
+    | {"reference_kind", "certificate", "heuristic_seconds"}
+)
 
 
 def run_row(run: Planned, record: Mapping[str, Any]) -> dict[str, Any]:
