@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from optsched.measuring.mining import Find
     from optsched.measuring.printing import Rows
     from optsched.measuring.records import Run
-    from optsched.measuring.studies.check_files import NamedCheck
     from optsched.measuring.studies.check_reports import Result
+    from optsched.measuring.studies.checks import NamedCheck
     from optsched.processes.outcomes import Outcome
 
 __all__ = ["check", "mine"]
@@ -68,7 +68,7 @@ def check(
     """
     from optsched.cli.streams import destination, replacing
     from optsched.measuring.studies import check_reports
-    from optsched.measuring.studies.check_files import CheckFile
+    from optsched.measuring.studies.checks import CheckFile
 
     path = file or FILE
     if file is None and not Path(FILE).exists():
@@ -150,8 +150,8 @@ def _run_at_once(
 ) -> None:
     """Run so many checks at once, each in a process of its own, and put them out in the order of the file."""
     from optsched.measuring.printing import progress
-    from optsched.measuring.studies.check_files import runs_of
     from optsched.measuring.studies.check_reports import Result
+    from optsched.measuring.studies.checks import runs_of
     from optsched.processes.local import LocalExecutor
 
     left = list(planned)
@@ -278,7 +278,7 @@ def mine(ctx: click.Context, /, problem_name: str, heuristic: str, params: tuple
 
     Exit code 5: nothing was found. Ctrl-C keeps the best so far.
     """
-    from optsched.measuring.mining.finding import check_free, default_name
+    from optsched.measuring.mining.search import check_free, default_name
     from optsched.measuring.mining.search import mine as mined
     from optsched.measuring.printing import progress
     from optsched.measuring.studies.choices import assignments, chosen

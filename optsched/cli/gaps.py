@@ -87,8 +87,8 @@ def gap(
     from optsched.cli.streams import AtEnd, collected, drawn, picturing
     from optsched.measuring.gaps import gap_limit
     from optsched.measuring.printing import page_width
-    from optsched.measuring.studies.pages import GapPage
     from optsched.measuring.studies.runs import measure
+    from optsched.measuring.studies.tables import GapPage
 
     limit = None if max_gap is None else gap_limit(max_gap, "--max-gap")
     form = arguments.format_of(form, output)

@@ -26,7 +26,7 @@ from optsched.core.errors import OptschedError, UsageError
 from optsched.processes.handing import CannotSend, pack
 from optsched.processes.local import answer_to, outcome_of
 from optsched.processes.outcomes import Limits, Outcome, Status
-from optsched.processes.worker import Answer, Surroundings
+from optsched.processes.supervisor import Answer, Surroundings
 
 if TYPE_CHECKING:
     from distributed import Client, Future

@@ -19,10 +19,8 @@ from uuid import uuid4
 
 from optsched.core.errors import OptschedError, UsageError
 from optsched.processes.handing import CannotSend, Latest, Receiver, pack, send, unpack
-from optsched.processes.kernel import start
 from optsched.processes.outcomes import Limits, Outcome, Status
-from optsched.processes.supervisor import FORKS, STOP
-from optsched.processes.worker import Answer, Held, Surroundings
+from optsched.processes.supervisor import FORKS, STOP, Answer, Held, Surroundings, start
 
 __all__ = ["LocalExecutor", "Unwanted", "answer_to", "outcome_of", "run"]
 
@@ -293,7 +291,7 @@ class _Supervised:
         self.lost = False
         self.held: list[bytes] = []
         self._began, self._late, self._until = False, False, math.inf
-        self._process, self.connection = start("optsched.processes.supervisor")
+        self._process, self.connection = start("main")
         self._receiver = Receiver(self.connection)
         with contextlib.suppress(OSError):  # told when the answer is due
             self.connection.send((self.preload, FORKS))

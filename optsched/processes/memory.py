@@ -1,4 +1,4 @@
-"""How much memory there is for what is to be done: of the machine, or of the container that this process is in."""
+"""How much memory there is for what is to be done, of the machine or its container; and whether some was refused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from optsched.core.errors import TooLarge
 
-__all__ = ["allowed_mb", "available_mb", "has_room", "refuse_beyond"]
+__all__ = ["allowed_mb", "available_mb", "has_room", "refuse_beyond", "refused"]
 
 #: What this process may take at most, in MiB, where its memory is limited.
 allowed_mb: ContextVar[float] = ContextVar("optsched memory allowed", default=math.inf)
@@ -29,6 +29,10 @@ _MIB = 1 << 20
 
 #: So many bytes there always are: who asks for no more need not look.
 _ALWAYS = 64 * _MIB
+
+
+#: How libraries in other languages say in their messages that memory was refused.
+_REFUSED = ("bad_alloc", "bad_array_new_length", "cannot allocate memory", "out of memory")
 
 
 def available_mb() -> int:
@@ -91,3 +95,22 @@ def _count(told: str, word: str) -> int:
     5
     """
     return next((int(line.split()[1]) for line in told.splitlines() if line.split()[:1] == [word]), 0)
+
+
+def refused(error: BaseException | None) -> bool:
+    """Whether something was raised because memory was refused, by Python or by a library that says so in its words.
+
+    Examples
+    --------
+    >>> refused(MemoryError()), refused(RuntimeError("std::bad_alloc")), refused(ValueError("no"))
+    (True, True, False)
+    """
+    while error is not None:
+        try:
+            told = str(error).lower()
+        except Exception:  # its own code
+            told = ""
+        if isinstance(error, MemoryError) or any(text in told for text in _REFUSED):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

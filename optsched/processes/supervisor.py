@@ -1,5 +1,6 @@
-"""The process that watches over one worker: kills it at a deadline or over its memory, starts another, tells what came.
+"""The processes that jobs run in, and the one that watches over them.
 
+A supervisor watches over one worker: it kills it at a deadline or over its memory, starts another, and tells what came.
 It loads what jobs need and forks workers, so that a new one begins at once; where forking is not safe (macOS, Windows),
 it starts them afresh. It ends with the process that asked for it, and takes along whatever jobs have started.
 """
@@ -7,28 +8,371 @@ it starts them afresh. It ends with the process that asked for it, and takes alo
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import importlib
 import math
 import os
 import pickle
 import signal
+import subprocess
 import sys
+import threading
 import time
+import traceback
 import warnings
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
 
 import psutil
 
-from optsched.processes import kernel
-from optsched.processes.handing import Receiver, send
-from optsched.processes.kernel import connection_of, start
+from optsched.core.outside import raised
+from optsched.processes.handing import CannotSend, Receiver, pack, send, to, unpack
+from optsched.processes.memory import refused
 from optsched.processes.outcomes import Limits, Status
-from optsched.processes.worker import Answer, serve
 
-__all__ = ["FORKS", "STOP", "main"]
+__all__ = [
+    "Answer",
+    "FORKS",
+    "Held",
+    "STOP",
+    "Surroundings",
+    "adopt_orphans",
+    "begin_peak",
+    "connection_of",
+    "descendants",
+    "die_with",
+    "kill_all",
+    "kill_group",
+    "killed_for_memory",
+    "limit_data",
+    "main",
+    "peak_mb",
+    "reap",
+    "reseed",
+    "serve",
+    "start",
+    "used_by_all",
+]
+
+MIB = 1 << 20
+
+#: From linux/prctl.h.
+_PARENT_DEATH_SIGNAL, _CHILD_SUBREAPER = 1, 36
+
+#: What a process may ask for beyond its limit before that is refused: stacks of threads, reserves of allocators. What
+#: is resident is what counts; this stops what asks for more than could be watched.
+_SLACK_MB = 512
+_SLACK_MB_PER_CPU = 16
+
+
+def _prctl(option: int, value: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def adopt_orphans() -> None:
+    """Let processes whose parents end become children of this one (Linux), so that they can be found."""
+    _prctl(_CHILD_SUBREAPER, 1)
+
+
+def die_with(parent: int) -> None:
+    """End this process when its parent does (Linux)."""
+    _prctl(_PARENT_DEATH_SIGNAL, 9)
+    if os.getppid() != parent:  # it has ended already
+        os._exit(1)
+
+
+def limit_data(memory_mb: float | None) -> None:
+    """Refuse this process what is far beyond its limit, leave no core file, and be the first to go for want of memory.
+
+    On Linux only: macOS does not keep such limits, and Windows knows none.
+    """
+    if sys.platform != "linux":
+        return
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    most = hard
+    if memory_mb is not None:
+        held = psutil.Process().memory_info().data  # private and writable, what the limit counts
+        most = held + round((memory_mb + _SLACK_MB + _SLACK_MB_PER_CPU * (os.cpu_count() or 1)) * MIB)
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+
+
+def begin_peak() -> None:
+    """Measure the peak of this process's memory from now on (Linux)."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak_mb() -> float | None:
+    """Most resident memory of this process, in MiB: since `begin_peak` on Linux, else since it began."""
+    if sys.platform == "win32":
+        return psutil.Process().memory_info().peak_wset / MIB
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            for line in Path("/proc/self/status").read_text().splitlines():
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1]) / 1024
+    import resource
+
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most / MIB if sys.platform == "darwin" else most / 1024
+
+
+def _used(process: psutil.Process) -> float:
+    """Resident memory of a process, in MiB; 0 where it has ended."""
+    try:
+        return float(process.memory_info().rss / MIB)
+    except psutil.Error:
+        return 0.0
+
+
+def used_by_all(processes: Iterable[psutil.Process], most: float) -> float:
+    """Resident memory of processes, in MiB; where it is over `most`, what they share is counted once (Linux)."""
+    found = list(processes)
+    total = sum(map(_used, found))
+    if total <= most or len(found) < 2 or sys.platform != "linux":
+        return total
+    shares = 0.0
+    for process in found:
+        with contextlib.suppress(psutil.Error):
+            shares += process.memory_full_info().pss / MIB
+    return shares
+
+
+def killed_for_memory() -> int | None:
+    """How many processes the kernel has killed for want of memory so far; None where it does not say."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/vmstat").read_text().splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    return None
+
+
+def descendants(pid: int) -> list[psutil.Process]:
+    """All processes that a process has started, and those started by them."""
+    try:
+        return list(psutil.Process(pid).children(recursive=True))
+    except psutil.Error:
+        return []
+
+
+def kill_all(found: Iterable[psutil.Process]) -> None:
+    """Kill processes at once."""
+    for process in found:
+        with contextlib.suppress(psutil.Error):
+            process.kill()
+
+
+def kill_group(leader: int) -> None:
+    """Kill what is left of a group of processes."""
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError):
+            os.killpg(leader, signal.SIGKILL)
+
+
+def reap() -> None:
+    """Let go of children that have ended, orphans that this process has adopted among them."""
+    if sys.platform == "win32":
+        return
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            continue
+
+
+def reseed() -> None:
+    """Give a forked process random numbers of its own where it draws without a seed (Python's own do so themselves)."""
+    if "numpy" in sys.modules:
+        import numpy as np
+
+        np.random.seed()  # noqa: NPY002 - it is the old global state that forks share
+
+
+# How processes are started -------------------------------------------------------------------------------------------
+#
+# Starting another Python that has a connection to this one, and finds the same modules.
+
+#: What it runs: the path of this Python, then a function of this module with the handle of the connection.
+_BEGIN = (
+    "import importlib, os, sys; sys.path[:] = sys.argv[1].split(os.pathsep); "
+    f"getattr(importlib.import_module({__name__!r}), sys.argv[2])(int(sys.argv[3]))"
+)
+
+
+def start(function: str) -> tuple[subprocess.Popen[bytes], Connection]:
+    """Start a process, in a session of its own, that calls a function of this module; the connection to it.
+
+    Raises
+    ------
+    OSError
+        If the machine has no more processes or handles.
+    """
+    _occupy_streams()
+    ours, theirs = Pipe()
+    handle = theirs.fileno()
+    command = [sys.executable, "-P", "-c", _BEGIN, os.pathsep.join(sys.path), function, str(handle)]
+    try:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=2, **_inheriting(handle))
+    except BaseException:
+        ours.close()
+        raise
+    finally:
+        theirs.close()
+    return process, ours
+
+
+def _occupy_streams() -> None:
+    """Lead to nowhere the streams that this process was started without: a connection would take their numbers."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+
+
+def connection_of(handle: int) -> Connection:
+    """The connection whose handle `start` gave to this process."""
+    if sys.platform == "win32":
+        from multiprocessing.connection import PipeConnection
+
+        return PipeConnection(handle)
+    return Connection(handle)
+
+
+def _inheriting(handle: int) -> dict[str, Any]:
+    """How a process gets one handle of this one and no other; and no Ctrl-C of its terminal."""
+    if sys.platform == "win32":
+        os.set_handle_inheritable(handle, True)
+        startup = subprocess.STARTUPINFO(lpAttributeList={"handle_list": [handle]})
+        return {"startupinfo": startup, "creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    return {"pass_fds": (handle,), "start_new_session": True}
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a job finds around it, as the process has it that asked for it."""
+
+    path: tuple[str, ...]
+    folder: str
+    environment: dict[str, str]
+
+    @classmethod
+    def here(cls) -> Surroundings:
+        """Those of this process."""
+        return cls(tuple(sys.path), os.getcwd(), dict(os.environ))
+
+    def enter(self) -> None:
+        """Make them those of this process."""
+        sys.path[:] = self.path
+        os.chdir(self.folder)
+        for name in os.environ.keys() - self.environment.keys():
+            del os.environ[name]
+        os.environ.update({name: value for name, value in self.environment.items() if os.environ.get(name) != value})
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the process tells of a job: how it ended, its value as bytes, and whether it may be given another."""
+
+    status: Status
+    value: bytes = b""
+    message: str = ""
+    traceback: str = ""
+    peak_mb: float | None = None
+    reusable: bool = False
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a job holds so far (`optsched.processes.handing`), as bytes: told before its answer, should it be killed."""
+
+    value: bytes
+    more: bool
+
+
+def work(handle: int) -> None:
+    """Serve jobs on a connection: what a worker that was started, not forked, calls."""
+    serve(connection_of(handle))
+
+
+def serve(connection: Connection) -> None:
+    """Answer jobs until nobody asks for more."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    adopt_orphans()
+    receiver = Receiver(connection)
+    send(connection, b"")
+    with to(lambda value, more: send(connection, pickle.dumps(Held(value, more)))):
+        _answer(connection, receiver)
+
+
+def _answer(connection: Connection, receiver: Receiver) -> None:
+    memory_mb: float | None = 0  # none that there is, so that what holds for every job is set with the first
+    while True:
+        try:
+            asked = receiver.take()
+        except (EOFError, OSError, KeyboardInterrupt):  # the last: its job has ended before it was to stop
+            return
+        if asked is None:
+            continue
+        surroundings, limit, packed = pickle.loads(asked)
+        if limit != memory_mb:
+            memory_mb = limit
+            limit_data(memory_mb)
+        send(connection, pickle.dumps(_perform(surroundings, packed)))
+
+
+def _perform(surroundings: Surroundings, packed: bytes) -> Answer:
+    """Run a job: nothing that is raised gets past."""
+    begin_peak()
+    try:
+        surroundings.enter()
+        function, job = unpack(packed)
+        answer = Answer(Status.DONE, pack(function(job)), reusable=True)
+    except CannotSend as error:
+        answer = Answer(Status.FAILED, message=f"its value cannot be sent to another process: {error}")
+    except BaseException as error:  # KeyboardInterrupt and SystemExit, too: they are the job's own
+        answer = _failed(error)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):
+            continue  # the job has closed or replaced it
+    return replace(answer, peak_mb=peak_mb(), reusable=answer.reusable and _alone())
+
+
+def _failed(error: BaseException) -> Answer:
+    assert error.__traceback__ is not None
+    error = error.with_traceback(error.__traceback__.tb_next)  # the job's own, without this module
+    try:
+        told, trace = raised(error), "".join(traceback.format_exception(error))
+    except Exception:  # its own code, of __str__ for one, raises as well
+        told = trace = type(error).__name__
+    if refused(error):
+        return Answer(Status.OUT_OF_MEMORY, message=f"memory was refused: {told}", traceback=trace)
+    return Answer(Status.FAILED, message=f"raised {told}", traceback=trace, reusable=isinstance(error, Exception))
+
+
+def _alone() -> bool:
+    """Whether the job has left no thread and no process behind."""
+    if threading.active_count() > 1:
+        return False
+    if sys.platform == "win32":
+        return not descendants(os.getpid())
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:  # there is none, not even one that has ended
+        return True
+    return False
+
 
 #: Said instead of a job, while one runs: it is to answer soon with what it holds, as on Ctrl-C.
 STOP = pickle.dumps("stop")
@@ -74,7 +418,7 @@ def main(handle: int) -> None:
 
 class _Supervisor:
     def __init__(self, control: Connection, forks: bool) -> None:
-        kernel.adopt_orphans()
+        adopt_orphans()
         self._control, self._forks = control, forks
         self._receiver, self._stopping = Receiver(control), False
         self._parent = os.getppid()
@@ -146,7 +490,7 @@ class _Supervisor:
     def _watched(self, worker: _Worker, limits: Limits, until: float, job: bytes) -> Answer:
         """The worker's answer, or what became of it instead; what it holds before it answers is passed on."""
         memory = _Memory(worker.process, limits.memory_mb)
-        killed_before = kernel.killed_for_memory()
+        killed_before = killed_for_memory()
         began, stopped = time.monotonic(), False
         ends = min(until, began + (limits.seconds or math.inf))
         try:
@@ -184,7 +528,7 @@ def _crashed(code: int | None, killed_before: int | None) -> Answer:
         return Answer(Status.CRASHED, message="closed the pipe by which it answers")
     if code >= 0:
         return Answer(Status.CRASHED, message=f"ended with exit code {code} before it answered")
-    killed = kernel.killed_for_memory()
+    killed = killed_for_memory()
     if code == -9 and killed is not None and killed_before is not None and killed > killed_before:
         return Answer(Status.OUT_OF_MEMORY, message="killed by the system, which had no more memory")
     name = f"signal {-code}"
@@ -202,7 +546,7 @@ class _Worker:
             pid, self.connection = _fork(control)
             self.exit_code = _ExitCode(pid)
         else:
-            popen, self.connection = start("optsched.processes.worker")
+            popen, self.connection = start("work")
             pid, self.exit_code = popen.pid, popen.poll
         self.process = psutil.Process(pid)
         self.receiver = Receiver(self.connection)
@@ -210,7 +554,7 @@ class _Worker:
     @property
     def used(self) -> float:
         """Its resident memory, in MiB."""
-        return kernel.used_by_all([self.process], math.inf)
+        return used_by_all([self.process], math.inf)
 
     def await_end(self) -> None:
         """Wait a moment for its end, which one whose connection is closed should be near."""
@@ -227,12 +571,12 @@ class _Worker:
     def kill(self) -> None:
         """Kill it, its group, and whatever else it has started."""
         self.connection.close()
-        kernel.kill_all([self.process, *kernel.descendants(self.process.pid)])
-        kernel.kill_group(self.process.pid)
-        while found := kernel.descendants(os.getpid()):  # those that were orphans already, and what they start now
-            kernel.kill_all(found)
+        kill_all([self.process, *descendants(self.process.pid)])
+        kill_group(self.process.pid)
+        while found := descendants(os.getpid()):  # those that were orphans already, and what they start now
+            kill_all(found)
             self.exit_code()
-            kernel.reap()
+            reap()
 
 
 class _ExitCode:
@@ -265,8 +609,8 @@ def _fork(control: Connection) -> tuple[int, Connection]:
             ours.close()
             control.close()
             os.setsid()
-            kernel.die_with(parent)
-            kernel.reseed()
+            die_with(parent)
+            reseed()
             serve(theirs)
         finally:
             os._exit(0)
@@ -291,9 +635,9 @@ class _Memory:
         processes = [self._worker]
         now = time.monotonic()
         if now >= self._next_all:
-            processes += kernel.descendants(self._worker.pid)
+            processes += descendants(self._worker.pid)
             self._next_all = now + _ALL_MEMORY
-        used = kernel.used_by_all(processes, self._limit)
+        used = used_by_all(processes, self._limit)
         self.peak = max(self.peak or 0.0, used)
         return used > self._limit
 

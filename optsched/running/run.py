@@ -622,7 +622,7 @@ def _run(asked: _Asked) -> HeuristicRun:
     run = run_heuristic(problem, heuristic, seed, max_idle_rounds=max_idle_rounds, time_limit=time_limit, **parameters)
     if run.cause is None:
         return run
-    from optsched.processes.worker import refused  # which loads what sends things
+    from optsched.processes.memory import refused  # which loads what sends things
 
     if refused(run.cause):
         raise run.cause

@@ -28,7 +28,7 @@ from optsched.core.registry import record
 from optsched.instances.files import from_document, to_document
 from optsched.instances.generate import FAMILIES, generate
 from optsched.measuring.mining.documents import Document, numbered_anew, without
-from optsched.measuring.mining.starts import hard_shapes
+from optsched.measuring.mining.walking import hard_shapes
 from optsched.problems import AnyProblem
 from optsched.problems.base import resolve
 

@@ -31,7 +31,7 @@ from optsched.measuring.gaps import (
 )
 from optsched.measuring.matrix import posable
 from optsched.measuring.records import record_fields
-from optsched.measuring.studies.pages import gap_row
+from optsched.measuring.studies.tables import gap_row
 from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem, problem
 from optsched.routes import Frontier, routes_of, solve
 from optsched.solvers.profiles import Profile

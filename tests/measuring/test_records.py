@@ -16,7 +16,7 @@ import optsched
 from optsched import study
 from optsched.cli.gaps import LEGEND
 from optsched.core.errors import HeuristicFailed
-from optsched.measuring.mining.judging import Aim
+from optsched.measuring.mining.walking import Aim
 from optsched.measuring.printing import to_json
 from optsched.measuring.records import Record, Run, frame_of, legend
 from optsched.measuring.studies.limits import GapLimit, breaches

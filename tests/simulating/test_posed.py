@@ -20,8 +20,8 @@ from optsched.instances.generate import generate
 from optsched.measuring.gaps import Reference, gap
 from optsched.measuring.matrix import gap_matrix
 from optsched.measuring.records import record_fields
-from optsched.measuring.studies.pages import gap_row
 from optsched.measuring.studies.runs import plan
+from optsched.measuring.studies.tables import gap_row
 from optsched.problems import JobTimes, Lsap, Makespan
 from optsched.running.base import Offer, Policy, View, over_time
 from optsched.simulating import EveryRound, simulate

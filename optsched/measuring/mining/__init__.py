@@ -7,8 +7,7 @@ what was found. Values and optima come from `gaps` alone.
 
 from __future__ import annotations
 
-from optsched.measuring.mining.finding import Find
-from optsched.measuring.mining.judging import is_broken
-from optsched.measuring.mining.search import mine
+from optsched.measuring.mining.search import Find, mine
+from optsched.measuring.mining.walking import is_broken
 
 __all__ = ["Find", "is_broken", "mine"]

@@ -1,19 +1,42 @@
-"""The worst instance for a heuristic, or one that breaks a claim."""
+"""What mining found: the instance, in words, as a file with its proved optimum, and as a test."""
 
 from __future__ import annotations
 
+import json
+import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from optsched.core.errors import UsageError
+from optsched.certificates import certify
+from optsched.core.brief import brief, counted
+from optsched.core.errors import Fault, InputError, UsageError
+from optsched.core.instance import Instance
 from optsched.heuristics import AnyHeuristic
-from optsched.measuring.mining.finding import Find
-from optsched.measuring.mining.judging import Aim, Judge
-from optsched.measuring.mining.starts import Starts, starts_of
-from optsched.measuring.mining.walking import SEARCHED, Clock, OutOfTime, Search
+from optsched.instances.documents.writing import write_whole
+from optsched.instances.families.base import optimum_label
+from optsched.instances.files import from_document, to_json
+from optsched.measuring.gaps import GapReport
+from optsched.measuring.mining.documents import MINIMAL, Document
+from optsched.measuring.mining.walking import (
+    OVER_ZERO,
+    SEARCHED,
+    Aim,
+    Clock,
+    Judge,
+    Judged,
+    OutOfTime,
+    Score,
+    Search,
+    Starts,
+    starts_of,
+)
 from optsched.measuring.studies.choices import Choice, chosen, seeds_of, users_function
+from optsched.measuring.studies.limits import differing
 from optsched.measuring.studies.runs import check_served
 from optsched.problems import problem_class
 from optsched.problems.base import resolve
@@ -21,7 +44,333 @@ from optsched.processes.containing import in_force
 from optsched.processes.outcomes import Limits
 from optsched.solvers.profiles import Profile, load_profile
 
-__all__ = ["mine"]
+__all__ = ["Find", "check_free", "default_name", "mine"]
+
+
+def default_name(choice: Choice, problem: str) -> str:
+    """What a find is called where nobody says.
+
+    >>> from optsched.measuring.studies.choices import chosen
+    >>> default_name(chosen("dl,reading=heartbeat"), "lsap")
+    'mined-lsap-dl-reading-heartbeat'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", f"mined-{problem}-{choice.label}".lower()).strip("-")
+
+
+def _files(folder: str | Path, name: str) -> tuple[Path, Path]:
+    """Where the instance and the test go."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
+        raise UsageError(f'"{name}" is no name for files; take letters, digits, "-", "_" and "."')
+    return Path(folder) / f"{name}.json", Path(folder) / f"test_{_identifier(name)}.py"
+
+
+def _identifier(name: str) -> str:
+    return re.sub(r"\W+", "_", name)
+
+
+def check_free(folder: str | Path, name: str) -> None:
+    """Raise UsageError where a find of that name is in the folder already, since what was mined is not replaced."""
+    for path in _files(folder, name):
+        if path.exists():
+            raise UsageError(f"{path} is there already; choose another --name")
+
+
+@dataclass(frozen=True)
+class Find:
+    """The worst instance that was found.
+
+    Attributes
+    ----------
+    problem, parameters
+        The problem posed.
+    choice
+        The heuristic.
+    found
+        The instance, and what each of its runs comes to.
+    aim
+        What was looked for.
+    claim
+        The name of the broken claim, where it was given by name.
+    profile
+        Of the solver.
+    limits
+        Of each run, which had a process of its own where there are any.
+    tried
+        How many instances were tried, with those of shrinking.
+    command
+        What finds it again.
+    minimal
+        Whether no single step of `optsched.measuring.mining.documents.smaller` leaves it as bad. Not so where the
+        search was cut short.
+    interrupted
+        Whether it was cut short by an interrupt.
+    """
+
+    problem: str
+    parameters: Mapping[str, Any]
+    choice: Choice
+    found: Judged
+    aim: Aim
+    claim: str | None
+    profile: str | Path | Profile
+    limits: Limits
+    tried: int
+    command: str
+    minimal: bool
+    interrupted: bool
+
+    def __repr__(self) -> str:
+        return brief(f"Find: {self}")
+
+    @property
+    def report(self) -> GapReport:
+        """What it comes to, in the worst of its runs."""
+        return self.found.report
+
+    @property
+    def runs(self) -> tuple[GapReport, ...]:
+        """What each of its runs comes to."""
+        return self.found.runs
+
+    @property
+    def document(self) -> Document:
+        """The instance."""
+        return self.found.document
+
+    @property
+    def score(self) -> Score:
+        """How bad it is: of which sort, and the gap."""
+        return self.found.score
+
+    @cached_property
+    def rests_on(self) -> tuple[str, ...]:
+        """What the optimum rests on without a proof, as `optsched certify` finds: `solver`, `enumeration`, nothing."""
+        report = certify(self.report.problem, self.report.reference.solution)
+        return tuple(sorted({str(claim.kind) for claim in report.claims}))
+
+    def __str__(self) -> str:
+        return f"{self.choice.label} on {self.problem}: {self._told()}, on {self._sizes()}"
+
+    def _told(self) -> str:
+        report = self.report
+        best = ", ".join(map(str, report.reference.value or ()))
+        if report.objective is None:
+            broken = report.error or "; ".join(map(str, report.violations[:3]))
+            starved = "some tasks starve: " if report.run.starved else ""
+            return f"no feasible placement ({starved}{broken}) where the optimum is {best}"
+        names = [component.name for component in report.problem.components]
+        value = ", ".join(f"{part} {name}" for part, name in zip(report.objective, names, strict=True))
+        return f"{value} against the optimum {best}"
+
+    def _sizes(self) -> str:
+        tasks, nodes = len(self.document["tasks"]), len(self.document["nodes"])
+        return f"{counted(tasks, 'task')} and {counted(nodes, 'node')}"
+
+    def words(self) -> str:
+        """What was found, for people: a line on the heuristic, where it differs from an optimum, what was done."""
+        claim = "" if self.aim.claim is None else "the claim is broken: "
+        lines = [f"{claim}{self}"]
+        if self.report.feasible and self.aim.claim is None:
+            lines.append(f"gap: {self._shown()}")
+        lines += differing(self.report)
+        lines.append(
+            f"minimal: less {MINIMAL}" if self.minimal else "not minimal: it was cut short before it was shrunk"
+        )
+        lines.append(f"the optimum {_proof(self.rests_on)}")
+        lines.append(f"{self.tried} instances were tried; the same again: {self.command}")
+        return "\n".join(lines) + "\n"
+
+    def _shown(self) -> str:
+        sort, gap = self.score
+        over = "" if len(self.runs) == 1 else f" ({self.aim.limit.over} of {len(self.runs)} runs)"
+        beyond = self.aim.worst == "absolute" or sort == OVER_ZERO
+        return (f"{gap} beyond the optimum" if beyond else f"{100 * float(gap):.4g} % of the optimum") + over
+
+    def to_dict(self) -> dict[str, Any]:
+        """What JSON holds: the gap's record, what was done, and the instance."""
+        gap = self.score[1] if self.aim.claim is None and self.report.feasible else self.aim.gap(self.report)
+        return {
+            "found": True,
+            "broken": self.aim.claim is not None,
+            "claim": self.claim,
+            "gap": None if gap is None else str(Fraction(gap)),
+            "over": str(self.aim.limit.over),
+            "seeds": [run.seed for run in self.runs],
+            "rests_on": list(self.rests_on),
+            "minimal": self.minimal,
+            "interrupted": self.interrupted,
+            "tried": self.tried,
+            "command": self.command,
+            "report": self.report.record(),
+            "instance": json.loads(to_json(self.instance())),
+        }
+
+    def instance(self, name: str | None = None) -> Instance:
+        """The instance with a name, what it shows, where it is from, the problem's parameters and the optimum."""
+        optimum = self.report.reference.solution.objective
+        assert optimum is not None
+        broken = "" if self.aim.claim is None else f" The claim {self.claim or 'that was given'} is broken."
+        loaded = from_document(
+            {
+                **self.document,
+                "name": name or default_name(self.choice, self.problem),
+                "description": f"{self}.{broken}",
+                "source": f"mined by {self.command}",
+                "labels": {
+                    "mined": "; ".join(
+                        (
+                            f"by {self.command}",
+                            "minimal" if self.minimal else "not shrunk to the end",
+                            f"the optimum {_proof(self.rests_on)}",
+                        )
+                    ),
+                    f"optimum.{self.problem}": optimum_label(*optimum),
+                },
+                **({"parameters": {self.problem: _plain(self.parameters)}} if self.parameters else {}),
+            }
+        )
+        assert isinstance(loaded, Instance)
+        return loaded
+
+    def save(self, folder: str | Path, name: str | None = None) -> tuple[Path, Path]:
+        """Write the instance and a test that holds the heuristic to what it is today.
+
+        Parameters
+        ----------
+        folder
+            Made where it is not there.
+        name
+            Of the instance, and of the test behind `test_`.
+
+        Returns
+        -------
+        tuple of Path
+            `NAME.json` and `test_NAME.py`.
+
+        Raises
+        ------
+        UsageError
+            If one of them is there already, or the heuristic or the claim has no name by which a test could find it.
+        InputError
+            If they cannot be written.
+        """
+        name = name or default_name(self.choice, self.problem)
+        check_free(folder, name)
+        files = _files(folder, name)
+        unnamed = "<" in self.choice.label or (self.aim.claim is not None and self.claim is None)
+        if unnamed:
+            raise UsageError("a test finds heuristic and claim by name: give them as package.module:function")
+        test = self.test(name)
+        try:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError([Fault("", f"cannot be made: {error.strerror}")], str(folder)) from None
+        write_whole(str(files[0]), to_json(self.instance(name)))
+        write_whole(str(files[1]), test.encode())
+        return files
+
+    def test(self, name: str) -> str:
+        """The text of a test: the gap must not grow; a broken claim stays broken, and a failure a failure."""
+        if self.aim.claim is not None:
+            return self._of_claim(name)
+        if not self.report.feasible:
+            return self._test(
+                name,
+                "there is a feasible placement: once there is, take the mark away",
+                f"seeds=[{self.report.seed}]",
+                mark='@pytest.mark.xfail(strict=True, raises=AssertionError, reason="there is a feasible placement")',
+            )
+        return self._test(name, "the gap is no larger than when the instance was mined", self._limit())
+
+    def _test(self, name: str, told: str, arguments: str, mark: str | None = None) -> str:
+        """A test that calls the fixture; `mark` is above it."""
+        lines = [
+            f'"""Mined: {_quoted(str(self))}."""',
+            "",
+            "from pathlib import Path",
+            "",
+            *(["import pytest", ""] if mark else []),
+            "",
+            *([mark] if mark else []),
+            f"def test_{_identifier(name)}(optsched_gap):",
+            f'    """Tests that {told}."""',
+            f"    {self._call(name, arguments)}",
+        ]
+        return "\n".join(lines) + "\n"
+
+    def _of_claim(self, name: str) -> str:
+        lines = [
+            f'"""Mined: {_quoted(str(self))}."""',
+            "",
+            "from pathlib import Path",
+            "",
+            "from optsched.measuring.mining import is_broken",
+            "from optsched.measuring.studies.choices import users_function",
+            "",
+            "",
+            f"def test_{_identifier(name)}(optsched_gap):",
+            '    """Tests that the claim is still broken; where it holds by now, take this test away."""',
+            f"    reports = {self._call(name, f'seeds=[{self.report.seed}]')}",
+            f'    claim = users_function({json.dumps(self.claim)}, "claim")',
+            "    assert is_broken(claim(reports.measured[0].report))",
+        ]
+        return "\n".join(lines) + "\n"
+
+    def _call(self, name: str, arguments: str) -> str:
+        options = [f"certify={list(self.rests_on) or True}"]
+        if self.profile != "exact":
+            options.append(f'profile="{self.profile}"')
+        for option, limit in (("run_limit", self.limits.seconds), ("memory_limit", self.limits.memory_mb)):
+            if limit is not None:
+                options.append(f"{option}={limit:g}")
+        called = f'{json.dumps(self.choice.label)}, Path(__file__).with_name("{name}.json"), "{self.problem}"'
+        return f"optsched_gap({called}, {arguments}, {', '.join(options)})"
+
+    def _limit(self) -> str:
+        """The limit that holds today, as arguments of `optsched_gap`."""
+        sort, gap = self.score
+        component = self.aim.component
+        runs = f"seeds=[{self.report.seed}]"
+        if sort == OVER_ZERO:
+            # Other runs may differ from the optimum in another component: the worst alone is held to what it is.
+            names = [part.name for part in self.report.problem.components]
+            deciding = next(at for at, beyond in enumerate(self.report.absolute_gap or ()) if beyond)
+            limit, component = f'max_absolute="{self.aim.gap(self.report)}"', component or names[deciding]
+        else:
+            relative = self.aim.worst == "relative"
+            told = f"{100 * gap}%" if relative and gap.denominator == 1 else f"{gap}"
+            limit = f'{"max_gap" if relative else "max_absolute"}="{told}"'
+            runs = self._seeds()
+        return ", ".join([limit, *([] if component is None else [f'component="{component}"']), runs])
+
+    def _seeds(self) -> str:
+        """All runs, as arguments of `optsched_gap`."""
+        told = [f"seeds={[run.seed for run in self.runs]}"]
+        if len(self.runs) > 1 and self.aim.over != "worst":
+            told.insert(0, f'over="{self.aim.limit.over}"')
+        if not all(run.feasible for run in self.runs):
+            told.append("feasible=False")
+        return ", ".join(told)
+
+
+def _proof(kinds: Sequence[str]) -> str:
+    return f"rests on {' and '.join(kinds)}" if kinds else "is proved, as optsched certify shows"
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"""', "'''")
+
+
+def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as a document holds them."""
+    found = dict(parameters)
+    for key, value in parameters.items():
+        if isinstance(value, tuple):
+            found[key] = list(value)
+        elif isinstance(value, Fraction):
+            found[key] = str(value)
+    return found
+
 
 #: So many instances are tried, unless told otherwise.
 BUDGET = 2000

@@ -11,10 +11,8 @@ from pathlib import Path
 from optsched.core.errors import printable
 from optsched.measuring.printing import Table, escaped, render, spread
 from optsched.measuring.records import Run
-from optsched.measuring.studies.check_files import NamedCheck
-from optsched.measuring.studies.checks import Outcome
-from optsched.measuring.studies.limits import Breach, GapLimit
-from optsched.measuring.studies.messages import frames_of, traceback_of
+from optsched.measuring.studies.checks import NamedCheck, Outcome
+from optsched.measuring.studies.limits import Breach, GapLimit, frames_of, traceback_of
 
 __all__ = ["COLUMNS", "NUMBERS", "Result", "github_annotations", "junit", "markdown", "told"]
 

@@ -57,7 +57,7 @@ from optsched.measuring.sweeping.store import Store, Sweep, load_sweep, locked
 from optsched.problems import problem_class
 from optsched.problems.base import TaskProblem
 from optsched.processes import DaskExecutor, Executor, Limits, LocalExecutor, Outcome, Status
-from optsched.processes.worker import refused
+from optsched.processes.memory import refused
 from optsched.running.run import ENDED, ended_run
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
+import numpy as np
 import pytest
 from mined_documents import LINKED, WHOLE, legal
 
+from optsched.core.instance import Instance
 from optsched.instances.files import from_document, to_document
 from optsched.instances.generate import generate
-from optsched.measuring.mining.documents import TABLES, numbered_anew, numbers, size, with_copy, without
+from optsched.measuring.mining.documents import (
+    LEAST_BOUND,
+    TABLES,
+    Changes,
+    numbered_anew,
+    numbers,
+    size,
+    smaller,
+    with_copy,
+    without,
+)
 
 
 def test_a_node_goes_with_all_that_is_its() -> None:
@@ -95,3 +108,91 @@ def test_rates_of_types_that_are_gone() -> None:
             document = without(document, "nodes", at)
     assert set(document["tasks"][0]["rate_in"]) == {"c1"}
     from_document(document)
+
+
+MOST = {"tasks": 8, "nodes": 5}
+
+
+@pytest.mark.parametrize("document", [WHOLE, LINKED], ids=["matrices", "links"])
+def test_random_changes_are_mostly_legal(document: dict[str, Any]) -> None:
+    """Tests that most random changes make an instance, within the sizes, and are the same for the same seed."""
+    changed = Changes(MOST)
+    before = copy.deepcopy(document)
+    drawn = [changed(document, np.random.default_rng(seed)) for seed in range(200)]
+    assert document == before
+    assert sum(map(legal, drawn)) > 120
+    assert drawn[7] == changed(document, np.random.default_rng(7))
+    assert max(len(entry["tasks"]) for entry in drawn) > 3
+    assert max(len(entry["nodes"]) for entry in drawn) > 2
+
+
+def test_a_walk_keeps_within_sizes_and_ranges() -> None:
+    """Tests that a long walk has no more records than allowed, and numbers no larger than what was learnt, or 10."""
+    changed = Changes(MOST)
+    changed.learn({"nodes": [{"load": -3}, {"load": 40}]})
+    walked = copy.deepcopy(WHOLE)
+    rng = np.random.default_rng(0)
+    seen: dict[tuple[str, ...], set[float]] = {}
+    for _ in range(600):
+        step = changed(walked, rng)
+        for place in numbers(step):
+            seen.setdefault(place.path, set()).add(place.number)
+        walked = step if legal(step) else walked
+        assert len(walked["tasks"]) <= MOST["tasks"]
+        assert len(walked["nodes"]) <= MOST["nodes"]
+    loads = seen.pop(("nodes", "load"))
+    assert LEAST_BOUND < max(loads) <= 40
+    assert min(loads) >= -3
+    assert all(0 <= number <= LEAST_BOUND for numbers_of in seen.values() for number in numbers_of)
+
+
+def test_bare_documents_can_be_changed() -> None:
+    """Tests that an instance without tasks, and one of a single reduce, are no trouble."""
+    rng = np.random.default_rng(1)
+    for tasks in ([], [{"id": "r", "kind": "reduce"}]):
+        document = {"format": "optsched/1", "nodes": [{"id": "n"}], "tasks": tasks}
+        for _ in range(40):
+            json.dumps(Changes(MOST)(document, rng))
+
+
+@pytest.mark.parametrize("document", [WHOLE, LINKED], ids=["matrices", "links"])
+def test_each_step_is_smaller_and_many_are_legal(document: dict[str, Any]) -> None:
+    """Tests that shrinking offers only smaller documents, leaves the given one as it is, and can drop each record."""
+    before = copy.deepcopy(document)
+    steps = list(smaller(document))
+    assert document == before
+    assert all(step != document for step in steps)
+    assert all(size(step)[:2] <= size(document)[:2] for step in steps)
+    legal_steps = [step for step in steps if legal(step)]
+    for table in ("nodes", "tasks", "jobs", "groups"):
+        for record in document[table]:
+            gone = [step for step in legal_steps if record["id"] not in {each["id"] for each in step.get(table, ())}]
+            assert gone, (table, record)
+
+
+def test_every_sort_of_step() -> None:
+    """Tests that an entry, a part, a replica, a field can go, and that a number is lowered in every way promised."""
+    steps = list(smaller(LINKED))
+    assert any(step["shuffle"] == [] for step in steps if "shuffle" in step)
+    assert any(len(step["topology"]["links"]) == 1 and len(step["nodes"]) == 2 for step in steps if "topology" in step)
+    for part in ("shuffle", "pairs", "topology"):
+        assert {key: value for key, value in LINKED.items() if key != part} in steps
+    assert any(step["tasks"][0].get("replicas") == ["a"] and len(step["nodes"]) == 2 for step in steps)
+    assert any("load" not in step["nodes"][0] for step in steps)
+    lowered = {"format": "optsched/1", "nodes": [{"id": "a", "load": 7.5}], "tasks": []}
+    loads = {place.number for step in smaller(lowered) for place in numbers(step)}
+    assert loads == {0, 1, 3, 7, 6.5}
+
+
+def test_shrinking_to_the_end_leaves_little() -> None:
+    """Tests that by taking every legal step an instance loses all: it cannot go on for ever."""
+    drawn = generate("utility", 1, jobs=2, nodes=2, maps=2, reduces=1)
+    assert isinstance(drawn, Instance)
+    document = to_document(drawn)
+    document = {key: document[key] for key in document if key not in ("labels", "description", "source", "name")}
+    while True:
+        step = next((step for step in smaller(document) if legal(step)), None)
+        if step is None:
+            break
+        document = step
+    assert document["tasks"] == []

@@ -10,9 +10,9 @@ import pytest
 
 from optsched.core.errors import InputError, UsageError
 from optsched.measuring.studies.baselines import Baseline
-from optsched.measuring.studies.check_files import _RULES
-from optsched.measuring.studies.checks import Check, CheckArguments, kinds_of
+from optsched.measuring.studies.checks import _RULES, Check, CheckArguments, CheckFile, NamedCheck, kinds_of
 from optsched.measuring.studies.choices import Family
+from optsched.solvers.profiles import load_profile
 
 
 def nowhere(problem: Any, rng: Any) -> list[None]:
@@ -137,3 +137,225 @@ def test_arguments_are_declared_once() -> None:
     assert set(_RULES) - {"name", "heuristic", "instances", "family", "problem"} == set(CheckArguments.__annotations__)
     with pytest.raises(TypeError, match="no argument max_gaps"):
         Check.of("dl", "papers/guo-fig2", "lsap", max_gaps=0)  # type: ignore[typeddict-item]
+
+
+SMALL = """[[check]]
+heuristic = "lsap-sched"
+problem = "lsap"
+instances = "papers/guo-fig2"
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A current folder with an own heuristic and an own profile."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "own_profile.toml").write_text("node_limit = 7\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def planned(text: str, *only: str) -> list[NamedCheck]:
+    """The checks of a file."""
+    Path("checks.toml").write_text(text)
+    return CheckFile("checks.toml").planned(only)
+
+
+def faults(text: str) -> list[str]:
+    """What is wrong with a file."""
+    with pytest.raises(InputError) as caught:
+        planned(text)
+    assert caught.value.source == "checks.toml"
+    return list(map(str, caught.value.faults))
+
+
+WHOLE = """
+heuristic = ["lsap-sched", "dl,reading=heartbeat"]
+seeds = "2,4-5"
+profile = "own_profile.toml"
+
+[[check]]
+name = "all of it"
+problem = ["worst-group"]
+instances = ["papers/guo-table2"]
+family = [{name = "worst-group", seeds = [3], nodes = 10}, {name = "fair-lsap", seeds = 1, weights = [1, 2]}]
+max_gap = "5%"
+over = 0.9
+component = "worst-mean"
+feasible = false
+baseline = "folder/gaps.json"
+certify = ["solver"]
+parameters = {levels = [0, 1, 2]}
+time_limit = 3
+
+  [[check]]
+heuristic = "lsap-sched"
+problem = "lsap"
+family = {name = "lsap"}
+seeds = 2
+baseline = true
+max_absolute = 1
+"""
+
+
+def test_keys_are_the_arguments_of_a_check() -> None:
+    """Tests that each key reaches the check, and that what stands above the tables holds where a check says nothing."""
+    first, second = planned(WHOLE)
+    check = first.planned.check
+    assert (first.name, first.line, first.planned.steps) == ("all of it", 6, 3 * 2 * 3)
+    assert [choice.label for choice in check.choices] == ["lsap-sched", "dl,reading=heartbeat"]
+    assert check.seeds == (2, 4, 5)
+    assert load_profile(check.profile).node_limit == 7
+    assert str(check.limit) == "0.9 quantile of the gap in worst-mean at most 5 %"
+    assert (check.feasible, check.allowed, check.time_limit) == (False, ("solver",), 3)
+    assert check.baseline == Path("folder/gaps.json")
+    assert {part.problem.parameters["levels"] for part in first.planned.work} == {(0, 1, 2)}
+    assert len({part.group for part in first.planned.work}) == 3
+    other = second.planned.check
+    assert (second.name, second.line) == ("lsap-sched in lsap", 20)
+    assert other.baseline == Path("gaps/lsap-sched-in-lsap.json")
+    assert other.seeds == (0, 1)
+    assert len(second.planned.work) == 10, "of a family by default the first ten"
+    assert str(other.limit) == "worst gap at most 1"
+
+
+def test_only_some() -> None:
+    """Tests that of the others what they name is not looked at, only their form; an unknown name has a nearest one."""
+    both = f'{SMALL}name = "small"\n[[check]]\nname = "b"\nheuristic = "gone:away"\nproblem = "x"\ninstances = "y"\n'
+    assert [entry.name for entry in planned(both, "small")] == ["small"]
+    with pytest.raises(UsageError, match='has no check "smal"; did you mean "small"'):
+        planned(both, "smal")
+    with pytest.raises(InputError, match=r"check\[1\].maxgap"):
+        planned(f"{both}maxgap = 3\n", "small")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "check: is missing: write a table [[check]] with heuristic, problem and instances"),
+        ("[check]\n", "check: is no list of tables: begin each check with [[check]]"),
+        ("check = [3]", "check: is no list of tables: begin each check with [[check]]"),
+        (f'profil = "ci"\n{SMALL}', 'profil: there is no such key; did you mean "profile"?'),
+        (f'name = "x"\n{SMALL}', "name: there is no such key; known: heuristic, "),
+        (f"seeds = true\n{SMALL}", 'seeds: expected how many, a list of seeds, or a text such as "0-29", got true'),
+        (f"{SMALL}seeds = [1, -1]", "check[0].seeds: seeds [1, -1]: give how many"),
+        (f'{SMALL}seeds = "9-1"', "check[0].seeds: seeds '9-1': give how many"),
+        (f"{SMALL}maxgap = 1", 'check[0].maxgap: there is no such key; did you mean "max_gap"?'),
+        (f'{SMALL}max_gap = "five"', "check[0].max_gap: a share is a number of at least 0"),
+        (f"{SMALL}max_gap = 5", 'check[0].max_gap: a share of 5 is 500 %: write "5%" or 0.05'),
+        (f"{SMALL}max_gap = nan", "check[0].max_gap: expected a share such as 0.05"),
+        (f"{SMALL}max_gap = 1979-05-27", 'check[0].max_gap: expected a share such as 0.05 or "5%", got a date'),
+        (f'{SMALL}component = ""', "check[0].component: expected the name of a component, got an empty text"),
+        (
+            f"{SMALL}max_absolute = -1",
+            "check[0].max_absolute: a difference is a number of at least 0, such as 2",
+        ),
+        (
+            f'{SMALL}max_absolute = "5%"',
+            "check[0].max_absolute: a difference is a number of at least 0, such as",
+        ),
+        (f"{SMALL}max_gap = 0.1\nmax_absolute = 1", "check[0]: give max_gap, a share of the optimum, or max_absolute"),
+        (f"{SMALL}over = 2", "check[0].over: over=2: give worst, mean, median, or a quantile"),
+        (
+            f'{SMALL}max_gap = 0.1\ncomponent = "locality"',
+            'check[0]: lsap has no component "locality"; did you mean',
+        ),
+        (f"{SMALL}feasible = 1", "check[0].feasible: expected true or false, got 1"),
+        (f"{SMALL}feasible = false", "check[0]: nothing is asserted"),
+        (f'{SMALL}certify = ["solvr"]', "check[0].certify: certify='solvr': did you mean \"solver\"?"),
+        (f'{SMALL}baseline = "folder"', "check[0]: folder: cannot be read as a baseline"),
+        (f'{SMALL}profile = "cii"', 'check[0].profile: no solver profile "cii": did you mean "ci"?'),
+        (f"{SMALL}time_limit = inf", "check[0].time_limit: expected a number of seconds, at least 0, got inf"),
+        (f"{SMALL}parameters = {{levls = 1}}", 'check[0]: no problem of lsap has a parameter "levls"; did you mean'),
+        (f"{SMALL}family = {{seeds = 3}}", "check[0].family: expected a table with a name, such as {name = "),
+        (f'{SMALL}family = {{name = "lsapp"}}', 'check[0].family: no family "lsapp"; did you mean "lsap"?'),
+        (f'{SMALL}family = [{{name = "lsap", nods = 3}}]', 'check[0].family[0]: lsap: no parameter "nods"'),
+        (SMALL.replace('"lsap-sched"', "[]"), "check[0].heuristic: expected a text such as"),
+        (SMALL.replace('"lsap-sched"', '["dl", "dll"]'), 'check[0].heuristic[1]: there is no heuristic "dll"; did you'),
+        (SMALL.replace('"lsap-sched"', '"gone:away"'), 'check[0].heuristic: heuristic "gone:away": there is no module'),
+        (SMALL.replace('"lsap-sched"', '"labl"'), "check[0]: heuristic labl serves latency; not lsap"),
+        (SMALL.replace('"lsap"', '"lsapp"'), 'check[0].problem: there is no problem "lsapp"; did you mean "lsap"?'),
+        (SMALL.replace('"papers/guo-fig2"', '"traces/*.json"'), "check[0].instances: traces/*.json: fits no file"),
+        (SMALL.replace('"papers/guo-fig2"', "7"), "check[0].instances: expected a name, file, folder or pattern"),
+        (
+            SMALL.replace('"papers/guo-fig2"', "[]"),
+            "check[0].instances: expected a name, file, folder or pattern, or a list of them, got an empty list",
+        ),
+        (f"{SMALL}{SMALL}", 'check[1].name: check[0] is called "lsap-sched in lsap", too: give each a name of its own'),
+    ],
+)
+def test_each_fault(text: str, told: str) -> None:
+    """Tests the place, the value and the mend of each kind of fault, and that it comes alone."""
+    (fault,) = faults(text)
+    assert fault.startswith(told)
+
+
+def test_all_faults_at_once() -> None:
+    """Tests that faults of form, of names, of instances and of what does not go together are told together."""
+    text = f"""seed = 3
+{SMALL.replace('"papers/guo-fig2"', '["no/such.json", "traces/*.json"]')}max_gap = "five"
+[[check]]
+problem = "lsap"
+{SMALL.replace("lsap-sched", "labl")}"""
+    found = faults(text)
+    assert [fault.partition(": ")[0] for fault in found] == [
+        "seed",
+        "check[1].heuristic",
+        "check[1].instances",
+        "check[0].instances",
+        "check[0].instances",
+        "check[0].max_gap",
+        "check[2]",
+    ]
+
+
+def test_faults_beside_wrong_instances_and_in_lists() -> None:
+    """Tests that entries of a list are told one by one, and that wrong instances hide no wrong limit."""
+    text = """[[check]]
+heuristic = ["dl", 3, "nope"]
+problem = ["lsap", "lsapp"]
+instances = [4, "no/such.json"]
+certify = [true, "solver"]
+max_gap = 0.1
+max_absolute = 1
+"""
+    assert [fault.partition(": ")[0] for fault in faults(text)] == [
+        "check[0].heuristic[1]",
+        "check[0].instances[0]",
+        "check[0].certify[0]",
+        "check[0].heuristic[2]",
+        "check[0].problem[1]",
+        "check[0].instances",
+        "check[0]",
+    ]
+
+
+def test_a_fault_of_a_default_is_told_once() -> None:
+    """Tests that what stands above the tables is wrong once, however many checks it holds for."""
+    second = SMALL.replace("[[check]]", '[[check]]\nname = "second"')
+    assert faults(f'profile = "cii"\n{SMALL}{second}') == ['profile: no solver profile "cii": did you mean "ci"?']
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"x = ", "is not TOML: "),
+        (b"\xff", "is not TOML: "),
+        (b"x = " + b"[" * 5000, "is nested too deep"),
+        (None, "cannot be read (No such file or directory): check the path"),
+    ],
+)
+def test_no_file_of_checks(content: bytes | None, told: str, folder: Path) -> None:
+    """Tests that what cannot be read as TOML is told with its name."""
+    path = folder / "checks.toml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        CheckFile(path)
+    assert str(caught.value).startswith(f"{path}: {told}")
+
+
+def test_lines_that_cannot_be_told() -> None:
+    """Tests that where a text in the file looks like a head of a table, no wrong line is told."""
+    (check,) = planned(f'{SMALL}name = """\n[[check]]\n"""\n')
+    assert check.line is None

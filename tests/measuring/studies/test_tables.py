@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import math
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import run
 from report_records import record
 
 from optsched import study
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.core.registry import records
-from optsched.core.results import Proof
+from optsched.core.results import Limit, Proof, Termination
+from optsched.instances.generate import generate
+from optsched.measuring.gaps import GapReport, Reference, gap
 from optsched.measuring.printing import render
 from optsched.measuring.records import Record, Run, record_fields
 from optsched.measuring.studies.choices import Family
 from optsched.measuring.studies.limits import GapLimit
 from optsched.measuring.studies.runs import measure, plan
-from optsched.measuring.studies.tables import GapReports, Row, summaries
-from optsched.problems import Problem
+from optsched.measuring.studies.tables import GapPage, GapReports, Row, gap_lines, gap_row, summaries
+from optsched.problems import Latency, Lsap, Problem
 from optsched.routes import frontier, solve
+from optsched.solvers.profiles import Profile
 from optsched.testing.cases import cases
 
 
@@ -209,7 +214,7 @@ def test_frames_are_plain() -> None:
     pd.testing.assert_frame_equal(pickle.loads(pickle.dumps(frame)), frame)
 
 
-def run(heuristic: str, instance: str, outcome: str, gap: float | None = None, problem: str = "lsap") -> Run:
+def kept(heuristic: str, instance: str, outcome: str, gap: float | None = None, problem: str = "lsap") -> Run:
     """A run against the optimum of an instance: 2, or 0 where a gap has no share."""
     status = "done" if outcome in ("optimal", "above", "over_zero", "unknown") else outcome.replace("_", "-")
     best = None if outcome == "unknown" else 0 if outcome == "over_zero" else 2
@@ -225,8 +230,8 @@ def run(heuristic: str, instance: str, outcome: str, gap: float | None = None, p
 def test_denominators() -> None:
     """Tests that a mean says over how many instances it is, and that every other run is counted with its reason."""
     reasons = ("infeasible", "starved", "failed", "out_of_time", "out_of_memory", "crashed", "over_zero", "unknown")
-    runs = [run("dl", name, name) for name in reasons]
-    runs += [run("dl", "a", "optimal", 0.0), run("dl", "a", "above", 0.5), run("dl", "b", "above", 0.75)]
+    runs = [kept("dl", name, name) for name in reasons]
+    runs += [kept("dl", "a", "optimal", 0.0), kept("dl", "a", "above", 0.5), kept("dl", "b", "above", 0.75)]
     (part,) = summaries(runs)
     (row,) = part.rows
     assert (row.instances, row.runs, row.optimal, row.counted) == (10, 11, 1, 2)
@@ -239,7 +244,7 @@ def test_denominators() -> None:
 
 def test_seeds_above_an_optimum_of_0_keep_the_instance_out() -> None:
     """Tests that of an instance with optimum 0 the seeds that meet it are no mean of 0 % where others do not."""
-    runs = [run("dl", "zero", "optimal", 0.0), run("dl", "zero", "over_zero"), run("dl", "a", "above", 0.5)]
+    runs = [kept("dl", "zero", "optimal", 0.0), kept("dl", "zero", "over_zero"), kept("dl", "a", "above", 0.5)]
     (part,) = summaries(runs)
     (row,) = part.rows
     assert (row.instances, row.counted, row.mean, row.optimal, row.over_zero) == (2, 1, 0.5, 1, 1)
@@ -247,7 +252,7 @@ def test_seeds_above_an_optimum_of_0_keep_the_instance_out() -> None:
 
 def test_interval_over_instances() -> None:
     """Tests the interval of three instances by hand: Student's t with two degrees of freedom."""
-    runs = [run("dl", str(gap), "above", gap) for gap in (1.0, 2.0, 3.0)]
+    runs = [kept("dl", str(gap), "above", gap) for gap in (1.0, 2.0, 3.0)]
     (part,) = summaries(runs)
     assert part.rows[0].half_width == pytest.approx(4.302653 / math.sqrt(3))
     assert part.heading() == "lsap: 3 instances; optima by proof: 3 dual; gaps in cost"
@@ -255,7 +260,7 @@ def test_interval_over_instances() -> None:
 
 def test_problems_in_order_of_appearance() -> None:
     """Tests that problems and heuristics come as they appear, and that an instance counts once among the proofs."""
-    runs = [run("b", "x", "optimal", 0.0, "flow"), run("a", "x", "optimal", 0.0), run("b", "x", "optimal", 0.0)]
+    runs = [kept("b", "x", "optimal", 0.0, "flow"), kept("a", "x", "optimal", 0.0), kept("b", "x", "optimal", 0.0)]
     found = summaries(runs)
     assert [(part.problem, [row.heuristic for row in part.rows]) for part in found] == [
         ("flow", ["b"]),
@@ -263,3 +268,184 @@ def test_problems_in_order_of_appearance() -> None:
     ]
     assert found[1].proofs == {"dual": 1}
     assert isinstance(found[0].rows[0], Row)
+
+
+THREE = ("papers/fsy-not-optimal", "papers/labl-figure2", "generated/planted-lsap-n30-t25-remote4-seed0")
+
+
+def instance(name: str = "small") -> Instance:
+    """Two tasks with their data on node a, and node b."""
+    workload = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]]))
+    return Instance(Cluster(["a", "b"], slots=[2, 2]), workload, name=name)
+
+
+def placed(problem: Problem, nodes: list[str | None], seed: int = 0) -> GapReport:
+    """The report on a given placement."""
+    return gap(problem, lambda problem, rng: nodes, seed, Reference(problem))
+
+
+def rows(reports: list[tuple[str, GapReport]], repeated: bool = False) -> list[dict[str, str]]:
+    """The row of each heuristic, of which the reports have the label."""
+    of_label: dict[str, list[GapReport]] = {}
+    for label, found in reports:
+        of_label.setdefault(label, []).append(found)
+    return [gap_row(label, found, repeated) for label, found in of_label.items()]
+
+
+def report(problem: Problem, heuristic: str, seed: int = 0) -> GapReport:
+    """The gap of a heuristic."""
+    return gap(problem, heuristic, seed, Reference(problem))
+
+
+def page(work: list[tuple[Problem, list[str]]], seeds: int = 1, most: int = 80) -> str:
+    """What is put out of one run of each heuristic on each problem."""
+    texts: list[str] = []
+    rows = GapPage(texts.append, work, seeds, most=most)
+    for problem, names in work:
+        for name in names:
+            rows.add(Run(report(problem, name)))
+    rows.close()
+    return "".join(texts)
+
+
+def test_rows_stand_under_what_they_share() -> None:
+    """Tests that each instance and problem has a heading with its reference, and its rows no such column."""
+    problems = [Lsap(generate("lsap", seed, nodes=4, tasks=4)) for seed in (0, 1)]
+    first, second = page([(problem, ["dl", "rand"]) for problem in problems]).split("\n\n")
+    value = report(problems[0], "dl").reference.value
+    assert value is not None
+    assert first.splitlines()[0] == f"lsap-n4-t4-seed0, lsap: optimum {value[0]} (locality-cost), proof: dual"
+    assert first.splitlines()[1].split() == ["heuristic", "objective", "gap", "note"]
+    assert [line.split()[0] for line in second.splitlines()[3:]] == ["dl", "rand"]
+
+
+def test_one_heuristic_on_several_instances_is_one_table() -> None:
+    """Tests that with one heuristic a problem the rows are by instance, and what never varies is the heading."""
+    problems = [Lsap(generate("lsap", seed, nodes=4, tasks=4)) for seed in (0, 1)]
+    lines = page([(problem, ["dl"]) for problem in problems], seeds=2).splitlines()
+    assert lines[0] == "dl in lsap"
+    assert lines[1].split()[:5] == ["instance", "objective", "reference", "proof", "seeds"]
+    assert [line.split()[0] for line in lines[3::2]] == ["lsap-n4-t4-seed0", "lsap-n4-t4-seed1"]
+    assert lines[4::2] == ["  only 1 of 2 seeds"] * 2, "below its row, where there is no room beside it"
+    one = [(problems[0], ["rand"]), (Latency(problems[0].instance), ["round-robin"])]
+    (heading, head, *_) = page(one).splitlines()
+    assert heading == "lsap-n4-t4-seed0"
+    assert head.split()[:2] == ["problem", "heuristic"]
+    mixed = [(problems[0], ["dl"]), (Latency(problems[1].instance), ["labl"])]
+    (head, *_) = page(mixed, most=200).splitlines()
+    assert head.split()[:3] == ["instance", "problem", "heuristic"]
+
+
+@pytest.mark.parametrize("columns", ["40", "80"])
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("gap", *THREE, "--problem", "lsap", "--problem", "latency"),
+        ("gap", *THREE, "--problem", "latency", "--heuristic", "labl", "--each"),
+        ("gap", "papers/guo-fig2", "--problem", "lsap", "--repeats", "3"),
+        ("matrix", "papers/hsu-two-clusters", "--heuristic", "dl", "--heuristic", "labl"),
+    ],
+    ids=["summary", "each", "repeats", "matrix"],
+)
+def test_output_fits_the_page(args: tuple[str, ...], columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that no line of a table of `gap` and `matrix` is longer than the page, where none is a terminal."""
+    monkeypatch.setenv("COLUMNS", columns)
+    text = run(*args).stdout
+    assert text
+    assert max(map(len, text.splitlines())) <= int(columns)
+
+
+def test_gap_row() -> None:
+    """Tests that beside a reference of 0 the row tells differences, and else percentages."""
+    problem = Lsap(instance())
+    (row,) = rows([("mine", placed(problem, ["a", "b"]))])
+    assert (row["instance"], row["problem"], row["heuristic"]) == ("small", "lsap", "mine")
+    assert (row["objective"], row["reference"], row["kind"], row["proof"]) == ("1", "0", "optimum", "dual")
+    assert (row["gap"], row["note"]) == ("+1", "")
+    problem = Lsap(instance(), levels=[1, 2, 2])
+    (row,) = rows([("mine", placed(problem, ["a", "b"]))])
+    assert row["gap"] == "50 %"
+
+
+def test_row_of_racks() -> None:
+    """Tests that a single run tells node, rack and remote where racks are given and the optimum has others."""
+    cluster = Cluster(list("abc"), rack=[0, 0, 1], rack_ids=["r", "s"])
+    workload = Workload(["t", "u"], replicas=Ragged.from_rows([[0], [0]]))
+    problem = Lsap(Instance(cluster, workload), levels=(0, 1, 2))
+    reports = [gap(problem, lambda *_, nodes=nodes: nodes) for nodes in (["a", "b"], ["b", "c"], ["c", "b"])]
+    notes = [gap_row("own", [report])["note"] for report in reports]
+    assert notes == ["", *["0/1/1 node/rack/remote, optimum 1/1/0"] * 2]
+    assert gap_row("own", reports, repeated=True)["note"] == ""
+    plain = Lsap(Instance(Cluster(list("abc")), workload))
+    assert gap_row("own", [gap(plain, lambda *_: ["b", "c"])])["note"] == ""
+
+
+def test_lexicographic_row() -> None:
+    """Tests that a component after the first that differs has no gap."""
+    problem = Latency(instance())
+    far, near = placed(problem, ["b", "b"]), placed(problem, ["a", "a"])
+    both = rows([("far", far), ("near", near)])
+    assert [row["gap"] for row in both] == ["200 %, -", "0 %, 0 %"]
+
+
+def test_repeated_row() -> None:
+    """Tests that several seeds are one row, with mean, interval and worst of those that are feasible."""
+    problem = Lsap(instance(), levels=[1, 2, 2])
+    reports = [
+        placed(problem, nodes, seed) for seed, nodes in enumerate([["a", "a"], ["a", "b"], ["b", "b"], [None] * 2])
+    ]
+    (row,) = rows([("mine", entry) for entry in reports], repeated=True)
+    assert (row["objective"], row["mean gap ±95 %"], row["worst gap"]) == ("3", "50 ±124 %", "100 %")
+    assert row["note"].startswith("1 of 4 infeasible: cardinality")
+
+
+def test_later_components_count_where_they_are_known() -> None:
+    """Tests that the mean of a later component is over the seeds whose earlier ones are at the reference."""
+    problem = Latency(instance())
+    reports = [placed(problem, nodes, seed) for seed, nodes in enumerate([["a", "a"], ["a", "a"], ["b", "b"]])]
+    (row,) = rows([("mine", entry) for entry in reports], repeated=True)
+    assert (row["mean gap ±95 %"], row["worst gap"]) == ("66.67 ±287 %, 0 %", "200 %, 0 %")
+
+
+def test_error_row() -> None:
+    """Tests that an error is told in the note, in short."""
+    problem = Lsap(instance())
+    (row,) = rows([("mine", placed(problem, ["nowhere" * 50, "b"]))])
+    assert row["gap"] == row["objective"] == "-"
+    assert row["note"].startswith("error: heuristic ")
+    assert len(row["note"]) < 70
+
+
+def test_row_out_of_time() -> None:
+    """Tests that a run and a reference that were cut short are told in the note, with the limit, together."""
+    problem = Lsap(instance())
+    late = gap(problem, "dl", 0, Reference(problem), time_limit=0)
+    (row,) = rows([("dl", late)])
+    assert (row["gap"], row["objective"], row["note"]) == ("-", "-", "out of time after 0 s")
+    held = replace(solve(problem), bound=(None,), termination=Termination.FEASIBLE, limit=Limit.TIME)
+    unproved = Reference(problem, Profile("short", time_limit=7.5), solution=held)
+    (row,) = rows([("dl", gap(problem, "dl", 0, unproved))])
+    told = "beside the cheap bound best-node; reference out of time after 7.5 s"
+    assert (row["kind"], row["note"]) == ("bound", told)
+    (row,) = rows([("dl", late), ("dl", gap(problem, "dl", 1, unproved))], repeated=True)
+    assert row["note"] == f"1 of 2 out of time after 0 s; 1 of 2 {told}"
+    unlimited = Reference(problem, solution=held)
+    (row,) = rows([("dl", gap(problem, "dl", 0, unlimited))])
+    assert row["note"] == "beside the cheap bound best-node; reference out of time"
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_widths_are_known_before_the_rows(repeated: bool) -> None:
+    """Tests that the lines of the work to be done align with its rows, and are wider for two components."""
+    one, two = Lsap(instance("a-long-name")), Latency(instance("b"))
+    reports = [("mine", placed(one, ["a", "b"])), ("far longer label", placed(two, ["a", "a"]))]
+    cells = rows(reports, repeated)
+    lines = gap_lines([(one, ["mine"]), (two, ["far longer label"])], repeated)
+    assert lines.columns == tuple(cells[0])
+    texts = [lines.line(list(row.values())) for row in cells]
+    head, rule, *below = (lines.head() + "".join(texts)).splitlines()
+    ends = [at for at, letter in enumerate(rule + " ") if letter == " " and rule[at - 1] == "-"]
+    assert all(line.ljust(end + 1)[end] == " " for line in (head, *below) for end in ends)
+    narrow = gap_lines([(one, ["mine"]), (two, [])], repeated)
+    assert sum(narrow.widths) < sum(lines.widths)
+    assert narrow.widths[0] == len("a-long-name")

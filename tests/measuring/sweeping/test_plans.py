@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import pytest
 from sweeps import small_plan
@@ -10,7 +15,25 @@ from sweeps import small_plan
 import optsched
 from optsched.core.errors import InputError, UsageError
 from optsched.core.instance import Instance
-from optsched.measuring.sweeping.plans import Plan, planned
+from optsched.heuristics import Heuristic, heuristic
+from optsched.measuring.studies.choices import chosen
+from optsched.measuring.sweeping import plans
+from optsched.measuring.sweeping.plans import (
+    Plan,
+    SweepFile,
+    canonical,
+    digest_of,
+    heuristic_parameters,
+    look_anew,
+    named,
+    optimum_key,
+    planned,
+    problem_source,
+    run_key,
+    source_digest,
+)
+from optsched.problems import Latency
+from optsched.solvers.profiles import load_profile
 
 
 def test_runs_share_optima() -> None:
@@ -76,3 +99,327 @@ def test_refused_problems_are_told() -> None:
     told: list[str] = []
     planned("papers/guo-fig2", heuristics="dl", refused=lambda instance, name, error: told.append(name))
     assert "generalized-assignment" in told
+
+
+EXACT = load_profile("exact")
+
+
+def load(name: str) -> Instance:
+    """An instance of the library."""
+    found = optsched.load(name)
+    assert isinstance(found, Instance)
+    return found
+
+
+FIGURE = load("papers/guo-fig2")
+
+
+def test_what_is_in_the_key_of_an_optimum(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that instance, problem, parameters, options of the solver and version count, each by itself."""
+    posed = Latency(FIGURE)
+    found = {
+        optimum_key(posed, EXACT),
+        optimum_key(Latency(load("papers/guo-table2")), EXACT),
+        optimum_key(optsched.problem("lsap", FIGURE), EXACT),
+        optimum_key(Latency(FIGURE, w_rem=5), EXACT),
+        optimum_key(posed, replace(EXACT, node_limit=7)),
+        optimum_key(posed, replace(EXACT, highs={"presolve": "off"})),
+    }
+    monkeypatch.setattr(plans, "code_version", lambda: "99")
+    found.add(optimum_key(posed, EXACT))
+    assert len(found) == 7
+
+
+def test_what_is_not_in_the_key_of_an_optimum() -> None:
+    """Tests that names, and the limit on time, do not count."""
+    renamed = Latency(replace(FIGURE, name="another", description="said", labels={"a": "b"}))
+    assert optimum_key(renamed, replace(EXACT, name="mine", time_limit=1.0)) == optimum_key(Latency(FIGURE), EXACT)
+
+
+def test_what_is_in_the_key_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that optimum, heuristic, parameters, seed and source count, and that a default is what it stands for."""
+    one = chosen("dl")
+    before = run_key("a", one, 0)
+    assert run_key("a", chosen("dl,reading=sweep"), 0) == before
+    others = {
+        run_key("b", one, 0),
+        run_key("a", one, 1),
+        run_key("a", chosen("rand"), 0),
+        run_key("a", chosen("dl,reading=heartbeat"), 0),
+        run_key("a", chosen("dl,max_idle_rounds=7"), 0),
+    }
+    monkeypatch.setattr(plans, "source_digest", lambda name: "edited")
+    others.add(run_key("a", one, 0))
+    assert len(others - {before}) == 6
+
+
+def test_parameters_in_force() -> None:
+    """Tests the values of a heuristic of the list, with defaults, and of a user's own, as given."""
+    assert heuristic_parameters(chosen("dl,max_idle_rounds=7")) == {"reading": "sweep", "max_idle_rounds": "7"}
+    assert heuristic_parameters(chosen("builtins:max,a=1")) == {"a": 1}
+
+
+def test_canonical() -> None:
+    """Tests that order, tuples and kinds of mappings do not count, and that fractions are written."""
+    assert canonical({"b": (1, 2), "a": Fraction(1, 3)}) == canonical({"a": "1/3", "b": [1, 2]})
+
+
+def test_a_problem_of_another_package() -> None:
+    """Tests that the source of a problem counts where this package does not bring it."""
+    posed = Latency(FIGURE)
+    assert problem_source(posed) == ""
+    again = type("Own", (Latency,), {"__module__": __name__})(FIGURE)
+    assert len(problem_source(again)) == 64
+    assert optimum_key(again, EXACT) != optimum_key(posed, EXACT)
+
+
+#: A project of a user's own: a module that imports another two, one of them within a function.
+FIRST = "from . import second\nimport numpy\nimport json\n\ndef run(problem, rng):\n    return second.run(problem)\n"
+PROJECT = {
+    "mine/__init__.py": "",
+    "mine/first.py": FIRST,
+    "mine/second.py": "def run(problem):\n    from mine.deep import third\n    return third.run(problem)\n",
+    "mine/deep/__init__.py": "",
+    "mine/deep/third.py": "def run(problem):\n    return [None] * len(problem.tasks)\n",
+    "mine/apart.py": "",
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The project in the current folder; nothing of it is imported afterwards."""
+    for name, text in PROJECT.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    digest_of.cache_clear()
+    yield tmp_path
+    digest_of.cache_clear()
+    forget()
+
+
+def forget() -> None:
+    """Nothing of the project is imported any more."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "mine"]:
+        del sys.modules[name]
+
+
+def digest() -> str:
+    """What another process finds now."""
+    digest_of.cache_clear()
+    return source_digest("mine.first:run")
+
+
+@pytest.mark.parametrize("name", ["mine/__init__.py", "mine/first.py", "mine/second.py", "mine/deep/third.py"])
+def test_what_it_needs_counts(project: Path, name: str) -> None:
+    """Tests that an edit of the module, or of what it imports at any depth, is another digest."""
+    before = digest()
+    assert digest() == before
+    (project / name).write_text((project / name).read_text() + "\n# edited\n")
+    assert digest() != before
+
+
+def test_what_it_does_not_need_counts_not(project: Path) -> None:
+    """Tests that another module of the same project may change."""
+    before = digest()
+    (project / "mine/apart.py").write_text("# edited\n")
+    assert digest() == before
+
+
+def test_a_process_looks_once(project: Path) -> None:
+    """Tests that an edit after the module was imported does not count for what runs."""
+    before = digest()
+    (project / "mine/first.py").write_text(FIRST + "\n# edited\n")
+    assert source_digest("mine.first:run") == before
+
+
+def test_sources_are_looked_at_anew(project: Path) -> None:
+    """Tests that an edit between two sweeps of one process, as in a notebook, counts."""
+    before = source_digest("mine.first:run")
+    (project / "mine/deep/third.py").write_text("# edited\n")
+    look_anew()
+    assert source_digest("mine.first:run") != before
+
+
+def test_other_packages_are_not_run(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that an installed package is not imported to find its modules, and that one's own may raise anything."""
+    (project / "site/heavy").mkdir(parents=True)
+    (project / "site/heavy/__init__.py").write_text("import sys\nsys.exit(3)\n")
+    (project / "mine/deep/__init__.py").write_text("raise RuntimeError('no graphics card')\n")
+    (project / "mine/first.py").write_text("def run(problem, rng):\n    import heavy.part, mine.deep.third\n")
+    monkeypatch.syspath_prepend(project / "site")
+    monkeypatch.setitem(plans._PATHS, "purelib", project / "site")
+    before = digest()
+    (project / "mine/deep/__init__.py").write_text("raise OSError\n")
+    assert digest() != before
+
+
+def test_a_version_of_another_package_counts(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the version of an installed package that is imported counts."""
+    before = digest()
+    plans._versions.cache_clear()
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "0.0.1")
+    assert digest() != before
+    plans._versions.cache_clear()
+
+
+def test_a_distribution_of_another_name() -> None:
+    """Tests that the version is found where the distribution is not called as the package that it brings."""
+    ((name, version),) = plans._versions("_pytest")
+    assert (name, version) == ("pytest", pytest.__version__)
+    assert plans._versions("no_such_package") == ()
+
+
+def test_what_cannot_be_read(project: Path) -> None:
+    """Tests that modules that are not there, or are no Python, do not keep the others from counting."""
+    lines = ["def run(problem, rng):", "import missing", "from . import broken", "from .... import beyond"]
+    (project / "mine/first.py").write_text("\n    ".join(lines))
+    (project / "mine/broken.py").write_text("def (\n")
+    before = digest()
+    (project / "mine/broken.py").write_text("def ((\n")
+    assert digest() != before
+
+
+def test_a_shipped_heuristic_counts_by_the_version() -> None:
+    """Tests that the version of the package, which is in each key, stands for its own heuristics."""
+    assert source_digest("dl") == source_digest("labl") == ""
+
+
+def nowhere(problem: Any, rng: Any) -> list[None]:
+    """A function at the top of a module."""
+    return [None] * len(problem.tasks)
+
+
+@pytest.mark.parametrize("given", [lambda problem, rng: [], Heuristic("dl", "", "", ("lsap",), "", batch=nowhere)])
+def test_what_no_name_leads_to(given: Callable[..., Any] | Heuristic) -> None:
+    """Tests that a lambda, and an entry that bears another's name, are refused with what to do."""
+    with pytest.raises(UsageError, match="define it at the top of a module of yours"):
+        named(heuristic(given))
+
+
+def test_a_heuristic_of_the_main_module() -> None:
+    """Tests that a function of a script, which is another module in other processes, is refused."""
+    with pytest.raises(UsageError, match="no name leads to it"):
+        named(Heuristic("__main__:run", "", "", ("lsap",), "", parameters=None, batch=nowhere))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Where the file is to be."""
+    return tmp_path / "sweep.toml"
+
+
+def test_one_part(file: Path) -> None:
+    """Tests that what is measured stands at the top, and what limits it beside it."""
+    file.write_text(
+        """
+        store = "a.sqlite"
+        jobs = 2
+        run_limit = 5.5
+        memory_limit = 2000
+        time_limit = "none"
+        instances = "papers/guo-fig2"
+        family = {name = "lsap", seeds = "0-1", nodes = 4, tasks = 3}
+        problem = ["lsap", "latency"]
+        heuristic = ["dl", "labl,variant=strict"]
+        seeds = [3, 7]
+        parameters = [{w_rem = 3}, {w_rem = 5}]
+        profile = "ci"
+        """
+    )
+    found = SweepFile(file)
+    assert found.options == {
+        "store": "a.sqlite",
+        "jobs": 2,
+        "run_limit": 5.5,
+        "memory_limit": 2000,
+        "time_limit": "none",
+    }
+    plan = found.planned()
+    assert len(plan) == 3 * 2 * 3
+    assert {run.posed.profile.name for run in plan.runs} == {"ci"}
+    assert {run.group for run in plan.runs} == {"papers/guo-fig2", "lsap,nodes=4,tasks=3 (2 seeds)"}
+    named: list[str | None] = []
+
+    def limited(name: str | None) -> str:
+        named.append(name)
+        return "quick"
+
+    assert all(run.posed.profile == load_profile("quick") for run in found.planned(limited=limited).runs)
+    assert named == ["ci"]
+
+
+def test_parts(file: Path) -> None:
+    """Tests that each part has what stands above, unless it says otherwise, and that all are one sweep."""
+    file.write_text(
+        """
+        instances = "papers/guo-fig2"
+        seeds = 2
+
+        [[part]]
+        problem = "lsap"
+        heuristic = "dl"
+
+        [[part]]
+        problem = "latency"
+        heuristic = "labl"
+        instances = ["papers/guo-fig2", "papers/guo-table2"]
+        seeds = 1
+        """
+    )
+    runs = SweepFile(file).planned().runs
+    assert [(run.posed.problem.name, run.instance, run.seed) for run in runs] == [
+        ("lsap", "guo-fig2", 0),
+        ("lsap", "guo-fig2", 1),
+        ("latency", "guo-fig2", 0),
+        ("latency", "guo-table2", 0),
+    ]
+
+
+def told(file: Path, text: str) -> list[str]:
+    """What is wrong with a file."""
+    file.write_text(text)
+    with pytest.raises(InputError) as caught:
+        SweepFile(file).planned()
+    return [line.removeprefix(f"{file}: ") for line in str(caught.value).splitlines()]
+
+
+def test_wrong_forms(file: Path) -> None:
+    """Tests that every wrong key and value is told, with its place, before anything is looked for."""
+    text = 'stroe = "a"\nrun_limit = 0\nmemory_limit = 0.5\njobs = true\ntime_limit = "x"\nparameters = 3\n'
+    assert told(file, text) == [
+        'stroe: there is no such key; did you mean "store"?',
+        "run_limit: expected a number of seconds above 0, got 0",
+        "memory_limit: expected a whole number of MiB, got 0.5",
+        "jobs: expected a whole number of processes, got true",
+        'time_limit: expected a number of seconds, at least 0, or "none", got the text "x"',
+        "parameters: expected a table such as {levels = [0, 1, 2]}, or a list of them, each of which is tried, got 3",
+        "instances: is missing: give a name, file, folder or pattern, or a list of them, or a family",
+    ]
+    assert told(file, 'part = 3\ninstances = "a"') == ["part: is no list of tables: begin each part with [[part]]"]
+    assert told(file, "[[part]]\nstore = 3") == [
+        "part[0].store: there is no such key; known: heuristic, problem, instances, family, seeds, parameters, profile",
+        "part[0].instances: is missing: give a name, file, folder or pattern, or a list of them, or a family",
+    ]
+
+
+def test_what_is_not_there(file: Path) -> None:
+    """Tests that all names of all parts that lead nowhere are told together."""
+    text = (
+        '[[part]]\ninstances = "nowhere"\nheuristic = "dll"\n[[part]]\ninstances = "papers/guo-fig2"\nproblem = "lap"'
+    )
+    lines = told(file, text)
+    assert [line.partition(":")[0] for line in lines] == ["part[0].heuristic", "part[0].instances", "part[1].problem"]
+    (line,) = told(file, 'instances = "papers/guo-fig2"\nheuristic = "dl"\nproblem = "latency"')
+    assert line.startswith("heuristic dl serves ")
+
+
+def test_every_part_and_variant_is_tried(file: Path) -> None:
+    """Tests that what does not go together is told of each part, with its place, and of each choice of parameters."""
+    part = '[[part]]\ninstances = "papers/guo-fig2"\nproblem = "latency"\n'
+    text = f'{part}heuristic = "labl"\nparameters = [{{w_remm = 3}}, {{w_rem = "x"}}]\n{part}heuristic = "dl"\n'
+    lines = told(file, text)
+    assert [line.partition(": ")[0] for line in lines] == ["part[0]", "part[0]", "part[1]"]
+    assert [word in line for word, line in zip(("w_remm", "w_rem='x'", "serves"), lines, strict=True)] == [True] * 3
