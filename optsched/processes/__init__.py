@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from optsched.processes.cluster import DaskExecutor
     from optsched.processes.containing import contained
-    from optsched.processes.local import LocalExecutor, run
-    from optsched.processes.outcomes import Executor, Limits, Outcome, Status
+    from optsched.processes.local import Executor, LocalExecutor, run
+    from optsched.processes.outcomes import Limits, Outcome, Status
 
 __all__ = ["DaskExecutor", "Executor", "Limits", "LocalExecutor", "Outcome", "Status", "contained", "run"]
 
 #: Module of each name: who only asks for the limits in force loads nothing that starts processes.
 _MODULES = {
     "DaskExecutor": "cluster",
-    "Executor": "outcomes",
+    "Executor": "local",
     "Limits": "outcomes",
     "LocalExecutor": "local",
     "Outcome": "outcomes",

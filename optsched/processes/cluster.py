@@ -7,24 +7,22 @@ it is the worker's: its folder, its environment, its modules, and such folders o
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import socket
 import sys
 import time
 import warnings
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from optsched.core.errors import OptschedError, UsageError
-from optsched.processes.handing import CannotSend, pack
-from optsched.processes.local import answer_to, outcome_of
+from optsched.processes.local import Executor, answer_to, outcome_of
 from optsched.processes.outcomes import Limits, Outcome, Status
 from optsched.processes.supervisor import Answer, Surroundings
 
@@ -42,7 +40,7 @@ _ANSWERS, _LOOKS = 10.0, 1.0
 _SAME = {"python": 2, "optsched": None, "dask": None, "distributed": None, "cloudpickle": 1, "numpy": 1}
 
 
-class DaskExecutor:
+class DaskExecutor(Executor):
     """Runs jobs on a Dask cluster.
 
     Parameters
@@ -65,81 +63,43 @@ class DaskExecutor:
         self._preload = tuple(preload)
         self._session = uuid4().hex
         self._client = _connected(address)
+        self._done: SimpleQueue[Future[Any]] = SimpleQueue()
+        self._most, self._asked_at = 0, -math.inf
         try:
             _check_same(self._client, address)
         except BaseException:
             self.close()
             raise
 
-    def map(self, function: Callable[[Job], Any], jobs: Iterable[tuple[str, Job]]) -> Iterator[tuple[str, Outcome]]:
-        """The outcome of each job with its key, as they come; see `Executor.map`.
-
-        Raises
-        ------
-        OptschedError
-            If the scheduler is lost.
-        """
-        try:
-            pack((function, None))
-        except CannotSend as error:
-            raise UsageError(f"the function cannot be sent to another machine: {error}") from error
-        source = iter(jobs)
-        busy: dict[Future[Any], str] = {}
-        found: deque[tuple[str, Outcome]] = deque()
-        ended: SimpleQueue[Future[Any]] = SimpleQueue()
-        most, asked_at = self._room(), time.monotonic()
-        try:
-            while True:
-                if time.monotonic() > asked_at + _LOOKS:  # workers come and go
-                    most, asked_at = self._room(), time.monotonic()
-                while len(busy) + len(found) < most and (entry := next(source, None)) is not None:
-                    self._begin(function, *entry, busy, found, ended)
-                if found:
-                    yield found.popleft()
-                elif busy:
-                    future = self._ended(ended)
-                    found.append((busy.pop(future), self._outcome(future)))
-                else:
-                    return
-        finally:
-            if busy and self._client.status == "running":
-                with suppress(OSError):
-                    self._client.cancel(list(busy), force=True)
-
     def _room(self) -> int:
         """How many jobs are with the cluster at most: one for each thread of its workers, and one that waits."""
-        try:
-            return 2 * max(1, sum(map(int, self._client.nthreads().values())))
-        except OSError:
-            raise OptschedError(self._lost) from None
+        if time.monotonic() > self._asked_at + _LOOKS:  # workers come and go
+            try:
+                self._most = 2 * max(1, sum(map(int, self._client.nthreads().values())))
+            except OSError:
+                raise OptschedError(self._lost) from None
+            self._asked_at = time.monotonic()
+        return self._most
 
-    def _begin(
-        self,
-        function: Callable[[Job], Any],
-        key: str,
-        job: Job,
-        busy: dict[Future[Any], str],
-        found: deque[tuple[str, Outcome]],
-        ended: SimpleQueue[Future[Any]],
-    ) -> None:
-        """Give a job to the cluster, or find that it cannot be sent."""
-        try:
-            packed = pack((function, job))
-        except CannotSend as error:
-            found.append((key, Outcome(Status.FAILED, message=f"cannot be sent to another machine: {error}")))
-            return
-        asked = _Asked(packed, self.limits, self._preload, tuple(sys.path), self._session)
+    def _begun(self, packed: bytes, limits: Limits) -> Future[Any]:
+        asked = _Asked(packed, limits, self._preload, tuple(sys.path), self._session)
         future = self._client.submit(_answer, asked, pure=False)
-        busy[future] = key
-        future.add_done_callback(ended.put)
+        future.add_done_callback(self._done.put)
+        return future
 
-    def _ended(self, ended: SimpleQueue[Future[Any]]) -> Future[Any]:
-        """One of the jobs that have ended, once there is one."""
-        while True:
-            with suppress(Empty):
-                return ended.get(timeout=_LOOKS)
-            if self._client.status != "running":
-                raise OptschedError(self._lost)
+    def _ended(self, begun: Sequence[Future[Any]]) -> Iterator[tuple[Future[Any], Outcome]]:
+        with suppress(Empty):
+            future = self._done.get(timeout=_LOOKS)
+            if future in begun:  # and not of an earlier call, which was broken off
+                yield future, self._outcome(future)
+            return
+        if self._client.status != "running":
+            raise OptschedError(self._lost)
+
+    def _abandon(self, begun: Sequence[Future[Any]]) -> None:
+        if begun and self._client.status == "running":
+            with suppress(OSError):
+                self._client.cancel(begun, force=True)
 
     @property
     def _lost(self) -> str:
@@ -160,14 +120,6 @@ class DaskExecutor:
     def close(self) -> None:
         """Leave the cluster, which runs on."""
         self._client.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 @dataclass(frozen=True)

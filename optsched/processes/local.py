@@ -10,6 +10,7 @@ import pickle
 import subprocess
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
@@ -22,7 +23,7 @@ from optsched.processes.handing import CannotSend, Latest, Receiver, pack, send,
 from optsched.processes.outcomes import Limits, Outcome, Status
 from optsched.processes.supervisor import FORKS, STOP, Answer, Held, Surroundings, start
 
-__all__ = ["LocalExecutor", "Unwanted", "answer_to", "outcome_of", "run"]
+__all__ = ["Executor", "LocalExecutor", "Unwanted", "answer_to", "outcome_of", "run"]
 
 Job = TypeVar("Job")
 
@@ -87,10 +88,8 @@ def run(
     crashed: ended with exit code 3 before it answered
     """
     packed = _packed(function, job)
-    with _borrowed(tuple(preload)) as supervised:
-        supervised.ask(packed, limits or Limits(), Surroundings.here(), within=within)
-        answered = supervised.answer(latest)
-    return outcome_of(*answered)
+    with LocalExecutor(1, limits, preload=preload) as executor:
+        return executor.run_packed(packed, within=within, latest=latest)
 
 
 def answer_to(
@@ -136,7 +135,87 @@ class Unwanted(Exception):
     """Nobody waits for the answer any more."""
 
 
-class LocalExecutor:
+class Executor(ABC):
+    """Runs jobs, each contained.
+
+    Attributes
+    ----------
+    limits
+        Of each job.
+    """
+
+    limits: Limits
+
+    def map(
+        self, function: Callable[[Job], Any], jobs: Iterable[tuple[str, Job]], limits: Limits | None = None
+    ) -> Iterator[tuple[str, Outcome]]:
+        """The outcome of each job with its key, as they come: in any order.
+
+        Parameters
+        ----------
+        function
+            What is run on each job; it can be imported by its name, or pickled.
+        jobs
+            Keys and jobs; drawn when they can begin, not before.
+        limits
+            Of these jobs, if not those of all.
+
+        Raises
+        ------
+        UsageError
+            If the function cannot be sent to another process.
+        """
+        _packed(function, None)  # a function that cannot be sent is told once
+        source = iter(jobs)
+        busy: dict[Any, str] = {}
+        found: deque[tuple[str, Outcome]] = deque()
+        try:
+            while True:
+                while len(busy) + len(found) < self._room() and (entry := next(source, None)) is not None:
+                    key, job = entry
+                    try:
+                        busy[self._begun(pack((function, job)), limits or self.limits)] = key
+                    except CannotSend as error:
+                        found.append((key, _unsent(error)))
+                if found:
+                    yield found.popleft()
+                elif busy:
+                    found += ((busy.pop(begun), outcome) for begun, outcome in self._ended(list(busy)))
+                else:
+                    return
+        finally:
+            self._abandon(list(busy))
+
+    @abstractmethod
+    def _room(self) -> int:
+        """How many jobs may be on at once."""
+
+    @abstractmethod
+    def _begun(self, packed: bytes, limits: Limits) -> Any:
+        """A job that has begun."""
+
+    @abstractmethod
+    def _ended(self, begun: Sequence[Any]) -> Iterable[tuple[Any, Outcome]]:
+        """Those of the jobs that have ended, each with its outcome, after waiting for a while."""
+
+    @abstractmethod
+    def _abandon(self, begun: Sequence[Any]) -> None:
+        """Nobody waits for these jobs any more."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End what the jobs ran in, as far as it is not others'."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class LocalExecutor(Executor):
     """Runs jobs in processes of this machine.
 
     Parameters
@@ -170,31 +249,6 @@ class LocalExecutor:
         self._idle: list[_Supervised] = []
         self._session = uuid4().hex
 
-    def map(
-        self, function: Callable[[Job], Any], jobs: Iterable[tuple[str, Job]], limits: Limits | None = None
-    ) -> Iterator[tuple[str, Outcome]]:
-        """The outcome of each job with its key, as they come; see `Executor.map`.
-
-        `limits`: of these jobs, if not those of all.
-        """
-        _packed(function, None)  # a function that cannot be sent is told once
-        source = iter(jobs)
-        busy: dict[Connection, tuple[str, _Supervised]] = {}
-        found: deque[tuple[str, Outcome]] = deque()
-        try:
-            while True:
-                while len(busy) + len(found) < self.workers and (entry := next(source, None)) is not None:
-                    self._begin(function, *entry, limits or self.limits, busy, found)
-                if found:
-                    yield found.popleft()
-                elif busy:
-                    self._collect(busy, found)
-                else:
-                    return
-        finally:
-            for _, supervised in busy.values():
-                supervised.close()
-
     def run(
         self,
         function: Callable[[Job], Any],
@@ -205,9 +259,14 @@ class LocalExecutor:
     ) -> Outcome:
         """What comes of one job, in a process of this executor; one that cannot be sent has failed, as in `map`."""
         try:
-            packed = pack((function, job))
+            return self.run_packed(pack((function, job)), limits, within, latest)
         except CannotSend as error:
             return _unsent(error)
+
+    def run_packed(
+        self, packed: bytes, limits: Limits | None = None, within: float = math.inf, latest: Latest | None = None
+    ) -> Outcome:
+        """The same of function and job by `pack`."""
         supervised = _living(self._idle) or _spared(self._preload)
         whole = False
         try:
@@ -221,39 +280,30 @@ class LocalExecutor:
                 supervised.close()
         return outcome_of(*answered)
 
-    def _begin(
-        self,
-        function: Callable[[Job], Any],
-        key: str,
-        job: Job,
-        limits: Limits,
-        busy: dict[Connection, tuple[str, _Supervised]],
-        found: deque[tuple[str, Outcome]],
-    ) -> None:
-        """Give a job to an idle process, or find that it cannot be sent."""
-        try:
-            packed = pack((function, job))
-        except CannotSend as error:
-            found.append((key, _unsent(error)))
-            return
-        supervised = _living(self._idle) or _spared(self._preload)
-        busy[supervised.connection] = key, supervised
-        supervised.ask(packed, limits, Surroundings.here(), self._session)
+    def _room(self) -> int:
+        return self.workers
 
-    def _collect(self, busy: dict[Connection, tuple[str, _Supervised]], found: deque[tuple[str, Outcome]]) -> None:
-        """Wait until something is said, and gather what has ended."""
-        for connection in wait(list(busy)):
+    def _begun(self, packed: bytes, limits: Limits) -> _Supervised:
+        supervised = _living(self._idle) or _spared(self._preload)
+        supervised.ask(packed, limits, Surroundings.here(), self._session)
+        return supervised
+
+    def _ended(self, begun: Sequence[_Supervised]) -> Iterator[tuple[_Supervised, Outcome]]:
+        by_connection = {supervised.connection: supervised for supervised in begun}
+        for connection in wait(list(by_connection)):
             assert isinstance(connection, Connection)
-            key, supervised = busy[connection]
+            supervised = by_connection[connection]
             answered = supervised.take()
-            if answered is None:
-                continue
-            del busy[connection]
-            found.append((key, outcome_of(*answered)))
-            if supervised.lost:
-                supervised.close()
-            else:
-                self._idle.append(supervised)
+            if answered is not None:
+                if supervised.lost:
+                    supervised.close()
+                else:
+                    self._idle.append(supervised)
+                yield supervised, outcome_of(*answered)
+
+    def _abandon(self, begun: Sequence[_Supervised]) -> None:
+        for supervised in begun:
+            supervised.close()
 
     def close(self) -> None:
         """End the processes of the jobs; a few of those that watched over them are kept for others to use."""
@@ -261,14 +311,6 @@ class LocalExecutor:
             supervised = self._idle.pop()
             supervised.rest()
             _keep(supervised)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _unsent(error: CannotSend) -> Outcome:
@@ -291,7 +333,7 @@ class _Supervised:
         self.lost = False
         self.held: list[bytes] = []
         self._began, self._late, self._until = False, False, math.inf
-        self._process, self.connection = start("main")
+        self._process, self.connection = start("optsched.processes.supervisor", "main")
         self._receiver = Receiver(self.connection)
         with contextlib.suppress(OSError):  # told when the answer is due
             self.connection.send((self.preload, FORKS))

@@ -1,20 +1,16 @@
-"""What a job may take, what came of it, and what runs jobs."""
+"""What a job may take, and what came of it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any
 
 from optsched.core.brief import brief
 from optsched.core.errors import UsageError
 
-__all__ = ["Executor", "Limits", "Outcome", "Status"]
-
-Job = TypeVar("Job")
+__all__ = ["Limits", "Outcome", "Status"]
 
 
 @dataclass(frozen=True)
@@ -130,30 +126,3 @@ class Outcome:
 
     def __repr__(self) -> str:
         return brief(f"Outcome: {self}")
-
-
-class Executor(Protocol):
-    """Runs jobs, each contained."""
-
-    def map(self, function: Callable[[Job], Any], jobs: Iterable[tuple[str, Job]]) -> Iterator[tuple[str, Outcome]]:
-        """The outcome of each job with its key, as they come: in any order.
-
-        Parameters
-        ----------
-        function
-            What is run on each job; it can be imported by its name, or pickled.
-        jobs
-            Keys and jobs; drawn when they can begin, not before.
-
-        Raises
-        ------
-        UsageError
-            If the function cannot be sent to another process.
-        """
-        ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...

@@ -20,7 +20,7 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
@@ -201,15 +201,15 @@ def reseed() -> None:
 #
 # Starting another Python that has a connection to this one, and finds the same modules.
 
-#: What it runs: the path of this Python, then a function of this module with the handle of the connection.
+#: What it runs: the path of this Python, then the function of a module with the handle of the connection.
 _BEGIN = (
-    "import importlib, os, sys; sys.path[:] = sys.argv[1].split(os.pathsep); "
-    f"getattr(importlib.import_module({__name__!r}), sys.argv[2])(int(sys.argv[3]))"
+    "import os, sys; from importlib import import_module; sys.path[:] = sys.argv[1].split(os.pathsep); "
+    "getattr(import_module(sys.argv[2]), sys.argv[3])(int(sys.argv[4]))"
 )
 
 
-def start(function: str) -> tuple[subprocess.Popen[bytes], Connection]:
-    """Start a process, in a session of its own, that calls a function of this module; the connection to it.
+def start(module: str, function: str) -> tuple[subprocess.Popen[bytes], Connection]:
+    """Start a process, in a session of its own, that calls a function with the handle of the connection that is given back.
 
     Raises
     ------
@@ -219,7 +219,7 @@ def start(function: str) -> tuple[subprocess.Popen[bytes], Connection]:
     _occupy_streams()
     ours, theirs = Pipe()
     handle = theirs.fileno()
-    command = [sys.executable, "-P", "-c", _BEGIN, os.pathsep.join(sys.path), function, str(handle)]
+    command = [sys.executable, "-P", "-c", _BEGIN, os.pathsep.join(sys.path), module, function, str(handle)]
     try:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=2, **_inheriting(handle))
     except BaseException:
@@ -541,15 +541,21 @@ class _Worker:
     """A worker, as its supervisor holds it."""
 
     def __init__(self, forks: bool, control: Connection) -> None:
-        self.exit_code: Callable[[], int | None]
         if forks:
             pid, self.connection = _fork(control)
-            self.exit_code = _ExitCode(pid)
         else:
-            popen, self.connection = start("work")
-            pid, self.exit_code = popen.pid, popen.poll
+            self._started, self.connection = start(__name__, "work")
+            pid = self._started.pid
         self.process = psutil.Process(pid)
         self.receiver = Receiver(self.connection)
+
+    def exit_code(self) -> int | None:
+        """Negative for a signal; None while it lives."""
+        try:
+            code: int | None = self.process.wait(0)
+        except psutil.TimeoutExpired:
+            return None
+        return code
 
     @property
     def used(self) -> float:
@@ -577,24 +583,6 @@ class _Worker:
             kill_all(found)
             self.exit_code()
             reap()
-
-
-class _ExitCode:
-    """The exit code of a forked process as `Popen.poll` gives it: None while it lives, negative for a signal."""
-
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
-        self._code: int | None = None
-
-    def __call__(self) -> int | None:
-        if self._code is None:
-            try:
-                pid, status = os.waitpid(self._pid, os.WNOHANG)
-            except ChildProcessError:
-                self._code = 0
-            else:
-                self._code = os.waitstatus_to_exitcode(status) if pid else None
-        return self._code
 
 
 def _fork(control: Connection) -> tuple[int, Connection]:

@@ -60,8 +60,8 @@ def test_outcomes(local: Any) -> None:
         mixed: list[tuple[str, Any]] = [("lock", threading.Lock()), ("two", 2)]
         found = dict(executor.map(hostile_jobs.double, mixed))
         assert found["two"].value == 4
-        assert found["lock"].message.startswith("cannot be sent to another machine: TypeError")
-        with pytest.raises(UsageError, match="the function cannot be sent to another machine"):
+        assert found["lock"].message.startswith("cannot be sent to another process: TypeError")
+        with pytest.raises(UsageError, match="cannot be sent to another process"):
             next(executor.map(threading.Lock().acquire, []))
     assert sorted(workers_of(local)) == before, "no worker was hurt"
 

@@ -148,7 +148,7 @@ def test_other_process_finds_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path:
     (tmp_path / "random.py").write_text("raise SystemExit('the wrong module')")
     (tmp_path / "told_by_another.py").write_text(Path(__file__).read_text())
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
-    process, connection = start("told_by_another")
+    process, connection = start("told_by_another", "main")
     assert connection.recv() == (sys.path, True, "")
     assert process.wait(20) == 0
     with pytest.raises(EOFError):
@@ -159,7 +159,7 @@ def test_python_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that nothing stays open where there is no process."""
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with pytest.raises(OSError, match="nowhere"):
-        start("told_by_another")
+        start("told_by_another", "main")
 
 
 def answer(function: object, job: object) -> supervisor.Answer:

@@ -1,6 +1,6 @@
 """Files of tables that say what to measure (TOML): their form, and what instances, heuristics and problems they name.
 
-`check_files` and the files of sweeps are made of these.
+The files of checks and of sweeps are made of these.
 """
 
 from __future__ import annotations
