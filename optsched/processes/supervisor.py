@@ -209,7 +209,7 @@ _BEGIN = (
 
 
 def start(module: str, function: str) -> tuple[subprocess.Popen[bytes], Connection]:
-    """Start a process, in a session of its own, that calls a function with the handle of the connection that is given back.
+    """Start a process, in a session of its own, that calls a function with the handle of its end of a connection.
 
     Raises
     ------
