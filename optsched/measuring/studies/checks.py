@@ -17,13 +17,16 @@ from optsched.heuristics import AnyHeuristic
 from optsched.measuring.gaps import gap_limit
 from optsched.measuring.records import Run
 from optsched.measuring.studies.baselines import Baseline, Comparison
-from optsched.measuring.studies.choices import Choice, Group, Source, chosen, distinct, seeds_of
-from optsched.measuring.studies.limits import Breach, GapLimit, breaches, difference, lines
-from optsched.measuring.studies.plan_files import (
+from optsched.measuring.studies.choices import (
     MEASURED,
     TRUTH,
+    Choice,
+    Group,
     Looking,
     Rule,
+    Source,
+    chosen,
+    distinct,
     formed,
     is_above_zero,
     is_figure,
@@ -32,7 +35,9 @@ from optsched.measuring.studies.plan_files import (
     is_truth,
     listed,
     read_toml,
+    seeds_of,
 )
+from optsched.measuring.studies.limits import Breach, GapLimit, breaches, difference, lines
 from optsched.measuring.studies.runs import Work, measure, plan
 from optsched.measuring.studies.tables import GapReports
 from optsched.problems import problem_class

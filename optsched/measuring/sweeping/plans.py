@@ -35,8 +35,20 @@ from optsched.core.errors import Fault, InputError, UsageError
 from optsched.core.fingerprint import code_version
 from optsched.core.instance import Instance
 from optsched.heuristics import HEURISTICS, AnyHeuristic, Heuristic, heuristic
-from optsched.measuring.studies.choices import Choice, Group, Source, groups_of, seeds_of
-from optsched.measuring.studies.plan_files import MEASURED, Looking, Rule, formed, is_above_zero, is_text, read_toml
+from optsched.measuring.studies.choices import (
+    MEASURED,
+    Choice,
+    Group,
+    Looking,
+    Rule,
+    Source,
+    formed,
+    groups_of,
+    is_above_zero,
+    is_text,
+    read_toml,
+    seeds_of,
+)
 from optsched.measuring.studies.runs import plan
 from optsched.problems.base import TaskProblem, resolve
 from optsched.running.run import TIMING
