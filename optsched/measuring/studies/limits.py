@@ -22,8 +22,6 @@ from optsched.core.outside import own_traceback
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Number
 from optsched.instances.files import SUFFIXES
-from optsched.measuring.explaining.chains import nearer
-from optsched.measuring.explaining.explanation import cause_lines, causes_of
 from optsched.measuring.gaps import GapReport, fields_beside, gap_limit, ratio
 from optsched.measuring.printing import Table, render
 from optsched.measuring.records import Run
@@ -344,6 +342,9 @@ def _told(value: Sequence[object]) -> str:
 
 def differing(report: GapReport) -> Iterator[str]:
     """What is avoidable, and a table of the tasks that the nearest optimum known places elsewhere."""
+    from optsched.measuring.explaining.chains import nearer
+    from optsched.measuring.explaining.explanation import cause_lines, causes_of
+
     best, problem = report.reference.solution.decision, report.problem
     if report.placement is None or not isinstance(best, Placement) or not report.absolute_gap:
         return

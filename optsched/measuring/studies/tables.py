@@ -35,7 +35,6 @@ from optsched.measuring.printing import (
 )
 from optsched.measuring.records import WITHOUT, Run, frame_of
 from optsched.measuring.studies.choices import SEEDS, Choice, Source
-from optsched.measuring.studies.limits import GapLimit
 from optsched.measuring.studies.runs import measure, plan
 from optsched.processes.containing import contained
 from optsched.processes.outcomes import Limits
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
 
     from optsched.measuring.gaps import GapReport
     from optsched.measuring.records import Run
+    from optsched.measuring.studies.limits import GapLimit
     from optsched.problems.base import TaskProblem
 
 __all__ = [
@@ -207,6 +207,8 @@ class GapReports(Sequence[GapReport]):
 
     def told(self, limit: GapLimit | None = None) -> tuple[str, dict[str, float]]:
         """A line on all runs, and its numbers by name: for the reports of tests."""
+        from optsched.measuring.studies.limits import GapLimit
+
         limit = limit or GapLimit.of(max_gap=0)
         assert limit is not None
         feasible = [report for report in self if report.feasible]
