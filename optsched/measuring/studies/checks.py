@@ -27,7 +27,6 @@ from optsched.measuring.studies.choices import (
     Source,
     chosen,
     distinct,
-    formed,
     is_above_zero,
     is_figure,
     is_text,
@@ -36,6 +35,7 @@ from optsched.measuring.studies.choices import (
     listed,
     read_toml,
     seeds_of,
+    tables_of,
 )
 from optsched.measuring.studies.limits import Breach, GapLimit, breaches, difference, lines
 from optsched.measuring.studies.runs import Work, measure, plan
@@ -398,9 +398,6 @@ _RULES: dict[str, Rule] = {
     **{name: hint.__metadata__[0] for name, hint in get_type_hints(CheckArguments, include_extras=True).items()},
 }
 
-#: What every check must say.
-_NEEDED = ("heuristic", "problem")
-
 
 @dataclass(frozen=True)
 class NamedCheck:
@@ -419,17 +416,6 @@ class NamedCheck:
     name: str
     line: int | None
     planned: Planned
-
-
-@dataclass(frozen=True)
-class _Entry:
-    """A table of the file: its name, the values that have the right form, and of each the place where it stands."""
-
-    name: str
-    line: int | None
-    place: str
-    values: Mapping[str, Any]
-    places: Mapping[str, str]
 
 
 class CheckFile:
@@ -468,18 +454,29 @@ class CheckFile:
             With all that is wrong with the file and with what it names.
         """
         faults: list[Fault] = []
-        entries = _entries(self._document, self._text, faults)
-        names = [entry.name for entry in entries]
+        above = {key: rule for key, rule in _RULES.items() if key != "name"}
+        _, tables = tables_of(self._document, "check", _RULES, above, faults, needed=("heuristic", "problem"))
+        heads = re.finditer(r"^[ \t]*(\[\[\s*check\s*\]\])", self._text, re.MULTILINE)
+        lines = [self._text.count("\n", 0, head.start(1)) + 1 for head in heads]
+        entries: list[tuple[str, int | None, Looking]] = []
+        for number, table in enumerate(tables):
+            told = (", ".join(map(str, listed(table.values.get(key)))) for key in ("heuristic", "problem"))
+            name = table.values.get("name") or " in ".join(told)
+            same = next((other.place for called, _, other in entries if called == name), None)
+            if same is not None and not table.missing:
+                words = f'{same} is called "{name}", too: give each a name of its own'
+                faults.append(Fault(f"{table.place}.name", words))
+            entries.append((name, lines[number] if len(lines) == len(tables) else None, table))
+        names = [name for name, _, _ in entries]
         for name in only:
             if name not in names:
                 raise UsageError(f'{self.path} has no check "{name}"; {nearest(name, names)}')
         wanted = set(only) or set(names)
         found = []
-        for entry in entries:
-            if entry.name in wanted:
-                planned = _planned(entry, record, faults)
-                if planned is not None:
-                    found.append(NamedCheck(entry.name, entry.line, planned))
+        for name, line, table in entries:
+            planned = _planned(name, table, record) if name in wanted else None
+            if planned is not None:
+                found.append(NamedCheck(name, line, planned))
         if faults:
             raise InputError(dict.fromkeys(faults), self.path)
         return found
@@ -497,46 +494,8 @@ def runs_of(asked: tuple[str, bool, str]) -> list[Run] | OptschedError:
         return error
 
 
-def _entries(document: Mapping[str, Any], text: str, faults: list[Fault]) -> list[_Entry]:
-    """The tables, each with the values that hold for it; whatever has a wrong form is among the faults."""
-    shared = {key: value for key, value in document.items() if key != "check"}
-    above = {key: rule for key, rule in _RULES.items() if key != "name"} | {"check": Rule("a list of tables", is_truth)}
-    defaults = formed(shared, above, "", faults)
-    tables = document.get("check", [])
-    if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
-        faults.append(Fault("check", "is no list of tables: begin each check with [[check]]"))
-        return []
-    if not tables:
-        faults.append(Fault("check", "is missing: write a table [[check]] with heuristic, problem and instances"))
-    heads = re.finditer(r"^[ \t]*(\[\[\s*check\s*\]\])", text, re.MULTILINE)
-    lines = [text.count("\n", 0, head.start(1)) + 1 for head in heads]
-    found: list[_Entry] = []
-    for number, table in enumerate(tables):
-        place = f"check[{number}]"
-        own = formed(table, _RULES, f"{place}.", faults)
-        values = {**defaults, **own}
-        given = {*shared, *table}
-        missing = [key for key in _NEEDED if key not in given]
-        if not {"instances", "family"} & given:
-            missing.append("instances")
-        faults += [Fault(f"{place}.{key}", f"is missing: give {_RULES[key].told}") for key in missing]
-        name = values.get("name") or f"{_joined(values.get('heuristic'))} in {_joined(values.get('problem'))}"
-        same = next((entry.place for entry in found if entry.name == name), None)
-        if same is not None and not missing:
-            faults.append(Fault(f"{place}.name", f'{same} is called "{name}", too: give each a name of its own'))
-        places = {key: f"{place}.{key}" if key in table else key for key in _RULES}
-        line = lines[number] if len(lines) == len(tables) else None
-        found.append(_Entry(name, line, place, values, places))
-    return found
-
-
-def _joined(value: Any) -> str:
-    return ", ".join(map(str, listed(value)))
-
-
-def _planned(entry: _Entry, record: bool, faults: list[Fault]) -> Planned | None:
+def _planned(name: str, looking: Looking, record: bool) -> Planned | None:
     """What a check is to run; None where something is wrong, which is among the faults then."""
-    looking = Looking(entry.values, entry.places, faults)
     choices, problems, groups = looking.choices(), looking.problems(), looking.groups()
     values = looking.sound(_RULES)
     if not (choices and problems):
@@ -544,7 +503,7 @@ def _planned(entry: _Entry, record: bool, faults: list[Fault]) -> Planned | None
     for key in ("heuristic", "problem", "family", "instances"):
         values.pop(key, None)
     if values.get("baseline") is True:
-        stem = re.sub(r"[^\w.-]+", "-", entry.name).strip("-.")
+        stem = re.sub(r"[^\w.-]+", "-", name).strip("-.")
         values["baseline"] = f"gaps/{stem or 'check'}.json"
     values.pop("name", None)
     if values.setdefault("run_limit", RUN_LIMIT) == "none":
@@ -554,7 +513,7 @@ def _planned(entry: _Entry, record: bool, faults: list[Fault]) -> Planned | None
         check = Check.of(choices, groups or [NO_GROUP], problems, **given)
         return check.planned(record, RECORDER) if groups else None
 
-    return next(iter(looking.one(entry.place, made, values)), None)
+    return next(iter(looking.one(looking.place, made, values)), None)
 
 
 #: Stands for instances that are wrong, so that what else is wrong with their check is told too.

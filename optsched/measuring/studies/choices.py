@@ -53,6 +53,7 @@ __all__ = [
     "raise_all",
     "read_toml",
     "seeds_of",
+    "tables_of",
     "users_function",
 ]
 
@@ -584,11 +585,17 @@ class Looking:
         Where each stands, for faults.
     faults
         What is wrong so far.
+    place
+        Where the table stands.
+    missing
+        Whether a key is missing that there must be.
     """
 
     values: Mapping[str, Any]
     places: Mapping[str, str]
     faults: list[Fault] = field(default_factory=list)
+    place: str = ""
+    missing: bool = False
 
     def one(self, place: str, looked_at: Callable[[Any], Found], value: Any) -> list[Found]:
         """What a value stands for; nothing where it is wrong."""
@@ -624,13 +631,56 @@ class Looking:
         ]
 
     def sound(self, rules: Mapping[str, Rule]) -> dict[str, Any]:
-        """The values less those that the check of their key finds wrong."""
+        """The values of these keys, less those that the check of their key finds wrong."""
         return {
             key: known
             for key, value in self.values.items()
             for known in [_known(value)]
-            if self.one(self.places[key], rules[key].check, known)
+            if key in rules and self.one(self.places[key], rules[key].check, known)
         }
+
+
+def tables_of(
+    document: Mapping[str, Any],
+    key: str,
+    rules: Mapping[str, Rule],
+    above: Mapping[str, Rule],
+    faults: list[Fault],
+    needed: Sequence[str] = (),
+) -> tuple[dict[str, Any], list[Looking]]:
+    """What stands above the tables `[[key]]` of a document, and each table with the values that hold for it.
+
+    Whatever has a wrong form, or is missing, is among the faults.
+
+    Parameters
+    ----------
+    document, key
+        The document; where nothing is `needed` and it has no such table, it is one itself.
+    rules, above
+        What may stand in a table, and above them: the latter holds for all tables that do not say otherwise.
+    needed
+        Keys that each table must have, or what is above it.
+    """
+    shared = {name: value for name, value in document.items() if name != key}
+    values = formed(shared, {**above, key: Rule("a list of tables", is_truth)}, "", faults)
+    tables = document.get(key, [] if needed else [{}])
+    if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
+        faults.append(Fault(key, f"is no list of tables: begin each {key} with [[{key}]]"))
+        return values, []
+    if not tables:
+        faults.append(Fault(key, f"is missing: write a table [[{key}]] with heuristic, problem and instances"))
+    found = []
+    for number, table in enumerate(tables):
+        place = f"{key}[{number}]." if key in document else ""
+        own = formed(table, rules, place, faults)
+        given = {*shared, *table}
+        told = {name: f"is missing: give {rules[name].told}" for name in needed if name not in given}
+        if not {"instances", "family"} & given:
+            told["instances"] = f"is missing: give {rules['instances'].told}, or a family"
+        faults += [Fault(f"{place}{name}", words) for name, words in told.items()]
+        places = {name: f"{place}{name}" if name in table else name for name in rules}
+        found.append(Looking({**values, **own}, places, faults, place.rstrip("."), bool(told)))
+    return values, found
 
 
 def _family(table: Mapping[str, Any]) -> Family:

@@ -39,15 +39,14 @@ from optsched.measuring.studies.choices import (
     MEASURED,
     Choice,
     Group,
-    Looking,
     Rule,
     Source,
-    formed,
     groups_of,
     is_above_zero,
     is_text,
     read_toml,
     seeds_of,
+    tables_of,
 )
 from optsched.measuring.studies.runs import plan
 from optsched.problems.base import TaskProblem, resolve
@@ -546,26 +545,8 @@ class SweepFile:
         self.path = str(path)
         _, document = read_toml(path)
         faults: list[Fault] = []
-        shared = {key: value for key, value in document.items() if key != "part"}
-        known = {**_PART, **_WHOLE, "part": Rule("a list of tables", lambda value: False)}
-        values = formed(shared, known, "", faults)
-        self.options = {key: values.pop(key) for key in _WHOLE if key in values}
-        tables = document.get("part", [{}])
-        if not isinstance(tables, list) or not tables or not all(isinstance(table, Mapping) for table in tables):
-            faults.append(Fault("part", "is no list of tables: begin each part with [[part]]"))
-            tables = []
-        #: Of each part the values, where each of them stands, and where the part does.
-        self._parts: list[tuple[dict[str, Any], dict[str, str], str]] = []
-        for number, table in enumerate(tables):
-            place = f"part[{number}]."
-            own = formed(table, _PART, place, faults)
-            places = {key: f"{place}{key}" if key in table else key for key in _PART}
-            if not {"instances", "family"} & ({*shared, *table}):
-                inside = place if "part" in document else ""
-                faults.append(
-                    Fault(f"{inside}instances", f"is missing: give {MEASURED['instances'].told}, or a family")
-                )
-            self._parts.append(({**values, **own}, places, place.rstrip(".") if "part" in document else ""))
+        values, self._parts = tables_of(document, "part", _PART, {**_PART, **_WHOLE}, faults)
+        self.options = {key: values[key] for key in _WHOLE if key in values}
         if faults:
             raise InputError(faults, self.path)
 
@@ -590,22 +571,20 @@ class SweepFile:
         """
         faults: list[Fault] = []
         plan = Plan(())
-        for values, places, place in self._parts:
-            before = len(faults)
-            looking = Looking(values, places, faults)
+        for looking in self._parts:
+            looking.faults = []
             choices, problems, groups = looking.choices(), looking.problems(), looking.groups()
             sound = looking.sound(_PART)
-            if len(faults) == before:
+            if not looking.faults:
                 parameters, profile = sound.get("parameters", {}), limited(sound.get("profile"))
                 seeds = sound.get("seeds", 1)
                 try:
-                    found = planned(
+                    plan += planned(
                         groups, problems, choices, seeds, parameters=parameters, profile=profile, refused=refused
                     )
                 except (UsageError, InputError) as error:
-                    faults += [Fault(place, line) for line in str(error).split("\n")]
-                else:
-                    plan += found
+                    looking.faults += [Fault(looking.place, line) for line in str(error).split("\n")]
+            faults += looking.faults
         if faults:
             raise InputError(dict.fromkeys(faults), self.path)
         return plan
