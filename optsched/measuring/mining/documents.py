@@ -364,38 +364,30 @@ def smaller(document: Document) -> Iterator[Document]:
     for table in TABLES:
         for at in reversed(range(len(document.get(table, ())))):
             yield without(document, table, at)
-    yield from _without_entries(document)
+    lists = {("shuffle",): document.get("shuffle", ())}
+    lists["topology", "links"] = document.get("topology", {}).get("links", ())
+    for way, entries in lists.items():
+        for at in reversed(range(len(entries))):
+            yield _less(document, *way, at)
     for part in ("shuffle", "pairs", "topology"):
         if part in document:
-            yield {key: value for key, value in document.items() if key != part}
+            yield _less(document, part)
     for at, task in enumerate(document["tasks"]):
         for position in reversed(range(len(task.get("replicas", ())))):
-            found = copy.deepcopy(document)
-            del found["tasks"][at]["replicas"][position]
-            yield found
-    yield from _without_fields(document)
+            yield _less(document, "tasks", at, "replicas", position)
+    for table in TABLES:
+        for at, record in enumerate(document.get(table, ())):
+            yield from (_less(document, table, at, field) for field in record if field != "id")
     yield from _with_lower_numbers(document)
 
 
-def _without_entries(document: Document) -> Iterator[Document]:
-    for at in reversed(range(len(document.get("shuffle", ())))):
-        found = copy.deepcopy(document)
-        del found["shuffle"][at]
-        yield found
-    for at in reversed(range(len(document.get("topology", {}).get("links", ())))):
-        found = copy.deepcopy(document)
-        del found["topology"]["links"][at]
-        yield found
-
-
-def _without_fields(document: Document) -> Iterator[Document]:
-    for table in TABLES:
-        for at, record in enumerate(document.get(table, ())):
-            for field in record:
-                if field != "id":
-                    found = copy.deepcopy(document)
-                    del found[table][at][field]
-                    yield found
+def _less(document: Document, *way: Any) -> Document:
+    """The document without what lies at the end of a way of keys and positions."""
+    found = holder = copy.deepcopy(document)
+    for step in way[:-1]:
+        holder = holder[step]
+    del holder[way[-1]]
+    return found
 
 
 def _with_lower_numbers(document: Document) -> Iterator[Document]:

@@ -271,50 +271,27 @@ class Find:
 
     def test(self, name: str) -> str:
         """The text of a test: the gap must not grow; a broken claim stays broken, and a failure a failure."""
+        told, seeds = "the gap is no larger than when the instance was mined", f"seeds=[{self.report.seed}]"
+        imports, mark = ["from pathlib import Path"], []
         if self.aim.claim is not None:
-            return self._of_claim(name)
-        if not self.report.feasible:
-            return self._test(
-                name,
-                "there is a feasible placement: once there is, take the mark away",
-                f"seeds=[{self.report.seed}]",
-                mark='@pytest.mark.xfail(strict=True, raises=AssertionError, reason="there is a feasible placement")',
-            )
-        return self._test(name, "the gap is no larger than when the instance was mined", self._limit())
-
-    def _test(self, name: str, told: str, arguments: str, mark: str | None = None) -> str:
-        """A test that calls the fixture; `mark` is above it."""
-        lines = [
-            f'"""Mined: {_quoted(str(self))}."""',
-            "",
-            "from pathlib import Path",
-            "",
-            *(["import pytest", ""] if mark else []),
-            "",
-            *([mark] if mark else []),
-            f"def test_{_identifier(name)}(optsched_gap):",
-            f'    """Tests that {told}."""',
-            f"    {self._call(name, arguments)}",
-        ]
-        return "\n".join(lines) + "\n"
-
-    def _of_claim(self, name: str) -> str:
-        lines = [
-            f'"""Mined: {_quoted(str(self))}."""',
-            "",
-            "from pathlib import Path",
-            "",
-            "from optsched.measuring.mining import is_broken",
-            "from optsched.measuring.studies.choices import users_function",
-            "",
-            "",
-            f"def test_{_identifier(name)}(optsched_gap):",
-            '    """Tests that the claim is still broken; where it holds by now, take this test away."""',
-            f"    reports = {self._call(name, f'seeds=[{self.report.seed}]')}",
-            f'    claim = users_function({json.dumps(self.claim)}, "claim")',
-            "    assert is_broken(claim(reports.measured[0].report))",
-        ]
-        return "\n".join(lines) + "\n"
+            told = "the claim is still broken; where it holds by now, take this test away"
+            imports += ["", "from optsched.measuring.mining import is_broken"]
+            imports += ["from optsched.measuring.studies.choices import users_function"]
+            lines = [
+                f"reports = {self._call(name, seeds)}",
+                f'claim = users_function({json.dumps(self.claim)}, "claim")',
+                "assert is_broken(claim(reports.measured[0].report))",
+            ]
+        elif not self.report.feasible:
+            told = "there is a feasible placement: once there is, take the mark away"
+            imports += ["", "import pytest"]
+            mark = ['@pytest.mark.xfail(strict=True, raises=AssertionError, reason="there is a feasible placement")']
+            lines = [self._call(name, seeds)]
+        else:
+            lines = [self._call(name, self._limit())]
+        text = [f'"""Mined: {_quoted(str(self))}."""', "", *imports, "", "", *mark]
+        text += [f"def test_{_identifier(name)}(optsched_gap):", f'    """Tests that {told}."""']
+        return "\n".join([*text, *(f"    {line}" for line in lines)]) + "\n"
 
     def _call(self, name: str, arguments: str) -> str:
         options = [f"certify={list(self.rests_on) or True}"]

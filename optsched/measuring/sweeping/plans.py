@@ -61,13 +61,12 @@ __all__ = [
     "canonical",
     "digest_of",
     "heuristic_parameters",
+    "key_of",
     "look_anew",
     "named",
-    "optimum_digest",
     "optimum_key",
     "planned",
     "problem_source",
-    "run_digest",
     "run_key",
     "solver_options",
     "source_digest",
@@ -247,8 +246,13 @@ def _plain(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else str(value)
 
 
-def _digest(*parts: Any) -> str:
-    return hashlib.sha256(canonical(parts).encode()).hexdigest()
+def key_of(kind: str, *covered: Any) -> str:
+    """The key of an `optimum` or a `run` from all that it covers.
+
+    Of an optimum these are the version, the hash of the instance, the problem, its source and parameters, and what of
+    the profile counts; of a run the key of the optimum, the heuristic, its source and parameters, and the seed.
+    """
+    return hashlib.sha256(canonical((kind, *covered)).encode()).hexdigest()
 
 
 def solver_options(profile: Profile) -> dict[str, Any]:
@@ -266,22 +270,10 @@ def problem_source(problem: TaskProblem[Any]) -> str:
     return digest_of(type(problem).__module__)
 
 
-def optimum_digest(
-    version: str, instance_sha256: str, problem: str, source: str, parameters: Mapping[str, Any], solver: Any
-) -> str:
-    """The key of an optimum from all that it covers."""
-    return _digest("optimum", version, instance_sha256, problem, source, parameters, solver)
-
-
-def run_digest(optimum: str, heuristic: str, source: str, parameters: Mapping[str, Any], seed: int) -> str:
-    """The key of a run from all that it covers."""
-    return _digest("run", optimum, heuristic, source, parameters, seed)
-
-
 def optimum_key(problem: TaskProblem[Any], profile: Profile) -> str:
     """The key of the optimum of a problem as it is posed."""
     posed = problem.instance.sha256, problem.name, problem_source(problem), dict(problem.parameters)
-    return optimum_digest(code_version(), *posed, solver_options(profile))
+    return key_of("optimum", code_version(), *posed, solver_options(profile))
 
 
 def heuristic_parameters(choice: Choice) -> dict[str, Any]:
@@ -308,7 +300,7 @@ def run_key(optimum: str, choice: Choice, seed: int) -> str:
         If no name leads to the heuristic.
     """
     name = named(choice.entry)
-    return run_digest(optimum, name, source_digest(name), heuristic_parameters(choice), seed)
+    return key_of("run", optimum, name, source_digest(name), heuristic_parameters(choice), seed)
 
 
 Parameters = Mapping[str, Any]

@@ -35,7 +35,7 @@ from optsched.instances.files import LARGEST_FILE, parse
 from optsched.measuring.gaps import fields_beside
 from optsched.measuring.records import Record, Run, frame_of
 from optsched.measuring.studies.tables import ProblemSummary, summaries, summary_frame
-from optsched.measuring.sweeping.plans import optimum_digest, run_digest
+from optsched.measuring.sweeping.plans import key_of
 from optsched.problems import AnyProblem, problem_class
 
 if TYPE_CHECKING:
@@ -623,7 +623,7 @@ def _of_run(row: Mapping[str, Any]) -> Iterator[str]:
     except ValueError as error:
         yield f"its record is no JSON ({error})"
         return
-    if row["key"] != run_digest(row["optimum"], row["heuristic"], row["source_sha256"], parameters, row["seed"]):
+    if row["key"] != key_of("run", row["optimum"], row["heuristic"], row["source_sha256"], parameters, row["seed"]):
         yield "its key is not that of what it says it ran"
     for name in ("status", "instance_sha256", "problem", "heuristic", "seed", "version"):
         if record.get(name) != row[name]:
@@ -640,7 +640,7 @@ def _of_optimum(row: Mapping[str, Any], path: str) -> tuple[list[str], list[str]
     try:
         parameters, solver = json.loads(row["parameters"]), json.loads(row["solver"])
         covered = row["version"], row["instance_sha256"], row["problem"], row["source_sha256"], parameters, solver
-        if row["key"] != optimum_digest(*covered):
+        if row["key"] != key_of("optimum", *covered):
             faults.append("its key is not that of what it says was solved")
         problem, solution = optimum_of(row, path)
         verdict = certify(problem, solution)
