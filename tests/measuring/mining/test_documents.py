@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mined_documents import LINKED, WHOLE, legal
 
+from optsched.core.errors import InputError
 from optsched.core.instance import Instance
 from optsched.instances.files import from_document, to_document
 from optsched.instances.generate import generate
@@ -24,6 +24,36 @@ from optsched.measuring.mining.documents import (
     with_copy,
     without,
 )
+
+#: Two documents with references and matrices of every sort.
+WHOLE: dict[str, Any] = {
+    "format": "optsched/1",
+    "nodes": [{"id": "a", "load": 2}, {"id": "b", "slots": 3}],
+    "groups": [{"id": "g", "weight": 1}],
+    "jobs": [{"id": "j", "group": "g"}, {"id": "k"}],
+    "tasks": [
+        {"id": "t1", "job": "j", "replicas": ["a", "b"], "observed": "a"},
+        {"id": "t2", "job": "k", "replicas": ["b"]},
+        {"id": "r1", "job": "k", "kind": "reduce"},
+    ],
+    "shuffle": [{"map": "t2", "reduce": "r1", "size": 4}],
+    "pairs": {"cost": [[1, 2], [3, 4], [5, 6]]},
+    "topology": {"distance": [[0, 7], [7, 0]]},
+}
+
+LINKED = {
+    **{key: value for key, value in WHOLE.items() if key != "topology"},
+    "topology": {"links": [{"from": "a", "to": "s", "rate": 1}, {"from": "b", "to": "s", "rate": 2}]},
+}
+
+
+def legal(document: dict[str, Any]) -> bool:
+    """Whether it can be read."""
+    try:
+        from_document(document)
+    except InputError:
+        return False
+    return True
 
 
 def test_a_node_goes_with_all_that_is_its() -> None:
