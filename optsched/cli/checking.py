@@ -1,4 +1,4 @@
-"""`optsched check`: the assertions of a file on heuristics, for CI without pytest."""
+"""`optsched check`: the assertions of a file on heuristics, for CI without pytest; and `mine`, which finds such tests."""
 
 from __future__ import annotations
 
@@ -223,6 +223,9 @@ def _record(results: Sequence[Result]) -> None:
     for path, measured in by_path.items():
         Baseline.of(measured).record(path)
         arguments.note(f"{len(measured)} run{'s' * (len(measured) != 1)} recorded in {path}")
+
+
+# The worst instance for a heuristic, or one that breaks a claim, as a file and a test ------------------------------
 
 
 @click.command()

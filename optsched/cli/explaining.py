@@ -1,4 +1,4 @@
-"""`optsched explain`: why a gap is there, in words, as a table or as JSON."""
+"""`optsched explain` and `show`: why a gap is there, in words, as a table or as JSON; and placements as a picture."""
 
 from __future__ import annotations
 
@@ -218,6 +218,9 @@ def explanation_table(found: Explanation | ScheduleExplanation, most: int) -> Ta
         rows.append(("if", change, gain, worth.of, "", worth.node, "", "", "", ""))
     columns = ("chain", "kind", "gain", "task", "from", "to", "paid", "pays", "data before", "data after")
     return Table(columns, rows, frozenset({"gain", "paid", "pays"}))
+
+
+# Pictures ----------------------------------------------------------------------------------------------------------
 
 
 @click.command()

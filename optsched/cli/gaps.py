@@ -1,4 +1,4 @@
-"""`optsched gap`: heuristics against the proved optimum, on instances x problems x heuristics x seeds."""
+"""`optsched gap` and `matrix`: heuristics against the proved optimum; and `report`, a page of what these recorded."""
 
 from __future__ import annotations
 
@@ -353,6 +353,9 @@ if TYPE_CHECKING:
     Listed = Mapping[str, tuple[Heuristic, Mapping[str, Any]]]
 
 
+# Every heuristic judged by every problem ---------------------------------------------------------------------------
+
+
 #: Width of a column of cells, unless its name is wider. A longer cell moves the rest of its row a little.
 _WIDTH = 9
 
@@ -502,6 +505,9 @@ class _Rows:
             cut = zip(cells, widths, strict=True)
             cells = [elided(cell, width) if cell[:1].isalpha() else cell for cell, width in cut]
         self._table.add([row[0].heuristic, *cells])
+
+
+# A page of recorded gaps -------------------------------------------------------------------------------------------
 
 
 @click.command()

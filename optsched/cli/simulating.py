@@ -1,4 +1,4 @@
-"""`optsched simulate`: policies over time, on instances x policies x seeds."""
+"""`optsched simulate` and `decompose`: policies over time, and what the gap of one is made of."""
 
 from __future__ import annotations
 
@@ -430,6 +430,9 @@ def _seconds(name: str, times: Sequence[float | None]) -> str:
     limits = interval(known) if name in ("makespan", "mean job") else None
     half = (limits[1] - limits[0]) / 2 if limits else 0
     return f"{sum(known) / len(known):,.1f}{f' ±{half:,.1f}' if half else ''} s"
+
+
+# What a gap over time is made of -----------------------------------------------------------------------------------
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""`optsched solve`, `bounds`, `frontier` and `export`: one problem on one instance, without heuristics."""
+"""`optsched solve`, `bounds`, `frontier`, `export` and `certify`: one problem on one instance, without heuristics."""
 
 from __future__ import annotations
 
@@ -487,6 +487,9 @@ if TYPE_CHECKING:
 
     #: What is checked: the problem, what is claimed of it, and in how many seconds.
     _Job = tuple[AnyProblem, Solution | Frontier, float | None]
+
+
+# Is what a file of a solution or a frontier claims true? -----------------------------------------------------------
 
 
 #: What a claim may rest on that is not checked: words of `--allow`.

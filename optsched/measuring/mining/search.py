@@ -1,4 +1,4 @@
-"""What mining found: the instance, in words, as a file with its proved optimum, and as a test."""
+"""What is looked for, and what was found: the instance, in words, as a file with its proved optimum, and as a test."""
 
 from __future__ import annotations
 
@@ -347,6 +347,9 @@ def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
         elif isinstance(value, Fraction):
             found[key] = str(value)
     return found
+
+
+# Looking for it ----------------------------------------------------------------------------------------------------
 
 
 #: So many instances are tried, unless told otherwise.

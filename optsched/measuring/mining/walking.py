@@ -1,4 +1,8 @@
-"""How bad an instance is for a heuristic: its gap against the proved optimum, or whether a claim is broken on it."""
+"""The search: how bad an instance is, where to start, on to worse instances, and down to a minimal one.
+
+An instance is judged by its gap against the proved optimum, or by whether a claim is broken on it. The search is
+deterministic for a seed.
+"""
 
 from __future__ import annotations
 
@@ -309,6 +313,9 @@ class Judge:
         return Judged(document, worst, tuple(report for _, report in scored), score, counts)
 
 
+# Where a search starts: small random instances of a family ---------------------------------------------------------
+
+
 #: Sizes of families that a problem's record names none of.
 _SMALL = {
     "nodes": 3,
@@ -465,6 +472,9 @@ def starts_of(judge: Judge, family: str | None, given: Mapping[str, Any], most: 
         f"no instance of family {names[0]} can be posed as {judge.name} for {judge.choice.entry.name}; choose another "
         f"family: {refused[0].faults[0]}"
     )
+
+
+# From random starts on to worse instances, then down to a minimal one ----------------------------------------------
 
 
 #: So many instances are tried before the search starts anew, times the terms of Luby, Sinclair and Zuckerman (1993).

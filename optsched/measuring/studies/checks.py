@@ -1,4 +1,8 @@
-"""What is asserted of a heuristic's gaps, and what came of it: for tests, whoever runs them."""
+"""What is asserted of a heuristic's gaps, and what came of it: for tests, whoever runs them, and for files (TOML).
+
+A file has a table `[[check]]` for each check, whose keys are the arguments of `Check.of`. What stands above the tables
+holds for all checks that do not say otherwise.
+"""
 
 from __future__ import annotations
 
@@ -389,6 +393,9 @@ def _uncertified(measured: Iterable[Run], allowed: Sequence[str]) -> Iterator[Br
             certify(entry.report.problem, reference.solution).raise_unless_proved(allowed)
         except CertificateInvalid as error:
             yield Breach(f"the reference is not proved: {error}", entry, (entry,))
+
+
+# Files -------------------------------------------------------------------------------------------------------------
 
 
 #: For each key: what it must be.

@@ -1,4 +1,7 @@
-"""What a study is of: heuristics with parameters, and instances by name, file, folder, pattern or family."""
+"""What a study is of: heuristics with parameters, and instances by name, file, folder, pattern or family.
+
+Also as files (TOML) say it: the form of their tables, and what instances, heuristics and problems these name.
+"""
 
 from __future__ import annotations
 
@@ -424,6 +427,9 @@ def raise_all(errors: Sequence[InputError]) -> None:
     """Raise the errors, if there are any, as one."""
     if errors:
         raise errors[0] if len(errors) == 1 else _SeveralInputs(errors)
+
+
+# Tables of files ---------------------------------------------------------------------------------------------------
 
 
 Found = TypeVar("Found")

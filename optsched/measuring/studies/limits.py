@@ -1,4 +1,4 @@
-"""Limits on gaps, for tests: which gap, over which runs, how much; and which runs break one."""
+"""Limits on gaps, for tests: which gap, over which runs, how much; which run breaks one; what a failed test says."""
 
 from __future__ import annotations
 
@@ -300,6 +300,9 @@ def _unknown(report: GapReport) -> str:
     if report.reference.value is None:
         return "no reference is proved; give more time, or another profile"
     return "an earlier component differs from the optimum, so that this one has no gap; measure it on the frontier"
+
+
+# What a failed test says of a gap: the run, how it differs from the optimum, and the command that shows it ---------
 
 
 #: So many tasks that are placed differently, and so many breaches, are told one by one.

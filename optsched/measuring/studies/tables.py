@@ -395,6 +395,9 @@ def _summed(label: str, runs: Sequence[Run]) -> Row:
     )
 
 
+# Rows of single runs under headings of what is the same in all -----------------------------------------------------
+
+
 #: Columns of gaps that are left out where there is no room, the first one first.
 _SHED = ("proof", "reference", "objective", "worst gap")
 

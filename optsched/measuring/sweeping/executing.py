@@ -182,6 +182,9 @@ def _reference(packed: Packed, solution: bytes) -> Reference:
     return Reference(problem, profile, solution=pickle.loads(solution))
 
 
+# What is left of a plan, and how outcomes are stored ---------------------------------------------------------------
+
+
 #: How runs and optima ended that are computed again, by what is asked for.
 RETRIED = {
     "failed": frozenset({"failed", "crashed", "out-of-memory"}),
@@ -471,6 +474,9 @@ def run_row(run: Planned, record: Mapping[str, Any]) -> dict[str, Any]:
         "gap": relative,
         "absolute_gap": absolute,
     }
+
+
+# From beginning to end ---------------------------------------------------------------------------------------------
 
 
 #: What every worker needs and what takes long to import.

@@ -305,6 +305,10 @@ def run_key(optimum: str, choice: Choice, seed: int) -> str:
 
 Parameters = Mapping[str, Any]
 
+
+# What is to be computed --------------------------------------------------------------------------------------------
+
+
 #: What SQLite holds as a whole number.
 LARGEST_SEED = 2**63 - 1
 
@@ -484,6 +488,9 @@ def _told(problem: TaskProblem[Any], values: Parameters) -> str:
 
 def _word(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+# The file of a sweep -----------------------------------------------------------------------------------------------
 
 
 def _whole(value: Any) -> bool:

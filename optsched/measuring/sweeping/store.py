@@ -396,6 +396,9 @@ def locked(path: str | os.PathLike[str], waits: Callable[[], None] = lambda: Non
             connection.close()
 
 
+# What is read from it ----------------------------------------------------------------------------------------------
+
+
 #: The runs of some plans, each as it is called in the plan, in its order.
 _ASKED = 'planned.run, planned."group", planned.instance, planned.label, planned.variant'
 _RUNS = f"""
