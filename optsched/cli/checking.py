@@ -1,4 +1,4 @@
-"""`optsched check`: the assertions of a file on heuristics, for CI without pytest; and `mine`, which finds such tests."""
+"""`optsched check`: the assertions of a file on heuristics, for CI without pytest; and `mine`, which finds tests."""
 
 from __future__ import annotations
 
