@@ -364,9 +364,8 @@ def smaller(document: Document) -> Iterator[Document]:
     for table in TABLES:
         for at in reversed(range(len(document.get(table, ())))):
             yield without(document, table, at)
-    lists = {("shuffle",): document.get("shuffle", ())}
-    lists["topology", "links"] = document.get("topology", {}).get("links", ())
-    for way, entries in lists.items():
+    links = document.get("topology", {}).get("links", ())
+    for way, entries in ((["shuffle"], document.get("shuffle", ())), (["topology", "links"], links)):
         for at in reversed(range(len(entries))):
             yield _less(document, *way, at)
     for part in ("shuffle", "pairs", "topology"):
