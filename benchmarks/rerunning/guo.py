@@ -12,7 +12,7 @@ from optsched.instances.families.sampling import distinct_nodes, in_blocks, numb
 from optsched.problems.locality_counts import locality
 from optsched.simulating import Levels
 from optsched.simulating.rates import Rates
-from optsched.simulating.transfer import Transfer
+from optsched.simulating.services import Transfer
 from rerunning.base import Form, Table, called, ran, shares
 
 __all__ = ["at_once", "deployment", "full_cluster", "guo"]

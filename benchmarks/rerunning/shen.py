@@ -15,7 +15,7 @@ from optsched.core.schedule import MICRO
 from optsched.instances.generate import generate
 from optsched.problems.locality_counts import CLASSES, locality
 from optsched.simulating import Simulation
-from optsched.simulating.transfer import Transfer
+from optsched.simulating.services import Transfer
 from rerunning.base import Form, Table, called, ran, shares, taken
 
 __all__ = ["HOP", "OF_SHEN", "Batches", "batches", "near_its_data", "shen"]

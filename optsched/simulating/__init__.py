@@ -1,7 +1,8 @@
 """Policies over time: jobs arrive, tasks take the time that a service says, and slots are offered at heartbeats.
 
-`simulate` runs a policy over an instance. The engine is in `engine`, the services in `services`, and what came of a run
-in `simulation`.
+`simulate` runs a policy over an instance, and `run_posed` in a problem that decides when tasks run: what the problem
+says holds in the run, too. The engine is in `engine`, the services in `services`, and what came of a run in
+`simulation`.
 """
 
 from __future__ import annotations
@@ -20,15 +21,17 @@ from optsched.core.schedule import MICRO, microseconds
 from optsched.heuristics import AnyHeuristic, heuristic
 from optsched.heuristics.observed import observed_schedule
 from optsched.problems.base import HOW_TO_LOAD, number
+from optsched.problems.schedules import ScheduleProblem
 from optsched.processes.containing import call, in_force, value_of
 from optsched.running.answers import attempt
-from optsched.running.base import Policy
+from optsched.running.base import Heuristic, Policy
 from optsched.running.course import Progress, Service
 from optsched.running.driver import Observer, watched_streams
+from optsched.running.known import posed_on
 from optsched.running.run import TOLD, check_observers, check_seed, values_in_force
-from optsched.simulating.engine import Engine, LosingEngine, Loss, Rules, Stage, losses_of
+from optsched.simulating.engine import Engine, Loss, Rules, Stage, losses_of
 from optsched.simulating.every_round import SOLVE, EveryRound, Following
-from optsched.simulating.services import SERVICES, Levels, Recorded, service_named
+from optsched.simulating.services import SERVICES, Levels, Recorded, Transfer, service_named
 from optsched.simulating.simulation import Simulation
 
 __all__ = [
@@ -42,6 +45,8 @@ __all__ = [
     "Service",
     "Simulation",
     "observed_schedule",
+    "problem_service",
+    "run_posed",
     "simulate",
 ]
 
@@ -152,9 +157,7 @@ def simulate(
     rules = replace(rules, losses=lost)
     try:
         with watched_streams() as drawn:
-            engine = (LosingEngine if lost else Engine)(Stage(present), driven, chosen, rules, seed, observers)
-            if isinstance(engine, LosingEngine):
-                engine.begin_losses(lost)
+            engine = Engine(Stage(present), driven, chosen, rules, seed, observers)
             engine.tell_share = progress
             unfinished = engine.run()
     except HeuristicFailed as failed:
@@ -163,6 +166,73 @@ def simulate(
         lines = (f"{start} {line}" for line in str(failed).splitlines())
         raise HeuristicFailed(*lines) from failed.__cause__
     return replace(Simulation.of(engine, name, values, seed, unfinished), drawn=drawn())
+
+
+def problem_service(problem: ScheduleProblem) -> Service:
+    """The service by which tasks take what a problem says: with `service=transfer` reduces copy nothing.
+
+    >>> from optsched.core.instance import Cluster, Instance, Workload
+    >>> from optsched.problems import Makespan
+    >>> problem_service(Makespan(Instance(Cluster(["a"]), Workload(["t"], duration=[2])), factors=(1, 1, 2)))
+    <Service levels,factors=1:1:2>
+    """
+    if problem.parameters["service"] == "transfer":
+        return Transfer(problem.parameters["scale"], shuffle="none")
+    return Levels(problem.parameters["factors"])
+
+
+def run_posed(
+    problem: ScheduleProblem,
+    heuristic: Heuristic,
+    values: Mapping[str, Any],
+    /,
+    seed: int | Sequence[int] = 0,
+    observers: Sequence[Observer] = (),
+    heartbeat: Any = 3,
+    assign: str = "all",
+    **rounds: Any,
+) -> Simulation:
+    """Run a policy over time, with the service times and the slowstart of a problem.
+
+    Parameters
+    ----------
+    problem
+        What is to run, and how long it takes.
+    heuristic, values
+        A policy, or a batch heuristic of the list, with the values of its parameters.
+    seed, observers, heartbeat, assign
+        As in `optsched.simulate`. Observers get the problem posed on the present snapshot.
+    **rounds
+        Of a batch heuristic: what `EveryRound` takes.
+
+    Raises
+    ------
+    UsageError
+        For a heartbeat or a way to assign that there is not.
+    HeuristicFailed
+        If the policy raises, or starts what it cannot start.
+
+    Examples
+    --------
+    >>> from optsched.heuristics import heuristic
+    >>> from optsched.core.instance import Cluster, Instance, Workload
+    >>> from optsched.problems import Makespan
+    >>> problem = Makespan(Instance(Cluster(["a"]), Workload(["t1", "t2"], duration=[2, 3])))
+    >>> problem.evaluate(run_posed(problem, heuristic("dl"), {}, heartbeat=0).schedule)
+    (5,)
+    """
+    clocked = on_the_clock(problem.instance)
+    posed: Any = problem if clocked is problem.instance else posed_on(problem, clocked)
+    rules = rules_of(heartbeat, assign, problem.parameters["slowstart"])
+    if heuristic.policy is None:
+        given = {name: value for name, value in values.items() if value is not None}  # None: not given
+        policy: Any = EveryRound(heuristic, **rounds, **given)
+        policy.check(posed.instance)
+    else:
+        policy = attempt(heuristic.policy, **values)
+    engine = Engine(posed, policy, problem_service(problem), rules, seed, observers)
+    unfinished = engine.run()
+    return Simulation.of(engine, heuristic.name, values, seed, unfinished)
 
 
 def _contained(given: tuple[Any, ...], parameters: Mapping[str, Any]) -> Simulation:

@@ -126,22 +126,95 @@ class Simulation:
         `maps` and `reduces` are as in the instance. `node_local`, `rack_local` and `remote` count the maps that ran
         so near their data; what has no data is remote. What did not happen is missing.
         """
-        return jobs_of(self)
+        import pandas as pd
+
+        workload, jobs = self.instance.workload, self.job_parts
+        nodes, starts, ends = _spans(self)
+        count, left = len(jobs), np.flatnonzero(self.left)
+        job = jobs.of_task[left]
+        begin, end = np.full(count, NEVER), np.full(count, -NEVER)
+        np.minimum.at(begin, job, starts[left])
+        np.maximum.at(end, job, ends[left])
+        kind = workload.kind[left]
+        near = locality(self.instance, Placement(nodes))[left]
+        groups = np.append(workload.job_group, -1)[jobs.rows]
+        local = {
+            f"{name}_local" if name != "remote" else name: np.bincount(
+                job[(kind == MAP) & (near == number)], minlength=count
+            )
+            for number, name in enumerate(CLASSES)
+        }
+        columns = {
+            "job_id": np.array(jobs.ids, dtype=object),
+            "group": _named(workload.group_ids, groups),
+            "requested_number_of_resources": np.bincount(job, minlength=count),
+            "maps": np.bincount(job[kind == MAP], minlength=count),
+            "reduces": np.bincount(job[kind == REDUCE], minlength=count),
+            "success": end < NEVER,
+            **_times(jobs.arrival, begin, end),
+            "allocated_resources": _used(self, job, nodes[left], count),
+            **local,
+        }
+        return pd.DataFrame(columns)
 
     @cached_property
     def tasks(self) -> pd.DataFrame:
         """A row for each task: `task_id`, `job_id`, `kind`, `node`, `locality`, and its times as in `jobs`."""
-        return tasks_of(self)
+        import pandas as pd
+
+        workload, jobs = self.instance.workload, self.job_parts
+        nodes, starts, ends = _spans(self)
+        near = _named(np.array(CLASSES), locality(self.instance, Placement(nodes)))
+        left = np.flatnonzero(self.left)
+        arrival = jobs.arrival[jobs.of_task[left]]
+        columns = {
+            "task_id": workload.task_ids[left].astype(object),
+            "job_id": _named(workload.job_ids, workload.job[left]),
+            "kind": np.array(KINDS, dtype=object)[workload.kind[left]],
+            "node": _named(self.instance.cluster.node_ids, nodes[left]),
+            "locality": near[left],
+            **_times(arrival, starts[left], ends[left]),
+        }
+        return pd.DataFrame(columns)
 
     @cached_property
     def nodes(self) -> pd.DataFrame:
         """A row for each node: how many tasks it ran of each kind, how long, and which share of its slots' time."""
-        return nodes_of(self)
+        import pandas as pd
+
+        cluster, kind = self.instance.cluster, self.instance.workload.kind
+        nodes, starts, ends = _spans(self)
+        begin, last = self.begin, self.last
+        span = np.clip(np.minimum(ends, last) - np.maximum(starts, begin), 0, None)
+        columns: dict[str, Any] = {"node_id": cluster.node_ids.astype(object)}
+        for number, (name, slots) in enumerate(zip(KINDS, (cluster.slots, cluster.reduce_slots), strict=True)):
+            of_kind = (kind == number) & (nodes != NONE)
+            busy = np.zeros(len(cluster), dtype=np.int64)
+            np.add.at(busy, nodes[of_kind], span[of_kind])
+            columns[f"{name}_slots"] = slots
+            columns[f"{name}s"] = np.bincount(nodes[of_kind], minlength=len(cluster))
+            columns[f"{name}_busy"] = busy / MICRO
+            with np.errstate(divide="ignore", invalid="ignore"):
+                columns[f"{name}_utilisation"] = busy / (slots * (last - begin))
+        return pd.DataFrame(columns)
 
     @cached_property
     def events(self) -> pd.DataFrame:
         """A row for each thing that happened, in order: `time` (seconds), `event`, `job`, `task`, `node`."""
-        return events_of(self)
+        import pandas as pd
+
+        workload = self.instance.workload
+        when, what, index, node = self.record.T
+        of_job = what == ARRIVED
+        job = np.where(of_job, index, np.append(workload.job, -1)[np.where(of_job, -1, index)])
+        columns = {
+            "time": when / MICRO,
+            "event": np.array([WORDS[code] for code in sorted(WORDS)], dtype=object)[what],
+            "job": _named(workload.job_ids, job),
+            "task": _named(workload.task_ids, np.where(of_job, -1, index)),
+            "node": _named(self.instance.cluster.node_ids, node),
+        }
+        return pd.DataFrame(columns)
 
     @cached_property
     def job_parts(self) -> Jobs:
@@ -161,7 +234,32 @@ class Simulation:
         `task_id`, `job_id`, `kind`, `node`, `starting_time`, `finish_time` (missing where the task ran when the node
         was lost) and `lost_time`. The schedule and the other frames have the last start of each task.
         """
-        return attempts_of(self)
+        import pandas as pd
+
+        workload, begun = (
+            self.instance.workload,
+            dict(zip(self.ran_before.tolist(), self.start_at_first.tolist(), strict=True)),
+        )
+        ended: dict[int, int] = {}
+        rows = []
+        for when, what, task, node in self.record.tolist():
+            if what == STARTED:
+                begun[task] = when
+            elif what == ENDED:
+                ended[task] = when
+            elif what == STOPPED:
+                rows.append((task, node, begun[task], ended.pop(task, NEVER), when))
+        task, node, start, end, stop = np.array(rows, dtype=np.int64).reshape(-1, 5).T
+        columns = {
+            "task_id": workload.task_ids[task].astype(object),
+            "job_id": _named(workload.job_ids, workload.job[task]),
+            "kind": np.array(KINDS, dtype=object)[workload.kind[task]],
+            "node": _named(self.instance.cluster.node_ids, node),
+            "starting_time": start / MICRO,
+            "finish_time": _seconds(end, end < NEVER),
+            "lost_time": stop / MICRO,
+        }
+        return pd.DataFrame(columns)
 
     @cached_property
     def ran_before(self) -> Ints:
@@ -473,60 +571,6 @@ def _spans(run: Simulation) -> tuple[Ints, Ints, Ints]:
     return nodes, starts, run.end
 
 
-def tasks_of(run: Simulation) -> pd.DataFrame:
-    """Each task that was left, where it ran, how near its data, and when."""
-    import pandas as pd
-
-    workload, jobs = run.instance.workload, run.job_parts
-    nodes, starts, ends = _spans(run)
-    near = _named(np.array(CLASSES), locality(run.instance, Placement(nodes)))
-    left = np.flatnonzero(run.left)
-    arrival = jobs.arrival[jobs.of_task[left]]
-    columns = {
-        "task_id": workload.task_ids[left].astype(object),
-        "job_id": _named(workload.job_ids, workload.job[left]),
-        "kind": np.array(KINDS, dtype=object)[workload.kind[left]],
-        "node": _named(run.instance.cluster.node_ids, nodes[left]),
-        "locality": near[left],
-        **_times(arrival, starts[left], ends[left]),
-    }
-    return pd.DataFrame(columns)
-
-
-def jobs_of(run: Simulation) -> pd.DataFrame:
-    """Each job that had a task left, with Batsim's columns."""
-    import pandas as pd
-
-    workload, jobs = run.instance.workload, run.job_parts
-    nodes, starts, ends = _spans(run)
-    count, left = len(jobs), np.flatnonzero(run.left)
-    job = jobs.of_task[left]
-    begin, end = np.full(count, NEVER), np.full(count, -NEVER)
-    np.minimum.at(begin, job, starts[left])
-    np.maximum.at(end, job, ends[left])
-    kind = workload.kind[left]
-    near = locality(run.instance, Placement(nodes))[left]
-    groups = np.append(workload.job_group, -1)[jobs.rows]
-    local = {
-        f"{name}_local" if name != "remote" else name: np.bincount(
-            job[(kind == MAP) & (near == number)], minlength=count
-        )
-        for number, name in enumerate(CLASSES)
-    }
-    columns = {
-        "job_id": np.array(jobs.ids, dtype=object),
-        "group": _named(workload.group_ids, groups),
-        "requested_number_of_resources": np.bincount(job, minlength=count),
-        "maps": np.bincount(job[kind == MAP], minlength=count),
-        "reduces": np.bincount(job[kind == REDUCE], minlength=count),
-        "success": end < NEVER,
-        **_times(jobs.arrival, begin, end),
-        "allocated_resources": _used(run, job, nodes[left], count),
-        **local,
-    }
-    return pd.DataFrame(columns)
-
-
 def _used(run: Simulation, job: Ints, nodes: Ints, count: int) -> npt.NDArray[Any]:
     """The ids of the nodes that each job used, apart by spaces."""
     pairs = np.unique(np.stack([job, nodes])[:, nodes != NONE], axis=1)
@@ -534,72 +578,3 @@ def _used(run: Simulation, job: Ints, nodes: Ints, count: int) -> npt.NDArray[An
     for owner, node in zip(pairs[0].tolist(), run.instance.cluster.node_ids[pairs[1]].tolist(), strict=True):
         found[owner].append(node)
     return np.array([" ".join(names) for names in found], dtype=object)
-
-
-def nodes_of(run: Simulation) -> pd.DataFrame:
-    """What each node ran, and which share of its slots' time that took up to the last thing that happened."""
-    import pandas as pd
-
-    cluster, kind = run.instance.cluster, run.instance.workload.kind
-    nodes, starts, ends = _spans(run)
-    begin, last = run.begin, run.last
-    span = np.clip(np.minimum(ends, last) - np.maximum(starts, begin), 0, None)
-    columns: dict[str, Any] = {"node_id": cluster.node_ids.astype(object)}
-    for number, (name, slots) in enumerate(zip(KINDS, (cluster.slots, cluster.reduce_slots), strict=True)):
-        of_kind = (kind == number) & (nodes != NONE)
-        busy = np.zeros(len(cluster), dtype=np.int64)
-        np.add.at(busy, nodes[of_kind], span[of_kind])
-        columns[f"{name}_slots"] = slots
-        columns[f"{name}s"] = np.bincount(nodes[of_kind], minlength=len(cluster))
-        columns[f"{name}_busy"] = busy / MICRO
-        with np.errstate(divide="ignore", invalid="ignore"):
-            columns[f"{name}_utilisation"] = busy / (slots * (last - begin))
-    return pd.DataFrame(columns)
-
-
-def events_of(run: Simulation) -> pd.DataFrame:
-    """What happened, in order."""
-    import pandas as pd
-
-    workload = run.instance.workload
-    when, what, index, node = run.record.T
-    of_job = what == ARRIVED
-    job = np.where(of_job, index, np.append(workload.job, -1)[np.where(of_job, -1, index)])
-    columns = {
-        "time": when / MICRO,
-        "event": np.array([WORDS[code] for code in sorted(WORDS)], dtype=object)[what],
-        "job": _named(workload.job_ids, job),
-        "task": _named(workload.task_ids, np.where(of_job, -1, index)),
-        "node": _named(run.instance.cluster.node_ids, node),
-    }
-    return pd.DataFrame(columns)
-
-
-def attempts_of(run: Simulation) -> pd.DataFrame:
-    """What ran in vain: each start that was followed by a loss of the node, or of what the task had written there."""
-    import pandas as pd
-
-    workload, begun = (
-        run.instance.workload,
-        dict(zip(run.ran_before.tolist(), run.start_at_first.tolist(), strict=True)),
-    )
-    ended: dict[int, int] = {}
-    rows = []
-    for when, what, task, node in run.record.tolist():
-        if what == STARTED:
-            begun[task] = when
-        elif what == ENDED:
-            ended[task] = when
-        elif what == STOPPED:
-            rows.append((task, node, begun[task], ended.pop(task, NEVER), when))
-    task, node, start, end, stop = np.array(rows, dtype=np.int64).reshape(-1, 5).T
-    columns = {
-        "task_id": workload.task_ids[task].astype(object),
-        "job_id": _named(workload.job_ids, workload.job[task]),
-        "kind": np.array(KINDS, dtype=object)[workload.kind[task]],
-        "node": _named(run.instance.cluster.node_ids, node),
-        "starting_time": start / MICRO,
-        "finish_time": _seconds(end, end < NEVER),
-        "lost_time": stop / MICRO,
-    }
-    return pd.DataFrame(columns)

@@ -22,7 +22,7 @@ from optsched.running.course import NEVER, Service
 from optsched.simulating import simulate
 from optsched.simulating.engine import STARTED
 from optsched.simulating.rates import Rates
-from optsched.simulating.transfer import Transfer
+from optsched.simulating.services import Transfer
 
 
 def same(one: Instance, other: Instance) -> bool:

@@ -27,9 +27,8 @@ from optsched.measuring.gaps import Reference, reference_of
 from optsched.problems.base import expect_problem
 from optsched.problems.schedules import ScheduleProblem
 from optsched.running.known import posed_on
-from optsched.simulating import on_the_clock, policy_of, simulate
+from optsched.simulating import on_the_clock, policy_of, problem_service, simulate
 from optsched.simulating.engine import ENDED, STARTED, Rules
-from optsched.simulating.posed import service_of
 from optsched.simulating.simulation import Simulation
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 
@@ -482,7 +481,7 @@ class _Replay:
         run = simulate(
             problem.instance,
             policy,
-            service_of(problem),
+            problem_service(problem),
             heartbeat=heartbeat,
             assign=self._assign,
             slowstart=problem.parameters["slowstart"],

@@ -23,8 +23,7 @@ from optsched.measuring.gaps import Reference
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.running.base import Policy
-from optsched.simulating import simulate
-from optsched.simulating.posed import service_of
+from optsched.simulating import problem_service, simulate
 
 
 def two_jobs() -> Instance:
@@ -300,7 +299,7 @@ def test_tasks_that_fetch_over_distances(form: str) -> None:
     problem = JobTimes(fetching(2, form, tasks=6, jobs=2, reduces=1), service="transfer", scale=0.5)
     for heartbeat in (0, 2):
         found = decompose(problem, "rand", seeds=[0, 1], heartbeat=heartbeat)
-        run = simulate(problem.instance, "rand", service_of(problem), heartbeat=heartbeat, seed=1)
+        run = simulate(problem.instance, "rand", problem_service(problem), heartbeat=heartbeat, seed=1)
         assert found.runs[1].as_is == problem.evaluate(run.schedule)[0]
         assert None not in found.parts.values()
         assert found.bound is not None

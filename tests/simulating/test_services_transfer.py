@@ -23,7 +23,7 @@ from optsched.problems.makespan import Makespan
 from optsched.routes import solve
 from optsched.running.base import Offer, Policy, View
 from optsched.simulating import simulate
-from optsched.simulating.transfer import Transfer, _copied_as_emitted, _copied_as_ended
+from optsched.simulating.services import Transfer, _copied_as_emitted, _copied_as_ended
 
 #: Shen et al. 2016, II-B.2: the distances of four nodes, and what two maps send to two reduces.
 H = [[0, 4, 2, 8], [4, 0, 10, 4], [2, 10, 0, 6], [8, 4, 6, 0]]

@@ -24,8 +24,7 @@ from optsched.measuring.studies.runs import plan
 from optsched.measuring.studies.tables import gap_row
 from optsched.problems import JobTimes, Lsap, Makespan
 from optsched.running.base import Offer, Policy, View, over_time
-from optsched.simulating import EveryRound, simulate
-from optsched.simulating.posed import run_posed, service_of
+from optsched.simulating import EveryRound, problem_service, run_posed, simulate
 
 TWO = Workload(["t1", "t2"], duration=[2, 3])
 
@@ -61,7 +60,7 @@ def test_its_service_is_the_problems_with_transfer(form: str) -> None:
     """Tests that maps fetch in the run, too, and that reduces copy nothing there: all ends are those of the problem."""
     for seed in range(4):
         problem = JobTimes(fetching(seed, form, reduces=1), service="transfer", scale=0.3, slowstart=0.5)
-        assert repr(service_of(problem)) == "<Service transfer,scale=0.3,shuffle=none>"
+        assert repr(problem_service(problem)) == "<Service transfer,scale=0.3,shuffle=none>"
         for name in ("fair", "lsap-sched"):
             found = run_posed(problem, heuristic(name), {}, seed, heartbeat=1)
             assert not problem.violations(found.schedule)
