@@ -35,6 +35,7 @@ FORMER = {
     "optsched.reporting": "optsched.showing",
     "optsched.running.service": "optsched.running.course",
     "optsched.simulating.following": "optsched.simulating.every_round",
+    "optsched.simulating.transfer": "optsched.simulating.services",
     "optsched.tuning": "optsched.heuristics.tuning",
 }
 

@@ -10,7 +10,6 @@ from optsched.testing import (  # noqa: F401, I001 - the checks are listed in th
     solutions,
     proofs,
     programs,
-    exports,
     neighbours,
     frontiers,
     schedulers,

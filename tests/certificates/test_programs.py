@@ -23,7 +23,7 @@ from optsched.core.results import Certificate, Number, Solution
 from optsched.instances.claim_files import claim_content, parse_claim, read_solution
 from optsched.problems import WorstGroup
 from optsched.problems.programs import Program
-from optsched.testing.tampering import tampered
+from optsched.testing.proofs import tampered
 
 
 def solved() -> tuple[Gathering, Solution]:

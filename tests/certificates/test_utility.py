@@ -25,7 +25,7 @@ from optsched.routes import bounds, solve
 from optsched.searches.enumeration import best_placement
 from optsched.searches.utility_columns import no_higher
 from optsched.solvers.profiles import load_profile
-from optsched.testing.tampering import tampered
+from optsched.testing.proofs import tampered
 
 
 def test_prices_by_hand() -> None:
