@@ -11,27 +11,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from optsched.core.arrays import LARGEST, Ints, Strings, Whole, joined, read_only, read_only_strings
+from optsched.core.arrays import LARGEST, Ints, Strings, Whole, joined, read_only_strings
 from optsched.core.brief import brief, counted
 from optsched.core.errors import Fault, InputError
 from optsched.core.instance_faults import id_faults, number_faults
+from optsched.core.parts import as_column, columns_of
 
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["DEFAULTS", "UNBOUNDED", "FlowNetwork"]
+__all__ = ["UNBOUNDED", "FlowNetwork"]
 
 #: The capacity of an arc without a limit: larger than every number that a network may hold.
 UNBOUNDED = int(np.iinfo(np.int64).max)
 
-#: What nodes and arcs say of the numbers that are left out.
-DEFAULTS = {"supply": 0, "lower": 0, "cost": 0, "capacity": UNBOUNDED}
-
+#: Stands for an omitted column until `__post_init__` fills it.
 _DEFAULT: Any = None
 
 
@@ -77,12 +75,12 @@ class FlowNetwork(Whole):
     """
 
     node_ids: Strings
-    tail: Ints
-    head: Ints
-    lower: Ints = _DEFAULT
-    capacity: Ints = _DEFAULT
-    cost: Ints = _DEFAULT
-    supply: Ints = _DEFAULT
+    tail: Annotated[Ints, as_column("arcs", "reference", target="nodes")]
+    head: Annotated[Ints, as_column("arcs", "reference", target="nodes")]
+    lower: Annotated[Ints, as_column("arcs", "integer", 0)] = _DEFAULT
+    capacity: Annotated[Ints, as_column("arcs", "integer", UNBOUNDED)] = _DEFAULT
+    cost: Annotated[Ints, as_column("arcs", "integer", 0, signed=True)] = _DEFAULT
+    supply: Annotated[Ints, as_column("nodes", "integer", 0, signed=True)] = _DEFAULT
     arc_ids: Strings = _DEFAULT
     name: str = ""
     description: str = ""
@@ -91,12 +89,9 @@ class FlowNetwork(Whole):
 
     def __post_init__(self) -> None:
         arcs = np.size(self.tail)
-        columns: dict[str, npt.ArrayLike] = {"tail": self.tail, "head": self.head}
-        for name, default in DEFAULTS.items():
-            count = np.size(self.node_ids) if name == "supply" else arcs
-            columns[name] = np.full(count, default) if getattr(self, name) is None else getattr(self, name)
-        for name, values in columns.items():
-            object.__setattr__(self, name, read_only(values, np.int64))
+        for column in columns_of(FlowNetwork):
+            count = arcs if column.table == "arcs" else np.size(self.node_ids)
+            object.__setattr__(self, column.attribute, column.filled(getattr(self, column.attribute), count))
         arc_ids = np.arange(arcs).astype(np.str_) if self.arc_ids is None else self.arc_ids
         object.__setattr__(self, "node_ids", read_only_strings(self.node_ids))
         object.__setattr__(self, "arc_ids", read_only_strings(arc_ids))
@@ -208,19 +203,14 @@ def _faults(network: FlowNetwork) -> Iterator[Fault]:
         return
     yield from id_faults("nodes", network.node_ids)
     yield from id_faults("arcs", network.arc_ids)
-    for name in ("tail", "head"):
-        ends = getattr(network, name)
-        for row in np.flatnonzero((ends < 0) | (ends >= len(network))).tolist():
-            yield Fault(f"arcs[{row}].{name}", f"there is no node {ends[row]}")
-    for table, name, lowest in (
-        ("arcs", "lower", 0),
-        ("arcs", "capacity", 0),
-        ("arcs", "cost", -LARGEST),
-        ("nodes", "supply", -LARGEST),
-    ):
-        values = getattr(network, name)
-        limited = np.where(values == UNBOUNDED, 0, values) if name == "capacity" else values
-        yield from number_faults(table, name, limited, lowest)
+    for column in columns_of(FlowNetwork):
+        values = column.held(network)
+        if column.form == "integer":
+            limited = np.where(values == UNBOUNDED, 0, values) if column.default == UNBOUNDED else values
+            yield from number_faults(column.table, column.field, limited, -LARGEST if column.signed else 0)
+            continue
+        for row in np.flatnonzero((values < 0) | (values >= len(network))).tolist():
+            yield Fault(f"arcs[{row}].{column.field}", f"there is no node {values[row]}")
     for row in np.flatnonzero((network.lower > network.capacity) & (network.capacity >= 0)).tolist():
         told = f"{network.lower[row]} is more than the capacity {network.capacity[row]}"
         yield Fault(f"arcs[{row}].lower", told)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, get_origin, get_type_hints
 
@@ -39,6 +39,7 @@ __all__ = [
     "State",
     "Topology",
     "Workload",
+    "as_column",
     "columns_of",
     "ids_in",
 ]
@@ -76,9 +77,9 @@ class Column:
     Attributes
     ----------
     table, field
-        The records that have the field (`nodes`, `groups`, `jobs` or `tasks`), and its name in the instance format.
+        The records that have the field (`nodes`, `groups`, `jobs`, `tasks`, or `arcs`), and its name in the format.
     part, attribute
-        `cluster`, `workload` or `state`, and the attribute there.
+        `cluster`, `workload` or `state`, and the attribute there; of a network, the part is the network.
     form
         `integer`, `number`, `choice` (an index into `choices`), `label` (an index into the names that appear, which lie
         in `<attribute>_ids`), `reference` (an index into the table `target`), `resources` (a column for each key),
@@ -98,7 +99,7 @@ class Column:
 
     table: str
     field: str
-    part: Literal["cluster", "workload", "state"]
+    part: str
     attribute: str
     form: Form
     default: float = math.nan
@@ -114,7 +115,11 @@ class Column:
         """The type of its entries."""
         return np.int64 if self.form in ("integer", "choice", "label", "reference", "references") else np.float64
 
-    def default_in(self, cluster: Cluster) -> Any:
+    def held(self, noun: Any) -> Any:
+        """Its values in an instance or a network."""
+        return getattr(getattr(noun, self.part, noun), self.attribute)
+
+    def default_in(self, cluster: Any) -> Any:
         """The value in records that leave the field out: one for all, or one for each."""
         return getattr(cluster, self.default_of) if self.default_of else self.default
 
@@ -129,7 +134,7 @@ class Column:
         return read_only(np.full(count, self.default) if values is None else values, self.dtype)
 
 
-def _column(table: str, form: Form, default: float | None = None, **said: Any) -> dict[str, Any]:
+def as_column(table: str, form: Form, default: float | None = None, **said: Any) -> dict[str, Any]:
     """The metadata of an attribute that is a column: its records, its form, and the other fields of `Column`."""
     if default is None:
         default = -1 if form in ("label", "reference") else math.nan
@@ -141,9 +146,21 @@ def _rows_of(table: str) -> dict[str, Any]:
     return {"table": table}
 
 
-def columns_of(part: type[Cluster | Workload | State]) -> tuple[Column, ...]:
-    """The columns of a part of an instance, in its order."""
-    return _COLUMNS[part]
+@cache
+def _described(part: type) -> dict[str, dict[str, Any]]:
+    """The metadata of the attributes of a part, by their names."""
+    hints = get_type_hints(part, include_extras=True).items()
+    return {name: hint.__metadata__[0] for name, hint in hints if get_origin(hint) is Annotated}
+
+
+@cache
+def columns_of(part: type) -> tuple[Column, ...]:
+    """The columns of a part of an instance, or of a network, in its order."""
+    return tuple(
+        Column(**{"field": attribute, "part": part.__name__.lower(), "attribute": attribute, **said})
+        for attribute, said in _described(part).items()
+        if "form" in said
+    )
 
 
 def ids_in(table: str) -> tuple[str, str]:
@@ -248,18 +265,18 @@ class Cluster(Part):
     """
 
     node_ids: Strings
-    rack: Annotated[Ints, _column("nodes", "label")] = _DEFAULT
+    rack: Annotated[Ints, as_column("nodes", "label")] = _DEFAULT
     rack_ids: Strings = _DEFAULT
-    datacenter: Annotated[Ints, _column("nodes", "label")] = _DEFAULT
+    datacenter: Annotated[Ints, as_column("nodes", "label")] = _DEFAULT
     datacenter_ids: Strings = _DEFAULT
-    type: Annotated[Ints, _column("nodes", "label")] = _DEFAULT
+    type: Annotated[Ints, as_column("nodes", "label")] = _DEFAULT
     type_ids: Strings = _DEFAULT
-    slots: Annotated[Ints, _column("nodes", "integer", 1)] = _DEFAULT
-    reduce_slots: Annotated[Ints, _column("nodes", "integer", 1)] = _DEFAULT
-    rate_process: Annotated[Floats, _column("nodes", "number")] = _DEFAULT
-    rate_in: Annotated[Floats, _column("nodes", "number")] = _DEFAULT
-    rate_out: Annotated[Floats, _column("nodes", "number")] = _DEFAULT
-    capacity: Annotated[Mapping[str, Floats], _column("nodes", "resources")] = field(default_factory=dict)
+    slots: Annotated[Ints, as_column("nodes", "integer", 1)] = _DEFAULT
+    reduce_slots: Annotated[Ints, as_column("nodes", "integer", 1)] = _DEFAULT
+    rate_process: Annotated[Floats, as_column("nodes", "number")] = _DEFAULT
+    rate_in: Annotated[Floats, as_column("nodes", "number")] = _DEFAULT
+    rate_out: Annotated[Floats, as_column("nodes", "number")] = _DEFAULT
+    capacity: Annotated[Mapping[str, Floats], as_column("nodes", "resources")] = field(default_factory=dict)
     topology: Topology | None = None
 
     def __post_init__(self) -> None:
@@ -285,25 +302,25 @@ class Workload(Part):
     """
 
     task_ids: Annotated[Strings, _rows_of("tasks")]
-    job: Annotated[Ints, _column("tasks", "reference", target="jobs")] = _DEFAULT
-    kind: Annotated[Ints, _column("tasks", "choice", MAP, choices=KINDS)] = _DEFAULT
-    replicas: Annotated[Ragged, _column("tasks", "references", target="nodes")] = _DEFAULT
-    size: Annotated[Floats, _column("tasks", "number")] = _DEFAULT
-    rate_in: Annotated[Floats, _column("tasks", "rates")] = _DEFAULT
+    job: Annotated[Ints, as_column("tasks", "reference", target="jobs")] = _DEFAULT
+    kind: Annotated[Ints, as_column("tasks", "choice", MAP, choices=KINDS)] = _DEFAULT
+    replicas: Annotated[Ragged, as_column("tasks", "references", target="nodes")] = _DEFAULT
+    size: Annotated[Floats, as_column("tasks", "number")] = _DEFAULT
+    rate_in: Annotated[Floats, as_column("tasks", "rates")] = _DEFAULT
     rate_in_by_type: Annotated[Floats | None, _rows_of("tasks")] = None
-    observed: Annotated[Ints, _column("tasks", "reference", target="nodes", hindsight=True)] = _DEFAULT
-    duration: Annotated[Floats, _column("tasks", "number", hindsight=True)] = _DEFAULT
-    times: Annotated[Floats, _column("tasks", "levels", hindsight=True)] = _DEFAULT
-    demand: Annotated[Mapping[str, Floats], _column("tasks", "resources")] = field(default_factory=dict)
-    demand_shuffle: Annotated[Mapping[str, Floats], _column("tasks", "resources")] = field(default_factory=dict)
+    observed: Annotated[Ints, as_column("tasks", "reference", target="nodes", hindsight=True)] = _DEFAULT
+    duration: Annotated[Floats, as_column("tasks", "number", hindsight=True)] = _DEFAULT
+    times: Annotated[Floats, as_column("tasks", "levels", hindsight=True)] = _DEFAULT
+    demand: Annotated[Mapping[str, Floats], as_column("tasks", "resources")] = field(default_factory=dict)
+    demand_shuffle: Annotated[Mapping[str, Floats], as_column("tasks", "resources")] = field(default_factory=dict)
     job_ids: Annotated[Strings, _rows_of("jobs")] = _DEFAULT
-    job_group: Annotated[Ints, _column("jobs", "reference", field="group", target="groups")] = _DEFAULT
-    arrival: Annotated[Floats, _column("jobs", "number", signed=True)] = _DEFAULT
-    goal: Annotated[Floats, _column("jobs", "number", signed=True)] = _DEFAULT
-    filter_ratio: Annotated[Floats, _column("jobs", "number")] = _DEFAULT
-    map_time: Annotated[Floats, _column("jobs", "number")] = _DEFAULT
+    job_group: Annotated[Ints, as_column("jobs", "reference", field="group", target="groups")] = _DEFAULT
+    arrival: Annotated[Floats, as_column("jobs", "number", signed=True)] = _DEFAULT
+    goal: Annotated[Floats, as_column("jobs", "number", signed=True)] = _DEFAULT
+    filter_ratio: Annotated[Floats, as_column("jobs", "number")] = _DEFAULT
+    map_time: Annotated[Floats, as_column("jobs", "number")] = _DEFAULT
     group_ids: Annotated[Strings, _rows_of("groups")] = _DEFAULT
-    group_weight: Annotated[Floats, _column("groups", "number", field="weight")] = _DEFAULT
+    group_weight: Annotated[Floats, as_column("groups", "number", field="weight")] = _DEFAULT
     shuffle: Shuffle | None = None
     pairs: Pairs | None = None
 
@@ -362,7 +379,7 @@ class Workload(Part):
             return self
         counts = {"tasks": tasks, "jobs": jobs, "groups": len(self.group_ids)}
         other = object.__new__(Workload)
-        for name, said in _SAID[Workload].items():
+        for name, said in _described(Workload).items():
             object.__setattr__(other, name, _first(getattr(self, name), counts[said["table"]]))
         rates = other.rate_in_by_type
         none = {"rate_in_by_type"} if rates is not None and np.isnan(rates).all() else set()
@@ -374,7 +391,7 @@ class Workload(Part):
         rows = {"tasks": tasks, "jobs": jobs, "groups": np.arange(len(self.group_ids))}
         seen = {
             name: _taken(getattr(self, name), rows[said["table"]])
-            for name, said in _SAID[Workload].items()
+            for name, said in _described(Workload).items()
             if hindsight or not said.get("hindsight")
         }
         number = np.full(len(self.job_ids) + 1, -1)  # a task without a job picks the last entry
@@ -396,17 +413,17 @@ class State(Part):
     of the shuffle,), are MB that the map has given out so far, or NaN.
     """
 
-    status: Annotated[Ints, _column("tasks", "choice", PENDING, field="state", choices=STATES)]
-    node: Annotated[Ints, _column("tasks", "reference", target="nodes")]
-    start: Annotated[Floats, _column("tasks", "number", signed=True)]
-    idle_slots: Annotated[Ints, _column("nodes", "integer", default_of="slots")]
-    idle_reduce_slots: Annotated[Ints, _column("nodes", "integer", default_of="reduce_slots")]
-    load: Annotated[Floats, _column("nodes", "number", 0)]
-    bytes_read: Annotated[Floats, _column("tasks", "number", digest="workload.bytes_read")] = _DEFAULT
-    out_in_use: Annotated[Floats, _column("nodes", "number", 0, digest="cluster.out_in_use")] = _DEFAULT
-    running_rates: Annotated[Ragged, _column("nodes", "numbers", digest="cluster.running_rates")] = _DEFAULT
+    status: Annotated[Ints, as_column("tasks", "choice", PENDING, field="state", choices=STATES)]
+    node: Annotated[Ints, as_column("tasks", "reference", target="nodes")]
+    start: Annotated[Floats, as_column("tasks", "number", signed=True)]
+    idle_slots: Annotated[Ints, as_column("nodes", "integer", default_of="slots")]
+    idle_reduce_slots: Annotated[Ints, as_column("nodes", "integer", default_of="reduce_slots")]
+    load: Annotated[Floats, as_column("nodes", "number", 0)]
+    bytes_read: Annotated[Floats, as_column("tasks", "number", digest="workload.bytes_read")] = _DEFAULT
+    out_in_use: Annotated[Floats, as_column("nodes", "number", 0, digest="cluster.out_in_use")] = _DEFAULT
+    running_rates: Annotated[Ragged, as_column("nodes", "numbers", digest="cluster.running_rates")] = _DEFAULT
     group_running_tasks: Annotated[
-        Ints, _column("groups", "integer", -1, field="running_tasks", digest="workload.group_running_tasks")
+        Ints, as_column("groups", "integer", -1, field="running_tasks", digest="workload.group_running_tasks")
     ] = _DEFAULT
     emitted: Floats = _DEFAULT
     time: float = 0
@@ -461,25 +478,6 @@ class State(Part):
         }
         given = {name: values for name, values in columns.items() if values is not None}
         return cls(**{**defaults, **given}, time=time).of(workload)
-
-
-#: The metadata of the attributes of each part, by their names.
-_SAID: dict[type, dict[str, dict[str, Any]]] = {
-    part: {
-        name: hint.__metadata__[0]
-        for name, hint in get_type_hints(part, include_extras=True).items()
-        if get_origin(hint) is Annotated
-    }
-    for part in (Cluster, Workload, State)
-}
-_COLUMNS: dict[type, tuple[Column, ...]] = {
-    part: tuple(
-        Column(**{"field": attribute, "part": part.__name__.lower(), "attribute": attribute, **said})
-        for attribute, said in _SAID[part].items()
-        if "form" in said
-    )
-    for part in _SAID
-}
 
 
 def _taken(values: Any, rows: Ints) -> Any:

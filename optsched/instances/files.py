@@ -11,6 +11,7 @@ import gc
 import gzip
 import io
 import os
+import re
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,14 +21,14 @@ from typing import Any
 
 import msgspec
 
+from optsched.core.arrays import LARGEST
 from optsched.core.errors import Fault, InputError, expect, nearest
 from optsched.core.instance import Instance
 from optsched.core.network import FlowNetwork
 from optsched.instances.documents import archive
-from optsched.instances.documents.columns import Reading, header_of, to_document
-from optsched.instances.documents.diagnosis import Diagnosis, decode
+from optsched.instances.documents.columns import Reading, header_of, to_arrays, to_document, to_noun
+from optsched.instances.documents.diagnosis import Diagnosis, decode, key_places
 from optsched.instances.documents.format import HEADER, INSTANCE, NETWORK, InstanceDocument, NetworkDocument
-from optsched.instances.documents.objects import key_places
 from optsched.instances.documents.writing import write_whole
 
 __all__ = [
@@ -193,11 +194,9 @@ def parse(text: bytes | str, source: str = "") -> Instance | Any:
             document = _DECODER.decode(data)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return _diagnosed(decode(data, source), source)
-        reading = Reading(source=source, nul_free=b"\\u0000" not in data)
-        noun = _built(reading, document)
-        if reading.doubtful or reading.keys != key_places(data):
+        if _doubtful(document, data):
             return _diagnosed(decode(data, source), source)
-        return noun
+        return Reading(source=source).noun(document)
 
 
 def from_document(document: Mapping[str, Any], source: str = "") -> Instance | Any:
@@ -220,9 +219,7 @@ def from_document(document: Mapping[str, Any], source: str = "") -> Instance | A
             typed = msgspec.convert(document, InstanceDocument | NetworkDocument)
         except (msgspec.MsgspecError, ValueError, TypeError, AttributeError, OverflowError, RecursionError):
             return _diagnosed(document, source)
-        reading = Reading(source=source)
-        noun = _built(reading, typed)
-        return _diagnosed(document, source) if reading.doubtful else noun
+        return _diagnosed(document, source) if _doubtful(typed) else Reading(source=source).noun(typed)
 
 
 def to_json(noun: Instance | FlowNetwork) -> bytes:
@@ -259,7 +256,7 @@ def save(noun: Instance | FlowNetwork, path: str | os.PathLike[str]) -> None:
     source = os.fspath(path)
     suffix = _suffix(source)
     if suffix == ".npz":
-        data = archive.pack(_header(noun), archive.to_arrays(noun))
+        data = archive.pack(_ENCODER.encode(header_of(noun)), to_arrays(noun))
     else:
         data = to_json(noun)
         if suffix == ".json.gz":
@@ -330,15 +327,30 @@ def content(path: str | os.PathLike[str]) -> bytes:
     return data
 
 
-def _built(reading: Reading, document: InstanceDocument | NetworkDocument) -> Instance | FlowNetwork:
-    return reading.instance(document) if isinstance(document, InstanceDocument) else reading.network(document)
+#: What JSON text of a document holds where a number may have been rounded to 2^53, or a string holds a NUL.
+_ODD = re.compile(rb"%d|\\u00" % LARGEST)
+
+
+def _doubtful(document: InstanceDocument | NetworkDocument, text: bytes | None = None) -> bool:
+    """Whether what was decoded may be something else than what stands in its text, so that a closer look is due.
+
+    Text in which a key is doubled has more keys than the document of it. Strings may look like keys, but do so in both,
+    unless characters are escaped otherwise than they must be.
+    """
+    try:
+        again = _ENCODER.encode(document)
+    except (TypeError, ValueError, RecursionError):  # something in `parameters` that JSON has not
+        return True
+    if _ODD.search(again) is not None:
+        return True
+    return text is not None and (b"\\u00" in text or key_places(text) != key_places(again))
 
 
 def _diagnosed(value: Any, source: str) -> Instance | FlowNetwork:
     """What a document says after a closer look; raises `InputError` with all faults if there are any."""
     diagnosis = Diagnosis()
     document = diagnosis.document(value, source)
-    return _built(Reading(diagnosis.faults, diagnosis.malformed, source), document)
+    return Reading(diagnosis.faults, diagnosis.malformed, source).noun(document)
 
 
 def _laid_out(value: Any) -> bytes:
@@ -348,11 +360,6 @@ def _laid_out(value: Any) -> bytes:
     if isinstance(value, dict) and any(isinstance(entry, dict | list) for entry in value.values()):
         return b"{" + b", ".join(_ENCODER.encode(key) + b": " + _laid_out(entry) for key, entry in value.items()) + b"}"
     return _ENCODER.encode(value)
-
-
-def _header(noun: Instance | FlowNetwork) -> bytes:
-    """What an archive holds in no column: the document without its records and matrices."""
-    return _ENCODER.encode(header_of(noun))
 
 
 def _from_archive(data: bytes) -> Instance | FlowNetwork:
@@ -370,7 +377,6 @@ def _from_archive(data: bytes) -> Instance | FlowNetwork:
     if any(value and isinstance(value, list) for value in document.values()):
         raise InputError([Fault("header", "holds records; in an archive they belong in columns")])
     said = {name: getattr(header, name) for name in HEADER}
-    if isinstance(header, FlowNetwork):
-        return archive.to_network(arrays, said)
-    said |= {"time": header.time, "parameters": header.parameters}
-    return archive.to_instance(arrays, said, header.cluster.topology)
+    if isinstance(header, Instance):
+        said |= {"time": header.time, "parameters": header.parameters, "topology": header.cluster.topology}
+    return to_noun(arrays, said, isinstance(header, Instance))

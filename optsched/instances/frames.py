@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from optsched.core.errors import Fault, InputError, described, expect, nearest
 from optsched.core.instance import Floats, Instance
-from optsched.core.parts import HOPS, Column, Shuffle
-from optsched.instances.documents.columns import ids_of, names_in, plain_numbers, to_document
+from optsched.core.parts import Column, Shuffle
+from optsched.instances.documents.columns import ids_of, names_in, parts_of, plain_numbers, to_document
 from optsched.instances.documents.format import INSTANCE, TABLES
 from optsched.instances.files import TABLE_SUFFIXES, from_document
 
@@ -101,22 +101,15 @@ def to_frames(instance: Instance) -> dict[str, pd.DataFrame]:
     return frames
 
 
-def _frame_columns(instance: Instance, column: Column) -> Iterable[tuple[str, npt.NDArray[Any]]]:
-    part = getattr(instance, column.part)
-    values = getattr(part, column.attribute)
-    if column.form == "resources":
-        yield from ((f"{column.field}.{name}", amounts) for name, amounts in values.items())
-    elif column.form == "levels":
-        if not np.isnan(values).all():
-            yield from ((f"{column.field}.{name}", times) for name, times in zip(HOPS, values.T, strict=True))
-    elif column.form in ("number", "integer", "rates"):
-        unknown = column.form == "integer" and column.default == -1
-        yield column.field, np.where(values < 0, np.nan, values) if unknown else values
-        if column.form == "rates" and part.rate_in_by_type is not None:
-            names = instance.cluster.type_ids.tolist()
-            yield from ((f"{column.field}.{name}", part.rate_in_by_type[:, row]) for row, name in enumerate(names))
-    elif column.form in ("choice", "label", "reference"):
-        yield column.field, np.array([*names_in(instance, column), None], dtype=object)[values]  # -1 picks None
+def _frame_columns(instance: Instance, column: Column) -> Iterator[tuple[str, npt.NDArray[Any]]]:
+    for key, values in parts_of(instance, column) if column.form not in ("numbers", "references") else ():
+        title = f"{column.field}.{key}" if key else column.field
+        if column.form in ("choice", "label", "reference"):
+            yield title, np.array([*names_in(instance, column), None], dtype=object)[values]  # -1 picks None
+        elif column.form == "integer" and column.default == -1:
+            yield title, np.where(values < 0, np.nan, values)
+        elif column.form != "levels" or not np.isnan(values).all():
+            yield title, values
 
 
 def header(instance: Instance) -> dict[str, Any]:

@@ -1,38 +1,28 @@
 """From records to columns and back: what a document says as an `Instance` or a `FlowNetwork`, and the other way round.
 
-Records arrive typed (`format`), so this module resolves references, collects columns and counts the keys that it saw.
-What is no valid record is `diagnosis`'s business, bytes are `files`'s.
+Every file is a header and columns: arrays by the names of their fields (`tasks.size`, `nodes.capacity.cpu`), as an
+archive holds them. A document has the same columns as records; here these are made of each other, and the nouns of
+columns. Which fields there are, and in what form, `optsched.core.parts` says. What is no valid record is `diagnosis`'s
+business, bytes are `files`'s.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import UNSET, Struct
 
 from optsched.core.arrays import read_only_strings
-from optsched.core.errors import Fault, InputError
-from optsched.core.instance import (
-    HOPS,
-    LARGEST,
-    Cluster,
-    Instance,
-    Pairs,
-    Ragged,
-    Shuffle,
-    State,
-    Strings,
-    Topology,
-    Workload,
-)
-from optsched.core.network import FlowNetwork
-from optsched.core.parts import Column, columns_of, ids_in
+from optsched.core.errors import Fault, InputError, nearest
+from optsched.core.instance import HOPS, Cluster, Instance, Pairs, Ragged, Shuffle, State, Strings, Topology, Workload
+from optsched.core.network import UNBOUNDED, FlowNetwork
+from optsched.core.parts import Column, ids_in
 from optsched.instances.documents.format import (
     HEADER,
     INSTANCE,
@@ -45,7 +35,19 @@ from optsched.instances.documents.format import (
     TopologyForms,
 )
 
-__all__ = ["MOST_CELLS", "MOST_RESOURCES", "Reading", "header_of", "ids_of", "names_in", "plain_numbers", "to_document"]
+__all__ = [
+    "MOST_CELLS",
+    "MOST_RESOURCES",
+    "Reading",
+    "header_of",
+    "ids_of",
+    "names_in",
+    "parts_of",
+    "plain_numbers",
+    "to_arrays",
+    "to_document",
+    "to_noun",
+]
 
 #: At most this many different resources, and this many cells in a table of tasks x node types, are read from a file:
 #: both are held densely, so a file of a few megabytes could otherwise ask for all memory.
@@ -55,8 +57,10 @@ MOST_CELLS = 2**28
 #: A fault in the first field makes what is then found in the second one meaningless.
 _SHADOWS = {"slots": "idle_slots", "reduce_slots": "idle_reduce_slots", "state": "node"}
 
-_Index = Mapping[Any, int]
-_Noun = TypeVar("_Noun", Instance, FlowNetwork)
+_Array = npt.NDArray[Any]
+
+
+# -- from records to columns ---------------------------------------------------------------------------------------
 
 
 class Reading:
@@ -70,83 +74,32 @@ class Reading:
         Tables that are no list of records: references into them are not followed.
     source
         Name of the file, for the messages.
-    nul_free
-        Whether it is known that no string holds the character NUL.
-
-    Attributes
-    ----------
-    keys
-        How many keys of objects were seen, to be compared with how many the text has.
-    doubtful
-        Whether a number may have been rounded to 2^53 when it was decoded.
     """
 
-    def __init__(
-        self, faults: Iterable[Fault] = (), malformed: Iterable[str] = (), source: str = "", nul_free: bool = False
-    ) -> None:
+    def __init__(self, faults: Iterable[Fault] = (), malformed: Iterable[str] = (), source: str = "") -> None:
         self.faults = list(faults)
         self.malformed = set(malformed)
         self.source = source
-        self.nul_free = nul_free
-        self.keys = 1  # "format"
-        self.doubtful = False
-        self._rows: dict[str, _Index] = {}  # of each table, by id; UNSET, for "no reference", is -1
+        self._rows: dict[str, Mapping[Any, int]] = {}  # of each table, by id; UNSET, for "no reference", is -1
         self._unfollowed: set[str] = set()  # places of references into malformed tables
+        self._arrays: dict[str, _Array] = {}
 
-    def instance(self, document: InstanceDocument) -> Instance:
-        """The instance that a document describes; raises `InputError` with all faults, also those found before."""
-        header = self._header(document, (*HEADER, "time", "parameters"))
-        parts: dict[str, dict[str, Any]] = {"cluster": {}, "workload": {}, "state": {}}
-        for table, columns in TABLES.items():
-            records: list[Struct] = self._optional(document, table, [])
-            part, attribute = ids_in(table)
-            parts[part][attribute] = self._ids(table, records)
+    def noun(self, document: InstanceDocument | NetworkDocument) -> Instance | FlowNetwork:
+        """What a document describes; raises `InputError` with all faults, also those found before."""
+        header = self.header(document)
+        of_instance = isinstance(document, InstanceDocument)
+        for table, columns in (TABLES if of_instance else NETWORK_TABLES).items():
+            records = _optional(document, table, [])
+            self._ids(table, records)
             for column in columns:
-                given = self._given(records, column.field)
-                if given is not None:
-                    self._column(table, column, given, parts)
-        shape = len(document.tasks), len(document.nodes)
-        self._shuffle(self._optional(document, "shuffle", []), parts)
-        parts["workload"]["pairs"] = self._pairs(self._optional(document, "pairs", None), shape)
-        parts["cluster"]["topology"] = self._topology(self._optional(document, "topology", None), shape[1])
-        if "rates" in parts["workload"]:
-            self._rates_by_type(parts["workload"], shape[0], parts["cluster"].get("type_ids", []))
-
-        def make() -> Instance:
-            cluster, workload = Cluster(**parts["cluster"]), Workload(**parts["workload"])
-            state, time = parts["state"], header.pop("time", 0)
-            for column in columns_of(State):
-                if column.default_of and column.attribute in state:
-                    given = state[column.attribute]
-                    state[column.attribute] = np.where(given < 0, column.default_in(cluster), given)
-            return Instance(cluster, workload, State.initial(cluster, workload, time=time, **state), **header)
-
-        return self._finish(make)
-
-    def network(self, document: NetworkDocument) -> FlowNetwork:
-        """The flow network that a document describes; raises `InputError` with all faults, also those found before."""
-        header = self._header(document, HEADER)
-        nodes, arcs = self._optional(document, "nodes", []), self._optional(document, "arcs", [])
-        node_ids = self._ids("nodes", nodes)
-        columns: dict[str, Any] = {}
-        for table, records in (("nodes", nodes), ("arcs", arcs)):
-            for name, default in NETWORK_TABLES[table].items():
-                given = self._given(records, name)
-                if given is not None:
-                    columns[name] = self._numbers(given, default, np.int64)
-        names = self._given(arcs, "id")
-        if names is not None:
-            self._no_ends("arcs", "id", names)
-            columns["arc_ids"] = [str(row) if name is UNSET else name for row, name in enumerate(names)]
-        for name in ("tail", "head"):
-            ends = self._given(arcs, name) or []
-            columns[name] = self._references("nodes", ends, _place("arcs", name))
-        return self._finish(lambda: FlowNetwork(read_only_strings(node_ids), **columns, **header))
-
-    def _finish(self, make: Callable[[], _Noun]) -> _Noun:
-        """What `make` makes; raises what was found before together with what the noun itself finds."""
+                given = _given(records, column.field)
+                if given is not None or (column.form == "reference" and not records):
+                    self._column(f"{table}.{column.field}", column, given or [])
+        if isinstance(document, InstanceDocument):
+            self._shuffle(_optional(document, "shuffle", []))
+            self._pairs(document.pairs, (len(document.tasks), len(document.nodes)))
         try:
-            noun = make()
+            noun = to_noun(self._arrays, header, of_instance)
         except InputError as error:
             known = self._known()
             for place in list(known):
@@ -154,103 +107,68 @@ class Reading:
                 if name in _SHADOWS:
                     known.add(f"{record}.{_SHADOWS[name]}")
             self.faults += [fault for fault in error.faults if not _within(fault.place, known)]
-            noun = None
-        if self.faults or noun is None:
+        if self.faults:
             raise InputError(sorted(self.faults, key=_position), self.source)
         return noun
+
+    def header(self, document: InstanceDocument | NetworkDocument) -> dict[str, Any]:
+        """What a document says besides records and matrices, as `to_noun` takes it."""
+        names = [*HEADER, *(("time", "parameters") if isinstance(document, InstanceDocument) else ())]
+        header = {name: value for name in names if (value := getattr(document, name)) is not UNSET}
+        if isinstance(document, InstanceDocument) and document.topology is not UNSET:
+            header["topology"] = self._topology(document.topology, len(document.nodes))
+        return header
 
     def _known(self) -> set[str]:
         """Places about which all is said."""
         return {fault.place for fault in self.faults} | self._unfollowed
 
-    # -- fields of records -------------------------------------------------------------------------------------------
+    # Fields of records ............................................................................................
 
-    def _optional(self, document: Struct, name: str, default: Any) -> Any:
-        value = getattr(document, name)
-        if value is UNSET:
-            return default
-        self.keys += 1
-        return value
+    def _ids(self, table: str, records: Sequence[Any]) -> None:
+        ids = [str(row) if record.id is UNSET else record.id for row, record in enumerate(records)]
+        self._rows[table] = {**dict(zip(ids, range(len(ids)), strict=True)), UNSET: -1}
+        self._arrays[f"{table}.id"] = read_only_strings(ids)
 
-    def _header(self, document: Struct, names: Sequence[str]) -> dict[str, Any]:
-        header = {name: self._optional(document, name, UNSET) for name in names}
-        self.keys += sum(_count_keys(header[name]) for name in ("labels", "parameters") if name in header)
-        self.doubtful |= abs(header.get("time") or 0) == LARGEST
-        return {name: value for name, value in header.items() if value is not UNSET}
-
-    def _ids(self, table: str, records: Sequence[Any]) -> list[str]:
-        ids = [record.id for record in records]
-        self.keys += len(ids)
-        self._no_ends(table, "id", ids)
-        rows: dict[Any, int] = dict(zip(ids, range(len(ids)), strict=True))
-        rows[UNSET] = -1
-        self._rows[table] = rows
-        return ids
-
-    def _no_ends(self, table: str, field: str, names: list[Any]) -> None:
-        """NumPy drops the character NUL from the end of a string, so such names must not come as far as the nouns."""
-        if not self.nul_free and "\0" in "".join(name for name in names if name is not UNSET):
-            for row, name in enumerate(names):
-                if name is not UNSET and "\0" in name:
-                    told = f"{name!r} must be a non-empty string of printable characters"
-                    self.faults.append(Fault(f"{table}[{row}].{field}", told))
-
-    def _given(self, records: Sequence[Struct], name: str) -> list[Any] | None:
-        """The field of every record, or None where no record has it."""
-        values = list(map(attrgetter(name), records))
-        absent = values.count(UNSET)
-        self.keys += len(values) - absent
-        return None if absent == len(values) else values
-
-    def _column(self, table: str, column: Column, given: list[Any], parts: dict[str, dict[str, Any]]) -> None:
-        """Put a column, of which at least one record gives a value, into its part."""
-        part, name = parts[column.part], column.attribute
-        if column.form == "number":
-            part[name] = self._numbers(given, column.default, np.float64)
-        elif column.form == "integer":
-            default = -1 if column.default_of else int(column.default)  # -1, until the cluster is known
-            part[name] = self._numbers(given, default, np.int64)
+    def _column(self, name: str, column: Column, given: list[Any]) -> None:
+        """Add the arrays of a column of which at least one record gives a value."""
+        arrays, dtype = self._arrays, column.dtype
+        if column.form in ("number", "integer"):
+            default = -1 if column.default_of or column.default == UNBOUNDED else column.default
+            arrays[name] = _numbers(given, default, dtype)
+            if column.default_of:
+                slots = arrays.get(f"{column.table}.{column.default_of}", np.array(1))
+                arrays[name] = np.where(arrays[name] < 0, slots, arrays[name])
         elif column.form == "choice":
             choices: dict[Any, int] = {choice: number for number, choice in enumerate(column.choices)}
             choices[UNSET] = int(column.default)
-            part[name] = np.fromiter(map(choices.__getitem__, given), np.int64, len(given))
+            arrays[name] = np.fromiter(map(choices.__getitem__, given), dtype, len(given))
         elif column.form == "label":
-            self._no_ends(table, column.field, given)
             numbers: dict[str, int] = {}
-            part[name] = [-1 if label is UNSET else numbers.setdefault(label, len(numbers)) for label in given]
-            part[f"{name}_ids"] = list(numbers)
+            found = [-1 if label is UNSET else numbers.setdefault(label, len(numbers)) for label in given]
+            arrays[name], arrays[f"{name}.names"] = np.array(found, dtype), read_only_strings(list(numbers))
         elif column.form == "reference":
-            part[name] = self._references(column.target, given, _place(table, column.field))
+            arrays[name] = self._references(column.target, given, _place(column.table, column.field))
         elif column.form == "resources":
-            part[name] = self._resources(f"{table}.{column.field}", given, MOST_RESOURCES)
+            self._resources(name, given, MOST_RESOURCES)
         elif column.form == "rates":
-            part["rates"] = given
+            self._rates(name, given)
         elif column.form == "levels":
-            part[name] = self._levels(given)
+            arrays[name] = _levels(given)
         else:
             rows = [() if row is UNSET else row for row in given]
             starts = np.append(0, np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows))))
             values = list(chain.from_iterable(rows))
-            if column.form == "numbers":
-                part[name] = Ragged(starts, self._numbers(values, 0, np.float64))
-                return
 
             def place(entry: int) -> str:
                 row = int(np.searchsorted(starts, entry, side="right")) - 1
-                return f"{table}[{row}].{column.field}[{entry - starts[row]}]"
+                return f"{column.table}[{row}].{column.field}[{entry - starts[row]}]"
 
-            part[name] = Ragged(starts, self._references(column.target, values, place))
+            of_numbers = column.form == "numbers"
+            arrays[name] = _numbers(values, 0, dtype) if of_numbers else self._references(column.target, values, place)
+            arrays[f"{name}.starts"] = starts
 
-    def _numbers(self, values: list[Any], default: float, dtype: type) -> npt.NDArray[Any]:
-        if UNSET in values or None in values:
-            values = [default if value is UNSET or value is None else value for value in values]
-        array: npt.NDArray[Any] = np.fromiter(values, dtype, len(values))
-        with np.errstate(invalid="ignore"):
-            self.doubtful |= bool(np.any(np.abs(array) == LARGEST))
-        array.setflags(write=False)
-        return array
-
-    def _references(self, table: str, ids: list[Any], place: Callable[[int], str]) -> npt.NDArray[np.int64]:
+    def _references(self, table: str, ids: list[Any], place: Callable[[int], str]) -> _Array:
         """Rows of `table` for ids; -1 where there is none, which is a fault unless the table itself is at fault."""
         rows = self._rows[table]
         try:
@@ -267,108 +185,74 @@ class Reading:
         found.setflags(write=False)
         return found
 
-    def _resources(self, place: str, given: list[Any], most: int) -> dict[str, npt.NDArray[np.float64]]:
+    def _resources(self, name: str, given: list[Any], most: int) -> None:
         """A column for each key of the given objects."""
-        columns: dict[str, npt.NDArray[np.float64]] = {}
+        columns: dict[str, _Array] = {}
         for row, amounts in enumerate(given):
-            if amounts is UNSET:
-                continue
-            self.keys += len(amounts)
-            for name, amount in amounts.items():
-                if name not in columns:
+            for resource, amount in () if amounts is UNSET else amounts.items():
+                if resource not in columns:
                     if len(columns) == most:
-                        self.faults.append(Fault(place, f"has more than {most} different names in all"))
-                        return columns
-                    columns[name] = np.full(len(given), np.nan)
-                columns[name][row] = amount
-                self.doubtful |= amount == LARGEST
-        return columns
+                        self.faults.append(Fault(name, f"has more than {most} different names in all"))
+                        return
+                    columns[resource] = self._arrays[f"{name}.{resource}"] = np.full(len(given), np.nan)
+                columns[resource][row] = amount
 
-    def _levels(self, given: list[Any]) -> npt.NDArray[np.float64]:
-        """A row of times for each record; the one in the rack, where it is left out, is as the one beyond."""
-        values = np.full((len(given), len(HOPS)), np.nan)
-        for row, times in enumerate(given):
-            if times is not UNSET:
-                told = times.node, times.off_rack if times.rack is UNSET else times.rack, times.off_rack
-                self.keys += len(HOPS) - (times.rack is UNSET)
-                self.doubtful |= LARGEST in told
-                values[row] = told
-        return values
-
-    def _rates_by_type(self, workload: dict[str, Any], tasks: int, types: Sequence[str]) -> None:
+    def _rates(self, name: str, given: list[Any]) -> None:
         """Split what tasks say of `rate_in` into one number each and one number for each type of node."""
-        given = workload.pop("rates")
-        workload["rate_in"] = self._numbers([UNSET if isinstance(r, dict) else r for r in given], np.nan, np.float64)
-        number = {name: position for position, name in enumerate(types)}
+        self._arrays[name] = _numbers([UNSET if isinstance(r, dict) else r for r in given], np.nan, np.float64)
+        types = self._arrays.get("nodes.type.names", read_only_strings([])).tolist()
+        number = {label: position for position, label in enumerate(types)}
         if not any(isinstance(rates, dict) for rates in given):
             return
-        if tasks * len(types) > MOST_CELLS:
-            self.faults.append(
-                Fault("tasks.rate_in", f"{tasks} tasks by {len(types)} types is past {MOST_CELLS} rates")
-            )
+        if len(given) * len(types) > MOST_CELLS:
+            told = f"{len(given)} tasks by {len(types)} types is past {MOST_CELLS} rates"
+            self.faults.append(Fault(name, told))
             return
-        by_type = np.full((tasks, len(types)), np.nan)
+        by_type = np.full((len(given), len(types)), np.nan)
         for row, rates in enumerate(given):
-            if isinstance(rates, dict):
-                self.keys += len(rates)
-                for name, rate in rates.items():
-                    self.doubtful |= rate == LARGEST
-                    if name in number:
-                        by_type[row, number[name]] = rate
-                    elif "nodes" not in self.malformed:
-                        self.faults.append(Fault(f"tasks[{row}].rate_in.{name}", f'no node is of type "{name}"'))
-        workload["rate_in_by_type"] = by_type
+            for label, rate in rates.items() if isinstance(rates, dict) else ():
+                if label in number:
+                    by_type[row, number[label]] = rate
+                elif "nodes" not in self.malformed:
+                    self.faults.append(Fault(f"tasks[{row}].rate_in.{label}", f'no node is of type "{label}"'))
+        self._arrays[f"{name}.by_type"] = by_type
 
-    # -- what has two indices ----------------------------------------------------------------------------------------
+    # What has two indices .........................................................................................
 
-    def _shuffle(self, entries: Sequence[Struct], parts: dict[str, dict[str, Any]]) -> None:
-        """Put what maps send into the workload, and what they have sent so far into the state."""
-        ends = {}
-        for name in Shuffle.ENDS:
-            given = self._given(entries, name) or []
-            ends[name] = self._references("tasks", given, _place("shuffle", name))
-        if not entries:
+    def _shuffle(self, entries: Sequence[Struct]) -> None:
+        """Add what maps send, and what they have sent so far."""
+        for name in Shuffle.ENDS if entries else ():
+            ids = _given(entries, name) or []
+            self._arrays[f"shuffle.{name}"] = self._references("tasks", ids, _place("shuffle", name))
+        for name in Shuffle.AMOUNTS if entries else ():
+            given = _given(entries, name) or [np.nan] * len(entries)
+            self._arrays[f"shuffle.{name}"] = _numbers(given, np.nan, np.float64)
+
+    def _pairs(self, pairs: PairMatrices | Any, shape: tuple[int, int]) -> None:
+        if pairs is UNSET:
             return
-        size = self._numbers(self._given(entries, "size") or [], np.nan, np.float64)
-        emitted = self._given(entries, "emitted")
-        if emitted is not None:
-            parts["state"]["emitted"] = self._numbers(emitted, np.nan, np.float64)
-        parts["workload"]["shuffle"] = Shuffle(ends["map"], ends["reduce"], size)
+        given = {"cost": pairs.cost, "allowed": pairs.allowed}
+        given |= {f"demand.{name}": matrix for name, matrix in _optional(pairs, "demand", {}).items()}
+        for name, matrix in given.items():
+            if matrix is not UNSET:
+                dtype = np.bool_ if name == "allowed" else np.float64
+                self._arrays[f"pairs.{name}"] = self._matrix(f"pairs.{name}", matrix, shape).astype(dtype)
 
-    def _pairs(self, pairs: PairMatrices | None, shape: tuple[int, int]) -> Pairs | None:
-        if pairs is None:
-            return None
-        cost, allowed = self._optional(pairs, "cost", None), self._optional(pairs, "allowed", None)
-        demand: dict[str, Any] = self._optional(pairs, "demand", {})
-        self.keys += len(demand)
-        return Pairs(
-            None if cost is None else self._matrix("pairs.cost", cost, shape),
-            {name: self._matrix(f"pairs.demand.{name}", matrix, shape) for name, matrix in demand.items()},
-            None if allowed is None else self._matrix("pairs.allowed", allowed, shape).astype(np.bool_),
-        )
-
-    def _topology(self, forms: TopologyForms | None, nodes: int) -> Topology | None:
-        if forms is None:
-            return None
-        given = {name: self._optional(forms, name, None) for name in ("distance", "hops", "rate", "links")}
-        names = [name for name, value in given.items() if value is not None]
-        if len(names) != 1:
-            told = " and ".join(names) or "none of them"
+    def _topology(self, forms: TopologyForms, nodes: int) -> Topology | None:
+        given = {name: value for name in forms.__struct_fields__ if (value := getattr(forms, name)) is not UNSET}
+        if len(given) != 1:
+            told = " and ".join(given) or "none of them"
             self.faults.append(Fault("topology", f"give exactly one of distance, hops, rate and links, not {told}"))
-            return None
-        if forms.hops is not UNSET:
-            self.keys += len(HOPS)
-            self.doubtful |= any(getattr(forms.hops, name) == LARGEST for name in HOPS)
+        elif "hops" in given:
             return Topology("hops", hops={name: getattr(forms.hops, name) for name in HOPS})
-        if forms.links is not UNSET:
-            self.keys += 3 * len(forms.links)
-            self.doubtful |= any(link.rate == LARGEST for link in forms.links)
-            return Topology("links", links=tuple((link.from_, link.to, link.rate) for link in forms.links))
-        form = names[0]
-        matrix = self._matrix(f"topology.{form}", given[form], (nodes, nodes))
-        return Topology("distance" if form == "distance" else "rate", matrix)
+        elif "links" in given:
+            return Topology("links", links=tuple((link.from_, link.to, link.rate) for link in given["links"]))
+        else:
+            ((form, rows),) = given.items()
+            self._arrays[f"topology.{form}"] = self._matrix(f"topology.{form}", rows, (nodes, nodes))
+        return None
 
-    def _matrix(self, place: str, rows: list[list[Any]], shape: tuple[int, int]) -> npt.NDArray[Any]:
+    def _matrix(self, place: str, rows: list[list[Any]], shape: tuple[int, int]) -> _Array:
         """A matrix of the shape that is due; where the rows do not fit, the faults say which."""
         wrong = [
             Fault(f"{place}[{row}]", f"has {len(values)} entries, not {shape[1]}: one a node")
@@ -380,27 +264,40 @@ class Reading:
         if wrong:
             self.faults += wrong
             return np.zeros(shape) if shape[0] * shape[1] <= MOST_CELLS else np.zeros((0, 0))
-        matrix = np.array(rows, dtype=np.float64).reshape(shape)
-        self.doubtful |= bool(np.any(np.abs(matrix) == LARGEST))
-        return matrix
+        return np.array(rows, dtype=np.float64).reshape(shape)
+
+
+def _optional(document: Struct, name: str, default: Any) -> Any:
+    value = getattr(document, name)
+    return default if value is UNSET else value
+
+
+def _given(records: Sequence[Struct], name: str) -> list[Any] | None:
+    """The field of every record, or None where no record has it."""
+    values = list(map(attrgetter(name), records))
+    return None if values.count(UNSET) == len(values) else values
+
+
+def _numbers(values: list[Any], default: float, dtype: type) -> _Array:
+    if UNSET in values or None in values:
+        values = [default if value is UNSET or value is None else value for value in values]
+    array: _Array = np.fromiter(values, dtype, len(values))
+    array.setflags(write=False)
+    return array
+
+
+def _levels(given: list[Any]) -> npt.NDArray[np.float64]:
+    """A row of times for each record; the one in the rack, where it is left out, is as the one beyond."""
+    values = np.full((len(given), len(HOPS)), np.nan)
+    for row, times in enumerate(given):
+        if times is not UNSET:
+            values[row] = times.node, times.off_rack if times.rack is UNSET else times.rack, times.off_rack
+    return values
 
 
 def _place(table: str, name: str) -> Callable[[int], str]:
     """Place of a field in a row of a table."""
     return lambda row: f"{table}[{row}].{name}"
-
-
-def _count_keys(value: Any) -> int:
-    """Keys of all objects in a free-form value."""
-    count, waiting = 0, [value]
-    while waiting:
-        entry = waiting.pop()
-        if isinstance(entry, dict):
-            count += len(entry)
-            waiting.extend(entry.values())
-        elif isinstance(entry, list):
-            waiting.extend(entry)
-    return count
 
 
 def _within(place: str, known: set[str]) -> bool:
@@ -421,6 +318,187 @@ def _position(fault: Fault) -> tuple[int, int, int]:
     name, row = (match[1], match[2]) if match else ("", None)
     known = name in _ORDER
     return 0 if known else 1, _ORDER.index(name) if known else 0, int(row or 0)
+
+
+# -- from columns to nouns -----------------------------------------------------------------------------------------
+
+#: Kinds of NumPy types that hold what is wanted, and what they are called.
+_KINDS = {
+    "integer": ("iu", "integers"),
+    "number": ("iuf", "numbers"),
+    "string": ("SU", "fixed-width strings"),
+    "truth": ("b", "booleans"),
+}
+
+
+def to_noun(arrays: Mapping[str, _Array], header: Mapping[str, Any], of_instance: bool) -> Instance | FlowNetwork:
+    """The instance, or the network, of columns and a header: name, time, a topology that is no matrix, ....
+
+    Raises
+    ------
+    InputError
+        If a column is missing, unknown or of the wrong type, or if the noun is wrong.
+    """
+    columns = _Columns(arrays)
+    parts: dict[str, dict[str, Any]] = {"cluster": {}, "workload": {}, "state": {}, "flownetwork": {}}
+    for table, described in (TABLES if of_instance else NETWORK_TABLES).items():
+        part, attribute = ids_in(table) if of_instance else ("flownetwork", f"{table[:-1]}_ids")
+        parts[part][attribute] = columns.take(f"{table}.id", "string", required=table in ("nodes", "tasks"))
+        for column in described:
+            parts[column.part] |= columns.held(column)
+    others = dict(header)
+    if of_instance:
+        time, topology = others.pop("time", 0), others.pop("topology", None)
+        parts["cluster"]["topology"] = _topology_in(columns, topology)
+        parts["workload"]["pairs"] = Pairs(
+            cost=columns.take("pairs.cost", "number"),
+            demand=columns.take_all("pairs.demand.", "number"),
+            allowed=columns.take("pairs.allowed", "truth"),
+        )
+        parts["workload"]["shuffle"], parts["state"]["emitted"] = _shuffle_in(columns)
+    columns.raise_faults()
+    if not of_instance:
+        return FlowNetwork(**parts["flownetwork"], **others)
+    cluster, workload = Cluster(**parts["cluster"]), Workload(**parts["workload"])
+    return Instance(cluster, workload, State.initial(cluster, workload, time=time, **parts["state"]), **others)
+
+
+def _topology_in(columns: _Columns, topology: Topology | None) -> Topology | None:
+    given = [] if topology is None else [topology]
+    for form in ("distance", "rate"):
+        matrix = columns.take(f"topology.{form}", "number")
+        if matrix is not None:
+            given.append(Topology("distance" if form == "distance" else "rate", matrix))
+    if len(given) > 1:
+        columns.faults.append(Fault("topology", "is given in more than one form"))
+    return given[0] if given else None
+
+
+def _shuffle_in(columns: _Columns) -> tuple[Shuffle | None, _Array | None]:
+    """What maps send, and what they have sent so far."""
+    entries = {name: columns.take(f"shuffle.{name}", "integer") for name in Shuffle.ENDS}
+    entries |= {name: columns.take(f"shuffle.{name}", "number") for name in Shuffle.AMOUNTS}
+    missing = [name for name, values in entries.items() if values is None]
+    if missing:
+        if len(missing) < len(entries):
+            columns.faults.append(Fault("shuffle", "needs all of map, reduce, size and emitted (NaN where unknown)"))
+        return None, None
+    emitted = entries.pop("emitted")
+    return Shuffle(**entries), emitted
+
+
+class _Columns:
+    """Arrays on their way into the nouns: each is taken once, in the type that is due; what is left is unknown."""
+
+    def __init__(self, arrays: Mapping[str, _Array]) -> None:
+        self.left = dict(arrays)
+        self.known: list[str] = []
+        self.faults: list[Fault] = []
+
+    def take(self, name: str, kind: str, required: bool = False) -> Any:
+        """The array of that name, or None; in place of ids that are required there are none of them."""
+        self.known.append(name)
+        values = self.left.pop(name, None)
+        instead = np.zeros(0, dtype="U1") if required and kind == "string" else None
+        if values is None:
+            if required:
+                self.faults.append(Fault(name, "the column is missing"))
+            return instead
+        kinds, wanted = _KINDS[kind]
+        if values.dtype.kind not in kinds or values.dtype == np.uint64:
+            self.faults.append(Fault(name, f"expected {wanted}, got {values.dtype}"))
+            return instead
+        try:
+            return _decoded(values) if values.dtype.kind == "S" else values
+        except UnicodeDecodeError as error:
+            self.faults.append(Fault(name, f"is no UTF-8 text: {error.reason}"))
+            return instead
+
+    def take_all(self, prefix: str, kind: str) -> dict[str, _Array]:
+        """The arrays whose names begin so, by the rest of their names."""
+        names = [name for name in self.left if name.startswith(prefix)]
+        taken = {name.removeprefix(prefix): self.take(name, kind) for name in names}
+        return {name: values for name, values in taken.items() if values is not None}
+
+    def held(self, column: Column) -> dict[str, Any]:
+        """The attributes that hold a column, and what they hold."""
+        name, kind = f"{column.table}.{column.field}", "number" if column.dtype is np.float64 else "integer"
+        if column.form == "resources":
+            return {column.attribute: self.take_all(f"{name}.", kind)}
+        values = self.take(name, kind, required=column.part == "flownetwork" and column.form == "reference")
+        if column.form == "label":
+            return {column.attribute: values, f"{column.attribute}_ids": self.take(f"{name}.names", "string")}
+        if column.form == "rates":
+            return {column.attribute: values, f"{column.attribute}_by_type": self.take(f"{name}.by_type", kind)}
+        if column.form in ("numbers", "references"):
+            starts = self.take(f"{name}.starts", "integer", required=values is not None)
+            values = None if values is None or starts is None else Ragged(starts, values)
+        elif column.default == UNBOUNDED and values is not None:
+            values = np.where(values == -1, UNBOUNDED, values.astype(np.int64))
+        return {column.attribute: values}
+
+    def raise_faults(self) -> None:
+        """Raise InputError for all that is wrong with the columns, and each that there is not."""
+        for name in self.left:
+            self.faults.append(Fault(name, f"there is no such column; {nearest(name, self.known)}"))
+        if self.faults:
+            raise InputError(self.faults)
+
+
+def _decoded(values: _Array) -> _Array:
+    """UTF-8 strings at fixed width as NumPy strings: at once where all is ASCII."""
+    codes = np.ascontiguousarray(values).view(np.uint8)
+    if codes.size and codes.max() > 127:
+        return np.strings.decode(values, "utf-8")
+    decoded: _Array = codes.astype(np.uint32).view(f"<U{values.dtype.itemsize}" if values.size else "<U1")
+    return decoded.reshape(values.shape)
+
+
+# -- from nouns to columns and records -----------------------------------------------------------------------------
+
+
+def to_arrays(noun: Instance | FlowNetwork) -> dict[str, _Array]:
+    """Every column that says more than the defaults, by name; without the header."""
+    arrays: dict[str, _Array] = {}
+    network = isinstance(noun, FlowNetwork)
+    for table, columns in (NETWORK_TABLES if network else TABLES).items():
+        ids = ids_of(noun, table)
+        if len(ids) or table in ("nodes", "tasks"):
+            arrays[f"{table}.id"] = ids
+        for column in columns:
+            arrays.update(_column_arrays(noun, f"{table}.{column.field}", column))
+    return arrays if isinstance(noun, FlowNetwork) else arrays | _matrix_arrays(noun)
+
+
+def _column_arrays(noun: Any, name: str, column: Column) -> Iterator[tuple[str, _Array]]:
+    values = column.held(noun)
+    if column.form == "resources":
+        yield from ((f"{name}.{resource}", amounts) for resource, amounts in values.items())
+    elif column.form in ("numbers", "references"):
+        if len(values.values):
+            yield from ((name, values.values), (f"{name}.starts", values.starts))
+    elif not _left_out(noun, column, values).all() or (column.part == "flownetwork" and column.form == "reference"):
+        yield name, np.where(values == UNBOUNDED, -1, values) if column.default == UNBOUNDED else values
+        if column.form == "label":
+            yield f"{name}.names", getattr(noun.cluster, f"{column.attribute}_ids")
+    if column.form == "rates" and noun.workload.rate_in_by_type is not None:
+        yield f"{name}.by_type", noun.workload.rate_in_by_type
+
+
+def _matrix_arrays(instance: Instance) -> dict[str, _Array]:
+    """What has two indices."""
+    arrays: dict[str, _Array] = {}
+    shuffle, pairs, topology = instance.workload.shuffle, instance.workload.pairs, instance.cluster.topology
+    if shuffle is not None:
+        arrays |= {f"shuffle.{name}": getattr(shuffle, name) for name in (*shuffle.ENDS, "size")}
+        arrays["shuffle.emitted"] = instance.state.emitted
+    if pairs is not None:
+        matrices = {"cost": pairs.cost, "allowed": pairs.allowed}
+        matrices |= {f"demand.{name}": matrix for name, matrix in pairs.demand.items()}
+        arrays |= {f"pairs.{name}": matrix for name, matrix in matrices.items() if matrix is not None}
+    if topology is not None and topology.matrix is not None:
+        arrays[f"topology.{topology.form}"] = topology.matrix
+    return arrays
 
 
 def to_document(noun: Instance | FlowNetwork) -> dict[str, Any]:
@@ -445,9 +523,14 @@ def to_document(noun: Instance | FlowNetwork) -> dict[str, Any]:
     {'format': 'optsched/1', 'nodes': [{'id': 'n1', 'slots': 2}], 'tasks': [{'id': 't1', 'size': 64}]}
     """
     document = header_of(noun)
-    topology = document.pop("topology", None)
     if isinstance(noun, FlowNetwork):
-        return document | _network_tables(noun)
+        document |= {table: _records(noun, table, columns) for table, columns in NETWORK_TABLES.items()}
+        for row, (arc, name) in enumerate(zip(document["arcs"], noun.arc_ids.tolist(), strict=True)):
+            if name != str(row):
+                others = {field: arc.pop(field) for field in list(arc) if field not in ("tail", "head")}
+                arc |= {"id": name, **others}
+        return document
+    topology = document.pop("topology", None)
     for table, columns in TABLES.items():
         records = _records(noun, table, columns)
         if records or table in ("nodes", "tasks"):
@@ -480,14 +563,14 @@ def header_of(noun: Instance | FlowNetwork) -> dict[str, Any]:
     return header
 
 
-def ids_of(instance: Instance, table: str) -> Strings:
+def ids_of(noun: Instance | FlowNetwork, table: str) -> Strings:
     """Ids of the records of a table."""
     part, attribute = ids_in(table)
-    ids: Strings = getattr(getattr(instance, part), attribute)
+    ids: Strings = getattr(getattr(noun, part, noun), attribute)
     return ids
 
 
-def plain_numbers(values: npt.NDArray[Any]) -> list[Any]:
+def plain_numbers(values: _Array) -> list[Any]:
     """Python numbers: integers where a value is one, None for NaN."""
     plain: list[Any] = values.tolist()
     if values.dtype.kind != "f":
@@ -510,114 +593,81 @@ def _plain_values(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _records(instance: Instance, table: str, columns: Sequence[Column]) -> list[dict[str, Any]]:
-    records: list[dict[str, Any]] = [{"id": name} for name in ids_of(instance, table).tolist()]
+def _records(noun: Instance | FlowNetwork, table: str, columns: Sequence[Column]) -> list[dict[str, Any]]:
+    """The records of a table; those of arcs without their ids, which by default are their positions."""
+    ids = ids_of(noun, table).tolist()
+    records: list[dict[str, Any]] = [{} if table == "arcs" else {"id": name} for name in ids]
     for column in columns:
-        for name, values in _entries(instance, column):
-            for record, value in zip(records, values, strict=True):
+        for key, values in parts_of(noun, column):
+            for record, value in zip(records, _plain_entries(noun, column, values), strict=True):
                 if value is not None:
-                    record[name] = value
+                    holder = record.setdefault(column.field, {}) if key else record
+                    holder[key or column.field] = value
     return records
 
 
-def _entries(instance: Instance, column: Column) -> Iterable[tuple[str, Iterable[Any]]]:
-    """The field of each record, None where it is left out; nothing where all records leave it out."""
-    part = getattr(instance, column.part)
-    values = getattr(part, column.attribute)
-    if column.form in ("number", "integer"):
-        left_out = (values == column.default_in(instance.cluster)) | (values != values)
-        if not left_out.all():
-            plain = plain_numbers(values)
-            yield column.field, (None if out else value for value, out in zip(plain, left_out.tolist(), strict=True))
-    elif column.form in ("choice", "label", "reference"):
-        if np.any(values != column.default):
-            names = names_in(instance, column)
-            yield column.field, (None if value == column.default else names[value] for value in values.tolist())
-    elif column.form == "resources":
-        yield from _objects(column.field, values)
+def parts_of(noun: Any, column: Column) -> Iterator[tuple[str, Any]]:
+    """The values of a column, by resource, level of locality or type of node where it has several; "": without one."""
+    values = column.held(noun)
+    if column.form == "resources":
+        yield from values.items()
     elif column.form == "levels":
-        if not np.isnan(values).all():
-            yield from _objects(column.field, dict(zip(HOPS, values.T, strict=True)))
-    elif column.form == "rates":
-        if not np.isnan(values).all():
-            yield column.field, plain_numbers(values)
-        if part.rate_in_by_type is not None:
-            yield from _objects(
-                column.field, dict(zip(instance.cluster.type_ids.tolist(), part.rate_in_by_type.T, strict=True))
-            )
-    elif len(values.values):
+        yield from zip(HOPS, values.T, strict=True)
+    else:
+        yield "", values
+    if column.form == "rates" and noun.workload.rate_in_by_type is not None:
+        yield from zip(noun.cluster.type_ids.tolist(), noun.workload.rate_in_by_type.T, strict=True)
+
+
+def _left_out(noun: Any, column: Column, values: _Array) -> npt.NDArray[np.bool_]:
+    """Which entries a file leaves out."""
+    found: npt.NDArray[np.bool_] = (values == column.default_in(getattr(noun, "cluster", None))) | (values != values)
+    return found
+
+
+def _plain_entries(noun: Any, column: Column, values: Any) -> Iterable[Any]:
+    """The entry of each record as a document has it, None where it is left out."""
+    if isinstance(values, Ragged):
         flat = plain_numbers(values.values)
         if column.form == "references":
-            ids = names_in(instance, column)
+            ids = names_in(noun, column)
             flat = [ids[index] for index in flat]
-        bounds = values.starts.tolist()
-        yield column.field, (flat[start:end] or None for start, end in pairwise(bounds))
+        return (flat[start:end] or None for start, end in pairwise(values.starts.tolist()))
+    left_out = _left_out(noun, column, values)
+    if left_out.all():
+        return [None] * len(values)
+    plain = plain_numbers(values)
+    if column.form in ("choice", "label", "reference"):
+        names = [*names_in(noun, column), None]  # -1 picks None
+        plain = [names[index] for index in plain]
+    return (None if out else value for value, out in zip(plain, left_out.tolist(), strict=True))
 
 
-def names_in(instance: Instance, column: Column) -> Sequence[str]:
+def names_in(noun: Any, column: Column) -> Sequence[str]:
     """What the indices of a column stand for."""
     if column.form == "choice":
         return column.choices
     if column.form == "label":
-        labels: list[str] = getattr(instance.cluster, f"{column.attribute}_ids").tolist()
+        labels: list[str] = getattr(noun.cluster, f"{column.attribute}_ids").tolist()
         return labels
-    names: list[str] = ids_of(instance, column.target).tolist()
+    names: list[str] = ids_of(noun, column.target).tolist()
     return names
 
 
-def _objects(field: str, columns: Mapping[str, npt.NDArray[np.float64]]) -> Iterable[tuple[str, Iterable[Any]]]:
-    if columns:
-        rows = zip(*(plain_numbers(values) for values in columns.values()), strict=True)
-        objects = ({name: value for name, value in zip(columns, row, strict=True) if value is not None} for row in rows)
-        yield field, (amounts or None for amounts in objects)
-
-
 def _two_index_parts(instance: Instance) -> dict[str, Any]:
+    """Shuffle, pairs and a topology that is a matrix, as a document has them."""
     parts: dict[str, Any] = {}
-    shuffle, pairs, topology = instance.workload.shuffle, instance.workload.pairs, instance.cluster.topology
-    if shuffle is not None:
-        tasks = instance.workload.task_ids.tolist()
-        columns = (shuffle.map.tolist(), shuffle.reduce.tolist(), plain_numbers(shuffle.size))
-        entries = [
-            {"map": tasks[source], "reduce": tasks[target], "size": size}
-            for source, target, size in zip(*columns, strict=True)
-        ]
-        for entry, emitted in zip(entries, plain_numbers(instance.state.emitted), strict=True):
-            if emitted is not None:
-                entry["emitted"] = emitted
-        parts["shuffle"] = entries
-    if pairs is not None:
-        matrices: dict[str, Any] = {}
-        if pairs.cost is not None:
-            matrices["cost"] = _rows(pairs.cost)
-        if pairs.demand:
-            matrices["demand"] = {name: _rows(matrix) for name, matrix in pairs.demand.items()}
-        if pairs.allowed is not None:
-            matrices["allowed"] = pairs.allowed.tolist()
-        parts["pairs"] = matrices
-    if topology is not None and topology.matrix is not None:
-        parts["topology"] = {topology.form: _rows(topology.matrix)}
+    for name, values in _matrix_arrays(instance).items():
+        part, _, rest = name.partition(".")
+        *above, last = rest.split(".", 1)
+        holder = parts.setdefault(part, {})
+        for step in above:
+            holder = holder.setdefault(step, {})
+        holder[last] = plain_numbers(values) if values.ndim == 1 else [plain_numbers(row) for row in values]
+    if "shuffle" in parts:
+        tasks, columns = instance.workload.task_ids.tolist(), parts["shuffle"]
+        for name in Shuffle.ENDS:
+            columns[name] = [tasks[row] for row in columns[name]]
+        rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+        parts["shuffle"] = [{key: value for key, value in row.items() if value is not None} for row in rows]
     return parts
-
-
-def _rows(matrix: npt.NDArray[np.float64]) -> list[list[Any]]:
-    return [plain_numbers(row) for row in matrix]
-
-
-def _network_tables(network: FlowNetwork) -> dict[str, Any]:
-    names = network.node_ids.tolist()
-    nodes = [
-        {"id": name, "supply": supply} if supply else {"id": name}
-        for name, supply in zip(names, network.supply.tolist(), strict=True)
-    ]
-    arcs = []
-    defaults = NETWORK_TABLES["arcs"]
-    columns = [getattr(network, name).tolist() for name in ("arc_ids", "tail", "head", *defaults)]
-    for row, (name, tail, head, *numbers) in enumerate(zip(*columns, strict=True)):
-        arc: dict[str, Any] = {"tail": names[tail], "head": names[head]}
-        if name != str(row):
-            arc["id"] = name
-        given = zip(defaults.items(), numbers, strict=True)
-        arc |= {field: number for (field, default), number in given if number != default}
-        arcs.append(arc)
-    return {"nodes": nodes, "arcs": arcs}

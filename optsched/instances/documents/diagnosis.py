@@ -7,7 +7,9 @@ to `columns`, which adds the faults of references and of the whole. Nothing here
 from __future__ import annotations
 
 import json
+import re
 import types
+from collections import Counter
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from enum import Enum
@@ -23,10 +25,44 @@ from optsched.core.errors import FAULTS_SHOWN, Fault, InputError, nearest
 from optsched.core.instance import LARGEST
 from optsched.core.instance_faults import DEEPEST, half_characters, key_in_place
 from optsched.core.results import Number
-from optsched.instances.documents.format import INSTANCE, NETWORK, InstanceDocument, NetworkDocument
-from optsched.instances.documents.objects import Doubled, json_object, key_places
+from optsched.instances.documents.format import INSTANCE, NETWORK, Id, InstanceDocument, NetworkDocument
 
-__all__ = ["Diagnosis", "decode", "read_number"]
+__all__ = ["Diagnosis", "Doubled", "decode", "json_object", "key_places", "read_number"]
+
+
+class Doubled(dict[str, Any]):
+    """An object in whose text some keys stood twice; whoever reads it tells of them."""
+
+    doubled: tuple[str, ...] = ()
+
+
+def json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these keys and values (`json`'s `object_pairs_hook`), `Doubled` where one is named twice.
+
+    >>> json_object([("a", 1), ("b", 2), ("a", 3)]).doubled
+    ('a',)
+    """
+    entries = dict(pairs)
+    if len(entries) == len(pairs):
+        return entries
+    doubled = Doubled(entries)
+    doubled.doubled = tuple(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+    return doubled
+
+
+def key_places(data: bytes) -> int:
+    """How many places of JSON text look like the end of a key: a quote and a colon, with nothing but space between.
+
+    Outside of strings only keys end like that; within a string it takes an escaped quote. So there are at least as many
+    such places as keys. If there are no more than different keys in all objects, then no key is doubled.
+
+    >>> key_places(b'{"a": {"b" : 1}}')
+    2
+    """
+    places = data.count(b'":')
+    if places != data.count(b":"):  # other colons, in strings or after a space: count with care
+        return sum(1 for _ in re.finditer(rb'"[ \t\r\n]*:', data))
+    return places
 
 
 class _Odd:
@@ -242,6 +278,9 @@ class Diagnosis:
             return self._refuse(place, kind, value)
         if isinstance(value, str) and half_characters(value):
             self._add(place, f"{value[:40]!r} holds half a character (a lone surrogate)")
+            return UNSET
+        if isinstance(value, str) and "\0" in value and kind == Id:  # NumPy drops it from the end of a string
+            self._add(place, f"{value!r} must be a non-empty string of printable characters")
             return UNSET
         try:
             return msgspec.convert(value, kind)

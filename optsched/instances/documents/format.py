@@ -17,12 +17,13 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from optsched.core.arrays import LARGEST
-from optsched.core.network import DEFAULTS
+from optsched.core.network import FlowNetwork
 from optsched.core.parts import Cluster, Column, State, Workload, columns_of
 
 __all__ = [
     "HEADER",
     "INSTANCE",
+    "Id",
     "LONGEST_ID",
     "NETWORK",
     "NETWORK_TABLES",
@@ -325,28 +326,20 @@ class NetworkDocument(_Document, kw_only=True, tag=NETWORK):
     arcs: list[Arc]
 
 
-def _columns(table: str, record: type[Struct]) -> tuple[Column, ...]:
-    """The columns of a table in the order of the fields of its records."""
-    held = {
-        column.field: column
-        for part in (Cluster, Workload, State)
-        for column in columns_of(part)
-        if column.table == table
+def _columns(part: tuple[type, ...], **records: type[Struct]) -> dict[str, tuple[Column, ...]]:
+    """The columns of each table, in the order of the fields of its records."""
+    held = {(column.table, column.field): column for kind in part for column in columns_of(kind)}
+    return {
+        table: tuple(held[table, name] for name in record.__struct_fields__ if name != "id")
+        for table, record in records.items()
     }
-    return tuple(held[name] for name in record.__struct_fields__ if name != "id")
 
-
-_RECORDS: dict[str, type[Struct]] = {"nodes": Node, "groups": Group, "jobs": Job, "tasks": Task}
-_NETWORK_RECORDS: dict[str, type[Struct]] = {"nodes": NetworkNode, "arcs": Arc}
 
 #: The tables of an instance in the order in which they are read, with the columns of their records (but `id`).
-TABLES: dict[str, tuple[Column, ...]] = {table: _columns(table, record) for table, record in _RECORDS.items()}
+TABLES = _columns((Cluster, Workload, State), nodes=Node, groups=Group, jobs=Job, tasks=Task)
 
-#: The tables of a network, with what their records say where they leave a number out.
-NETWORK_TABLES: dict[str, dict[str, int]] = {
-    table: {name: DEFAULTS[name] for name in record.__struct_fields__ if name in DEFAULTS}
-    for table, record in _NETWORK_RECORDS.items()
-}
+#: The tables of a network, likewise.
+NETWORK_TABLES = _columns((FlowNetwork,), nodes=NetworkNode, arcs=Arc)
 
 #: What documents of both kinds may begin with.
 HEADER: tuple[str, ...] = _Document.__struct_fields__

@@ -22,7 +22,7 @@ from itertools import accumulate
 from typing import Any
 
 from optsched.core.errors import Fault, InputError, UsageError
-from optsched.instances.documents.objects import Doubled, json_object
+from optsched.instances.documents.diagnosis import Doubled, json_object
 
 __all__ = [
     "BYTES_PER_MB",

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from optsched.instances.documents.objects import Doubled, json_object, key_places
+from optsched.instances.documents.diagnosis import Doubled, json_object, key_places
 
 
 def test_doubled_keys_are_kept_in_the_order_of_the_text() -> None:
