@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from optsched.cli import arguments
+from optsched.core.brief import assumed, assumed_in_words
 from optsched.core.errors import InputError, MissingField
 from optsched.core.instance import KINDS, MAP, Instance
 from optsched.core.network import FlowNetwork
 from optsched.core.schedule import Schedule
-from optsched.instances.labels import assumed, assumed_in_words
 from optsched.problems import AnyProblem
 from optsched.problems.base import TaskProblem
 

@@ -1,13 +1,18 @@
-"""What a noun says of itself in one line: the `repr` of whatever may hold thousands of entries."""
+"""What a noun says of itself in one line: its `repr`, even of thousands of entries, and what its labels assume."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from optsched.core.errors import printable
 
-__all__ = ["LONGEST", "brief", "counted", "labelled"]
+if TYPE_CHECKING:
+    from optsched.core.instance import Instance
+    from optsched.core.network import FlowNetwork
+
+__all__ = ["LONGEST", "assumed", "assumed_in_words", "brief", "counted", "labelled"]
 
 #: No `repr` is longer, whatever names are in it.
 LONGEST = 199
@@ -41,3 +46,38 @@ def labelled(name: str, parameters: Mapping[str, Any]) -> str:
     """
     values = (":".join(map(str, value)) if isinstance(value, list | tuple) else value for value in parameters.values())
     return ",".join([name, *(f"{key}={value}" for key, value in zip(parameters, values, strict=True))])
+
+
+_ASSUMED = re.compile(r"\b(assumed|inferred)\b")
+
+#: The label of what is drawn as a whole: what of it is assumed was told when it was drawn.
+_DRAWN = "generated"
+
+
+def assumed(noun: Instance | FlowNetwork) -> list[str]:
+    """What of an instance or network is labelled as assumed or inferred.
+
+    Examples
+    --------
+    >>> from optsched.core.instance import Cluster, Instance, Workload
+    >>> labels = {"slots": "inferred from the tasks that ran", "times": "recorded"}
+    >>> assumed(Instance(Cluster(["a"]), Workload(["t"]), labels=labels))
+    ['slots']
+    """
+    return [name for name, text in noun.labels.items() if _ASSUMED.search(text)]
+
+
+def assumed_in_words(nouns: Iterable[Instance | FlowNetwork]) -> str:
+    """What is labelled as assumed or inferred in some of them, each once; empty where nothing is.
+
+    What is drawn as a whole is left out: its name says so, and it was told when it was drawn.
+
+    Examples
+    --------
+    >>> from optsched.core.instance import Cluster, Instance, Workload
+    >>> one = Instance(Cluster(["a"]), Workload(["t"]), labels={"slots": "inferred"})
+    >>> assumed_in_words([one, one])
+    'assumed or inferred: slots'
+    """
+    found = dict.fromkeys(name for noun in nouns if _DRAWN not in noun.labels for name in assumed(noun))
+    return f"assumed or inferred: {', '.join(found)}" if found else ""

@@ -14,8 +14,7 @@ import numpy as np
 
 from optsched.core.errors import Fault, expect
 from optsched.core.instance import LARGEST, Ints
-from optsched.core.negative_cycles import negative_cycle
-from optsched.core.network import UNBOUNDED, FlowNetwork
+from optsched.core.network import UNBOUNDED, FlowNetwork, negative_cycle
 from optsched.core.placement import NetworkFlow
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
 from optsched.problems import relaxations

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from optsched.core.brief import counted
+from optsched.core.brief import assumed_in_words, counted
 from optsched.core.errors import UsageError
 from optsched.core.placement import NONE
-from optsched.instances.labels import assumed_in_words
 from optsched.measuring.decomposing import PARTS, Decomposition
 from optsched.measuring.explaining import Explanation
 from optsched.measuring.explaining.chains import Chain, total_gain

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from optsched.core.brief import counted
+from optsched.core.brief import assumed_in_words, counted
 from optsched.core.errors import UsageError
 from optsched.core.instance import KINDS, Ints
 from optsched.core.schedule import MICRO
-from optsched.instances.labels import assumed_in_words
 from optsched.measuring.timelines import (
     Timeline,
     job_reductions,

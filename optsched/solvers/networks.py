@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from optsched.core.deadline import check
 from optsched.core.errors import SolverDisagreement, UsageError
-from optsched.core.negative_cycles import negative_cycle
+from optsched.core.network import negative_cycle
 from optsched.processes.memory import refuse_beyond
 from optsched.solvers.compiled import compiler, compiles
 from optsched.solvers.cost_scaling import cost_scaling, scales

@@ -25,7 +25,7 @@ from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.instance_faults import DEEPEST
 from optsched.instances.claim_files import read_solution
 from optsched.instances.documents import diagnosis
-from optsched.instances.documents.diagnosis import decode, read_number
+from optsched.instances.documents.diagnosis import Doubled, decode, json_object, key_places, read_number
 from optsched.instances.files import from_document, parse
 
 #: Values that are wrong nearly everywhere; a text in § stands for itself without quotes.
@@ -393,7 +393,7 @@ def test_quick_or_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     full = json.dumps(FULL)
     texts = [*ODD, *(hostile(full, random.Random(f"quick {seed}")) for seed in range(len(ODD), 300))]
     quick = [decoded(text) for text in texts]
-    monkeypatch.setattr(diagnosis, "_undoubted", lambda _: diagnosis.UNSET)
+    monkeypatch.setattr(diagnosis, "doubtful", lambda *_: True)
     for text, found in zip(texts, quick, strict=True):
         assert decoded(text) == found, text
 
@@ -436,3 +436,32 @@ def test_what_spells_no_number(value: Any) -> None:
     faults: list[Fault] = []
     assert read_number(value, "bound[1]", faults) == 0
     assert [str(fault) for fault in faults] == ['bound[1]: expected an integer, or a rational as "p/q"']
+
+
+def test_doubled_keys_are_kept_in_the_order_of_the_text() -> None:
+    """Tests that the last value counts, as in `json`, and that each doubled key is told once, wherever it stands."""
+    text = '{"b": {"x": 1, "y": 2}, "a": 1, "c": [{"k": 1, "k": 2, "k": 3}], "b": 4, "a": 5}'
+    found = json.loads(text, object_pairs_hook=json_object)
+    assert isinstance(found, Doubled)
+    assert found == {"b": 4, "a": 5, "c": [{"k": 3}]}
+    assert (found.doubled, found["c"][0].doubled) == (("b", "a"), ("k",))
+
+
+def test_a_sound_object_is_a_plain_one() -> None:
+    """Tests that an object without doubled keys is a dictionary and nothing more."""
+    assert type(json_object([("a", 1), ("b", 2)])) is dict
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        (b'{"a": 1, "b": {"c": [{"d": 2}]}}', 4),
+        (b'{"a" : 1, "b"\n: ":"}', 3),
+        (b'{"a": 1, "a": 2}', 2),
+        (b'["a:b"]', 0),
+        (b'["\\":"]', 1),
+    ],
+)
+def test_places_of_keys(text: bytes, places: int) -> None:
+    """Tests that each key is a place, doubled ones too, and a string that begins or goes on with a colon too."""
+    assert key_places(text) == places

@@ -18,8 +18,7 @@ from optsched.core.errors import InputError, UsageError
 from optsched.instances.documents.format import InstanceDocument
 from optsched.instances.importers import IMPORTERS
 from optsched.instances.importers.foreign import Location
-from optsched.instances.importers.rumen import import_rumen
-from optsched.instances.importers.rumen_trace import read_trace
+from optsched.instances.importers.rumen import import_rumen, read_trace
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "rumen"
 Document = dict[str, Any]

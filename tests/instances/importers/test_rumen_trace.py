@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from foreign_files import faults
 
-from optsched.instances.importers.rumen_trace import read_topology, read_trace
+from optsched.instances.importers.rumen import read_topology, read_trace
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "rumen"
 

@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from optsched.core.negative_cycles import negative_cycle
+from optsched.core.network import negative_cycle
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from optsched.core.brief import assumed, assumed_in_words
 from optsched.core.instance import Cluster, Instance, Workload
-from optsched.instances.labels import assumed, assumed_in_words
 
 
 def labelled(**labels: str) -> Instance:
