@@ -20,12 +20,13 @@ from typing import Any
 
 import msgspec
 
+from optsched.core.arrays import LARGEST
 from optsched.core.errors import Fault, InputError, expect, nearest
 from optsched.core.instance import Instance
 from optsched.core.network import FlowNetwork
 from optsched.instances.documents import archive
 from optsched.instances.documents.columns import Reading, header_of, to_arrays, to_document, to_noun
-from optsched.instances.documents.diagnosis import Diagnosis, decode, doubtful
+from optsched.instances.documents.diagnosis import Diagnosis, decode, key_places
 from optsched.instances.documents.format import HEADER, INSTANCE, NETWORK, InstanceDocument, NetworkDocument
 from optsched.instances.documents.writing import write_whole
 
@@ -192,7 +193,7 @@ def parse(text: bytes | str, source: str = "") -> Instance | Any:
             document = _DECODER.decode(data)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return _diagnosed(decode(data, source), source)
-        if doubtful(document, data):
+        if _doubtful(document, data):
             return _diagnosed(decode(data, source), source)
         return Reading(source=source).noun(document)
 
@@ -217,7 +218,7 @@ def from_document(document: Mapping[str, Any], source: str = "") -> Instance | A
             typed = msgspec.convert(document, InstanceDocument | NetworkDocument)
         except (msgspec.MsgspecError, ValueError, TypeError, AttributeError, OverflowError, RecursionError):
             return _diagnosed(document, source)
-        return _diagnosed(document, source) if doubtful(typed) else Reading(source=source).noun(typed)
+        return _diagnosed(document, source) if _doubtful(typed) else Reading(source=source).noun(typed)
 
 
 def to_json(noun: Instance | FlowNetwork) -> bytes:
@@ -323,6 +324,22 @@ def content(path: str | os.PathLike[str]) -> bytes:
     if len(data) > LARGEST_FILE:
         raise InputError([Fault("", f"holds more than {LARGEST_FILE} bytes; so much is not read")], source)
     return data
+
+
+def _doubtful(document: InstanceDocument | NetworkDocument, text: bytes | None = None) -> bool:
+    """Whether what msgspec decoded may be something else than what stands in its text, so that a closer look is due.
+
+    A number may have been rounded to 2^53, and NumPy drops a NUL from the end of a string. Text in which a key is
+    doubled has more keys than the document. Strings may look like keys, but do so in both, unless characters are
+    escaped otherwise than they must be.
+    """
+    try:
+        again = _ENCODER.encode(document)
+    except (TypeError, ValueError, RecursionError):  # something in `parameters` that JSON has not
+        return True
+    if b"%d" % LARGEST in again or b"\\u00" in again:
+        return True
+    return text is not None and (b"\\u00" in text or key_places(text) != key_places(again))
 
 
 def _diagnosed(value: Any, source: str) -> Instance | FlowNetwork:

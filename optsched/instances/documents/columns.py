@@ -599,10 +599,10 @@ def _records(noun: Instance | FlowNetwork, table: str, columns: Sequence[Column]
     records: list[dict[str, Any]] = [{} if table == "arcs" else {"id": name} for name in ids]
     for column in columns:
         for key, values in parts_of(noun, column):
+            name = key or column.field
             for record, value in zip(records, _plain_entries(noun, column, values), strict=True):
                 if value is not None:
-                    holder = record.setdefault(column.field, {}) if key else record
-                    holder[key or column.field] = value
+                    (record.setdefault(column.field, {}) if key else record)[name] = value
     return records
 
 
@@ -664,6 +664,8 @@ def _two_index_parts(instance: Instance) -> dict[str, Any]:
         for step in above:
             holder = holder.setdefault(step, {})
         holder[last] = plain_numbers(values) if values.ndim == 1 else [plain_numbers(row) for row in values]
+    if "allowed" in parts.get("pairs", {}):
+        parts["pairs"]["allowed"] = parts["pairs"].pop("allowed")  # after the demands
     if "shuffle" in parts:
         tasks, columns = instance.workload.task_ids.tolist(), parts["shuffle"]
         for name in Shuffle.ENDS:

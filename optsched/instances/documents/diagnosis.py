@@ -11,7 +11,6 @@ import re
 import types
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from fractions import Fraction
@@ -28,10 +27,7 @@ from optsched.core.instance_faults import DEEPEST, half_characters, key_in_place
 from optsched.core.results import Number
 from optsched.instances.documents.format import INSTANCE, NETWORK, Id, InstanceDocument, NetworkDocument
 
-__all__ = ["Diagnosis", "Doubled", "decode", "doubtful", "json_object", "key_places", "read_number"]
-
-
-_ENCODER = msgspec.json.Encoder()
+__all__ = ["Diagnosis", "Doubled", "decode", "json_object", "key_places", "read_number"]
 
 
 class Doubled(dict[str, Any]):
@@ -84,11 +80,6 @@ def decode(text: bytes, source: str = "") -> Any:
     InputError
         If the text is empty, no UTF-8, no JSON, or nested too deep to read.
     """
-    # Where nothing is odd msgspec takes half the time. It refuses what `json` refuses, NaN and half characters too.
-    with suppress(msgspec.MsgspecError, ValueError, RecursionError):
-        value = msgspec.json.decode(text)
-        if not doubtful(value, text):
-            return value
     if not text.strip():
         raise InputError([Fault("", "the file is empty")], source)
     if text.startswith(b"\xef\xbb\xbf"):
@@ -109,25 +100,6 @@ def decode(text: bytes, source: str = "") -> Any:
         raise InputError([Fault(place, f"is no JSON here: {error.msg}")], source) from None
     except RecursionError:
         raise InputError([Fault("", "is nested too deep; an instance is a few levels deep")], source) from None
-
-
-#: JSON text that msgspec writes where a number may have been 2^53 or more, or a string holds a control character.
-_DOUBTFUL = re.compile(rb"(?:^|[:,\[-])[0-9]{16}|[0-9]e\+?[0-9]|\\u00")
-
-
-def doubtful(value: Any, text: bytes | None = None) -> bool:
-    """Whether what msgspec decoded may be something else than what stands in its text, so that a closer look is due.
-
-    Text in which a key is doubled has more keys than the value has. Strings may look like keys, but do so in both,
-    unless characters are escaped otherwise than they must be.
-    """
-    try:
-        again = _ENCODER.encode(value)
-    except (TypeError, ValueError, RecursionError):  # something that JSON has not
-        return True
-    if _DOUBTFUL.search(again) is not None:
-        return True
-    return text is not None and (b"\\u00" in text or key_places(text) != key_places(again))
 
 
 #: What stands for itself in free-form values, so that a million of them are not looked at one by one.

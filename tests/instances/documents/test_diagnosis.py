@@ -7,7 +7,6 @@ import copy
 import gzip
 import json
 import random
-import re
 import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -16,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hostile_files import changed_bytes, hostile, outcome, told_of
+from hostile_files import changed_bytes, outcome, told_of
 from instance_documents import FULL, NETWORK
 
 from optsched.core.decimals import spelled
@@ -24,7 +23,6 @@ from optsched.core.errors import Fault, InputError
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.instance_faults import DEEPEST
 from optsched.instances.claim_files import read_solution
-from optsched.instances.documents import diagnosis
 from optsched.instances.documents.diagnosis import Doubled, decode, json_object, key_places, read_number
 from optsched.instances.files import from_document, parse
 
@@ -367,41 +365,6 @@ def test_absurd_exponents(tmp_path: Path, text: str) -> None:
     path.write_text(f'{{"format": "optsched-solution/1", "bound": [{text}], "objective": {text}}}')
     assert str(path) in told_of(lambda: read_solution(path, instance))
     decode(f"[{text}, -{text.lstrip('-')}]".encode())
-
-
-# The quick way to plain objects --------------------------------------------------------------------------------------
-
-
-def decoded(text: bytes) -> str:
-    """What text is decoded to, kinds of objects and doubled keys included, or what is wrong with it."""
-    try:
-        value = decode(text)
-    except InputError as error:
-        return str(error)
-    doubled = [(type(held).__name__, getattr(held, "doubled", ())) for held, _ in places(value)]
-    return re.sub(" at 0x[0-9a-f]+", "", f"{value!r} {doubled}")
-
-
-ODD = (
-    *(b'{"a": 1, "a": 2}', b'{"a": {"b": 1, "b": 1}}', b'["a\\":"]', b"[9007199254740992.4]", b"[-9007199254740993]"),
-    *(b"[1e300]", b"[1e400]", b"[NaN]", b'["\\ud800"]', b"[" + b"9" * 70 + b"]", b"3", b'"a"', b"[[1e16]]", b"[true]"),
-)
-
-
-def test_quick_or_slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that text is the same objects, or the same fault, by msgspec and by Python's json."""
-    full = json.dumps(FULL)
-    texts = [*ODD, *(hostile(full, random.Random(f"quick {seed}")) for seed in range(len(ODD), 300))]
-    quick = [decoded(text) for text in texts]
-    monkeypatch.setattr(diagnosis, "doubtful", lambda *_: True)
-    for text, found in zip(texts, quick, strict=True):
-        assert decoded(text) == found, text
-
-
-def test_sound_text_is_read_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that Python's json is not asked where nothing is odd."""
-    monkeypatch.delattr(diagnosis.json, "loads")
-    assert decode(b'{"a": [1, 0.5, {"b": null}], "c": "x:y"}') == {"a": [1, 0.5, {"b": None}], "c": "x:y"}
 
 
 @pytest.mark.parametrize("value", [0, -3, 2**80, Fraction(1, 3), Fraction(-7, 2), Fraction(10**3999, 7)])
