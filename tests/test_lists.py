@@ -23,7 +23,7 @@ def first_cells(text: str, head: str) -> list[str]:
 @pytest.mark.parametrize(
     ("file", "head"),
     [
-        ("README.md", "| problem | "),
+        ("docs/problems.md", "| problem | "),
         ("docs/certificates.md", "| problem | kind of certificate | "),
     ],
 )
