@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from optsched.core.brief import counted
-from optsched.core.errors import HeuristicFailed, UsageError, described
+from optsched.core.errors import UsageError, described
 from optsched.core.instance import Instance
 from optsched.core.network import UNBOUNDED, FlowNetwork
 from optsched.core.placement import NetworkFlow, Placement
 from optsched.core.results import Sense, Solution
 from optsched.core.schedule import Schedule
 from optsched.measuring.decomposing import Decomposition, Decompositions
-from optsched.measuring.explaining import Explanation, ScheduleExplanation
+from optsched.measuring.explaining import Explanation, ScheduleExplanation, decision_of
 from optsched.measuring.gaps import GapReport, Reference, gap
 from optsched.measuring.matrix import GapMatrix
 from optsched.measuring.printing import number, percent, value
@@ -29,7 +29,6 @@ from optsched.problems import Problem
 from optsched.problems.base import BaseProblem, TaskProblem
 from optsched.problems.schedules import ScheduleProblem
 from optsched.routes import Frontier
-from optsched.running.answers import placement_from
 from optsched.showing.clusters import Scene, drawn, of_placement, of_snapshot
 from optsched.showing.explained import chains_picture, decomposition_picture, decompositions_picture
 from optsched.showing.figures import begun, plain, settings, short
@@ -150,7 +149,7 @@ def side_by_side(
     """
     shown = []
     for name, one in given:
-        if not isinstance(one, GapReport | Solution | Schedule | Placement | list | tuple | np.ndarray):
+        if not isinstance(one, GapReport) and decision_of(problem, one) is None:
             one = gap(problem, one, seed, reference, time_limit=time_limit)
         shown.append(panel(problem, one, name))
     best = _best(problem, reference.solution)
@@ -184,28 +183,22 @@ def panel(problem: Problem | ScheduleProblem, given: Any, name: str = "") -> Pan
     UsageError
         If it is of another instance, or holds no decision of the problem.
     """
-    if isinstance(given, GapReport | Solution):
-        sha256 = given.problem.instance.sha256 if isinstance(given, GapReport) else given.instance_sha256
-        if sha256 != problem.instance.sha256:
-            what = f"{given.run.name} was run on" if isinstance(given, GapReport) else "the solution is of"
-            raise UsageError(f"{what} another instance than {problem.instance.name or 'this one'}")
-    decision = given.decision if isinstance(given, GapReport | Solution) else given
-    if isinstance(given, Solution) and not isinstance(decision, problem.decided):
-        raise UsageError(f"the solution holds no {problem.decided.noun}: there is nothing to draw")
+    if isinstance(given, GapReport) and given.problem.instance.sha256 != problem.instance.sha256:
+        raise UsageError(f"{given.run.name} was run on another instance than {problem.instance.name or 'this one'}")
+    decision = given.decision if isinstance(given, GapReport) else decision_of(problem, given)
     if isinstance(given, GapReport):
         name = (name or given.run.name) + (f": {given.status}" if decision is None or given.status == "starved" else "")
     name = name or problem.decided.noun
-    failed = isinstance(given, GapReport) and decision is None
     if isinstance(problem, ScheduleProblem):
-        if failed:
+        if decision is None:
             return timeline(problem, Schedule.empty(len(problem.instance.workload)), name)
         found = timeline(given) if isinstance(given, GapReport) else timeline(problem, decision)
         return timeline(found, name=f"{name}: {_value_told(problem, decision, given)}")
-    if failed:
+    if decision is None:
         nothing = of_placement(problem, Placement.empty(len(problem.instance.workload)), name)
         return replace(nothing, told=tuple((given.error or given.status).splitlines()[:1]))
-    placement = decision if isinstance(decision, Placement) else _placement(problem, decision)
-    return of_placement(problem, placement, name, [_value_told(problem, placement, given)])
+    assert isinstance(decision, Placement)
+    return of_placement(problem, decision, name, [_value_told(problem, decision, given)])
 
 
 def _value_told(problem: TaskProblem[Any], decision: Any, given: Any) -> str:
@@ -241,15 +234,6 @@ def _on_instance(instance: Instance, given: Any) -> Scene:
         mend = 'pose a problem first: optsched.draw(optsched.problem("lsap", instance), "dl")'
         raise UsageError(f"placements are drawn on an instance, not {described(given)}; {mend}")
     return of_placement(instance, given)
-
-
-def _placement(problem: Problem, given: Any) -> Placement:
-    """A placement that is given as a list of nodes, perhaps."""
-    try:
-        return placement_from(given, problem)
-    except HeuristicFailed as error:
-        told = str(error).replace("answered", "the placement has", 1)
-        raise UsageError(*told.split("\n")) from None
 
 
 def _network(of: Any, flows: Sequence[Any], profile: str | Path | Profile, time_limit: float | None) -> Figure:

@@ -12,7 +12,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from optsched.core.errors import HeuristicFailed, OptschedError, UsageError, expect
+from optsched.core.errors import HeuristicFailed, UsageError, expect
 from optsched.core.placement import Placement
 from optsched.core.results import Solution, Termination
 from optsched.core.schedule import Schedule
@@ -40,12 +40,10 @@ __all__ = [
     "ScheduleExplanation",
     "TaskTold",
     "Worth",
+    "decision_of",
     "explain",
     "explained",
 ]
-
-#: What a placement and a schedule are called that no heuristic made.
-GIVEN, GIVEN_SCHEDULE = "the placement", "the schedule"
 
 #: Why no change of the instance was solved, though it was asked for.
 NO_CHANGE = "no full node would offer one more slot, and no replica or room betters the optimum as it is placed"
@@ -142,122 +140,77 @@ to the slot that t2 leaves
     if isinstance(worth, bool) or not isinstance(worth, int) or worth < 0:
         raise UsageError(f"worth={worth!r}: give how many changed instances to solve, 0 or more")
     expect(reference, (Reference, Solution, type(None)), "explain takes a reference or a solution to compare with")
-    held = _reference(problem, reference, profile, time_limit)
-    if isinstance(problem, ScheduleProblem):
-        return _of_schedule(problem, heuristic, seed, held, time_limit, parameters)
-    placed = _given(problem, heuristic)
-    if held.solution.termination is Termination.INFEASIBLE:
-        return _explained_placement(problem, gap_of(problem, HeuristicRun(GIVEN, {}, placed, 0.0), seed, held), 0)
-    if heuristic is None:
-        raise UsageError(f"{problem.place}: give a heuristic or a placement: there are feasible ones")
-    if placed is None:
-        report = gap(problem, heuristic, seed, held, time_limit=time_limit, **parameters)
-        return _explained_placement(problem, report, worth)
-    if parameters:
-        raise UsageError(f"a placement takes no parameters: leave {', '.join(parameters)} out")
-    return _explained_placement(problem, gap_of(problem, HeuristicRun(GIVEN, {}, placed, 0.0), seed, held), worth)
+    if not isinstance(reference, Reference):
+        reference = Reference(problem, profile, time_limit, reference)
+    elif reference.problem is not problem:
+        reference = Reference(problem, reference.profile, solution=reference.solution)
+    noun = problem.decided.noun
+    decision = decision_of(problem, heuristic)
+    infeasible = reference.solution.termination is Termination.INFEASIBLE
+    if heuristic is None and not infeasible:
+        maker = "policy" if isinstance(problem, ScheduleProblem) else "heuristic"
+        raise UsageError(f"{problem.place}: give a {maker} or a {noun}: there are feasible ones")
+    if decision is None and not infeasible:
+        return explained(gap(problem, heuristic, seed, reference, time_limit=time_limit, **parameters), worth)
+    if parameters and not infeasible:
+        raise UsageError(f"a {noun} takes no parameters: leave {', '.join(parameters)} out")
+    schedule = decision if isinstance(decision, Schedule) else None
+    placement = decision.placement if isinstance(decision, Schedule) else decision
+    run = HeuristicRun(f"the {noun}", {}, placement, 0.0, schedule=schedule)
+    return explained(gap_of(problem, run, seed, reference), worth)
 
 
-def _of_schedule(
-    problem: ScheduleProblem,
-    given: Any,
-    seed: int,
-    held: Reference,
-    time_limit: float | None,
-    parameters: dict[str, Any],
-) -> ScheduleExplanation:
-    """What the tasks of a schedule waited for, which is given or made by a policy."""
-    if held.solution.termination is Termination.INFEASIBLE:
-        nothing = HeuristicRun(GIVEN_SCHEDULE, {}, None, 0.0)
-        return ScheduleExplanation(problem, gap_of(problem, nothing, seed, held), GIVEN_SCHEDULE)
-    if given is None:
-        raise UsageError(f"{problem.place}: give a policy or a schedule: there are feasible ones")
+def decision_of(problem: Problem | ScheduleProblem, given: Any) -> Placement | Schedule | None:
+    """The decision that is given in place of a heuristic, also as a solution or a list of nodes; None for what is none.
+
+    Raises
+    ------
+    UsageError
+        If it is of another instance or problem.
+    """
     if isinstance(given, Solution):
         if given.instance_sha256 != problem.instance.sha256:
             raise UsageError(f"the solution is of another instance than {problem.instance.name or 'this one'}")
+        if not isinstance(given.decision, problem.decided):
+            raise UsageError(f"the solution holds no {problem.decided.noun}, which {problem.name} decides")
         given = given.decision
-    if isinstance(given, Schedule):
-        if parameters:
-            raise UsageError(f"a schedule takes no parameters: leave {', '.join(parameters)} out")
-        run = HeuristicRun(GIVEN_SCHEDULE, {}, given.placement, 0.0, schedule=given)
-        return _explained_schedule(problem, gap_of(problem, run, seed, held))
-    if given is None or isinstance(given, Placement):
-        raise UsageError(f"{problem.name} decides when tasks run: give a policy or a schedule to explain")
-    return _explained_schedule(problem, gap(problem, given, seed, held, time_limit=time_limit, **parameters))
-
-
-def _explained_schedule(problem: ScheduleProblem, report: GapReport) -> ScheduleExplanation:
-    """The explanation of a feasible schedule; raises as `explain` does."""
-    if report.reference.infeasible is None:
-        if report.run.schedule is None:
-            raise HeuristicFailed(*(report.error or "").split("\n")) from report.run.cause
-        if report.objective is None:
-            raise _infeasible(report)
-    return ScheduleExplanation(problem, report, report.run.name)
-
-
-def _infeasible(report: GapReport) -> OptschedError:
-    """The error about an infeasible decision, which has no gap."""
-    run, noun = report.run, report.problem.decided.noun
-    told = "; ".join(map(str, report.violations[:5]))
-    given = run.name in (GIVEN, GIVEN_SCHEDULE)
-    who = run.name if given else f"the {noun} of {run.name}"
-    failed = UsageError if given else HeuristicFailed
-    return failed(f"{report.problem.place}: {who} is infeasible, so that there is no gap to explain: {told}")
-
-
-def _reference(
-    problem: Problem | ScheduleProblem,
-    given: Reference | Solution | None,
-    profile: str | Path | Profile,
-    time_limit: float | None,
-) -> Reference:
-    """What is compared with; UsageError where it is of another problem."""
-    if isinstance(given, Reference):
-        return given if given.problem is problem else Reference(problem, given.profile, solution=given.solution)
-    return Reference(problem, profile, time_limit, given)
-
-
-def _given(problem: Problem, given: Any) -> Placement | None:
-    """The placement that was given in place of a heuristic."""
-    if isinstance(given, Solution):
-        if given.instance_sha256 != problem.instance.sha256:
-            raise UsageError(f"the solution is of another instance than {problem.instance.name or 'this one'}")
-        if not isinstance(given.decision, Placement):
-            raise UsageError("the solution holds no placement: there is nothing to explain")
-        return given.decision
+    if isinstance(problem, ScheduleProblem):
+        if isinstance(given, Placement):
+            raise UsageError(f"{problem.name} decides when tasks run: give a policy or a schedule")
+        return given if isinstance(given, Schedule) else None
     if not isinstance(given, Placement | list | tuple | np.ndarray):
         return None
     try:
         return placement_from(given, problem)
     except HeuristicFailed as error:
-        raise UsageError(
-            *(line.replace("answered", "the placement has", 1) for line in str(error).split("\n"))
-        ) from None
+        lines = str(error).split("\n")
+        raise UsageError(*(line.replace("answered", "the placement has", 1) for line in lines)) from None
 
 
-def explained(report: GapReport) -> Explanation | ScheduleExplanation:
+def explained(report: GapReport, worth: int = 0) -> Explanation | ScheduleExplanation:
     """The explanation of a gap that is there already; raises as `explain` does."""
-    problem = report.problem
-    if isinstance(problem, ScheduleProblem):
-        return _explained_schedule(problem, report)
-    assert isinstance(problem, Problem)
-    return _explained_placement(problem, report, 0)
-
-
-def _explained_placement(problem: Problem, report: GapReport, worth: int) -> Explanation:
-    """The explanation of the gap of a placement."""
-    run, best = report.run, report.reference.solution
-    if best.termination is Termination.INFEASIBLE:
-        conflict = conflict_of(problem, report.reference.profile)
-        return Explanation(problem, report, run.name, None, None, conflict=conflict)
-    if run.placement is None:
+    problem, run, best = report.problem, report.run, report.reference.solution
+    infeasible = best.termination is Termination.INFEASIBLE
+    if not infeasible and report.decision is None:
         raise HeuristicFailed(*(report.error or "").split("\n")) from run.cause
-    if report.objective is None:
-        raise _infeasible(report)
+    if not infeasible and report.objective is None:
+        told = "; ".join(map(str, report.violations[:5]))
+        given = run.name == f"the {problem.decided.noun}"
+        who = run.name if given else f"the {problem.decided.noun} of {run.name}"
+        failed = UsageError if given else HeuristicFailed
+        raise failed(f"{problem.place}: {who} is infeasible, so that there is no gap to explain: {told}")
+    if isinstance(problem, ScheduleProblem):
+        return ScheduleExplanation(problem, report, run.name)
+    assert isinstance(problem, Problem)
+    if infeasible:
+        return Explanation(
+            problem, report, run.name, None, None, conflict=conflict_of(problem, report.reference.profile)
+        )
+    assert report.objective is not None
     better = None if best.objective is None else better_by(problem, report.objective, best.objective)
     found = None
     if better is not None and better > (0,) * len(better):
+        assert run.placement is not None
         assert isinstance(best.decision, Placement)
         found = difference(problem, run.placement, best.decision)
     elif not best.optimal:

@@ -75,7 +75,7 @@ def test_what_may_be_given(problem: ScheduleProblem) -> None:
     for given, kind, told in (
         (None, UsageError, "give a policy or a schedule: there are feasible ones"),
         (other, UsageError, "of another instance"),
-        (Placement.empty(tasks), UsageError, "give a policy or a schedule to explain"),
+        (Placement.empty(tasks), UsageError, "decides when tasks run: give a policy or a schedule"),
         (Schedule.empty(tasks), UsageError, "the schedule is infeasible, so that there is no gap to explain: every-"),
         (breaks, HeuristicFailed, "ZeroDivisionError"),
     ):
