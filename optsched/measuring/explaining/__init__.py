@@ -200,12 +200,10 @@ def explained(report: GapReport, worth: int = 0) -> Explanation | ScheduleExplan
         failed = UsageError if given else HeuristicFailed
         raise failed(f"{problem.place}: {who} is infeasible, so that there is no gap to explain: {told}")
     if isinstance(problem, ScheduleProblem):
-        return ScheduleExplanation(problem, report, run.name)
+        return ScheduleExplanation(problem, report)
     assert isinstance(problem, Problem)
     if infeasible:
-        return Explanation(
-            problem, report, run.name, None, None, conflict=conflict_of(problem, report.reference.profile)
-        )
+        return Explanation(problem, report, None, None, conflict=conflict_of(problem, report.reference.profile))
     assert report.objective is not None
     better = None if best.objective is None else better_by(problem, report.objective, best.objective)
     found = None
@@ -216,7 +214,7 @@ def explained(report: GapReport, worth: int = 0) -> Explanation | ScheduleExplan
     elif not best.optimal:
         better = None
     changes, why = _worths(problem, report, found, worth)
-    return Explanation(problem, report, run.name, better, found, tuple(changes), why)
+    return Explanation(problem, report, better, found, tuple(changes), why)
 
 
 def _worths(problem: Problem, report: GapReport, found: Difference | None, most: int) -> tuple[list[Worth], str | None]:

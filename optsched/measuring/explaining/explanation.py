@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from optsched.core.results import Number, Sense, Termination, Value
 from optsched.measuring.explaining.chains import Chain, Difference, own_costs_of, total_gain
 from optsched.measuring.explaining.conflict import Conflict
 from optsched.measuring.explaining.worth import Worth
+from optsched.measuring.printing import number, value
 from optsched.problems import Problem
 from optsched.problems.base import OwnCosts, exact
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Cause",
+    "ExplainedGap",
     "Explanation",
     "MOST",
     "Move",
     "cause_lines",
     "causes_of",
     "data_distance",
-    "explained_gap",
     "gained",
     "sentences",
 ]
@@ -70,17 +70,68 @@ class Move:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation:
-    """Why the gap of a placement is there.
+class ExplainedGap:
+    """A gap that is explained: what every explanation has.
 
     Attributes
     ----------
     problem
         What is decided.
     report
-        The gap: the heuristic's placement, the reference, and what was found of them.
-    who
-        What placed the tasks: the heuristic's name, or "the placement".
+        The gap: what the heuristic decided, the reference, and what was found of them.
+    """
+
+    problem: Any
+    report: GapReport
+
+    @property
+    def who(self) -> str:
+        """What made the decision: the heuristic's name, or "the placement", "the schedule"."""
+        return self.report.run.name
+
+    @property
+    def infeasible(self) -> bool:
+        """Whether nothing is feasible."""
+        return self.report.reference.solution.termination is Termination.INFEASIBLE
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the better decision is a proved optimum; else it is the best that is known."""
+        return self.report.reference.solution.optimal
+
+    def gap_document(self, gap: Value | None) -> dict[str, Any]:
+        """What is explained, for JSON: whose gap in which problem, and of what size."""
+        problem, reference = self.problem, self.report.reference
+        components = [{"name": part.name, "sense": str(part.sense), "unit": part.unit} for part in problem.components]
+        return {
+            "instance": problem.instance.name,
+            "problem": problem.name,
+            "parameters": dict(problem.parameters),
+            "heuristic": self.who,
+            "heuristic_parameters": dict(self.report.run.parameters),
+            "seed": self.report.seed,
+            "components": components,
+            "objective": _spelled(self.report.objective),
+            "reference": _spelled(reference.solution.objective),
+            "certificate": None if reference.certificate is None else str(reference.certificate),
+            "gap": _spelled(gap),
+        }
+
+    def brief(self, gap: Value | None, found: str) -> str:
+        """Its representation, with what was found besides the gap."""
+        where = self.problem.instance.name or "instance"
+        if self.infeasible:
+            return brief(f"{self.problem.name} on {where}: infeasible{found}")
+        told = f"no better {self.problem.decided.noun} known" if gap is None else f"gap {', '.join(map(str, gap))}"
+        return brief(f"{self.who} on {where}, {self.problem.name}: {told}{found}")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(ExplainedGap):
+    """Why the gap of a placement is there.
+
+    Attributes
+    ----------
     gap
         By how much the better placement is better, one number a component: positive where it is. All components are
         told, also after the first that differs. None without a better placement.
@@ -95,23 +146,11 @@ class Explanation:
     """
 
     problem: Problem
-    report: GapReport
-    who: str
     gap: Value | None
     difference: Difference | None
     worths: tuple[Worth, ...] = ()
     no_worth: str | None = None
     conflict: Conflict | None = None
-
-    @property
-    def optimal(self) -> bool:
-        """Whether the better placement is a proved optimum; else it is the best that is known."""
-        return self.report.reference.solution.optimal
-
-    @property
-    def infeasible(self) -> bool:
-        """Whether no placement is feasible."""
-        return self.report.reference.solution.termination is Termination.INFEASIBLE
 
     @property
     def chains(self) -> tuple[Chain, ...]:
@@ -171,7 +210,7 @@ class Explanation:
         shown = self.chains if most is None else self.chains[:most]
         left = self.chains[len(shown) :]
         return {
-            **explained_gap(self.report, self.who, self.gap),
+            **self.gap_document(self.gap),
             "reference_kind": self._reference_kind,
             "moved": self.moved,
             "cost_of": self.cost_of,
@@ -185,13 +224,8 @@ class Explanation:
             },
             "worths": [
                 {
-                    "change": worth.change,
-                    "node": worth.node,
-                    "of": worth.of,
-                    "promised": _spelled(worth.promised),
-                    "objective": _spelled(worth.objective),
-                    "gain": _spelled(worth.gain),
-                    "placed": worth.placed,
+                    **asdict(worth),
+                    **{name: _spelled(getattr(worth, name)) for name in ("promised", "objective", "gain")},
                     "more": {resource: spelled(amount) for resource, amount in worth.more.items()},
                 }
                 for worth in self.worths
@@ -228,33 +262,12 @@ class Explanation:
         }
 
     def __repr__(self) -> str:
-        told = "no better placement known" if self.gap is None else f"gap {', '.join(map(str, self.gap))}"
-        where = self.problem.instance.name or "instance"
         if self.infeasible:
-            return brief(f"{self.problem.name} on {where}: infeasible, {self.conflict}")
-        counts = f"{counted(len(self.chains), 'chain')} of {counted(self.moved, 'move')}"
-        return brief(f"{self.who} on {where}, {self.problem.name}: {told}, {counts}")
+            return self.brief(None, f", {self.conflict}")
+        return self.brief(self.gap, f", {counted(len(self.chains), 'chain')} of {counted(self.moved, 'move')}")
 
     def __str__(self) -> str:
         return "\n".join(sentences(self))
-
-
-def explained_gap(report: GapReport, who: str, gap: Value | None) -> dict[str, Any]:
-    """What is explained, for JSON: whose gap in which problem, and of what size."""
-    problem, reference = report.problem, report.reference
-    return {
-        "instance": problem.instance.name,
-        "problem": problem.name,
-        "parameters": dict(problem.parameters),
-        "heuristic": who,
-        "heuristic_parameters": dict(report.run.parameters),
-        "seed": report.seed,
-        "components": [{"name": part.name, "sense": str(part.sense), "unit": part.unit} for part in problem.components],
-        "objective": _spelled(report.objective),
-        "reference": _spelled(reference.solution.objective),
-        "certificate": None if reference.certificate is None else str(reference.certificate),
-        "gap": _spelled(gap),
-    }
 
 
 def _spelled(value: Value | None) -> list[int | str | None] | None:
@@ -384,13 +397,13 @@ def sentences(explanation: Explanation, most: int = MOST) -> Iterator[str]:
 def _differences(explanation: Explanation, most: int) -> Iterator[str]:
     yield from _heading(explanation)
     shown = explanation.chains[:most]
-    for number, chain in enumerate(shown, start=1):
-        yield f"{number:3}. {_chain(explanation, chain)}"
+    for rank, chain in enumerate(shown, start=1):
+        yield f"{rank:3}. {_chain(explanation, chain)}"
     left = explanation.chains[len(shown) :]
     if left:
         moves = sum(len(chain.positions) for chain in left)
         together = gained(explanation.problem, total_gain(explanation.problem, left))
-        yield f"     and {_counted(len(left), 'more')} of {_counted(moves, 'move')}: together {together}"
+        yield f"     and {len(left)} more of {counted(moves, 'move')}: together {together}"
     yield f"Together: {gained(explanation.problem, explanation.gap or ())}, which is the gap."
 
 
@@ -399,8 +412,8 @@ def _values(explanation: Explanation) -> str:
     here, there = report.objective, report.reference.solution.objective
     names = ", then ".join(f"{part.name} ({part.unit})" for part in problem.components)
     best = "the proved optimum" if explanation.optimal else "the best placement known, which is not proved the best"
-    told = f"{problem.instance.name or 'instance'}, {problem.name}: {explanation.who} has {_value(here)} {names}"
-    return f"{told}; {best}: {_value(there)}."
+    told = f"{problem.instance.name or 'instance'}, {problem.name}: {explanation.who} has {value(here)} {names}"
+    return f"{told}; {best}: {'nothing' if there is None else value(there)}."
 
 
 def _nothing(explanation: Explanation) -> str:
@@ -412,17 +425,17 @@ def _nothing(explanation: Explanation) -> str:
 def _heading(explanation: Explanation) -> Iterator[str]:
     problem, chains, found = explanation.problem, explanation.chains, explanation.difference
     assert found is not None
-    tasks = f"{_counted(explanation.moved, 'task')} of {len(problem.tasks)}"
+    tasks = f"{counted(explanation.moved, 'task')} of {len(problem.tasks)}"
     verb = "is" if explanation.moved == 1 else "are"
     fewest = "; no optimum moves fewer" if found.nearest else ", and no line can be left out" if found.needed else ""
     yield f"{tasks} {verb} placed differently{fewest}."
     yield from (f"  -  {line}" for line in cause_lines(problem, causes_of(problem, found.here, found.there)))
     ordered = sum(chain.ordered for chain in chains)
     if ordered < len(chains):
-        which = "Each line" if not ordered else f"Each of the first {_counted(len(chains) - ordered, 'line')}"
+        which = "Each line" if not ordered else f"Each of the first {counted(len(chains) - ordered, 'line')}"
         yield f"{which} is a change that can be made without the others, and always saves as much."
     if ordered:
-        which = "The lines" if ordered == len(chains) else f"The last {_counted(ordered, 'line')}"
+        which = "The lines" if ordered == len(chains) else f"The last {counted(ordered, 'line')}"
         yield f"{which} are made one after another, from the top; in another order each may save more or less."
 
 
@@ -430,13 +443,13 @@ def _chain(explanation: Explanation, chain: Chain) -> str:
     moves = explanation.moves(chain) if len(chain.positions) <= MOST_MOVES else explanation.moves(_cut(chain))
     text = gained(explanation.problem, chain.gain) + ": "
     pushes = chain.kind in ("chain", "cycle")
-    for number, move in enumerate(moves):
-        if number:
+    for at, move in enumerate(moves):
+        if at:
             text += ", which pushes " if pushes else "; "
-        text += _move(move, pushed=bool(number) and pushes)
+        text += _move(move, pushed=bool(at) and pushes)
     more = len(chain.positions) - len(moves)
     if more:
-        text += f", and so on, {_counted(more, 'more move')}" if pushes else f"; and {_counted(more, 'more move')}"
+        text += f", and so on, {counted(more, 'more move')}" if pushes else f"; and {counted(more, 'more move')}"
     if chain.kind == "cycle" and moves[-1].there is not None and not more:
         text += f", to the slot that {moves[0].task} leaves"
     return text + {"together": " (all at once)", "rest": " (not told apart)"}.get(chain.kind, "")
@@ -458,10 +471,10 @@ def _move(move: Move, pushed: bool) -> str:
 def _pays(move: Move) -> str:
     if move.cost_there is None:
         return ""
-    there = _shown(move.cost_there)
+    there = number(move.cost_there)
     if move.cost_here is None:
         return f" (pays {there})"
-    here = _shown(move.cost_here)
+    here = number(move.cost_here)
     return f" (still pays {there})" if move.cost_here == move.cost_there else f" (pays {there}, not {here})"
 
 
@@ -479,7 +492,7 @@ def gained(problem: Problem, gain: Sequence[Number]) -> str:
     for part, entry in zip(problem.components, gain, strict=True):
         if entry:
             more = (entry > 0) == (part.sense is Sense.MAX)
-            told.append(f"{_shown(entry if entry > 0 else -entry)} {'more' if more else 'less'} {part.name}")
+            told.append(f"{number(entry if entry > 0 else -entry)} {'more' if more else 'less'} {part.name}")
     return ", ".join(told) or "no change by itself"
 
 
@@ -487,15 +500,15 @@ def _worth(problem: Problem, worth: Worth) -> str:
     if worth.change == "slot":
         what = f"one more {worth.of} slot on {worth.node}"
     elif worth.change == "capacity":
-        amounts = " and ".join(f"{_shown(amount)} more {resource}" for resource, amount in worth.more.items())
+        amounts = " and ".join(f"{number(amount)} more {resource}" for resource, amount in worth.more.items())
         what = f"{amounts} on {worth.node}, room for {worth.of}"
     else:
         what = f"one more replica of {worth.of}, on {worth.node}"
     if worth.gain is None:
         return f"{what}: not proved within the limit"
     told = gained(problem, worth.gain) if any(worth.gain) else "the optimum stays as it is"
-    more = f", with {_counted(worth.placed, 'task')} more placed" if worth.placed else ""
-    return f"{what}: {told} ({_value(worth.objective)}){more}"
+    more = f", with {counted(worth.placed, 'task')} more placed" if worth.placed else ""
+    return f"{what}: {told} ({value(worth.objective)}){more}"
 
 
 def _conflict(explanation: Explanation) -> str:
@@ -536,7 +549,7 @@ def cause_lines(problem: Problem, causes: Sequence[Cause]) -> Iterator[str]:
             told = f" ({gained(problem, [cause.gain * (own.component == n) for n in range(len(problem.components))])})"
         called = "remote map" if cause.data == "remote" else "rack-local map"
         racks = f", {'rack' if len(cause.racks) == 1 else 'racks'} {_places(cause.racks)}" if cause.racks else ""
-        yield f"{_counted(len(cause.positions), f'avoidable {called}')}{told}, on {_places(cause.nodes)}{racks}"
+        yield f"{counted(len(cause.positions), f'avoidable {called}')}{told}, on {_places(cause.nodes)}{racks}"
 
 
 def _places(places: Mapping[str, int]) -> str:
@@ -544,15 +557,3 @@ def _places(places: Mapping[str, int]) -> str:
     names = [name if number == 1 else f"{name} ({number})" for name, number in places.items()]
     more = len(names) - MOST_PLACES
     return ", ".join(names[:MOST_PLACES]) + (f" and {more} more" if more > 0 else "")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 or noun == 'more' else 's'}"
-
-
-def _value(value: Sequence[Number] | None) -> str:
-    return "nothing" if value is None else ", ".join(map(_shown, value))
-
-
-def _shown(number: Number) -> str:
-    return f"{float(number):.6g}" if isinstance(number, Fraction) else str(number)

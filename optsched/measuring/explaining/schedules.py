@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from optsched.core.brief import brief, counted
+from optsched.core.brief import counted
 from optsched.core.instance import KINDS, MAP, REDUCE, Floats, Ints
 from optsched.core.placement import NONE
-from optsched.core.results import Termination, Value
+from optsched.core.results import Value
 from optsched.core.schedule import MICRO, Schedule
 from optsched.measuring.explaining.chains import better_by
-from optsched.measuring.explaining.explanation import explained_gap
+from optsched.measuring.explaining.explanation import ExplainedGap
 from optsched.measuring.printing import number
 from optsched.problems.schedules import NEVER, ScheduleProblem
-
-if TYPE_CHECKING:
-    from optsched.measuring.gaps import GapReport
 
 __all__ = [
     "JobTold",
@@ -386,32 +383,10 @@ class JobTold:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ScheduleExplanation:
-    """Why a schedule has its value.
-
-    Attributes
-    ----------
-    problem
-        What is decided, over time.
-    report
-        The gap: the schedule, the reference, and what was found of them.
-    who
-        What made the schedule.
-    """
+class ScheduleExplanation(ExplainedGap):
+    """Why a schedule has its value."""
 
     problem: ScheduleProblem
-    report: GapReport
-    who: str
-
-    @property
-    def infeasible(self) -> bool:
-        """Whether no schedule is feasible."""
-        return self.report.reference.solution.termination is Termination.INFEASIBLE
-
-    @property
-    def optimal(self) -> bool:
-        """Whether the best schedule is a proved optimum."""
-        return self.report.reference.solution.optimal
 
     @property
     def schedule(self) -> Schedule | None:
@@ -486,7 +461,7 @@ class ScheduleExplanation:
         `most` counts for sentences alone: all jobs, tasks and links are here.
         """
         told: dict[str, Any] = {
-            **explained_gap(self.report, self.who, self.gap),
+            **self.gap_document(self.gap),
             "assumed": self.report.run.assumed,
             "infeasible": self.report.reference.infeasible,
         }
@@ -509,11 +484,7 @@ class ScheduleExplanation:
         return {**told, "jobs": jobs, "tasks": each, "chain": chain}
 
     def __repr__(self) -> str:
-        told = "no better schedule known" if self.gap is None else f"gap {', '.join(map(str, self.gap))}"
-        where = self.problem.instance.name or "instance"
-        if self.infeasible:
-            return brief(f"{self.problem.name} on {where}: infeasible")
-        return brief(f"{self.who} on {where}, {self.problem.name}: {told}, {counted(len(self.problem.jobs), 'job')}")
+        return self.brief(self.gap, "" if self.infeasible else f", {counted(len(self.problem.jobs), 'job')}")
 
     def __str__(self) -> str:
         return "\n".join(schedule_sentences(self))
