@@ -8,21 +8,28 @@ or the like. Every other kind (`enumeration`, `solver`) is somebody's word: it i
 as a proof.
 """
 
-from optsched.certificates.assignment import assignment_certificate
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from optsched.certificates.checking import Claim, Enumerated, Finding, Verdict, certify, proved_bound
-from optsched.certificates.flow_congestion import flow_congestion_certificate
-from optsched.certificates.generalized_assignment import (
-    capacity_tree_certificate,
-    generalized_assignment_certificate,
-    no_packing_certificate,
-)
-from optsched.certificates.latency import latency_certificate, latency_prices
-from optsched.certificates.lsap_fairness import lsap_fairness_certificate
-from optsched.certificates.min_cost_flow import min_cost_flow_certificate, no_flow_certificate
-from optsched.certificates.traffic import load_certificate, no_room_certificate, traffic_certificate
-from optsched.certificates.transmission import transmission_certificate
-from optsched.certificates.transmission_reduces import transmission_reduces_certificate
-from optsched.certificates.utility import utilisation_certificate, utility_certificate
+
+if TYPE_CHECKING:
+    from optsched.certificates.assignment import assignment_certificate
+    from optsched.certificates.flow_congestion import flow_congestion_certificate
+    from optsched.certificates.generalized_assignment import (
+        capacity_tree_certificate,
+        generalized_assignment_certificate,
+        no_packing_certificate,
+    )
+    from optsched.certificates.latency import latency_certificate, latency_prices
+    from optsched.certificates.lsap_fairness import lsap_fairness_certificate
+    from optsched.certificates.min_cost_flow import min_cost_flow_certificate, no_flow_certificate
+    from optsched.certificates.traffic import load_certificate, no_room_certificate, traffic_certificate
+    from optsched.certificates.transmission import transmission_certificate
+    from optsched.certificates.transmission_reduces import transmission_reduces_certificate
+    from optsched.certificates.utility import utilisation_certificate, utility_certificate
 
 __all__ = [
     "Finding",
@@ -49,3 +56,31 @@ __all__ = [
     "utilisation_certificate",
     "utility_certificate",
 ]
+
+#: Where the functions are made that make a certificate; a module, and its problem, is imported when one is asked for.
+_MODULES = {
+    "assignment_certificate": "assignment",
+    "capacity_tree_certificate": "generalized_assignment",
+    "flow_congestion_certificate": "flow_congestion",
+    "generalized_assignment_certificate": "generalized_assignment",
+    "latency_certificate": "latency",
+    "latency_prices": "latency",
+    "load_certificate": "traffic",
+    "lsap_fairness_certificate": "lsap_fairness",
+    "min_cost_flow_certificate": "min_cost_flow",
+    "no_flow_certificate": "min_cost_flow",
+    "no_packing_certificate": "generalized_assignment",
+    "no_room_certificate": "traffic",
+    "traffic_certificate": "traffic",
+    "transmission_certificate": "transmission",
+    "transmission_reduces_certificate": "transmission_reduces",
+    "utilisation_certificate": "utility",
+    "utility_certificate": "utility",
+}
+
+
+def __getattr__(name: str) -> object:
+    """What makes a certificate of a problem (PEP 562)."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -36,7 +36,6 @@ from optsched.problems import AnyProblem
 from optsched.problems.base import exact, stated
 from optsched.processes.handing import hand_over, unheard
 from optsched.routes.base import RouteModule
-from optsched.routes.doubts import FEW, examine
 from optsched.solvers.answers import check_claim, decoding, stronger, whole_bound
 from optsched.solvers.outcome import INTERRUPTED, STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile
@@ -383,6 +382,8 @@ def _doubt(problem: AnyProblem, solution: Solution) -> None:
         word = any(certificate.kind is Proof.SOLVER for certificate in solution.certificates)
     if not word:
         return
+    from optsched.routes.doubts import FEW, examine
+
     verdict = examine(problem, solution, most=FEW)
     if not verdict.valid:
         told = "; ".join(verdict.contradicted)
