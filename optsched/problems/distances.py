@@ -10,11 +10,13 @@ mend it (Shen et al. 2016, note 6).
 
 from __future__ import annotations
 
+import functools
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import lcm
+from typing import TypeVar
 
 import numpy as np
 
@@ -43,27 +45,27 @@ MOST_NODES = 2**13
 #: Areas are nested in at most so many levels; links with more distances than that are no tree of switches.
 _MOST_LEVELS = 16
 
-#: The matrix of each cluster that was asked for, kept as long as the cluster: snapshots of a simulation share it.
-_matrices: weakref.WeakKeyDictionary[Cluster, Floats] = weakref.WeakKeyDictionary()
-
-#: The same in whole units, with the denominator of the unit.
-_whole_matrices: weakref.WeakKeyDictionary[Cluster, tuple[Floats, int]] = weakref.WeakKeyDictionary()
-
-#: The places of each cluster that was asked for them.
-_places: weakref.WeakKeyDictionary[Cluster, Places] = weakref.WeakKeyDictionary()
-
-#: The same in whole units, with the denominator of the unit; None where there is no such unit.
-_whole: weakref.WeakKeyDictionary[Cluster, tuple[Places, int] | None] = weakref.WeakKeyDictionary()
-
-#: Nested areas of each cluster that was asked for them; None where distances are of another kind.
-_areas: weakref.WeakKeyDictionary[Cluster, NestedAreas | None] = weakref.WeakKeyDictionary()
-
 #: Distances computed at once where sums need rows of a matrix, so that memory stays small.
 _BLOCK = 2**22
 
 
 #: All nodes.
 _ALL = slice(None)
+
+Found = TypeVar("Found")
+
+
+def _once(function: Callable[[Cluster, str], Found]) -> Callable[..., Found]:
+    """What a function finds of a cluster, found once and kept as long as the cluster: snapshots of a run share it."""
+    kept: weakref.WeakKeyDictionary[Cluster, Found] = weakref.WeakKeyDictionary()
+
+    @functools.wraps(function)
+    def found(cluster: Cluster, place: str = "") -> Found:
+        if cluster not in kept:
+            kept[cluster] = function(cluster, place)
+        return kept[cluster]
+
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,18 +235,18 @@ def distances(instance: Instance) -> Floats:
     return cluster_distances(instance.cluster, instance.name)
 
 
+@_once
 def cluster_distances(cluster: Cluster, place: str = "") -> Floats:
     """As `distances`, of a cluster alone, as a policy sees it; faults are put after `place`."""
-    if cluster not in _matrices:
-        if len(cluster) > MOST_NODES and cluster.topology is not None:
-            told = f"{len(cluster)} nodes have no dense matrix of distances here: {MOST_NODES} at most"
-            raise InputError([Fault("topology", told)], place)
-        matrix = cluster_places(cluster, place).matrix()
-        matrix.setflags(write=False)
-        _matrices[cluster] = matrix
-    return _matrices[cluster]
+    if len(cluster) > MOST_NODES and cluster.topology is not None:
+        told = f"{len(cluster)} nodes have no dense matrix of distances here: {MOST_NODES} at most"
+        raise InputError([Fault("topology", told)], place)
+    matrix = cluster_places(cluster, place).matrix()
+    matrix.setflags(write=False)
+    return matrix
 
 
+@_once
 def cluster_places(cluster: Cluster, place: str = "") -> Places:
     """The distances of `cluster_distances` by places of nodes, without a matrix of nodes; computed once a cluster.
 
@@ -260,15 +262,13 @@ def cluster_places(cluster: Cluster, place: str = "") -> Places:
     >>> places.place.tolist(), [round(length, 1) for length in places.between[0].tolist()]
     ([1, 1, 2, 0], [0.0, 1.3, 1.0])
     """
-    if cluster not in _places:
-        if cluster.topology is None:
-            raise MissingField([missing_topology("the distance of nodes")], place)
-        found = _FORMS[cluster.topology.form](cluster, cluster.topology, place)
-        if faults := list(_faults(found.between)):
-            raise InputError(faults, place)
-        found.between.setflags(write=False)
-        _places[cluster] = found
-    return _places[cluster]
+    if cluster.topology is None:
+        raise MissingField([missing_topology("the distance of nodes")], place)
+    found = _FORMS[cluster.topology.form](cluster, cluster.topology, place)
+    if faults := list(_faults(found.between)):
+        raise InputError(faults, place)
+    found.between.setflags(write=False)
+    return found
 
 
 def whole_distances(instance: Instance) -> tuple[Floats, int] | None:
@@ -286,28 +286,32 @@ def whole_distances(instance: Instance) -> tuple[Floats, int] | None:
     >>> matrix.tolist(), denominator
     ([[0.0, 3.0], [3.0, 0.0]], 10)
     """
-    cluster, found = instance.cluster, whole_places(instance)
+    return _whole_distances(instance.cluster, instance.name)
+
+
+@_once
+def _whole_distances(cluster: Cluster, place: str) -> tuple[Floats, int] | None:
+    found = _whole_places(cluster, place)
     if found is None:
         return None
-    if cluster not in _whole_matrices:
-        distances(instance)  # refuses too many nodes
-        matrix = found[0].matrix()
-        matrix.setflags(write=False)
-        _whole_matrices[cluster] = matrix, found[1]
-    return _whole_matrices[cluster]
+    cluster_distances(cluster, place)  # refuses too many nodes
+    matrix = found[0].matrix()
+    matrix.setflags(write=False)
+    return matrix, found[1]
 
 
 def whole_places(instance: Instance) -> tuple[Places, int] | None:
     """As `cluster_places`, exactly, with distances and denominator as those of `whole_distances`; None as there."""
-    cluster = instance.cluster
-    places = cluster_places(cluster, instance.name)
-    if cluster not in _whole:
-        topology = cluster.topology
-        assert topology is not None  # else `cluster_places` says so
-        found = _WHOLE[topology.form](cluster, topology, places.between, places.own)
-        whole = None if found is None else (Places(places.place, *found[0]), found[1])
-        _whole[cluster] = None if whole is None or whole[0].longest > LARGEST else whole
-    return _whole[cluster]
+    return _whole_places(instance.cluster, instance.name)
+
+
+@_once
+def _whole_places(cluster: Cluster, place: str) -> tuple[Places, int] | None:
+    places, topology = cluster_places(cluster, place), cluster.topology
+    assert topology is not None  # else `cluster_places` says so
+    found = _WHOLE[topology.form](cluster, topology, places.between, places.own)
+    whole = None if found is None else (Places(places.place, *found[0]), found[1])
+    return None if whole is None or whole[0].longest > LARGEST else whole
 
 
 def nested_areas(instance: Instance) -> NestedAreas | None:
@@ -334,18 +338,16 @@ def nested_areas(instance: Instance) -> NestedAreas | None:
     return cluster_areas(instance.cluster, instance.name)
 
 
+@_once
 def cluster_areas(cluster: Cluster, place: str = "") -> NestedAreas | None:
     """As `nested_areas`, of a cluster alone, as a policy sees it; faults are put after `place`."""
-    if cluster not in _areas:
-        if cluster.topology is None:
-            raise MissingField([missing_topology("the distance of nodes")], place)
-        found = None
-        if len(cluster) and cluster.topology.form == "hops":
-            found = _areas_by_hops(cluster, cluster.topology)
-        elif len(cluster) and cluster.topology.form == "links":
-            found = _areas_by_links(cluster_places(cluster, place))
-        _areas[cluster] = found
-    return _areas[cluster]
+    if cluster.topology is None:
+        raise MissingField([missing_topology("the distance of nodes")], place)
+    if len(cluster) and cluster.topology.form == "hops":
+        return _areas_by_hops(cluster, cluster.topology)
+    if len(cluster) and cluster.topology.form == "links":
+        return _areas_by_links(cluster_places(cluster, place))
+    return None
 
 
 def whole_areas(instance: Instance) -> tuple[NestedAreas, int] | None:

@@ -50,6 +50,7 @@ from optsched.solvers.networks import (
     bytes_an_arc,
     cheapened,
     min_cost_flow,
+    residual_potentials,
     simplex_compiled,
 )
 from optsched.solvers.outcome import SolverOutcome
@@ -788,17 +789,7 @@ def prices_of(problem: AssignmentProblem, placement: Placement) -> Prices | None
     if isinstance(problem, TabledProblem) and (problem.near is None or is_tabled(problem)):
         return table_prices(problem, problem.nodes_of(placement))
     network = TransportNetwork(problem)
-    flow = network.flow_of(problem.nodes_of(placement))
-    forward, back = flow < network.capacity, flow > 0
-    start = np.concatenate([network.tail[forward], network.head[back]])
-    end = np.concatenate([network.head[forward], network.tail[back]])
-    length = np.concatenate([network.cost[forward], -network.cost[back]])
-    distance = np.zeros(len(network.supply), dtype=np.int64)
-    for _ in range(len(distance) + 1):
-        check()
-        nearer = distance.copy()
-        np.minimum.at(nearer, end, distance[start] + length)
-        if np.array_equal(nearer, distance):
-            return network.prices(-distance)
-        distance = nearer
-    return None
+    none, flow = np.zeros_like(network.tail), network.flow_of(problem.nodes_of(placement))
+    columns = network.tail, network.head, none, network.capacity, network.cost
+    distance = residual_potentials(*columns, flow, len(network.supply))
+    return None if distance is None else network.prices(-distance)

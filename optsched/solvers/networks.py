@@ -306,8 +306,8 @@ def residual_potentials(
 ) -> Ints | None:
     """Shortest distances in a flow's residual network, from a vertex that is joined to all nodes at no cost.
 
-    None where it has a cycle of negative cost, that is, where the flow is not of least cost. Parameters are as for
-    `min_cost_flow`.
+    None where it has a cycle of negative cost, that is, where the flow is not of least cost. They are exact integers
+    (Bellman-Ford), with at most one pass over the arcs for each node. Parameters are as for `min_cost_flow`.
     """
     onwards, back = flow < capacity, flow > lower
     start = np.concatenate([tail[onwards], head[back]])
@@ -315,6 +315,7 @@ def residual_potentials(
     length = np.concatenate([cost[onwards], -cost[back]])
     distance = np.zeros(nodes, dtype=np.int64)
     for _ in range(nodes + 1):
+        check()
         nearer = distance.copy()
         np.minimum.at(nearer, end, distance[start] + length)
         if np.array_equal(nearer, distance):
