@@ -48,7 +48,6 @@ __all__ = [
     "counted_model",
     "decode_places",
     "decode_square",
-    "levelled_size",
     "place_costs",
     "square_model",
     "square_size",
@@ -121,27 +120,6 @@ def tabled_size(problem: TabledProblem) -> ModelSize:
     """What the compact model of a table would take, or less: a variable for each class and idle node."""
     classes, nodes = len(problem.classes().first), int(np.count_nonzero(problem.capacity))
     return ModelSize(classes * nodes, classes + nodes + 1, 4 * classes * nodes)
-
-
-def levelled_size(problem: LevelledProblem, steps: int = 0, pools: int = 0, rows: int = 0) -> ModelSize:
-    """What the compact model of levels would take, or less.
-
-    Parameters
-    ----------
-    problem
-        What is modelled.
-    steps, pools
-        Of `enter_steps`: steps of all pools, and these.
-    rows
-        Further rows over all placed tasks, some of them in each.
-    """
-    first, nodes = problem.classes().first, int(np.count_nonzero(problem.capacity))
-    placed, racks = len(problem.places.units), len(np.unique(problem.places.in_rack.values))
-    return ModelSize(
-        placed + steps,
-        len(first) + nodes + racks + 1 + pools + rows,
-        5 * placed + 2 * steps + (placed if steps else 0) + rows * (1 + placed),
-    )
 
 
 # Literal, in PuLP --------------------------------------------------------------------------------------------------

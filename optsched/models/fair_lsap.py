@@ -37,14 +37,13 @@ from optsched.models.assignment import (
     counted_model,
     decode_places,
     decode_square,
-    levelled_size,
     square_model,
     square_size,
     started_places,
     started_square,
 )
 from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, linear, model_of, of_problem, refuse_too_large
-from optsched.models.programs import shared
+from optsched.models.programs import shared, size_of
 from optsched.models.starts import starter
 from optsched.problems.fair_lsap import FairLsap
 from optsched.solvers.algebraic import injective_names
@@ -80,9 +79,8 @@ def build_pyomo(problem: FairLsap, *, per_pair: bool = False) -> Any:
 
 @of_problem(FairLsap)
 def compact_size(problem: FairLsap) -> ModelSize:
-    """What `build_pyomo` would take, or less: variables for classes, their replicas, racks, nodes and tiers."""
-    tiers = [len(pool.tiers) for pool in problem.pools]
-    return levelled_size(problem, sum(tiers), len(tiers))
+    """What `build_pyomo` would take: variables for classes, on nodes, in racks and anywhere, and for tiers."""
+    return size_of(problem.program())
 
 
 @of_problem(FairLsap)

@@ -55,7 +55,7 @@ from optsched.models.base import (
     of_problem,
     refuse_too_large,
 )
-from optsched.models.programs import decode_program, shared, started_program, whole_pyomo
+from optsched.models.programs import decode_program, shared, size_of, started_program, whole_pyomo
 from optsched.models.starts import started_binaries, starter
 from optsched.problems.base import GRID
 from optsched.problems.flow_congestion import FlowCongestion
@@ -109,18 +109,14 @@ def _sets(problem: FlowCongestion, node: int) -> Iterator[Ints]:
 
 @of_problem(FlowCongestion)
 def compact_size(problem: FlowCongestion) -> ModelSize:
-    """What `build_pyomo` would take, or less: a variable for each class and kind of node, and each set of the latter.
+    """What `build_pyomo` would take: a variable for each class and kind of node, and each set of the latter.
 
     Raises
     ------
     TooLarge
         If there are too many patterns to list.
     """
-    classes, hosts = len(problem.classes.first), len(problem.hosts.first)
-    patterns = [problem.patterns(host) for host in range(hosts)]
-    sets, entries = sum(map(len, patterns)), sum(int(np.count_nonzero(rows)) for rows in patterns)
-    pairs, types = classes * hosts, len(problem.types.first)
-    return ModelSize(sets + pairs, hosts + hosts * types + classes + len(problem.kinds), 2 * sets + entries + 4 * pairs)
+    return size_of(problem.program())
 
 
 @of_problem(FlowCongestion)

@@ -38,14 +38,13 @@ from optsched.models.assignment import (
     counted_model,
     decode_places,
     decode_square,
-    levelled_size,
     square_model,
     square_size,
     started_places,
     started_square,
 )
 from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, model_of, of_problem, refuse_too_large
-from optsched.models.programs import shared
+from optsched.models.programs import shared, size_of
 from optsched.models.starts import starter
 from optsched.problems.lsap import Lsap
 
@@ -74,8 +73,8 @@ def build_pyomo(problem: Lsap, *, per_pair: bool = False) -> Any:
 
 @of_problem(Lsap)
 def compact_size(problem: Lsap) -> ModelSize:
-    """What `build_pyomo` would take, or less: variables for classes, their replicas, racks and nodes."""
-    return levelled_size(problem)
+    """What `build_pyomo` would take: variables for classes, on nodes, in racks and anywhere."""
+    return size_of(problem.program())
 
 
 @of_problem(Lsap)

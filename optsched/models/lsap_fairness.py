@@ -23,6 +23,7 @@ two is 0. But its corner lies between whole numbers of tasks, so the program's r
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,6 @@ from optsched.models.assignment import (
     counted_model,
     decode_places,
     decode_square,
-    levelled_size,
     square_model,
     square_size,
     started_places,
@@ -50,7 +50,7 @@ from optsched.models.base import (
     refuse_too_large,
     whole_limit,
 )
-from optsched.models.programs import shared
+from optsched.models.programs import shared, size_of
 from optsched.models.starts import starter
 from optsched.problems.lsap_fairness import LsapFairness
 from optsched.solvers.algebraic import injective_names
@@ -98,8 +98,11 @@ def build_pyomo(problem: LsapFairness, limit: int | None = None, *, per_pair: bo
 
 @of_problem(LsapFairness)
 def compact_size(problem: LsapFairness, limit: int | None = None) -> ModelSize:
-    """What `build_pyomo` would take, or less: variables for classes, their replicas, nodes and the groups' steps."""
-    return levelled_size(problem, sum(map(len, problem.steps)), len(problem.groups.ids), rows=int(limit is not None))
+    """What `build_pyomo` would take: variables for classes, their replicas, nodes and the groups' steps."""
+    if limit is None:
+        return size_of(problem.program())
+    size = size_of(problem.program((limit,)))
+    return replace(size, terms=size.terms + sum(map(len, problem.steps)))  # what steps cost is not in the program
 
 
 @of_problem(LsapFairness)
