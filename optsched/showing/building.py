@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from optsched.core.brief import counted
 from optsched.core.errors import UsageError
@@ -22,13 +22,11 @@ from optsched.measuring.printing import Table, counts, percent
 from optsched.measuring.records import Run, frame_of
 from optsched.measuring.studies.tables import ProblemSummary, summaries
 from optsched.showing import tables
-from optsched.showing.documents import Lines, Part, Picture, Report, Section, latex, markdown, tidy
-from optsched.showing.page import page
+from optsched.showing.documents import Lines, Part, Picture, Report, Section, latex, markdown, page, tidy
+from optsched.showing.figures import require
+from optsched.showing.frontiers import frontier_picture
+from optsched.showing.gaps import box_plot, distribution, performance_profile
 from optsched.showing.sources import Found, FrontierRecord, asked, chosen, entries_of, read, study
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 __all__ = ["FORMS", "built", "check_forms", "write_report"]
 
@@ -147,9 +145,7 @@ def _command(found: Found, heuristics: Sequence[str]) -> Callable[[Sequence[str]
 
 
 def _problem(part: ProblemSummary, entries: Sequence[Run], again: Callable[[Sequence[str], str], str]) -> Section:
-    from optsched.showing import box_plot, distribution, performance_profile
-
-    name = part.problem
+    name, frame, command = part.problem, frame_of(entries), f"commands-{part.problem}"
     gaps, spread, profile = tables.gaps(part), tables.distribution(entries), tables.profile(entries)
     compared = tables.comparisons(entries)
     known = any(row.counted for row in part.rows)
@@ -157,48 +153,32 @@ def _problem(part: ProblemSummary, entries: Sequence[Run], again: Callable[[Sequ
     if known:
         medians = ", ".join(f"{row[0]} {row[5]}" for row in gaps.rows)
         told = f"Box plot of the relative gaps in {name}, a row for each heuristic. Medians over instances: {medians}."
-        parts.append(_drawn("box", f"Gaps in {name}", told, gaps, box_plot, entries))
+        parts.append(Picture("box", f"Gaps in {name}", told, gaps.key, command, partial(box_plot, frame)))
         at_zero = ", ".join(f"{row[0]} {row[2]}" for row in spread.rows)
         told = f"For each gap the share of a heuristic's runs in {name} that do not exceed it. At 0: {at_zero}."
-        parts.append(_drawn("curve", f"Distribution of gaps in {name}", told, spread, distribution, entries))
+        title = f"Distribution of gaps in {name}"
+        parts.append(Picture("curve", title, told, spread.key, command, partial(distribution, frame)))
     parts.append(spread)
     if known and len(part.rows) > 1:
         best = ", ".join(f"{row[0]} {row[2]}" for row in profile.rows)
         told = f"For each factor the share of a heuristic's runs in {name} within it. Runs that none beats: {best}."
-        parts.append(_drawn("factors", f"Performance profile in {name}", told, profile, performance_profile, entries))
+        title = f"Performance profile in {name}"
+        parts.append(Picture("factors", title, told, profile.key, command, partial(performance_profile, frame)))
     parts += [profile, *([compared] if compared is not None else []), tables.times(entries), tables.instances(entries)]
     parts.append("This part of the report alone, and what measures its runs again (rebuilt from the records):")
     lines = study([entry.record for entry in entries])
     own = again([entries[0].record.problem], f"{entries[0].record.problem}.html")
-    parts.append(Lines((own, *lines), command=True, key=f"commands-{name}"))
+    parts.append(Lines((own, *lines), command=True, key=command))
     return Section(f"problem-{name}", name, tuple(parts))
-
-
-def _drawn(
-    sort: str, title: str, told: str, table: Table, draw: Callable[..., Figure], entries: Sequence[Run]
-) -> Picture:
-    command = f"commands-{entries[0].problem}"
-    return Picture(f"{sort}-{table.key}", title, told, table.key, command, partial(_svg, draw, entries))
-
-
-def _svg(draw: Callable[..., Any], entries: Sequence[Run]) -> bytes:
-    from optsched.showing import picture
-
-    return picture(draw(frame_of(entries)), ".svg")
 
 
 def _frontier(number: int, found: FrontierRecord, entries: Sequence[Run]) -> tuple[Part, ...]:
     """The picture of a frontier with what heuristics came to, and its table."""
     table = tables.frontier(number, found, entries)
-
-    def draw() -> bytes:
-        from optsched.showing import frontier_picture, picture
-
-        return picture(frontier_picture(found, tables.beside(found, entries), found.instance), ".svg")
-
+    draw = partial(frontier_picture, found, tables.beside(found, entries), found.instance)
     points = "; ".join(", ".join(row[1:3]) for row in table.rows[: len(found.points)][:20])
     told = f"{table.title}: a staircase of points ({', '.join(found.components)}): {points}. Heuristics are drawn in."
-    return Picture(f"stairs-{number}", table.title, told, table.key, "commands-frontiers", draw), table
+    return Picture("stairs", table.title, told, table.key, "commands-frontiers", draw), table
 
 
 # Provenance -------------------------------------------------------------------------------------------------------
@@ -345,8 +325,6 @@ def _contents(report: Report, targets: Sequence[str]) -> tuple[list[bytes], list
 
 
 def _drawable() -> bool:
-    from optsched.showing.figures import require
-
     try:
         require()
     except UsageError:
