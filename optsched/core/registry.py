@@ -14,14 +14,17 @@ record may name a shipped part only if the part knows its class (`_stranger`).
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from operator import attrgetter
-from typing import Any
+from typing import Annotated, Any, get_args, get_type_hints
+
+import msgspec
+from msgspec import Meta
 
 from optsched.core.errors import UsageError, described, nearest
 from optsched.core.outside import Listed, raised
@@ -98,6 +101,24 @@ class Scaling:
     rounded: bool = False
 
 
+def _said(words: str, pattern: str | None = None) -> Meta:
+    """What a field of a record may hold, in words for messages."""
+    return Meta(description=words, pattern=pattern)
+
+
+_NAMES = 'texts "package.module:name"'
+
+#: Names of parts, and of modules.
+_Named = Annotated[str, _said('a text "package.module:name"', r"^[\w.]+:[\w.]+\Z")]
+_Module = Annotated[str, _said('a text "package.module"', r"^[\w.]+\Z")]
+
+
+def _in_words(kind: Any) -> str:
+    """What a field of this kind may hold."""
+    said = (one.description for one in getattr(kind, "__metadata__", ()) if one.description)
+    return next(said, None) or _in_words(get_args(kind)[0])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """What the program knows of one problem. What is left out, the problem does not have.
@@ -157,26 +178,30 @@ class Record:
     """
 
     name: str
-    problem: str
-    models: str | None = None
-    routes: str | None = None
-    provers: Mapping[str, str] = field(default_factory=dict)
-    enumeration: str | None = None
-    network: str | None = None
-    infeasible: str | None = None
-    unlimited: str | None = None
-    limit: ProgramLimit | None = None
-    frontier: bool = False
-    beside: str | None = None
-    slots: str | None = None
-    runner: str | None = None
-    rivals: tuple[str, ...] = ()
-    known: KnownOptimum | None = None
-    family: str | None = None
-    sizes: Mapping[str, Any] = field(default_factory=dict)
-    variants: tuple[Mapping[str, Any], ...] = ()
-    scaling: Scaling | None = None
-    ordered: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    problem: _Named
+    models: _Module | None = None
+    routes: _Module | None = None
+    provers: Annotated[Mapping[str, _Named], _said(f"a mapping of kinds of certificates to {_NAMES}")] = field(
+        default_factory=dict
+    )
+    enumeration: _Named | None = None
+    network: _Named | None = None
+    infeasible: _Named | None = None
+    unlimited: _Named | None = None
+    limit: Annotated[ProgramLimit | None, _said("a ProgramLimit")] = None
+    frontier: Annotated[bool, _said("True or False")] = False
+    beside: _Named | None = None
+    slots: _Named | None = None
+    runner: _Named | None = None
+    rivals: Annotated[tuple[str, ...], _said(f"a tuple of names of heuristics and {_NAMES}")] = ()
+    known: Annotated[KnownOptimum | None, _said("a KnownOptimum")] = None
+    family: Annotated[str | None, _said("the name of a family")] = None
+    sizes: Annotated[Mapping[str, Any], _said("a mapping of parameters of the family")] = field(default_factory=dict)
+    variants: Annotated[tuple[Mapping[str, Any], ...], _said("a tuple of mappings of parameters")] = ()
+    scaling: Annotated[Scaling | None, _said("a Scaling")] = None
+    ordered: Annotated[
+        Mapping[str, Mapping[str, Any]], _said("a mapping of parts of an instance file to mappings of parameters")
+    ] = field(default_factory=dict)
 
     @property
     def problem_class(self) -> Any:
@@ -548,63 +573,6 @@ _OF_ANY_CLASS = {
 # Records of packages outside ------------------------------------------------------------------------------------------
 
 
-def _is_path(given: Any) -> bool:
-    return isinstance(given, str) and re.fullmatch(r"[\w.]+:[\w.]+", given) is not None
-
-
-def _is_module(given: Any) -> bool:
-    return isinstance(given, str) and re.fullmatch(r"[\w.]+", given) is not None
-
-
-def _is_table(given: Any) -> bool:
-    return isinstance(given, Mapping) and all(isinstance(key, str) for key in given)
-
-
-#: What each field of a record may hold, beside its default: the fields, in words, and a test of it.
-_FIELDS: tuple[tuple[tuple[str, ...], str, Callable[[Any], bool]], ...] = (
-    (
-        (
-            "problem",
-            "enumeration",
-            "network",
-            "infeasible",
-            "unlimited",
-            "beside",
-            "slots",
-            "runner",
-        ),
-        'a text "package.module:name"',
-        _is_path,
-    ),
-    (("models", "routes"), 'a text "package.module"', _is_module),
-    (
-        ("provers",),
-        'a mapping of kinds of certificates to texts "package.module:name"',
-        lambda given: _is_table(given) and all(map(_is_path, given.values())),
-    ),
-    (("limit",), "a ProgramLimit", lambda given: isinstance(given, ProgramLimit)),
-    (("frontier",), "True or False", lambda given: isinstance(given, bool)),
-    (
-        ("rivals",),
-        'a tuple of names of heuristics and texts "package.module:name"',
-        lambda given: isinstance(given, tuple) and all(isinstance(rival, str) for rival in given),
-    ),
-    (("known",), "a KnownOptimum", lambda given: isinstance(given, KnownOptimum)),
-    (("family",), "the name of a family", lambda given: isinstance(given, str)),
-    (("sizes",), "a mapping of parameters of the family", _is_table),
-    (
-        ("variants",),
-        "a tuple of mappings of parameters",
-        lambda given: isinstance(given, tuple) and all(map(_is_table, given)),
-    ),
-    (("scaling",), "a Scaling", lambda given: isinstance(given, Scaling)),
-    (
-        ("ordered",),
-        "a mapping of parts of an instance file to mappings of parameters",
-        lambda given: _is_table(given) and all(map(_is_table, given.values())),
-    ),
-)
-
 #: What a module or class that a record names must have.
 _HAVING = {
     "models": ("build_pyomo", "build_pulp", "literal_size", "decode", "start_values"),
@@ -616,12 +584,12 @@ _HAVING = {
 
 def _fault(given: Record) -> str | None:
     """What is wrong with the record of a package outside, as far as its fields and its class tell."""
-    optional = {name for name, known in Record.__dataclass_fields__.items() if known.default is None}
-    for names, wanted, holds in _FIELDS:
-        for name in names:
-            value = getattr(given, name)
-            if not holds(value) and not (value is None and name in optional):
-                return f"its {name} is {value!r}; give {wanted}"
+    for name, kind in get_type_hints(Record, include_extras=True).items():
+        value = getattr(given, name)
+        with suppress(msgspec.ValidationError):
+            if msgspec.convert(value, kind) == value:
+                continue
+        return f"its {name} is {value!r}; give {_in_words(kind)}"
     if given.frontier and given.routes is None:
         return "its frontier is True, but it names no routes that find one"
     if given.provers and given.routes is None:
