@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import optsched
-from optsched.core.brief import LONGEST, brief
+from optsched.core.brief import LONGEST, assumed, assumed_in_words, brief
 from optsched.core.instance import Cluster, Instance, Pairs, Ragged, Shuffle, Topology, Workload
 from optsched.heuristics import HEURISTICS, HeuristicRun, run
 from optsched.instances.generate import FAMILIES, generate
@@ -125,3 +125,25 @@ def test_control_characters_and_length() -> None:
     assert brief("a\nb\x1b") == r"<a\nb\x1b>"
     assert brief("a" * LONGEST) == f"<{'a' * (LONGEST - 5)}...>"
     assert brief("a" * (LONGEST - 2)) == f"<{'a' * (LONGEST - 2)}>"
+
+
+# What labels say was assumed or inferred ------------------------------------------------------------------------------
+
+
+def labelled(**labels: str) -> Instance:
+    """An instance with labels."""
+    return Instance(Cluster(["a"]), Workload(["t"]), labels=labels)
+
+
+def test_whole_words() -> None:
+    """Tests that a label counts where it has one of the words, not where a word of it merely begins so."""
+    one = labelled(slots="inferred: the most", times="assumed", size="recorded", state="unassumed", name="assumedly")
+    assert assumed(one) == ["slots", "times"]
+
+
+def test_of_several_instances() -> None:
+    """Tests each once, in order, and nothing of what is drawn as a whole."""
+    one, other = labelled(slots="inferred"), labelled(times="assumed", slots="inferred")
+    drawn = labelled(rates="assumed", generated="family lsap")
+    assert assumed_in_words([one, other, drawn]) == "assumed or inferred: slots, times"
+    assert assumed_in_words([drawn]) == assumed_in_words([]) == ""
