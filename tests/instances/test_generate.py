@@ -98,6 +98,13 @@ def test_no_tasks(name: str) -> None:
     assert len(generate(name, tasks=0).workload) == 0
 
 
+def test_hardly_any_task() -> None:
+    """Tests that no map and no reduce, also without a slot, and more jobs than tasks are an instance."""
+    assert len(generate("makespan", tasks=0, reduces=0, slots=0).workload) == 0
+    assert len(generate("day", tasks=0, reduces=0).workload) == 0
+    assert len(generate("day", tasks=3, jobs=5).workload) == 123
+
+
 def test_names_tell_instances_apart() -> None:
     """Tests that sizes and every parameter that is not the default are in the name."""
     assert generate("latency", nodes=20, tasks=30).name == "latency-n20-t30-seed0"

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
-from optsched.core.errors import UsageError
 from optsched.core.instance import MAP, REDUCE
 from optsched.instances.generate import generate
 from optsched.problems import problem
@@ -45,18 +42,3 @@ def test_one_map() -> None:
     workload = generate("traffic", nodes=1, tasks=1, datacenters=1, jobs=1, reduces=1, replicas=1).workload
     assert workload.kind.tolist() == [MAP, REDUCE]
     assert (workload.size[0], workload.replicas[0].tolist()) == (128, [0])
-
-
-@pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
-        ({"nodes": 3, "datacenters": 4}, "datacenters is 4; it must be at most 3, the number of nodes"),
-        ({"tasks": 9, "jobs": 10}, "jobs is 10; it must be at most 9, the number of maps"),
-        ({"nodes": 4, "replicas": 5}, "replicas is 5"),
-        ({"smallest": 129}, "smallest is 129"),
-    ],
-)
-def test_what_does_not_go_together(wrong: dict[str, Any], told: str) -> None:
-    """Tests that sizes that do not fit are wrong usage."""
-    with pytest.raises(UsageError, match=told):
-        generate("traffic", **wrong)

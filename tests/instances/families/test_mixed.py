@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
-from optsched.core.errors import MissingField, UsageError
+from optsched.core.errors import MissingField
 from optsched.core.instance import MAP, REDUCE
 from optsched.instances.generate import generate
 from optsched.problems import PROBLEMS, problem
@@ -68,18 +66,3 @@ def test_racks_share_the_datacenters() -> None:
     assert len(set(zip(racks.tolist(), datacenters.tolist(), strict=True))) == len(set(racks.tolist())) == 5
     assert len(set(datacenters.tolist())) == 2
     assert set(instance.workload.job_group.tolist()) == {0, 1, 2}
-
-
-@pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
-        ({"racks": 2, "datacenters": 3}, "racks is 2; it must be from datacenters to nodes"),
-        ({"nodes": 3, "racks": 4}, "racks is 4; it must be from datacenters to nodes"),
-        ({"jobs": 1, "groups": 2}, "groups is 2; it must be at most 1: each group has a job"),
-        ({"nodes": 3, "replicas": 4}, "replicas is 4"),
-    ],
-)
-def test_what_does_not_go_together(wrong: dict[str, Any], told: str) -> None:
-    """Tests that sizes that do not fit are wrong usage."""
-    with pytest.raises(UsageError, match=told):
-        generate("mixed", **wrong)

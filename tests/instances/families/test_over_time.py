@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optsched.core.errors import UsageError
 from optsched.core.instance import FINISHED, MAP, REDUCE, RUNNING, Instance
 from optsched.instances.generate import generate
 from optsched.problems.distances import distances, nested_areas
@@ -57,17 +56,6 @@ def test_what_runs() -> None:
     assert not workload.arrival[workload.job[runs | ended]].any()
 
 
-def test_what_does_not_go_together() -> None:
-    """Tests that more that runs than slots, more racks than nodes and more groups than jobs are refused."""
-    with pytest.raises(UsageError, match="20 maps run and 4 slots are busy: there are 20 map slots"):
-        drawn("makespan", running=1, tasks=20, busy=0.2)
-    with pytest.raises(UsageError, match="racks is 11"):
-        drawn("makespan", racks=11)
-    with pytest.raises(UsageError, match="groups is 5"):
-        drawn("makespan", groups=5)
-    assert len(drawn("makespan", tasks=0, reduces=0, slots=0).workload) == 0
-
-
 def test_distances() -> None:
     """Tests each kind of distances: blocks have sizes, areas are nested or not, and all else is drawn as without."""
     plain = drawn("job-times", seed=3)
@@ -90,8 +78,6 @@ def test_distances() -> None:
     assert [nested[form] for form in (1, 2, 3, 4)] == [3, 3, None, None]
     kinds = {drawn("makespan", seed=seed, distances=5).labels["topology"] for seed in range(30)}
     assert len(kinds) == 4
-    with pytest.raises(UsageError, match="distances is 6; it must be one of 0, 1, 2, 3, 4, 5"):
-        drawn("makespan", distances=6)
 
 
 # The family of a day of a cluster: when jobs come, what they read, and how much there is to do ------------------------
@@ -145,15 +131,3 @@ def test_files_are_shared() -> None:
         blocks = [[rows[task] for task in np.flatnonzero(jobs == job)] for job in readers]
         longest = max(blocks, key=len)
         assert all(own == longest[: len(own)] for own in blocks)
-
-
-def test_what_does_not_go_together_in_a_day() -> None:
-    """Tests that more racks or replicas than nodes and other than three factors are refused, and nothing is a day."""
-    with pytest.raises(UsageError, match="racks is 11"):
-        day(racks=11)
-    with pytest.raises(UsageError, match="replicas"):
-        day(nodes=2)
-    with pytest.raises(UsageError, match="factors has 2 numbers; it takes three: node, rack, remote"):
-        day(factors=(1, 2))
-    assert len(day(tasks=0, reduces=0).workload) == 0
-    assert len(day(tasks=3, jobs=5).workload) == 123

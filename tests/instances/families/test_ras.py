@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optsched.core.errors import UsageError
 from optsched.core.instance import MAP, REDUCE
 from optsched.instances.generate import generate
 from optsched.problems import problem
@@ -60,12 +59,6 @@ def test_nothing_to_place() -> None:
     """Tests that no job, and jobs without tasks, are instances."""
     assert len(generate("utility", jobs=0).workload) == 0
     assert len(generate("utility", jobs=2, maps=0, reduces=0).workload) == 0
-
-
-def test_more_types_than_trackers() -> None:
-    """Tests that each kind of tracker must be there."""
-    with pytest.raises(UsageError, match="types is 3; it must be at most 2: every tracker is of one type"):
-        generate("utility", nodes=2, types=3)
 
 
 def test_jobs_as_a_run() -> None:
