@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -96,30 +98,38 @@ def free_form_faults(place: str, value: Any, kind: type = object, depth: int = 0
         yield Fault(place, f"{value!r} cannot be written as JSON; use numbers, texts, lists and objects")
 
 
+#: What each column of an instance is, and its values.
+_Held = list[tuple[Column, Any]]
+
+#: What nodes have the names of.
+_LABELS = ("rack", "datacenter", "type")
+
+
 def column_faults(cluster: Cluster, workload: Workload, state: State) -> Iterator[Fault]:
     """Everything wrong with the columns of an instance, in the order of its parts."""
-    parts = _Parts(cluster, workload, state)
-    yield from parts.unknown_numbers()
+    parts = SimpleNamespace(cluster=cluster, workload=workload, state=state)
+    held = [(column, column.held(parts)) for kind in (Cluster, Workload, State) for column in columns_of(kind)]
+    tables = {table: attrgetter(".".join(ids_in(table)))(parts) for table in ("nodes", "groups", "jobs", "tasks")}
+    counts = {table: len(ids) for table, ids in tables.items()}
+    counts |= {label: len(getattr(cluster, f"{label}_ids")) for label in _LABELS}
+    yield from _unknown_numbers(held)
     yield from _resource_faults(cluster, workload)
     misshapen = False
-    for table, ids in parts.ids.items():
+    for table, ids in tables.items():
         yield from id_faults(table, ids)
-        for name, column, values in parts.held[table]:
+        for name, column, values in _entries(table, held):
             if values.shape == ids.shape:
-                yield from parts.entry_faults(name, column, values)
+                yield from _entry_faults(name, column, values, counts)
             else:
                 misshapen = True
                 yield Fault(f"{table}.{name}", f"has shape {values.shape} where the table has {len(ids)} records")
-    for name in ("rack_ids", "datacenter_ids", "type_ids"):
-        yield from id_faults(name, getattr(cluster, name))
-    for table, name, rows in (
-        ("tasks", "replicas", workload.replicas),
-        ("nodes", "running_rates", state.running_rates),
-    ):
-        count = len(parts.ids[table])
-        if not _row_starts_fit(rows, count):
+    for label in _LABELS:
+        yield from id_faults(f"{label}_ids", getattr(cluster, f"{label}_ids"))
+    for column, rows in held:
+        if isinstance(rows, Ragged) and not _row_starts_fit(rows, count := counts[column.table]):
             misshapen = True
-            yield Fault(f"{table}.{name}", f"the row starts must run from 0 to {rows.values.size} over {count} rows")
+            told = f"the row starts must run from 0 to {rows.values.size} over {count} rows"
+            yield Fault(f"{column.table}.{column.field}", told)
     if misshapen:
         return  # what follows compares columns with one another
     yield from _state_faults(cluster, workload, state)
@@ -133,56 +143,34 @@ def column_faults(cluster: Cluster, workload: Workload, state: State) -> Iterato
     yield from _link_faults(cluster.topology)
 
 
-class _Parts:
-    """The parts of an instance, table by table.
+def _entries(table: str, held: _Held) -> Iterator[tuple[str, Column, npt.NDArray[Any]]]:
+    """The columns of a table with an entry a record, those of resources last."""
+    own = [(column, values) for column, values in held if column.table == table]
+    for column, values in own:
+        if column.form not in ("numbers", "references", "resources", "levels"):
+            yield column.field, column, values
+    for column, values in own:
+        if column.form == "resources":
+            yield from ((f"{column.field}.{name}", column, amounts) for name, amounts in values.items())
 
-    Attributes
-    ----------
-    ids
-        Of the records of each table.
-    held
-        Of each table the columns with an entry a record (name, what it is, entries), those of resources last.
-    """
 
-    def __init__(self, cluster: Cluster, workload: Workload, state: State) -> None:
-        parts: dict[str, Any] = {"cluster": cluster, "workload": workload, "state": state}
-        columns = [column for kind in (Cluster, Workload, State) for column in columns_of(kind)]
-        self._cluster = cluster
-        self._columns = [(column, getattr(parts[column.part], column.attribute)) for column in columns]
-        self.ids: dict[str, Strings] = {}
-        for table in ("nodes", "groups", "jobs", "tasks"):
-            part, attribute = ids_in(table)
-            self.ids[table] = getattr(parts[part], attribute)
-        self.held: dict[str, list[tuple[str, Column, npt.NDArray[Any]]]] = {table: [] for table in self.ids}
-        for column, values in self._columns:
-            if column.form not in ("numbers", "references", "resources", "levels"):
-                self.held[column.table].append((column.field, column, values))
-        for column, values in self._columns:
-            if column.form == "resources":
-                named = ((f"{column.field}.{name}", column, amounts) for name, amounts in values.items())
-                self.held[column.table].extend(named)
+def _unknown_numbers(held: _Held) -> Iterator[Fault]:
+    """NaN where a number has a default, so that it cannot mean "not given"."""
+    for column, values in held:
+        if column.form == "number" and not math.isnan(column.default):
+            for row in np.flatnonzero(np.isnan(values)).tolist():
+                yield Fault(f"{column.table}[{row}].{column.field}", "is no number; where nothing is known it is 0")
 
-    def unknown_numbers(self) -> Iterator[Fault]:
-        """NaN where a number has a default, so that it cannot mean "not given"."""
-        for column, values in self._columns:
-            if column.form == "number" and not math.isnan(column.default):
-                for row in np.flatnonzero(np.isnan(values)).tolist():
-                    place = f"{column.table}[{row}].{column.field}"
-                    yield Fault(place, "is no number; where nothing is known it is 0")
 
-    def entry_faults(self, name: str, column: Column, values: npt.NDArray[Any]) -> Iterator[Fault]:
-        """Entries of a column that refer to nothing, or are out of range."""
-        if column.form not in ("choice", "label", "reference"):
-            lowest = -LARGEST if column.signed else -1 if column.default < 0 else 0
-            yield from number_faults(column.table, name, values, lowest)
-            return
-        if column.form == "label":
-            limit = len(getattr(self._cluster, f"{column.attribute}_ids"))
-        else:
-            limit = len(column.choices or self.ids[column.target])
-        lowest = 0 if column.choices else -1
-        for row in np.flatnonzero((values < lowest) | (values >= limit)).tolist():
-            yield Fault(f"{column.table}[{row}].{name}", f"there is no entry {values[row]} to refer to")
+def _entry_faults(name: str, column: Column, values: npt.NDArray[Any], counts: Mapping[str, int]) -> Iterator[Fault]:
+    """Entries of a column that refer to nothing, or are out of range; `counts` of what each refers to."""
+    if column.form not in ("choice", "label", "reference"):
+        lowest = -LARGEST if column.signed else -1 if column.default < 0 else 0
+        yield from number_faults(column.table, name, values, lowest)
+        return
+    limit = len(column.choices) or counts[column.target or column.attribute]
+    for row in np.flatnonzero((values < (0 if column.choices else -1)) | (values >= limit)).tolist():
+        yield Fault(f"{column.table}[{row}].{name}", f"there is no entry {values[row]} to refer to")
 
 
 def _resource_faults(cluster: Cluster, workload: Workload) -> Iterator[Fault]:
