@@ -3,18 +3,15 @@
 Line numbers in the comments are those of Fig. 1; a "note" is one on Agosta et al. in docs/papers.md.
 The algorithms that Agosta et al. compare it with are in `flow_based`. Nothing here is drawn at random.
 
-The loop over limits does work only where something can change. A server that still holds blocks of waiting tasks is
-looked at when the limit leaves it room. It then gets a task, or is never looked at again. A limit at which no server
-has room for what waits is skipped.
+A limit at which no server has room for what waits is skipped.
 """
 
 from __future__ import annotations
 
-import heapq
 import math
 import re
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -99,8 +96,8 @@ def labl(
 
     Notes
     -----
-    O((T + R) log(T + R)) for T tasks with R replicas in all, plus O(R) for each iteration that looks for T_rem; only
-    iterations at which a task is placed or a server drops out count.
+    O(T + R + S log S) for each iteration, with T tasks that wait, R replicas of theirs and S servers; only limits at
+    which a task may be placed count.
 
     For `strict` and `literal` with lbar = l**, work is at most sum max(0, l** - phi_s): the repair of
     Theorem 2, which is false as printed, as is Theorem 1 in every variant (Agosta et al., note 8).
@@ -156,31 +153,27 @@ class _Run:
         self.node = [NONE] * self.waiting
         replicas = problem.replicas
         self.replicas = row_lists(replicas)
-        #: Each task points to itself while it waits, then on towards the next that does; the last entry ends the chain.
-        self._following = list(range(self.waiting + 1))
+        #: The tasks by position, less those that had been placed when the iteration began.
+        self._order = list(range(self.waiting))
         # Stacks with the next task on top; tasks that were assigned meanwhile are dropped when they come up.
         task, server, starts = replicas.row_of, replicas.values, problem.server_tasks.starts
         self.homeless: list[int] = np.flatnonzero(replicas.lengths == 0)[::-1].tolist()
         self.local = row_lists(Ragged(starts, task[np.lexsort((-task, server))]))
         by_choice = np.lexsort((-task, -replicas.lengths[task], server))
         self.constrained = row_lists(Ragged(starts, task[by_choice]))
-        # Heaps of (load, server): servers with waiting local tasks; and all, where a load may be an earlier one.
-        self._live = [(load, server) for server, load in enumerate(self.load) if self.local[server]]
-        self._all = [(load, server) for server, load in enumerate(self.load)]
-        heapq.heapify(self._live)
-        heapq.heapify(self._all)
 
     # The loop ------------------------------------------------------------------------------------------------------
 
     def iterate(self, limit: int, remote: bool) -> None:
         """Lines 3 to 40 at limit l; `remote` is CONSIDERREMOTEASSIGNMENTS(l)."""
-        ready = self._extract_ready(limit)
+        self._order = list(self._in_order())
+        ready = [server for server in self._with_local_tasks() if self.load[server] <= limit - self.least_room]
         inf = [server for server in ready if self.load[server] > limit - self.w_rem]  # line 3
         sup = [server for server in ready if self.load[server] <= limit - self.w_rem]  # line 4, where it matters
-        stranded = self._stranded(limit, set(ready), ())  # line 6
+        stranded = self._stranded(limit, set(ready))  # line 6
         self._fill_most_loaded(inf, limit)
         if self.variant == "rescan":
-            stranded = self._stranded(limit, set(sup), inf)
+            stranded = self._stranded(limit, set(sup))
         elif self.variant == "local-first":
             self._place_least_loaded(ready, limit)
             stranded = self._in_order()
@@ -189,15 +182,12 @@ class _Run:
             self._fill_least_loaded(sup, limit)
         else:
             self._place_least_loaded(ready, limit)
-        for server in ready:
-            if self._top(self.local[server]) != NONE:
-                heapq.heappush(self._live, (self.load[server], server))
 
     def next_limit(self, limit: int, threshold: float) -> int:
         """The next limit at which a task may be placed; line 41 comes to it by steps of 1."""
-        rises = [self._live[0][0] + self.least_room] if self._live else []
+        rises = [self.load[server] + self.least_room for server in self._with_local_tasks()]
         if limit < threshold or self._top(self.homeless) != NONE:
-            rises.append(self._least_load() + self.w_rem)
+            rises.append(min(self.load) + self.w_rem)
         return max(limit + 1, min(rises, default=0))
 
     def take_turns(self) -> None:
@@ -232,21 +222,15 @@ class _Run:
     def _place_remote(self, tasks: Iterator[int], limit: int) -> None:
         """Phase II, lines 17 to 29, with S_sup one queue, so that no server is lost (note 7)."""
         highest = limit - self.w_rem
-        extracted: list[int] = []
-        again: deque[int] = deque()
-        while (server := self._extract_least_loaded(highest)) != NONE or again:
-            if server == NONE:
-                server = again.popleft()
-            else:
-                extracted.append(server)
-            task = next(tasks, NONE)
-            if task == NONE:
-                break
+        roomy = [(load, server) for server, load in enumerate(self.load) if load <= highest]
+        queue = deque(server for _, server in sorted(roomy))
+        for task in tasks if queue else ():
+            server = queue.popleft()
             self._place(task, server, self.w_rem)
             if self.load[server] <= highest:  # line 25
-                again.append(server)
-        for server in extracted:
-            heapq.heappush(self._all, (self.load[server], server))
+                queue.append(server)
+            if not queue:
+                break
 
     def _place_least_loaded(self, servers: Collection[int], limit: int) -> None:
         """Phase III, lines 30 to 40, for the tasks in order that have a replica on one of `servers`.
@@ -275,16 +259,15 @@ class _Run:
         check()
         self.node[task] = server
         self.load[server] += work
-        self._following[task] = task + 1
         self.waiting -= 1
 
     # Who waits, and where there is room ----------------------------------------------------------------------------
 
-    def _stranded(self, limit: int, below: Collection[int], filled: Iterable[int]) -> Iterator[int]:
+    def _stranded(self, limit: int, below: Collection[int]) -> Iterator[int]:
         """T_rem of line 6: waiting tasks all of whose replicas are on busy servers; or as printed, none of whose are.
 
         They are found one by one while Phase II places them. `below` are servers that count as not busy, whatever their
-        load is by then. `filled` are servers that may be busy in addition to those that are not ready.
+        load is by then.
         """
         if self.printed:
             found = [
@@ -293,36 +276,25 @@ class _Run:
                 if all(self.load[server] < limit or server in below for server in self.replicas[task])
             ]
             return self._still_waiting(found)
-        return self._out_of_reach(limit, below, filled)
+        return self._out_of_reach(limit, below)
 
     def _still_waiting(self, tasks: list[int]) -> Iterator[int]:
         """Those of `tasks` that wait when their turn comes."""
         return (task for task in tasks if self.node[task] == NONE)
 
-    def _out_of_reach(self, limit: int, below: Collection[int], filled: Iterable[int]) -> Iterator[int]:
+    def _out_of_reach(self, limit: int, below: Collection[int]) -> Iterator[int]:
         """The waiting tasks all of whose replicas are on busy servers; see `_stranded`."""
-        suspects = [*(server for _, server in self._live), *filled]
-        if not any(self.load[server] >= limit for server in suspects):
-            yield from self._homeless()
-            return
         for task in self._in_order():
             if all(self.load[server] >= limit and server not in below for server in self.replicas[task]):
                 yield task
 
     def _in_order(self) -> Iterator[int]:
         """The waiting tasks by position."""
-        task = self._first_from(0)
-        while task < len(self.node):
-            yield task
-            task = self._first_from(task + 1)
+        return self._still_waiting(self._order)
 
-    def _first_from(self, task: int) -> int:
-        """The first waiting task from `task` on, or the number of tasks: disjoint sets with path halving."""
-        following = self._following
-        while following[task] != task:
-            following[task] = following[following[task]]
-            task = following[task]
-        return task
+    def _with_local_tasks(self) -> list[int]:
+        """The servers that hold the block of a waiting task."""
+        return [server for server, tasks in enumerate(self.local) if self._top(tasks) != NONE]
 
     def _homeless(self) -> Iterator[int]:
         """The waiting tasks without replicas, by position."""
@@ -334,23 +306,6 @@ class _Run:
         while stack and self.node[stack[-1]] != NONE:
             stack.pop()
         return stack[-1] if stack else NONE
-
-    def _extract_ready(self, limit: int) -> list[int]:
-        """Extract from `_live` the servers that may take a local task at this limit, by load."""
-        ready = []
-        while self._live and self._live[0][0] <= limit - self.least_room:
-            ready.append(heapq.heappop(self._live)[1])
-        return ready
-
-    def _least_load(self) -> int:
-        """Least load of all servers; brings the head of `_all` up to date."""
-        while (entry := (self.load[self._all[0][1]], self._all[0][1])) != self._all[0]:
-            heapq.heapreplace(self._all, entry)
-        return self._all[0][0]
-
-    def _extract_least_loaded(self, highest: int) -> int:
-        """Extract the least loaded server from `_all` if its load is at most `highest`, else NONE."""
-        return heapq.heappop(self._all)[1] if self._all and self._least_load() <= highest else NONE
 
 
 HEURISTICS: tuple[Heuristic, ...] = (
