@@ -22,7 +22,7 @@ import numpy as np
 
 from optsched.core.instance import MAP, Cluster, Instance, Ragged, Topology, Workload
 from optsched.heuristics import heuristic
-from optsched.running.base import Event, Offer, View
+from optsched.heuristics.running.base import Event, Offer, View
 from optsched.simulating.engine import ENDED, STARTED, Engine, Rules, Stage
 from optsched.simulating.services import Levels
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 
 from optsched.core.instance import Instance
-from optsched.running.course import WAKE, Service
+from optsched.heuristics.running.course import WAKE, Service
 
 __all__ = ["driven"]
 

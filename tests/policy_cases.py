@@ -19,12 +19,12 @@ from optsched.core.instance import (
     Topology,
     Workload,
 )
+from optsched.heuristics.running.base import Event, Offer, View
+from optsched.heuristics.running.driver import drive
 from optsched.instances.families.sampling import distinct_nodes, idle_slots
 from optsched.problems import Lsap, Problem
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.running.base import Event, Offer, View
-from optsched.running.driver import drive
 
 
 def guo_snapshot(seed: int, nodes: int, slots: int, idle: int, tasks: int, replicas: int) -> Instance:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from optsched.core.placement import Placement
 from optsched.heuristics import HEURISTICS
+from optsched.heuristics.running.base import over_time
 from optsched.instances.generate import generate
 from optsched.problems import PROBLEMS, problem
 from optsched.routes import routes_of
-from optsched.running.base import over_time
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "schedulers.md").read_text(encoding="utf-8")
 

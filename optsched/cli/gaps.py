@@ -189,11 +189,11 @@ def _decided(
     """The one instance, what files decide on it, and of each problem that they name the parameters."""
     from optsched.cli.explaining import held_on
     from optsched.core.schedule import Schedule
+    from optsched.heuristics.running.base import over_time
+    from optsched.heuristics.running.run import custom
     from optsched.measuring.studies.choices import Choice, groups_of
     from optsched.problems import problem_class
     from optsched.problems.base import resolve
-    from optsched.running.base import over_time
-    from optsched.running.run import custom
 
     groups = groups_of(given)
     instances = [instance for group in groups for instance in group.instances]

@@ -55,7 +55,7 @@ def _problems() -> list[dict[str, Any]]:
 
 def _heuristics() -> list[dict[str, Any]]:
     from optsched.heuristics import HEURISTICS
-    from optsched.running.base import table_row
+    from optsched.heuristics.running.base import table_row
 
     return [table_row(heuristic) for heuristic in HEURISTICS.values()]
 

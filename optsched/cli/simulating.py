@@ -250,8 +250,8 @@ def _service(text: str | None) -> Any:
     from inspect import isabstract
 
     from optsched.core.errors import nearest
+    from optsched.heuristics.running.run import users_own
     from optsched.measuring.studies.choices import find_here, literal, parted
-    from optsched.running.run import users_own
     from optsched.simulating import service_of
     from optsched.simulating.services import SERVICES, service_named
 

@@ -1,7 +1,7 @@
 """The heuristics: what a scheduler could run, batch or online, all on the problems' own instances.
 
 One module a family, named after one of its heuristics, and imported when one of its heuristics is first asked for.
-`optsched.running` says what a heuristic is and runs it. Some heuristics
+`optsched.heuristics.running` says what a heuristic is and runs it. Some heuristics
 solve an exact problem of their own by a search of `optsched.searches`; none uses a model. A batch heuristic is called
 with the problem and a random generator, which is only spoken of where it is used.
 
@@ -17,11 +17,11 @@ from typing import Any
 from optsched.core.errors import UsageError, nearest
 from optsched.core.outside import Listed
 from optsched.core.shipped import HEURISTICS as SHIPPED
+from optsched.heuristics.running.base import BatchHeuristic, Event, Heuristic, Offer, Policy, View
+from optsched.heuristics.running.driver import Answer, Observer
+from optsched.heuristics.running.run import AnyHeuristic, HeuristicRun, custom, imported, run_heuristic
 from optsched.problems.base import TaskProblem, expect_problem
 from optsched.processes.containing import in_force
-from optsched.running.base import BatchHeuristic, Event, Heuristic, Offer, Policy, View
-from optsched.running.driver import Answer, Observer
-from optsched.running.run import AnyHeuristic, HeuristicRun, custom, imported, run_heuristic
 
 __all__ = [
     "GROUP",
@@ -173,7 +173,7 @@ def run(
     entry = _entry(heuristic)
     run_it = run_heuristic
     if in_force() is not None:
-        from optsched.running.run import run_contained as run_it
+        from optsched.heuristics.running.run import run_contained as run_it
     return run_it(
         problem,
         entry,

@@ -14,8 +14,8 @@ import numpy as np
 
 from optsched.core.instance import KINDS, MAP, PENDING, REDUCE
 from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, WaitingMaps
+from optsched.heuristics.running.base import Event, Heuristic, Offer, Policy, View
 from optsched.problems.base import Parameter, choice, number
-from optsched.running.base import Event, Heuristic, Offer, Policy, View
 
 __all__ = ["HEURISTICS", "LocalityPolicy"]
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from optsched.core.instance import KINDS, MAP, Bools, Ints
 from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, Turn, WaitingMaps
+from optsched.heuristics.running.base import Event, Heuristic, Offer, View
 from optsched.heuristics.seen_costs import SeenCosts
 from optsched.problems.base import Parameter, choice, either, number
-from optsched.running.base import Event, Heuristic, Offer, View
 
 __all__ = [
     "AUTO",

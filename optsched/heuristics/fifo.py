@@ -12,13 +12,13 @@ from optsched.core.instance import KINDS, MAP, REDUCE, Floats, Ints, Ragged
 from optsched.core.placement import NONE, Placement
 from optsched.heuristics.fair import SLOT_PROBLEMS
 from optsched.heuristics.flow_based import row_lists
+from optsched.heuristics.running.base import Heuristic
 from optsched.heuristics.seen_costs import instance_held, missing_sizes, sizes_parameter
 from optsched.problems.base import Problem
 from optsched.problems.distances import cluster_places
 from optsched.problems.reduce_slots import ReduceSlots
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.running.base import Heuristic
 from optsched.searches.first_fit import first_fit
 
 __all__ = ["HEURISTICS", "fifo", "job_order", "larts", "maps_in_order", "positions_of", "with_reduces"]

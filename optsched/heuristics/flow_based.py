@@ -17,9 +17,9 @@ from optsched.core.deadline import check
 from optsched.core.instance import Ints, Ragged
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Value
+from optsched.heuristics.running.base import Heuristic
 from optsched.problems.base import Parameter, choice, number
 from optsched.problems.latency import Latency
-from optsched.running.base import Heuristic
 from optsched.solvers.compiled import compiled, compiles, ready
 
 __all__ = [

@@ -13,10 +13,10 @@ import numpy as np
 from optsched.core.deadline import check
 from optsched.core.instance import KINDS, Floats, Ints
 from optsched.core.placement import NONE, Placement
+from optsched.heuristics.running.base import Heuristic
 from optsched.problems.base import Parameter, choice
 from optsched.problems.flow import Flow
 from optsched.problems.flow_congestion import FlowCongestion
-from optsched.running.base import Heuristic
 from optsched.searches.assignment import cheapest_flow, optimal_placement
 
 __all__ = ["HEURISTICS", "balancing", "flow_greedy", "flow_sched"]

@@ -17,7 +17,7 @@ import numpy as np
 from optsched.core.arrays import grouped
 from optsched.core.decimals import decimal
 from optsched.core.instance import KINDS, MAP, PENDING, REDUCE, RUNNING, Ints
-from optsched.running.base import HELD, Event, Offer, Policy, View
+from optsched.heuristics.running.base import HELD, Event, Offer, Policy, View
 
 __all__ = [
     "ANYWHERE",

@@ -21,8 +21,8 @@ from optsched.core.arrays import Bools, grouped
 from optsched.core.decimals import decimal, total
 from optsched.core.errors import UsageError
 from optsched.core.instance import KINDS, MAP, PENDING, Ints, Ragged
+from optsched.heuristics.running.base import Event, Heuristic, Offer, Policy, View
 from optsched.problems.base import Parameter, choice, either, number
-from optsched.running.base import Event, Heuristic, Offer, Policy, View
 
 __all__ = ["HEURISTICS", "JossPolicy", "threshold"]
 

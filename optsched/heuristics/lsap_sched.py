@@ -15,10 +15,10 @@ from optsched.core.deadline import check
 from optsched.core.errors import Fault
 from optsched.core.instance import Ints, Ragged
 from optsched.core.placement import NONE, Placement
+from optsched.heuristics.running.base import Heuristic
 from optsched.problems.assignment import AssignmentProblem, LevelledProblem
 from optsched.problems.base import Parameter, number
 from optsched.problems.fair_lsap import FairLsap
-from optsched.running.base import Heuristic
 from optsched.searches.assignment import optimal_placement
 from optsched.solvers.matching import maximum_b_matching
 

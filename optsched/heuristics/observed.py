@@ -11,8 +11,8 @@ from optsched.core.errors import Fault, MissingField
 from optsched.core.instance import PENDING, Instance, Ints
 from optsched.core.placement import NONE
 from optsched.core.schedule import Schedule, microseconds
+from optsched.heuristics.running.base import Heuristic, over_time
 from optsched.problems.base import TaskProblem
-from optsched.running.base import Heuristic, over_time
 
 __all__ = ["HEURISTICS", "observed", "observed_schedule"]
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from optsched.core.instance import KINDS, MAP, REDUCE, Bools, Floats, Ints
 from optsched.heuristics.job_order import JobPolicy
+from optsched.heuristics.running.base import Heuristic, Offer, View
 from optsched.heuristics.seen_costs import SeenCosts, missing_distances, missing_sizes, sizes_parameter
 from optsched.problems.base import Parameter, choice, either, number
-from optsched.running.base import Heuristic, Offer, View
 
 __all__ = [
     "CouplingPolicy",

@@ -17,10 +17,10 @@ from optsched.core.instance import MAP, REDUCE, RUNNING, Ints
 from optsched.core.placement import Placement
 from optsched.core.results import Number
 from optsched.heuristics.ras_enforcement import availability
+from optsched.heuristics.running.base import Heuristic
 from optsched.problems.base import GRID, Parameter, choice, exact, number
 from optsched.problems.utility import Allocation, Utility, spread_reduces
 from optsched.problems.utility_rooms import Rooms
-from optsched.running.base import Heuristic
 
 __all__ = [
     "HEURISTICS",

@@ -18,9 +18,9 @@ from optsched.core.errors import UsageError
 from optsched.core.instance import MAP, REDUCE, Floats, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.schedule import MICRO, microseconds
+from optsched.heuristics.running.course import WOKEN, Course, Ends, Service
 from optsched.problems.utility import Utility
 from optsched.problems.utility_rooms import Rooms
-from optsched.running.course import WOKEN, Course, Ends, Service
 
 __all__ = ["BUFFER", "Move", "Step", "availability", "enforce"]
 

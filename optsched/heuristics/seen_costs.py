@@ -26,11 +26,11 @@ from optsched.core.instance import (
     Workload,
 )
 from optsched.core.placement import NONE
+from optsched.heuristics.running.base import View
 from optsched.problems.base import Parameter, TaskProblem, choice
 from optsched.problems.distances import NestedAreas, cluster_areas, cluster_places, missing_topology
 from optsched.problems.shuffle_sizes import SIZES, estimated_sizes, seen_sizes
 from optsched.problems.transmission_costs import map_costs
-from optsched.running.base import View
 
 __all__ = [
     "AreaCosts",

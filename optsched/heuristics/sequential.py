@@ -16,6 +16,7 @@ from optsched.core.instance import LARGEST, MAP, REDUCE, RUNNING, Floats, Instan
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Limit, Number
 from optsched.heuristics.fifo import positions_of
+from optsched.heuristics.running.base import Heuristic
 from optsched.heuristics.seen_costs import missing_sizes, sizes_parameter
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import Parameter, Problem, choice, number
@@ -24,7 +25,6 @@ from optsched.problems.shuffle_sizes import estimated_sizes
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.running.base import Heuristic
 from optsched.searches.assignment import optimal_placement
 from optsched.searches.transmission_reduces import by_arrays
 from optsched.solvers.profiles import Profile

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from optsched.core.errors import UsageError
 from optsched.heuristics.probabilistic import ProbabilisticPolicy
+from optsched.heuristics.running.driver import MAX_IDLE_ROUNDS, drive
 from optsched.problems import Problem
-from optsched.running.driver import MAX_IDLE_ROUNDS, drive
 
 __all__ = ["GRID", "LIVENESS_LIMIT", "Trial", "Tuning", "liveness_limit", "tune_p_min"]
 

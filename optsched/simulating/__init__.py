@@ -20,15 +20,15 @@ from optsched.core.instance import Instance
 from optsched.core.schedule import MICRO, microseconds
 from optsched.heuristics import AnyHeuristic, heuristic
 from optsched.heuristics.observed import observed_schedule
+from optsched.heuristics.running.answers import attempt
+from optsched.heuristics.running.base import Heuristic, Policy
+from optsched.heuristics.running.course import Progress, Service
+from optsched.heuristics.running.driver import Observer, watched_streams
+from optsched.heuristics.running.known import posed_on
+from optsched.heuristics.running.run import TOLD, check_observers, check_seed, values_in_force
 from optsched.problems.base import HOW_TO_LOAD, number
 from optsched.problems.schedules import ScheduleProblem
 from optsched.processes.containing import call, in_force, value_of
-from optsched.running.answers import attempt
-from optsched.running.base import Heuristic, Policy
-from optsched.running.course import Progress, Service
-from optsched.running.driver import Observer, watched_streams
-from optsched.running.known import posed_on
-from optsched.running.run import TOLD, check_observers, check_seed, values_in_force
 from optsched.simulating.engine import Engine, Loss, Rules, Stage, losses_of
 from optsched.simulating.every_round import SOLVE, EveryRound, Following
 from optsched.simulating.services import SERVICES, Levels, Recorded, Transfer, service_named

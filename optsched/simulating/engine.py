@@ -2,7 +2,7 @@
 
 Events are in order of (time in whole microseconds, kind of event, index). The same instance, policy and seed give the
 same run. How long tasks take is a service's business (`services`); what a policy sees is made by
-`optsched.running.known`, and every offer is made by `optsched.running.driver.Asked`.
+`optsched.heuristics.running.known`, and every offer is made by `optsched.heuristics.running.driver.Asked`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from optsched.core.brief import brief, counted
 from optsched.core.errors import Fault, MissingField, UsageError, expect, nearest
 from optsched.core.instance import FINISHED, KINDS, LARGEST, MAP, REDUCE, RUNNING, Bools, Instance, Ints
 from optsched.core.schedule import MICRO, microseconds
+from optsched.heuristics.running.base import Event, Offer, Policy
+from optsched.heuristics.running.course import END, NEVER, WOKEN, Course, Service
+from optsched.heuristics.running.driver import MAX_IDLE_ROUNDS, Asked, Observer, streams
+from optsched.heuristics.running.known import Known
 from optsched.problems.base import pending_of
-from optsched.running.base import Event, Offer, Policy
-from optsched.running.course import END, NEVER, WOKEN, Course, Service
-from optsched.running.driver import MAX_IDLE_ROUNDS, Asked, Observer, streams
-from optsched.running.known import Known
 
 __all__ = [
     "ARRIVED",

@@ -16,10 +16,10 @@ from optsched.core.instance import KINDS, MAP, PENDING, Instance, Ints, State, W
 from optsched.core.placement import NONE, Placement
 from optsched.core.schedule import MICRO, Schedule
 from optsched.heuristics import AnyHeuristic, heuristic
+from optsched.heuristics.running.base import HELD, Event, Heuristic, Offer, Policy, View
+from optsched.heuristics.running.run import run_heuristic, values_in_force
 from optsched.problems import Problem, problem_class
 from optsched.problems.base import number
-from optsched.running.base import HELD, Event, Heuristic, Offer, Policy, View
-from optsched.running.run import run_heuristic, values_in_force
 
 __all__ = [
     "EveryRound",

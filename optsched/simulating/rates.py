@@ -17,9 +17,9 @@ from optsched.core.decimals import decimal
 from optsched.core.errors import Fault, MissingField, UsageError
 from optsched.core.instance import FINISHED, MAP, RUNNING, Floats, Instance, Ints
 from optsched.core.schedule import MICRO, microseconds
+from optsched.heuristics.running.course import WAKE, Ends, Progress, Service
 from optsched.problems.base import choice
 from optsched.problems.input_rates import task_rates
-from optsched.running.course import WAKE, Ends, Progress, Service
 from optsched.simulating.services import Shuffling, place_of, unplaced
 from optsched.solvers.max_min import Shares
 

@@ -16,10 +16,10 @@ from optsched.core.errors import Fault, MissingField, UsageError
 from optsched.core.instance import FINISHED, MAP, PENDING, REDUCE, Floats, Instance, Ints, Shuffle
 from optsched.core.placement import NONE
 from optsched.core.schedule import microseconds
+from optsched.heuristics.running.course import Ends, Progress, Service
 from optsched.problems.base import choice, number, sequence
 from optsched.problems.service_times import level_times, untimed
 from optsched.problems.transfer_times import Apart, computing, moved, transfer_times, untold
-from optsched.running.course import Ends, Progress, Service
 
 __all__ = [
     "Levels",

@@ -16,9 +16,9 @@ from optsched.core.errors import HeuristicFailed, UsageError
 from optsched.core.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Bools, Floats, Instance, Ints, State
 from optsched.core.placement import NONE, Placement
 from optsched.core.schedule import MICRO, Schedule, microseconds
+from optsched.heuristics.running.course import NEVER, Course, Service
 from optsched.problems.locality_counts import CLASSES, locality
 from optsched.problems.schedules import Jobs
-from optsched.running.course import NEVER, Course, Service
 from optsched.simulating.engine import ARRIVED, BACK, ENDED, LOST, RELEASED, STARTED, STOPPED, Beats, Engine, Rules
 
 if TYPE_CHECKING:

@@ -35,11 +35,11 @@ from optsched.core.instance import (
 )
 from optsched.core.placement import NONE
 from optsched.heuristics import AnyHeuristic, heuristic
+from optsched.heuristics.running.answers import tasks_from
+from optsched.heuristics.running.base import HELD, Event, Offer, View
+from optsched.heuristics.running.known import Known
 from optsched.instances.generate import FAMILIES, generate
 from optsched.problems.base import TaskProblem
-from optsched.running.answers import tasks_from
-from optsched.running.base import HELD, Event, Offer, View
-from optsched.running.known import Known
 from optsched.testing.contract import ContractBroken
 
 __all__ = ["Dice", "History", "check_policy", "drawn_snapshot", "law"]

@@ -19,11 +19,11 @@ from optsched.heuristics.fair import CapacityPolicy, DelayPolicy, FairPolicy
 from optsched.heuristics.job_order import JobPolicy, WaitingMaps
 from optsched.heuristics.joss import JossPolicy
 from optsched.heuristics.probabilistic import CouplingPolicy, LeastCostPolicy, ProbabilisticPolicy
+from optsched.heuristics.running.base import Event, Heuristic, Offer, Policy, View
 from optsched.heuristics.seen_costs import SeenCosts
 from optsched.problems import Lsap
 from optsched.problems.traffic import Traffic
 from optsched.problems.transmission import Transmission
-from optsched.running.base import Event, Heuristic, Offer, Policy, View
 from optsched.testing.contract import ContractBroken
 from optsched.testing.policies import Dice, History, check_policy, drawn_snapshot, law
 

@@ -14,12 +14,12 @@ import optsched
 from optsched.core.brief import LONGEST, assumed, assumed_in_words, brief
 from optsched.core.instance import Cluster, Instance, Pairs, Ragged, Shuffle, Topology, Workload
 from optsched.heuristics import HEURISTICS, HeuristicRun, run
+from optsched.heuristics.running.base import View
 from optsched.instances.generate import FAMILIES, generate
 from optsched.instances.library import library
 from optsched.measuring.gaps import Reference
 from optsched.measuring.matrix import gap_matrix
 from optsched.problems import Latency, MinCostFlow
-from optsched.running.base import View
 
 
 @cache

@@ -27,7 +27,7 @@ def test_former_paths_still_work(former: str) -> None:
     present = FORMER[former]
     before, now = importlib.import_module(former), importlib.import_module(present)
     names = {name: name for name in getattr(now, "__all__", ())} | RENAMED.get(former, {})
-    assert names or present.endswith((".sweeping", ".studies", ".mining"))
+    assert names or present.endswith((".sweeping", ".studies", ".mining", ".running"))
     for name, called in names.items():
         message = f"{former}.{name} is deprecated and will go in a later release: use {present}.{called}"
         with pytest.warns(DeprecationWarning, match=re.escape(message)) as told:

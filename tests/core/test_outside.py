@@ -213,7 +213,7 @@ def empty(tmp_path: Path) -> Iterator[Path]:
         yield tmp_path
 
 
-HEAD = "from optsched.running.base import Heuristic\n"
+HEAD = "from optsched.heuristics.running.base import Heuristic\n"
 
 
 def entry(name: str) -> str:

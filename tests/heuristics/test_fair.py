@@ -27,9 +27,9 @@ from optsched.core.instance import (
 )
 from optsched.heuristics import run
 from optsched.heuristics.fair import CapacityPolicy, DelayPolicy, FairPolicy, hadoop_delay
+from optsched.heuristics.running.base import Event, Offer, View
 from optsched.problems import FairLsap, FlowCongestion, Lsap, Problem
 from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.running.base import Event, Offer, View
 
 HOPS = Topology("hops", hops={"node": 0.0, "rack": 2.0, "off_rack": 4.0})
 

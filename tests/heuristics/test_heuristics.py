@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from optsched.heuristics import HEURISTICS
+from optsched.heuristics.running.base import table_row
 from optsched.problems import PROBLEMS
-from optsched.running.base import table_row
 
 
 def test_list_is_whole() -> None:

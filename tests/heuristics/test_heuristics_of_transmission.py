@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from transmission_instances import PROBLEMS, problems
 
 from optsched.heuristics import HEURISTICS
-from optsched.running.base import Heuristic
-from optsched.running.run import run_heuristic
+from optsched.heuristics.running.base import Heuristic
+from optsched.heuristics.running.run import run_heuristic
 from optsched.searches.enumeration import best_placement
 
 #: Rounds in vain after which a policy is given up here.

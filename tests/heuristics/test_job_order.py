@@ -11,8 +11,8 @@ from policy_cases import barred_case, first_view, order, posed
 from optsched.core.instance import MAP, REDUCE, RUNNING, Cluster, Instance, Ragged, Workload
 from optsched.heuristics.fair import CapacityPolicy, FairPolicy
 from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, WaitingMaps
+from optsched.heuristics.running.base import Event, Offer, View
 from optsched.problems import Lsap
-from optsched.running.base import Event, Offer, View
 
 
 def drawn(view: View, level: int, node: int, seeds: int = 40) -> set[int | None]:

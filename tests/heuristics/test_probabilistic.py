@@ -21,14 +21,14 @@ from optsched.heuristics.probabilistic import (
     ProbabilisticPolicy,
     probability,
 )
+from optsched.heuristics.running.base import Event, Offer
+from optsched.heuristics.running.driver import Answer, drive
+from optsched.heuristics.running.run import run_heuristic
 from optsched.instances.files import load
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.routes import solve
-from optsched.running.base import Event, Offer
-from optsched.running.driver import Answer, drive
-from optsched.running.run import run_heuristic
 
 
 class TestProbability:

@@ -13,9 +13,9 @@ from transmission_instances import example, problems
 from optsched.core.errors import UsageError
 from optsched.core.instance import Cluster, Instance, Ragged, State, Topology, Workload
 from optsched.heuristics.quincy import HEURISTICS, quincy
+from optsched.heuristics.running.run import run_heuristic
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
-from optsched.running.run import run_heuristic
 from optsched.solvers.networks import assign_dense
 
 RNG = np.random.default_rng(0)

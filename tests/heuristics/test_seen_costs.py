@@ -11,13 +11,13 @@ from policy_cases import first_view
 from transmission_instances import DISTANCES, SENT, example
 
 from optsched.core.instance import FINISHED, PENDING, RUNNING, Cluster, Instance, Ragged, Shuffle, Topology, Workload
+from optsched.heuristics.running.base import View
 from optsched.heuristics.seen_costs import AreaCosts, SeenCosts, held, instance_held, missing_sizes, sizes_parameter
 from optsched.instances.families.sampling import distinct_nodes
 from optsched.problems.distances import NestedAreas, cluster_areas, cluster_distances, cluster_places
 from optsched.problems.transmission_costs import map_costs
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.running.base import View
 
 REDUCES = np.array([2, 3])
 

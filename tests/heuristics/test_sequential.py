@@ -17,6 +17,7 @@ from optsched.core.errors import UsageError
 from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
 from optsched.core.placement import NONE, Placement
 from optsched.heuristics import run
+from optsched.heuristics.running.run import run_heuristic
 from optsched.heuristics.sequential import HEURISTICS, sequential
 from optsched.instances.files import load
 from optsched.problems import Problem
@@ -24,7 +25,6 @@ from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.routes import solve
-from optsched.running.run import run_heuristic
 
 
 def rng() -> np.random.Generator:

@@ -29,11 +29,11 @@ from optsched.core.instance import (
 )
 from optsched.core.schedule import MICRO
 from optsched.heuristics import HEURISTICS
+from optsched.heuristics.running.base import Event, Offer, Policy, View
+from optsched.heuristics.running.course import NEVER, WAKE, Progress, Service
+from optsched.heuristics.running.known import posed_on
 from optsched.measuring.regrets import regret
 from optsched.problems.makespan import Makespan
-from optsched.running.base import Event, Offer, Policy, View
-from optsched.running.course import NEVER, WAKE, Progress, Service
-from optsched.running.known import posed_on
 from optsched.simulating import EveryRound, simulate
 from optsched.simulating.engine import RELEASED, Beats, Engine, Rules, Stage
 from optsched.simulating.services import Levels, Recorded

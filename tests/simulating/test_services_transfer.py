@@ -17,11 +17,11 @@ from over_time import FORMS, fetching
 from optsched.core.errors import MissingField, UsageError
 from optsched.core.instance import FINISHED, RUNNING, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
 from optsched.core.schedule import MICRO
+from optsched.heuristics.running.base import Offer, Policy, View
 from optsched.problems.distances import distances
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.routes import solve
-from optsched.running.base import Offer, Policy, View
 from optsched.simulating import simulate
 from optsched.simulating.services import Transfer, _copied_as_emitted, _copied_as_ended
 

@@ -13,7 +13,7 @@ from timed_workloads import arriving
 from optsched.core.errors import HeuristicFailed, MissingField, UsageError
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.schedule import MICRO
-from optsched.running.base import Offer, View
+from optsched.heuristics.running.base import Offer, View
 from optsched.simulating import Levels, Recorded, simulate
 
 

@@ -15,10 +15,10 @@ from timed_workloads import arriving
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.core.schedule import MICRO
 from optsched.heuristics import HEURISTICS
+from optsched.heuristics.running.base import Event, Offer, View
 from optsched.problems.job_times import JobTimes
 from optsched.problems.locality_theory import expected_local_tasks
 from optsched.problems.makespan import Makespan
-from optsched.running.base import Event, Offer, View
 from optsched.simulating import EveryRound, simulate
 
 POLICIES = [name for name, entry in HEURISTICS.items() if entry.online]

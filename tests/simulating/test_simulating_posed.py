@@ -15,6 +15,7 @@ from optsched.core.errors import MissingField, UsageError
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.schedule import MICRO, Schedule
 from optsched.heuristics import HEURISTICS, applicable, heuristic, run
+from optsched.heuristics.running.base import Offer, Policy, View, over_time
 from optsched.instances.files import from_document
 from optsched.instances.generate import generate
 from optsched.measuring.gaps import Reference, gap
@@ -23,7 +24,6 @@ from optsched.measuring.records import record_fields
 from optsched.measuring.studies.runs import plan
 from optsched.measuring.studies.tables import gap_row
 from optsched.problems import JobTimes, Lsap, Makespan
-from optsched.running.base import Offer, Policy, View, over_time
 from optsched.simulating import EveryRound, problem_service, run_posed, simulate
 
 TWO = Workload(["t1", "t2"], duration=[2, 3])

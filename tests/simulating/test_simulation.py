@@ -15,10 +15,10 @@ from timed_workloads import arriving
 from optsched.core.errors import UsageError
 from optsched.core.instance import FINISHED, PENDING, RUNNING, Cluster, Instance, Ragged, State, Workload
 from optsched.core.schedule import MICRO
+from optsched.heuristics.running.base import Offer, View
+from optsched.heuristics.running.course import NEVER, Service
 from optsched.instances.generate import generate
 from optsched.problems import Lsap
-from optsched.running.base import Offer, View
-from optsched.running.course import NEVER, Service
 from optsched.simulating import simulate
 from optsched.simulating.engine import STARTED
 from optsched.simulating.rates import Rates

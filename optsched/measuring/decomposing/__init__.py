@@ -22,11 +22,11 @@ from optsched.core.placement import NONE
 from optsched.core.results import Number, Proof, Solution
 from optsched.core.schedule import Schedule
 from optsched.heuristics import AnyHeuristic
+from optsched.heuristics.running.known import posed_on
 from optsched.measuring.decomposing.together import ORDERS, InOrder, Together
 from optsched.measuring.gaps import Reference, reference_of
 from optsched.problems.base import expect_problem
 from optsched.problems.schedules import ScheduleProblem
-from optsched.running.known import posed_on
 from optsched.simulating import on_the_clock, policy_of, problem_service, simulate
 from optsched.simulating.engine import ENDED, STARTED, Rules
 from optsched.simulating.simulation import Simulation

@@ -16,9 +16,9 @@ import numpy as np
 from optsched.core.arrays import grouped
 from optsched.core.instance import FINISHED, KINDS, MAP, PENDING, RUNNING, Ints, Shuffle
 from optsched.core.placement import NONE
+from optsched.heuristics.running.base import Event, Offer, Policy, View
+from optsched.heuristics.running.driver import Asked
 from optsched.problems.schedules import NEVER, ScheduleProblem
-from optsched.running.base import Event, Offer, Policy, View
-from optsched.running.driver import Asked
 from optsched.solvers.networks import min_cost_flow
 
 __all__ = [

@@ -17,6 +17,7 @@ from optsched.core.placement import Placement
 from optsched.core.results import Solution, Termination
 from optsched.core.schedule import Schedule
 from optsched.heuristics import HeuristicRun
+from optsched.heuristics.running.answers import placement_from
 from optsched.measuring.explaining.chains import Chain, Difference, better_by, difference
 from optsched.measuring.explaining.conflict import Conflict, conflict_of
 from optsched.measuring.explaining.explanation import Explanation, Move
@@ -26,7 +27,6 @@ from optsched.measuring.gaps import GapReport, Reference, gap, gap_of
 from optsched.problems import Problem
 from optsched.problems.base import TaskProblem, expect_problem
 from optsched.problems.schedules import ScheduleProblem
-from optsched.running.answers import placement_from
 from optsched.solvers.profiles import Profile
 
 __all__ = [

@@ -20,11 +20,11 @@ from optsched.core.brief import brief, counted
 from optsched.core.errors import Fault, InputError, UsageError, described, nearest, printable
 from optsched.core.instance import Instance
 from optsched.heuristics import AnyHeuristic, Heuristic, heuristic
+from optsched.heuristics.running.run import of_run, users_own
 from optsched.instances.files import SUFFIXES, load
 from optsched.instances.library import NETWORK, fitting
 from optsched.problems import problem_class
 from optsched.problems.base import resolve
-from optsched.running.run import of_run, users_own
 from optsched.solvers.profiles import load_profile
 
 __all__ = [

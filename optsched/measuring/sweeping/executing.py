@@ -32,6 +32,7 @@ from optsched.core.fingerprint import code_version
 from optsched.core.instance import Instance
 from optsched.core.results import Limit, Solution
 from optsched.heuristics import AnyHeuristic, run
+from optsched.heuristics.running.run import ENDED, ended_run
 from optsched.instances.claim_files import claim_content, parse_claim, versions
 from optsched.instances.files import to_json
 from optsched.measuring.gaps import Reference, gap_of, unanswered
@@ -58,7 +59,6 @@ from optsched.problems import problem_class
 from optsched.problems.base import TaskProblem
 from optsched.processes import DaskExecutor, Executor, Limits, LocalExecutor, Outcome, Status
 from optsched.processes.memory import refused
-from optsched.running.run import ENDED, ended_run
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 
 __all__ = [

@@ -35,6 +35,7 @@ from optsched.core.errors import Fault, InputError, UsageError
 from optsched.core.fingerprint import code_version
 from optsched.core.instance import Instance
 from optsched.heuristics import HEURISTICS, AnyHeuristic, Heuristic, heuristic
+from optsched.heuristics.running.run import TIMING
 from optsched.measuring.studies.choices import (
     MEASURED,
     Choice,
@@ -50,7 +51,6 @@ from optsched.measuring.studies.choices import (
 )
 from optsched.measuring.studies.runs import plan
 from optsched.problems.base import TaskProblem, resolve
-from optsched.running.run import TIMING
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 
 __all__ = [

@@ -17,12 +17,12 @@ from schedule_drawn import document
 import optsched
 from optsched.core.errors import HeuristicFailed, UsageError
 from optsched.core.instance import PENDING, RUNNING, Cluster, Instance, Ragged, State, Workload
+from optsched.heuristics.running.base import Policy
 from optsched.instances.files import parse
 from optsched.measuring.decomposing import PARTS, arrivals, decompose, decompose_all, known_at, planned_anew
 from optsched.measuring.gaps import Reference
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
-from optsched.running.base import Policy
 from optsched.simulating import problem_service, simulate
 
 

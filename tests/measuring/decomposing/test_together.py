@@ -15,12 +15,12 @@ from timed_workloads import arriving
 
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.heuristics import HEURISTICS, heuristic
+from optsched.heuristics.running.base import Policy
+from optsched.heuristics.running.run import values_in_force
 from optsched.instances.files import parse
 from optsched.measuring.decomposing.together import ORDERS, InOrder, JobTasks, Together, placed_together
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
-from optsched.running.base import Policy
-from optsched.running.run import values_in_force
 from optsched.simulating import Levels, simulate
 from optsched.simulating.every_round import EveryRound
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.core.placement import NONE, Placement
+from optsched.heuristics.running.base import Heuristic
 from optsched.problems.base import Parameter, Problem, switch
-from optsched.running.base import Heuristic
 
 
 def fullest_first(problem: Problem, rng: np.random.Generator, *, smallest: bool) -> Placement:

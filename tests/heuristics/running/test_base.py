@@ -9,9 +9,9 @@ import pytest
 
 from optsched.core.errors import Fault, UsageError
 from optsched.core.instance import FINISHED, MAP, PENDING, REDUCE, RUNNING, Cluster, Instance, Ragged, Workload
+from optsched.heuristics.running.base import Event, Heuristic, Offer, Policy, View, table_row
 from optsched.problems import Latency, Lsap
 from optsched.problems.base import Parameter
-from optsched.running.base import Event, Heuristic, Offer, Policy, View, table_row
 
 POSED = Lsap(Instance(Cluster(["a"]), Workload(["t"])))
 

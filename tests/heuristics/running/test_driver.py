@@ -30,13 +30,13 @@ from optsched.core.instance import (
 )
 from optsched.heuristics.dl import LocalityPolicy
 from optsched.heuristics.fair import DelayPolicy
+from optsched.heuristics.running import driver
+from optsched.heuristics.running.base import Event, Offer, Policy, View
+from optsched.heuristics.running.driver import Answer, Drive, drive
+from optsched.heuristics.running.known import posed_on
 from optsched.problems import Latency, Lsap, Problem
 from optsched.problems.transmission import Transmission
 from optsched.routes import solve
-from optsched.running import driver
-from optsched.running.base import Event, Offer, Policy, View
-from optsched.running.driver import Answer, Drive, drive
-from optsched.running.known import posed_on
 
 
 class Greedy(Policy):

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from optsched.core.arrays import contains, grouped
 from optsched.core.instance import FINISHED, KINDS, MAP, PENDING, REDUCE, RUNNING, Floats, Instance, Ints, Shuffle
 from optsched.core.placement import NONE, Placement
+from optsched.heuristics.running.base import HELD, Event, View
 from optsched.problems.base import TaskProblem
-from optsched.running.base import HELD, Event, View
 
 __all__ = ["Known", "posed_on"]
 

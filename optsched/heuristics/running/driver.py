@@ -21,10 +21,10 @@ from optsched.core.deadline import check
 from optsched.core.errors import HeuristicFailed, UsageError
 from optsched.core.instance import KINDS, Bools, Ints
 from optsched.core.placement import NONE, Placement
+from optsched.heuristics.running.answers import attempt, tasks_from
+from optsched.heuristics.running.base import Event, Offer, Policy
+from optsched.heuristics.running.known import Known, posed_on
 from optsched.problems.base import TaskProblem
-from optsched.running.answers import attempt, tasks_from
-from optsched.running.base import Event, Offer, Policy
-from optsched.running.known import Known, posed_on
 
 __all__ = ["MAX_IDLE_ROUNDS", "Answer", "Asked", "Drive", "Observer", "drive", "streams", "watched_streams"]
 

@@ -40,14 +40,14 @@ from optsched.core.registry import imported as registered
 from optsched.core.registry import record_of
 from optsched.core.results import Solution
 from optsched.core.schedule import Schedule
+from optsched.heuristics.running.answers import attempt, placement_from, schedule_from
+from optsched.heuristics.running.base import Heuristic, Policy
+from optsched.heuristics.running.driver import MAX_IDLE_ROUNDS, Drive, Observer, drive, streams, watched_streams
+from optsched.heuristics.running.known import posed_on
 from optsched.problems import PROBLEMS
 from optsched.problems.base import TaskProblem, number, resolve
 from optsched.processes.containing import TracedElsewhere, call
 from optsched.processes.outcomes import Outcome, Status
-from optsched.running.answers import attempt, placement_from, schedule_from
-from optsched.running.base import Heuristic, Policy
-from optsched.running.driver import MAX_IDLE_ROUNDS, Drive, Observer, drive, streams, watched_streams
-from optsched.running.known import posed_on
 
 __all__ = [
     "ENDED",

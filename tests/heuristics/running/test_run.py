@@ -24,13 +24,13 @@ from optsched.core.deadline import deadline
 from optsched.core.errors import HeuristicFailed, MissingField, OutOfTime, UsageError
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.heuristics import HEURISTICS, Heuristic, Offer, Policy, View, applicable, heuristic, run
+from optsched.heuristics.running.run import alarm, run_contained
 from optsched.instances.generate import generate
 from optsched.measuring.gaps import gap
 from optsched.measuring.matrix import posable
 from optsched.problems import FairLsap, Latency, Lsap, Problem, problem
 from optsched.processes import Limits, contained
 from optsched.processes.containing import TracedElsewhere
-from optsched.running.run import alarm, run_contained
 
 
 @pytest.fixture

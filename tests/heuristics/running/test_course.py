@@ -9,7 +9,7 @@ import pytest
 from timed_workloads import arriving
 
 from optsched.core.errors import HeuristicFailed, UsageError
-from optsched.running.course import NEVER, WAKE, WOKEN, Course, Ends, Service
+from optsched.heuristics.running.course import NEVER, WAKE, WOKEN, Course, Ends, Service
 from optsched.simulating import simulate
 
 
