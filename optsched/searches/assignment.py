@@ -46,7 +46,6 @@ from optsched.solvers.answers import whole_numbers, whole_prices
 from optsched.solvers.compiled import compiler
 from optsched.solvers.matching import BMatching, maximum_b_matching
 from optsched.solvers.networks import (
-    assign_dense,
     bytes_an_arc,
     cheapened,
     min_cost_flow,
@@ -55,6 +54,7 @@ from optsched.solvers.networks import (
 )
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
+from optsched.solvers.transport import assign_dense
 
 if TYPE_CHECKING:
     from optsched.solvers.highs import ArraySolution, LinearProgram

@@ -19,8 +19,7 @@ from optsched.core.placement import NONE
 from optsched.problems.assignment import BLOCK, TabledProblem
 from optsched.processes.memory import has_room
 from optsched.solvers.compiled import compiles
-from optsched.solvers.networks import assign_dense
-from optsched.solvers.transport import transport, transport_fits
+from optsched.solvers.transport import assign_dense, transport, transport_fits
 
 __all__ = [
     "Prices",

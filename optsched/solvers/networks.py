@@ -1,14 +1,14 @@
-"""Network engines on arrays: dense assignment, and minimum-cost flow with potentials that prove it, exact in integers.
+"""Minimum-cost flow on arrays, with whole potentials that prove it: a network simplex, cost scaling, or networkx.
 
-None uses HiGHS.
+The loops are those of `simplex_kernels` and `scaling_kernels`. None uses HiGHS.
 """
 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,24 +17,28 @@ from optsched.core.deadline import check
 from optsched.core.errors import SolverDisagreement, UsageError
 from optsched.core.network import negative_cycle
 from optsched.processes.memory import refuse_beyond
-from optsched.solvers.compiled import compiler, compiles
-from optsched.solvers.cost_scaling import cost_scaling, scales
-from optsched.solvers.network_simplex import FEW_ARCS, network_simplex
+from optsched.solvers.compiled import compiler, compiles, ready
 
 __all__ = [
+    "FEW_ARCS",
     "UNBOUNDED",
-    "FlowStatus",
     "CheapestFlow",
-    "assign_dense",
-    "min_cost_flow",
-    "residual_potentials",
+    "FlowStatus",
     "bytes_an_arc",
     "cheapened",
+    "closer",
+    "cost_scaling",
+    "first_tree",
+    "largest_of",
+    "min_cost_flow",
+    "network_simplex",
+    "residual_potentials",
+    "scales",
     "simplex_compiled",
+    "until_done",
 ]
 
 Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 #: A capacity that does not limit an arc.
 UNBOUNDED = int(np.iinfo(np.int64).max)
@@ -42,88 +46,37 @@ UNBOUNDED = int(np.iinfo(np.int64).max)
 #: Bytes that the compiled network simplex was measured to take for an arc, and networkx, with a Python dictionary each.
 _BYTES_COMPILED, _BYTES_IN_PYTHON = 130, 1_000
 
-_BLOCK = 2**22  # entries copied at once, so that memory stays small
-
 _EXACT = 2**53  # doubles hold every integer up to here
 
 _MOST_FLOW = 2**61  # flows below this fit into int64, and so do sums of two
 
+#: With fewer arcs, other engines are done before numba and the kernels are loaded.
+FEW_ARCS = 20_000
 
-def assign_dense(cost: Ints, capacity: npt.NDArray[np.integer[Any]], count: int, row: Ints | None = None) -> Ints:
-    """Place exactly `count` tasks at least total cost, by SciPy's assignment on a dense matrix.
+#: Pivots between two looks at the deadline: milliseconds, a tenth of a second on the largest networks.
+_PIVOTS = 2000
 
-    Parameters
-    ----------
-    cost
-        int64, shape (tasks, nodes).
-    capacity
-        Shape (nodes,): tasks that a node takes, at least 0.
-    count
-        How many tasks are placed, at most the tasks and the total capacity.
-    row
-        int64, shape (tasks,): the row of `cost` of each task, where tasks share rows; by default each has its own.
+#: A block of pricing has at least so many arcs.
+_LEAST_BLOCK = 20
 
-    Returns
-    -------
-    int64 array of shape (tasks,)
-        Node of each task, -1 for those that are not placed.
+#: For each node that a pivot visited, on average, a block has an arc more, so that pricing pays where pivots are dear.
+_PACE = 1
 
-    Notes
-    -----
-    The matrix has a column for each unit of capacity. SciPy takes it rectangular, and uses up whichever are fewer,
-    tasks or units. Where `count` is less than both, there is a dummy column for each task that is left out, and a dummy
-    row for each unit that is. With n rows and m >= n columns it takes O(n^2 m) time at worst, and 8 n m bytes.
+#: Each tolerance is so many times smaller than the one before.
+_FACTOR = 16
 
-    Raises
-    ------
-    UsageError
-        If `count` tasks cannot be placed, shapes do not fit, or sums of costs pass 2^53 and would not be exact.
-    TooLarge
-        If there is no memory for the matrix.
+#: Arcs looked at between two looks at the deadline: milliseconds. What looks at all arcs once takes a tenth of a second
+#: on a million of them.
+_STEPS = 200_000
 
-    Examples
-    --------
-    >>> assign_dense(np.array([[5, 1], [4, 3], [9, 2]]), np.array([1, 1]), 2).tolist()
-    [1, 0, -1]
-    """
-    nodes = cost.shape[1]
-    row = np.arange(len(cost)) if row is None else row
-    tasks = len(row)
-    if capacity.shape != (nodes,) or (nodes and capacity.min() < 0):
-        raise UsageError(f"dense assignment needs {nodes} capacities, each at least 0")
-    units = np.minimum(capacity, max(count, 0)).astype(np.int64)
-    slots = int(units.sum())
-    if not 0 <= count <= min(tasks, slots):
-        raise UsageError(f"{count} tasks cannot be placed: there are {tasks} tasks and capacity for {slots}")
-    dummies = (tasks - count, slots - count) if count < min(tasks, slots) else (0, 0)
-    height, width = tasks + dummies[1], slots + dummies[0]
-    refuse_beyond(8 * height * width, f"dense assignment would have a matrix of {height:,} x {width:,}", "use a flow")
-    largest = _largest(cost)
-    if 2 * min(height, width) * largest >= _EXACT:
-        raise UsageError(
-            f"sums of {min(height, width)} costs up to {largest} pass 2^53 and would not be exact: scale the costs"
-        )
-    from scipy.optimize import linear_sum_assignment
+#: Distances up to so many times the nodes are told apart when prices are updated.
+_DISTANCES = 4
 
-    node_of = np.repeat(np.arange(nodes), units)
-    # SciPy copies a matrix that is higher than wide, so the array is laid out by columns and its transpose is passed.
-    matrix = np.zeros((height, width), order="F" if height > width else "C")
-    step = max(1, _BLOCK // max(1, width))
-    for begin in range(0, tasks, step):
-        part = row[begin : begin + step]
-        matrix[begin : begin + len(part), :slots] = cost[part][:, node_of]
-    matrix[tasks:, slots:] = np.inf  # a unit that is left out cannot take a task that is left out
-    if height > width:
-        columns, rows = linear_sum_assignment(matrix.T)
-    else:
-        rows, columns = linear_sum_assignment(matrix)
-    node = np.full(tasks, -1, dtype=np.int64)
-    placed = (rows < tasks) & (columns < slots)
-    node[rows[placed]] = node_of[columns[placed]]
-    return node
+#: No price falls below this: then int64 is left with room for every sum.
+_LOWEST = -(2**61)
 
 
-def _largest(cost: Ints) -> int:
+def largest_of(cost: Ints) -> int:
     """Largest absolute value, 0 of none; in Python integers, since the least int64 has no absolute value in int64."""
     return max(abs(int(cost.max())), abs(int(cost.min()))) if cost.size else 0
 
@@ -204,7 +157,7 @@ def min_cost_flow(
     nodes, arcs = len(supply), len(tail)
     if arcs and (min(tail.min(), head.min()) < 0 or max(tail.max(), head.max()) >= nodes):
         raise UsageError(f"an arc joins two of the nodes 0 to {nodes - 1}; one has an end outside them")
-    largest = _largest(cost)
+    largest = largest_of(cost)
     if (nodes + 1) * largest >= _EXACT:
         raise UsageError(f"potentials of {nodes} nodes with costs up to {largest} might pass 2^53: scale the costs")
     if (lower > capacity).any():
@@ -248,13 +201,10 @@ def _by_kernels(
         if not simplex_compiled(len(tail)):
             return None
         found, name = network_simplex(tail, head, room, cost, left), "network simplex"
-        if found.unbounded and network_simplex(tail, head, room, np.zeros_like(cost), left).flow is None:
-            return CheapestFlow(FlowStatus.INFEASIBLE, solver=compiler(name))
-    if found.unbounded:
-        return CheapestFlow(FlowStatus.UNBOUNDED, solver=compiler(name))
-    if found.flow is None:
-        return CheapestFlow(FlowStatus.INFEASIBLE, solver=compiler(name))
-    return CheapestFlow(FlowStatus.OPTIMAL, lower + found.flow, found.potential, compiler(name))
+        if found.status is FlowStatus.UNBOUNDED:  # it does not know whether a flow is feasible
+            feasible = network_simplex(tail, head, room, np.zeros_like(cost), left)
+            found = found if feasible.flow is not None else feasible
+    return replace(found, flow=None if found.flow is None else lower + found.flow, solver=compiler(name))
 
 
 def _by_networkx(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Ints, supply: Ints) -> CheapestFlow:
@@ -356,3 +306,277 @@ def cheapened(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Ints, f
         left = np.concatenate([capacity[onwards] - flow[onwards], flow[back] - lower[back]])
         more = np.where(cycle < len(onwards), 1, -1) * left[cycle].min()
         flow[arc[cycle]] += more
+
+
+# Network simplex -----------------------------------------------------------------------------------------------------
+
+
+def network_simplex(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints) -> CheapestFlow:
+    """Find a flow of least cost that takes each node's supply out of it.
+
+    Parameters
+    ----------
+    tail, head
+        Nodes of each arc, shape (arcs,); parallel arcs and loops stay what they are.
+    capacity, cost
+        Of each arc; `UNBOUNDED` is no limit. Costs have any sign, and (nodes + 1) times the largest is below 2^60;
+        capacities that limit, and supplies, add up to less than 2^62.
+    supply
+        What each node sends (negative: receives), shape (nodes,); they add up to 0.
+
+    Raises
+    ------
+    OutOfTime
+        If a deadline is past.
+
+    Examples
+    --------
+    Two units from node 0 to node 1, over two parallel arcs of which the cheaper takes one:
+
+    >>> ends = np.array([0, 0]), np.array([1, 1])
+    >>> found = network_simplex(*ends, np.array([1, UNBOUNDED]), np.array([2, 7]), np.array([2, -2]))
+    >>> found.flow.tolist(), (found.potential[1] - found.potential[0]).tolist()
+    ([1, 1], 7)
+    """
+    from optsched.solvers.simplex_kernels import ARC, ENDLESS, IN, OUT, list_pivots
+
+    nodes, arcs = len(supply), len(tail)
+    largest = int(np.abs(cost).max(initial=0))
+    tree, potential = first_tree(supply >= 0, np.abs(supply), (nodes + 1) * (largest + 1))
+    order = _mixed(arcs)
+    ends = tail[order].astype(np.int32), head[order].astype(np.int32)
+    state, place = np.ones(arcs, dtype=np.int8), np.zeros(2, dtype=np.int64)
+    columns = *ends, cost[order], capacity[order], state, place, max(_LEAST_BLOCK, int(arcs**0.5)), _PACE
+    ready(list_pivots, tree, potential, *columns, _PIVOTS)
+    end = until_done(lambda: list_pivots(tree, potential, *columns, _PIVOTS))
+    if end == ENDLESS:
+        return CheapestFlow(FlowStatus.UNBOUNDED)
+    flow = np.where(state < 0, capacity[order], 0)
+    arc, number = tree[:nodes, ARC], np.arange(nodes)
+    listed = arc >= 0
+    outwards = (
+        np.where(listed, ends[0][np.maximum(arc, 0)] if arcs else -1, np.where(supply >= 0, number, -1)) == number
+    )
+    in_tree = np.where(outwards, tree[:nodes, IN], tree[:nodes, OUT])
+    if in_tree[~listed].any():
+        return CheapestFlow(FlowStatus.INFEASIBLE)
+    flow[arc[listed]] = in_tree[listed]
+    by_arc = np.empty_like(flow)
+    by_arc[order] = flow
+    return CheapestFlow(FlowStatus.OPTIMAL, by_arc, closer(potential, largest)[:nodes])
+
+
+def first_tree(sends: npt.NDArray[np.bool_], amount: Ints, dear: int, spare: bool = False) -> tuple[Ints, Ints]:
+    """The tree in which an arc without limit joins each node to the root, and the potentials.
+
+    Parameters
+    ----------
+    sends, amount
+        Shape (nodes,): whether a node sends to the root or receives from it, and how much.
+    dear
+        What such an arc costs, more than any path of others.
+    spare
+        Whether it is the arcs to the root that cost so much, and those from it nothing; by default the other way round.
+    """
+    from optsched.solvers.simplex_kernels import ARC, BEFORE, COLUMNS, IN, LAST, OUT, PARENT, SIZE, THREAD
+
+    nodes = len(amount)
+    tree = np.zeros((nodes + 1, COLUMNS), dtype=np.int64)
+    number = np.arange(nodes + 1)
+    tree[:, THREAD], tree[:, BEFORE] = np.roll(number, -1), np.roll(number, 1)
+    tree[:, ARC], tree[:, PARENT], tree[:, SIZE], tree[:, LAST] = -2 - number, nodes, 1, number
+    tree[:nodes, OUT], tree[:nodes, IN] = np.where(sends, UNBOUNDED, amount), np.where(sends, amount, UNBOUNDED)
+    tree[nodes, PARENT], tree[nodes, SIZE], tree[nodes, LAST] = -1, nodes + 1, nodes - 1
+    of_node = np.where(sends, -dear, 0) if spare else np.where(sends, 0, dear)
+    return tree, np.append(of_node, 0).astype(np.int64)
+
+
+def until_done(pivots: Callable[[], int]) -> int:
+    """Call `pivots` until it is done, and look at the deadline each time; how it ended."""
+    from optsched.solvers.simplex_kernels import MORE
+
+    check()
+    while (end := pivots()) == MORE:
+        check()
+    return end
+
+
+def closer(potential: Ints, largest: int) -> Ints:
+    """The same proof with smaller numbers: potentials that lie far apart are moved together; the last one stays.
+
+    Where no potential lies between two that differ by more than the largest cost, the arcs across the gap have reduced
+    costs of one sign, whatever they cost. So the gap may shrink to one more than that cost.
+
+    >>> closer(np.array([5, 1000, 7, 0]), largest=3).tolist()
+    [4, 10, 6, 0]
+    """
+    order = np.argsort(potential, kind="stable")
+    gaps = np.minimum(np.diff(potential[order], prepend=potential[order[:1]]), largest + 1)
+    moved = np.empty_like(potential)
+    moved[order] = np.cumsum(gaps)
+    moved -= moved[-1]
+    return moved
+
+
+def _mixed(arcs: int) -> Ints:
+    """The arcs in an order in which neighbours were far apart: every k-th one, from the first, the second, and so on.
+
+    >>> _mixed(7).tolist()
+    [0, 2, 4, 6, 1, 3, 5]
+    """
+    step = max(1, int(arcs**0.5))
+    order = np.arange(-(-arcs // step) * step).reshape(-1, step).T.ravel()
+    mixed: Ints = order[order < arcs]
+    return mixed
+
+
+# Cost scaling --------------------------------------------------------------------------------------------------------
+
+
+def scales(nodes: int, capacity: Ints, cost: Ints, supply: Ints) -> bool:
+    """Whether int64 has room for all that `cost_scaling` adds up, and the arcs' numbers fit into int32.
+
+    Costs are multiplied by nodes + 1. Prices begin at 0, only fall, and are looked at after each update: then none is
+    below `_LOWEST`. Until the next update there are at most two relabels a node. One lowers a price at most to the
+    lowest price, less a cost and a tolerance, which is no larger than the largest cost. So prices fall by at most
+    4 nodes (nodes + 1) largest < 2^61 more; an update lowers them by at most 4 nodes times a tolerance, a 16th of the
+    largest cost, which is less than 2^58. A reduced cost is then within 2^62 + 2^60.
+    """
+    largest = int(np.abs(cost).max(initial=0))
+    sent = (_most(capacity, supply) + 1) * (len(cost) + 1)
+    return 4 * (nodes + 1) ** 2 * largest < -_LOWEST and sent < -_LOWEST and len(cost) < 2**30
+
+
+def cost_scaling(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints) -> CheapestFlow | None:
+    """Find a flow of least cost that takes each node's supply out of it; None where prices would leave int64.
+
+    Parameters
+    ----------
+    tail, head, capacity, cost, supply
+        As for `network_simplex`, and such that `scales`.
+
+    Notes
+    -----
+    Costs are multiplied by the nodes and one more, so that a flow within 1 of its least cost costs the least. A first
+    round without costs finds a flow, or that there is none; the others each begin with the flow of the one before.
+
+    An arc without limit gets one more than any flow needs where a least cost exists: all that is supplied, and all
+    other limits. Only where none exists do prices show that more would pay.
+
+    Raises
+    ------
+    OutOfTime
+        If a deadline is past.
+
+    Examples
+    --------
+    Two units from node 0 to node 1, over two parallel arcs of which the cheaper takes one:
+
+    >>> ends = np.array([0, 0]), np.array([1, 1])
+    >>> found = cost_scaling(*ends, np.array([1, UNBOUNDED]), np.array([2, 7]), np.array([2, -2]))
+    >>> found.flow.tolist(), (found.potential[1] - found.potential[0]).tolist()
+    ([1, 1], 7)
+    """
+    nodes = len(supply)
+    limit = np.minimum(capacity, _most(capacity, supply) + 1)
+    rounds = _Rounds(tail, head, limit, supply)
+    feasible = rounds.refine(np.zeros_like(cost), 1)
+    if not feasible:
+        return None if feasible is None else CheapestFlow(FlowStatus.INFEASIBLE)
+    scaled = cost * (nodes + 1)
+    tolerance = int(np.abs(scaled).max(initial=0))
+    while tolerance > 1:
+        tolerance = max(1, tolerance // _FACTOR)
+        if not rounds.refine(scaled, tolerance):
+            return None
+    potential = _whole(rounds.price)
+    if (cost + potential[tail] - potential[head] < 0)[capacity == UNBOUNDED].any():
+        return CheapestFlow(FlowStatus.UNBOUNDED)
+    flow = limit - rounds.room[rounds.own]
+    return CheapestFlow(FlowStatus.OPTIMAL, flow, closer(potential, int(np.abs(cost).max(initial=0))))
+
+
+class _Rounds:
+    """The residual network, and what is kept from one round to the next.
+
+    Attributes
+    ----------
+    room
+        How much more may flow on each residual arc.
+    own
+        Which residual arc each arc is.
+    price
+        Of each node.
+    """
+
+    def __init__(self, tail: Ints, head: Ints, limit: Ints, supply: Ints) -> None:
+        nodes, arcs = len(supply), len(tail)
+        ends = np.concatenate([tail, head])
+        self._order = np.argsort(ends, kind="stable")
+        number = np.empty_like(self._order)
+        number[self._order] = np.arange(2 * arcs)
+        self.own = number[:arcs]
+        start = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=nodes))]).astype(np.int64)
+        heads = np.concatenate([head, tail])[self._order].astype(np.int32)
+        twin = np.concatenate([number[arcs:], self.own])[self._order].astype(np.int32)
+        self._network = start, heads, twin
+        self.room = np.concatenate([limit, np.zeros_like(limit)])[self._order]
+        self._excess, self.price = supply.astype(np.int64), np.zeros(nodes, dtype=np.int64)
+        self._current, self._queue = start[:-1].copy(), np.zeros(nodes, dtype=np.int32)
+        buckets = np.zeros(_DISTANCES * nodes + 1, dtype=np.int32)
+        self._work = np.zeros(nodes, dtype=np.int64), np.zeros((nodes, 2), dtype=np.int32), buckets
+
+    def refine(self, cost: Ints, tolerance: int) -> bool | None:
+        """From whatever flows to a flow within a tolerance; False: there is none, None: prices fell too far.
+
+        The first round is without costs: its prices only tell how far away what lacks something is, and are forgotten.
+        """
+        from optsched.solvers.scaling_kernels import CUT_OFF, DONE, UPDATE, begin, discharges, update
+
+        by_arc = np.concatenate([cost, -cost])[self._order]
+        network = (*self._network, by_arc, self.room, self._excess, self.price)
+        place = np.zeros(3, dtype=np.int64)
+        discharge = *network, self._current, self._queue, place, tolerance, _STEPS
+        updated = *network, self._current, *self._work, tolerance
+        check()
+        ready(begin, *network)
+        ready(update, *updated)
+        ready(discharges, *discharge)
+        begin(*network)
+        waiting = np.flatnonzero(self._excess > 0)
+        self._queue[: len(waiting)], place[1] = waiting, len(waiting)
+        end = UPDATE
+        while end not in (DONE, CUT_OFF):
+            if end == UPDATE:
+                place[2] = 0
+                if update(*updated) == CUT_OFF:
+                    return False
+                if self.price.min(initial=0) < _LOWEST:
+                    return None
+            end = discharges(*discharge)
+            check()
+        if not cost.any():
+            self.price[:] = 0
+        return bool(end == DONE)
+
+
+def _most(capacity: Ints, supply: Ints) -> int:
+    """What flows at most on an arc, in Python's integers: all supplies and limits."""
+    limits = capacity[capacity != UNBOUNDED]
+    return int(sum(limits.tolist()) + sum(np.abs(supply).tolist()))
+
+
+def _whole(price: Ints) -> Ints:
+    """Whole prices from those in parts of (nodes + 1), each rounded down from a place at which none lies.
+
+    No arc that proved the flow is lost: a reduced cost below 0 is of one part, and rounding hides it unless the place
+    lies between its ends, where its head would have to be.
+
+    >>> _whole(np.array([5, -4, 8])).tolist()
+    [0, -2, 1]
+    """
+    parts = len(price) + 1
+    free = np.ones(parts, dtype=bool)
+    free[price % parts] = False
+    whole: Ints = (price - int(np.flatnonzero(free)[0])) // parts
+    return whole

@@ -31,7 +31,7 @@ __all__ = [
     "ROW_OF_CELLS",
     "SIZE",
     "THREAD",
-    "UNBOUNDED",
+    "ENDLESS",
     "UNLIMITED",
     "exchange",
     "list_pivots",
@@ -46,7 +46,7 @@ PARENT, THREAD, BEFORE, SIZE, LAST, ARC, OUT, IN = range(8)
 COLUMNS = 8
 
 #: How a call ends: with an optimum, after as many pivots as it was given, or with a cycle that no capacity limits.
-DONE, MORE, UNBOUNDED = range(3)
+DONE, MORE, ENDLESS = range(3)
 
 #: A capacity that limits nothing.
 UNLIMITED = 2**63 - 1
@@ -209,7 +209,7 @@ def list_pivots(
     pace: int,
     steps: int,
 ) -> int:
-    """Up to `steps` pivots on listed arcs; DONE, MORE or UNBOUNDED.
+    """Up to `steps` pivots on listed arcs; DONE, MORE or ENDLESS.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def list_pivots(
         node, arc, side, visits = exchange(tree, potential, first, second, enter, capacity[enter], best)
         place[1] += visits - place[1] // _SHARES
         if node == -2:
-            return UNBOUNDED
+            return ENDLESS
         if node == -1:
             state[enter] = -state[enter]
         else:

@@ -1,21 +1,23 @@
-"""The transportation problem on a table of costs: what rows send, what columns take, and the prices that prove it.
+"""The transportation problem on a table of costs, and the assignment to single places, which SciPy solves.
 
-Nothing is made for an entry of the table. The network simplex prices entries where they stand, and keeps flows on the
-arcs of its tree alone, one for each row and column.
+`transport` says what rows send, what columns take, and the prices that prove it. Nothing is made for an entry of the
+table: the network simplex prices entries where they stand, and keeps flows on the arcs of its tree alone, one for each
+row and column. `assign_dense` copies the table for SciPy, a column for each unit, and gives no prices.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from optsched.core.errors import UsageError
+from optsched.processes.memory import refuse_beyond
 from optsched.solvers.compiled import ready
-from optsched.solvers.network_simplex import closer, first_tree, until_done
+from optsched.solvers.networks import closer, first_tree, largest_of, until_done
 
-__all__ = ["Transport", "transport", "transport_fits"]
+__all__ = ["Transport", "assign_dense", "transport", "transport_fits"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -28,7 +30,9 @@ _MOST = 2**60
 #: Equal rows and columns are made one where at most one in so many entries is left.
 _SMALLER = 2
 
-_BLOCK = 2**22  # entries compared at once, so that memory stays small
+_BLOCK = 2**22  # entries compared or copied at once, so that memory stays small
+
+_EXACT = 2**53  # doubles hold every integer up to here
 
 
 class Transport(NamedTuple):
@@ -88,7 +92,7 @@ def transport(cost: Ints, size: Ints, capacity: Ints) -> Transport:
     rows, columns = cost.shape
     if size.shape != (rows,) or capacity.shape != (columns,) or not cost.size or size.min() < 0 or capacity.min() < 1:
         raise UsageError(f"transport needs {rows} sizes of at least 0 and {columns} capacities of at least 1")
-    largest = max(abs(int(cost.max())), abs(int(cost.min())))
+    largest = largest_of(cost)
     if not transport_fits(rows, columns, largest):
         raise UsageError(f"sums of {rows + columns} costs up to {largest} might pass 2^60: scale the costs")
     table, of_row, of_column = _distinct(cost)
@@ -187,3 +191,77 @@ def _shared(of: Ints, amount: Ints, group: Ints, units: Ints) -> tuple[Ints, Int
     within = np.append(begins, cuts[-1:])[at] <= cuts[:-1]
     flow, start = at[within], cuts[:-1][within]
     return turn[flow], order[np.searchsorted(member_ends, start, side="right")], np.diff(cuts)[within]
+
+
+def assign_dense(cost: Ints, capacity: npt.NDArray[np.integer[Any]], count: int, row: Ints | None = None) -> Ints:
+    """Place exactly `count` tasks at least total cost, by SciPy's assignment on a dense matrix.
+
+    Parameters
+    ----------
+    cost
+        int64, shape (tasks, nodes).
+    capacity
+        Shape (nodes,): tasks that a node takes, at least 0.
+    count
+        How many tasks are placed, at most the tasks and the total capacity.
+    row
+        int64, shape (tasks,): the row of `cost` of each task, where tasks share rows; by default each has its own.
+
+    Returns
+    -------
+    int64 array of shape (tasks,)
+        Node of each task, -1 for those that are not placed.
+
+    Notes
+    -----
+    The matrix has a column for each unit of capacity. SciPy takes it rectangular, and uses up whichever are fewer,
+    tasks or units. Where `count` is less than both, there is a dummy column for each task that is left out, and a dummy
+    row for each unit that is. With n rows and m >= n columns it takes O(n^2 m) time at worst, and 8 n m bytes.
+
+    Raises
+    ------
+    UsageError
+        If `count` tasks cannot be placed, shapes do not fit, or sums of costs pass 2^53 and would not be exact.
+    TooLarge
+        If there is no memory for the matrix.
+
+    Examples
+    --------
+    >>> assign_dense(np.array([[5, 1], [4, 3], [9, 2]]), np.array([1, 1]), 2).tolist()
+    [1, 0, -1]
+    """
+    nodes = cost.shape[1]
+    row = np.arange(len(cost)) if row is None else row
+    tasks = len(row)
+    if capacity.shape != (nodes,) or (nodes and capacity.min() < 0):
+        raise UsageError(f"dense assignment needs {nodes} capacities, each at least 0")
+    units = np.minimum(capacity, max(count, 0)).astype(np.int64)
+    slots = int(units.sum())
+    if not 0 <= count <= min(tasks, slots):
+        raise UsageError(f"{count} tasks cannot be placed: there are {tasks} tasks and capacity for {slots}")
+    dummies = (tasks - count, slots - count) if count < min(tasks, slots) else (0, 0)
+    height, width = tasks + dummies[1], slots + dummies[0]
+    refuse_beyond(8 * height * width, f"dense assignment would have a matrix of {height:,} x {width:,}", "use a flow")
+    largest = largest_of(cost)
+    if 2 * min(height, width) * largest >= _EXACT:
+        raise UsageError(
+            f"sums of {min(height, width)} costs up to {largest} pass 2^53 and would not be exact: scale the costs"
+        )
+    from scipy.optimize import linear_sum_assignment
+
+    node_of = np.repeat(np.arange(nodes), units)
+    # SciPy copies a matrix that is higher than wide, so the array is laid out by columns and its transpose is passed.
+    matrix = np.zeros((height, width), order="F" if height > width else "C")
+    step = max(1, _BLOCK // max(1, width))
+    for begin in range(0, tasks, step):
+        part = row[begin : begin + step]
+        matrix[begin : begin + len(part), :slots] = cost[part][:, node_of]
+    matrix[tasks:, slots:] = np.inf  # a unit that is left out cannot take a task that is left out
+    if height > width:
+        columns, rows = linear_sum_assignment(matrix.T)
+    else:
+        rows, columns = linear_sum_assignment(matrix)
+    node = np.full(tasks, -1, dtype=np.int64)
+    placed = (rows < tasks) & (columns < slots)
+    node[rows[placed]] = node_of[columns[placed]]
+    return node

@@ -16,7 +16,7 @@ from optsched.heuristics.quincy import HEURISTICS, quincy
 from optsched.heuristics.running.run import run_heuristic
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
-from optsched.solvers.networks import assign_dense
+from optsched.solvers.transport import assign_dense
 
 RNG = np.random.default_rng(0)
 

@@ -27,7 +27,7 @@ from optsched.searches.assignment import (
 )
 from optsched.searches.enumeration import best_placement
 from optsched.searches.tabled_assignment import assign_table, is_tabled, is_transported, transport_table
-from optsched.solvers.networks import assign_dense
+from optsched.solvers.transport import assign_dense
 
 
 @given(posed=st.one_of(problems("flow"), small_maps("transmission-maps")), data=st.data())

@@ -7,80 +7,32 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from drawn_networks import checked, drawn
 from hypothesis import given
 from hypothesis import strategies as st
 from plain_kernels import plain
 
-from optsched.core.errors import SolverDisagreement, TooLarge, UsageError
+from optsched.core.deadline import deadline
+from optsched.core.errors import OutOfTime, SolverDisagreement, TooLarge, UsageError
 from optsched.processes import memory
+from optsched.searches.assignment import network_program
 from optsched.solvers import networks
+from optsched.solvers.highs import solve_arrays
 from optsched.solvers.networks import (
     UNBOUNDED,
     FlowStatus,
-    assign_dense,
     cheapened,
+    cost_scaling,
     min_cost_flow,
+    network_simplex,
+    scales,
 )
+from optsched.solvers.profiles import Profile
 
 
 def ints(values: object) -> np.ndarray:
     """An int64 array."""
     return np.array(values, dtype=np.int64)
-
-
-@given(data=st.data())
-def test_dense_assignment(data: st.DataObject) -> None:
-    """Tests that exactly `count` tasks are placed within capacities, at the least cost of all such placements."""
-    tasks, nodes = data.draw(st.integers(0, 4)), data.draw(st.integers(1, 3))
-    cost = ints(
-        [[data.draw(st.integers(-9, 9)) for _ in range(nodes)] for _ in range(tasks)],
-    ).reshape(tasks, nodes)
-    capacity = [data.draw(st.integers(0, 3)) for _ in range(nodes)]
-    count = data.draw(st.integers(0, min(tasks, sum(capacity))))
-    node = assign_dense(cost, ints(capacity), count).tolist()
-
-    def value(choice: tuple[int, ...]) -> int:
-        return int(sum(cost[task, n] for task, n in enumerate(choice) if n >= 0))
-
-    def allowed(choice: tuple[int, ...]) -> bool:
-        placed = Counter(n for n in choice if n >= 0)
-        return placed.total() == count and all(placed[n] <= capacity[n] for n in range(nodes))
-
-    assert allowed(tuple(node))
-    assert value(tuple(node)) == min(
-        value(choice) for choice in itertools.product(range(-1, nodes), repeat=tasks) if allowed(choice)
-    )
-
-
-def test_dense_assignment_is_exact_in_large_integers() -> None:
-    """Tests that costs that differ in the last of 50 bits are told apart."""
-    big = 2**49
-    assert assign_dense(ints([[big, big + 1], [big + 1, big + 1]]), ints([1, 1]), 2).tolist() == [0, 1]
-
-
-@pytest.mark.parametrize(
-    ("cost", "capacity", "count", "message"),
-    [
-        ([[1, 2]], [1, 1], 2, "2 tasks cannot be placed"),
-        ([[1, 2]], [0, 0], 1, "capacity for 0"),
-        ([[1, 2]], [1, 1], -1, "-1 tasks cannot be placed"),
-        ([[1, 2]], [1], 1, "2 capacities"),
-        ([[1, 2]], [1, -1], 1, "2 capacities"),
-        ([[2**52, 0]], [1, 1], 1, "pass 2\\^53"),
-        ([[-(2**63), 0]], [1, 1], 1, "pass 2\\^53"),
-    ],
-)
-def test_dense_assignment_of_wrong_input(cost: list[list[int]], capacity: list[int], count: int, message: str) -> None:
-    """Tests that what cannot be placed, or would not be exact in doubles, is refused."""
-    with pytest.raises(UsageError, match=message):
-        assign_dense(ints(cost), ints(capacity), count)
-
-
-def test_dense_assignment_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a matrix that would not fit is refused before it is built."""
-    monkeypatch.setattr(memory, "available_mb", lambda: 2047)
-    with pytest.raises(TooLarge, match="of 16,385 x 16,385, and take about 2,048 MB where there are 2,047; use a"):
-        assign_dense(np.zeros((16_385, 1), dtype=np.int64), ints([16_385]), 16_385)
 
 
 Arcs = list[tuple[int, int, int, int, int]]
@@ -286,3 +238,91 @@ def test_networkx_that_would_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     told = r"^the network simplex of networkx would have 2 arcs as Python objects, and take .*; use route \"arrays\"$"
     with pytest.raises(TooLarge, match=told):
         min_cost_flow(*ends, none, none + 3, none + 1, np.array([2, -2]))
+
+
+# The engines by themselves --------------------------------------------------------------------------------------------
+
+#: Each with the module of its loops.
+ENGINES = {
+    "network simplex": (network_simplex, "optsched.solvers.simplex_kernels"),
+    "cost scaling": (cost_scaling, "optsched.solvers.scaling_kernels"),
+}
+
+
+def compared(name: str, seeds: range, unit: int = 1) -> Counter[FlowStatus]:
+    """How often an engine ended in each way on drawn networks, each as networkx ends, at the same cost."""
+    ends: Counter[FlowStatus] = Counter()
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        columns = drawn(rng, int(rng.integers(1, 7)), int(rng.integers(0, 14)), unit)
+        tail, head, capacity, cost, supply = columns
+        theirs = min_cost_flow(tail, head, np.zeros_like(tail), capacity, cost, supply)
+        status, least = checked(columns, ENGINES[name][0](*columns))
+        if name == "network simplex" and status is FlowStatus.UNBOUNDED:  # it does not know whether a flow is feasible
+            assert theirs.status is not FlowStatus.OPTIMAL
+        else:
+            assert (status, least) == (theirs.status, None if theirs.flow is None else int((cost * theirs.flow).sum()))
+        ends[status] += 1
+    return ends
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_small_networks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests the loops as plain Python on small networks, those without a flow included: they end as networkx does."""
+    plain(monkeypatch, ENGINES[name][1])
+    assert min(compared(name, range(150)).values()) > 10
+    if name == "network simplex":
+        assert compared(name, range(150, 200), 2**48).total() == 50
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ENGINES)
+def test_many_small_networks(name: str) -> None:
+    """Tests the compiled loops on thousands of small networks: they end as networkx does."""
+    pytest.importorskip("numba")
+    assert len(compared(name, range(200, 3000))) == 3
+
+
+@pytest.mark.thorough
+def test_larger_networks() -> None:
+    """Tests the network simplex on networks of some hundred nodes against HiGHS, and the same flow twice."""
+    pytest.importorskip("numba")
+    ends = set()
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        tail, head, capacity, cost, supply = drawn(rng, 120, 1500)
+        capacity = np.minimum(capacity, 40)
+        columns = tail, head, capacity, cost, supply
+        first, second = network_simplex(*columns), network_simplex(*columns)
+        status, least = checked(columns, first)
+        by_highs = solve_arrays(network_program(tail, head, capacity, cost, supply), Profile("exact")).outcome
+        assert str(by_highs.status) == str(status)
+        ends.add(status)
+        if status is FlowStatus.OPTIMAL:
+            assert first.flow is not None
+            assert second.flow is not None
+            assert np.array_equal(first.flow, second.flow)
+            assert by_highs.objective == pytest.approx(least, abs=1e-6)
+    assert ends == {FlowStatus.OPTIMAL, FlowStatus.INFEASIBLE}
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_deadline_within(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a deadline that is past ends either."""
+    plain(monkeypatch, ENGINES[name][1])
+    columns = drawn(np.random.default_rng(0), 5, 9)
+    with deadline(0), pytest.raises(OutOfTime):
+        ENGINES[name][0](*columns)
+
+
+def test_what_int64_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that huge costs and huge limits are told beforehand, and that prices that fall too far end cost scaling."""
+    one = np.array([1])
+    assert scales(2, one, one, np.array([1, -1]))
+    assert not scales(2, one, one * 2**57, np.array([1, -1]))
+    assert not scales(2, one * 2**61, one, np.array([1, -1]))
+    assert scales(2, one * UNBOUNDED, one, np.array([1, -1]))
+    plain(monkeypatch, ENGINES["cost scaling"][1])
+    monkeypatch.setattr(networks, "_LOWEST", 1)
+    ends = np.array([0, 1]), np.array([1, 2])
+    assert cost_scaling(*ends, np.array([3, 3]), np.array([5, 90]), np.array([2, 0, -2])) is None

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from plain_kernels import plain
 
-from optsched.solvers.network_simplex import UNLIMITED, first_tree
+from optsched.solvers.networks import UNBOUNDED, first_tree
 
 KERNELS = "optsched.solvers.simplex_kernels"
 
@@ -86,8 +86,8 @@ def test_nothing_limits_a_cycle(monkeypatch: pytest.MonkeyPatch) -> None:
     ends = np.array([0, 1], dtype=np.int32), np.array([1, 0], dtype=np.int32)
     columns = (
         np.array([2, -3]),
-        np.array([UNLIMITED, UNLIMITED]),
+        np.array([UNBOUNDED, UNBOUNDED]),
         np.ones(2, dtype=np.int8),
         np.zeros(2, dtype=np.int64),
     )
-    assert kernels.list_pivots(tree, potential, *ends, *columns, 2, 1, 100) == kernels.UNBOUNDED
+    assert kernels.list_pivots(tree, potential, *ends, *columns, 2, 1, 100) == kernels.ENDLESS

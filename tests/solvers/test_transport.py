@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from plain_kernels import plain
 
 from optsched.core.deadline import deadline
-from optsched.core.errors import OutOfTime, UsageError
-from optsched.solvers.networks import assign_dense
-from optsched.solvers.transport import Transport, transport
+from optsched.core.errors import OutOfTime, TooLarge, UsageError
+from optsched.processes import memory
+from optsched.solvers.transport import Transport, assign_dense, transport
 
 KERNELS = "optsched.solvers.simplex_kernels"
 
@@ -114,3 +119,66 @@ def test_what_transport_refuses() -> None:
         transport(np.full((1, 1), -(2**60)), one, one)
     with deadline(0), pytest.raises(OutOfTime):
         transport(np.zeros((1, 1), dtype=np.int64), one, one)
+
+
+# By SciPy -------------------------------------------------------------------------------------------------------------
+
+
+def ints(values: object) -> np.ndarray:
+    """An int64 array."""
+    return np.array(values, dtype=np.int64)
+
+
+@given(data=st.data())
+def test_dense_assignment(data: st.DataObject) -> None:
+    """Tests that exactly `count` tasks are placed within capacities, at the least cost of all such placements."""
+    tasks, nodes = data.draw(st.integers(0, 4)), data.draw(st.integers(1, 3))
+    cost = ints(
+        [[data.draw(st.integers(-9, 9)) for _ in range(nodes)] for _ in range(tasks)],
+    ).reshape(tasks, nodes)
+    capacity = [data.draw(st.integers(0, 3)) for _ in range(nodes)]
+    count = data.draw(st.integers(0, min(tasks, sum(capacity))))
+    node = assign_dense(cost, ints(capacity), count).tolist()
+
+    def value(choice: tuple[int, ...]) -> int:
+        return int(sum(cost[task, n] for task, n in enumerate(choice) if n >= 0))
+
+    def allowed(choice: tuple[int, ...]) -> bool:
+        placed = Counter(n for n in choice if n >= 0)
+        return placed.total() == count and all(placed[n] <= capacity[n] for n in range(nodes))
+
+    assert allowed(tuple(node))
+    assert value(tuple(node)) == min(
+        value(choice) for choice in itertools.product(range(-1, nodes), repeat=tasks) if allowed(choice)
+    )
+
+
+def test_dense_assignment_is_exact_in_large_integers() -> None:
+    """Tests that costs that differ in the last of 50 bits are told apart."""
+    big = 2**49
+    assert assign_dense(ints([[big, big + 1], [big + 1, big + 1]]), ints([1, 1]), 2).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("cost", "capacity", "count", "message"),
+    [
+        ([[1, 2]], [1, 1], 2, "2 tasks cannot be placed"),
+        ([[1, 2]], [0, 0], 1, "capacity for 0"),
+        ([[1, 2]], [1, 1], -1, "-1 tasks cannot be placed"),
+        ([[1, 2]], [1], 1, "2 capacities"),
+        ([[1, 2]], [1, -1], 1, "2 capacities"),
+        ([[2**52, 0]], [1, 1], 1, "pass 2\\^53"),
+        ([[-(2**63), 0]], [1, 1], 1, "pass 2\\^53"),
+    ],
+)
+def test_dense_assignment_of_wrong_input(cost: list[list[int]], capacity: list[int], count: int, message: str) -> None:
+    """Tests that what cannot be placed, or would not be exact in doubles, is refused."""
+    with pytest.raises(UsageError, match=message):
+        assign_dense(ints(cost), ints(capacity), count)
+
+
+def test_dense_assignment_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a matrix that would not fit is refused before it is built."""
+    monkeypatch.setattr(memory, "available_mb", lambda: 2047)
+    with pytest.raises(TooLarge, match="of 16,385 x 16,385, and take about 2,048 MB where there are 2,047; use a"):
+        assign_dense(np.zeros((16_385, 1), dtype=np.int64), ints([16_385]), 16_385)

@@ -1,0 +1,32 @@
+"""The names of the package: each is there when it is asked for, and no module of a problem before."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+from optsched import certificates
+
+
+def test_each_name_is_made_where_it_is_said() -> None:
+    """Tests that each function comes from the module that is named for it, and that other names are none."""
+    made = set(certificates.__all__) - set(vars(certificates))
+    assert made == set(certificates._MODULES)
+    for name, module in certificates._MODULES.items():
+        own = import_module(f"optsched.certificates.{module}")
+        assert getattr(certificates, name) is getattr(own, name)
+        assert name in own.__all__
+    with pytest.raises(AttributeError, match="has no attribute 'prices'"):
+        _ = certificates.prices
+
+
+def test_a_proof_of_one_problem_imports_no_other() -> None:
+    """Tests that making a certificate of `lsap` does not import the problems that have proofs of their own."""
+    program = "import sys; from optsched.certificates import assignment_certificate; print(*sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = set(ended.stdout.split())
+    assert "optsched.certificates.assignment" in loaded
+    assert not {"optsched.problems.utility", "optsched.problems.traffic", "optsched.certificates.utility"} & loaded
