@@ -344,9 +344,9 @@ class _Supervised:
         return self._process.poll() is None
 
     def ask(
-        self, packed: bytes, limits: Limits, surroundings: Surroundings, session: str = "", within: float = math.inf
+        self, packed: bytes, limits: Limits, surroundings: Surroundings, session: str, within: float = math.inf
     ) -> None:
-        """Have a job done: in a process that only jobs of this session had, and without one in a new process.
+        """Have a job done, in a process that only jobs of this session had.
 
         The instant until which it may take is told as such, since all processes of a machine share the monotonic clock.
         """

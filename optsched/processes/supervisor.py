@@ -450,7 +450,7 @@ class _Supervisor:
             began = time.monotonic()
             answer = self._watched(worker, limits, until, job)
             seconds = time.monotonic() - began
-            if not session or not answer.reusable or worker.used > _HELD * (limits.memory_mb or math.inf):
+            if not answer.reusable or worker.used > _HELD * (limits.memory_mb or math.inf):
                 self.end_worker()
             send(self._control, pickle.dumps((answer, seconds)))
 

@@ -239,11 +239,15 @@ def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_who_waits_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a sweep that finds another one tells whom it waits for, and that Ctrl-C ends the wait."""
+    looks = iter([True])
 
-    def interrupted(seconds: float) -> None:
-        raise KeyboardInterrupt
+    def busy(error: Exception) -> bool:
+        if next(looks, None) is None:
+            raise KeyboardInterrupt
+        return True
 
-    monkeypatch.setattr("optsched.measuring.sweeping.store.time.sleep", interrupted)
+    monkeypatch.setattr("optsched.measuring.sweeping.store._PAUSE", 0.01)
+    monkeypatch.setattr("optsched.measuring.sweeping.store._busy", busy)
     with locked("a.sqlite"):
         done = sweep(*SMALL, "--heuristic", "rand")
     assert done.exit_code == 130

@@ -14,7 +14,6 @@ import io
 import json
 import os
 import sqlite3
-import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -264,27 +263,14 @@ class Store:
     def transaction(self) -> Iterator[None]:
         """What is put in within is there as a whole, on the disk, or not at all."""
         with self._told():
-            self._patiently("BEGIN IMMEDIATE")
+            _patiently(self._connection, self._waits, "BEGIN IMMEDIATE")
             try:
                 yield
-                self._patiently("COMMIT")
+                _patiently(self._connection, self._waits, "COMMIT")
             except BaseException:
                 with contextlib.suppress(sqlite3.Error):  # a full disk has rolled back already
                     self._connection.execute("ROLLBACK")
                 raise
-
-    def _patiently(self, command: str, *values: Any) -> sqlite3.Cursor:
-        """Have a command done for which other programs may have to let go of the store first."""
-        told = False
-        while True:
-            try:
-                return self._connection.execute(command, values)
-            except sqlite3.OperationalError as error:
-                if self._waits is None or not _busy(error):
-                    raise
-            if not told:
-                self._waits()
-                told = True
 
     def put(self, table: str, row: Mapping[str, Any]) -> None:
         """Put a row in, in the place of one with the same first column, its key."""
@@ -308,7 +294,7 @@ class Store:
     def rows(self, query: str, *values: Any) -> Iterator[dict[str, Any]]:
         """What a query finds, a row a dictionary."""
         with self._told():
-            cursor = self._patiently(query, *values)
+            cursor = _patiently(self._connection, self._waits, query, *values)
             names = [column[0] for column in cursor.description]
             for row in cursor:
                 yield dict(zip(names, row, strict=True))
@@ -350,6 +336,22 @@ def _words(error: sqlite3.Error) -> str:
     return f"cannot be used: {error}"
 
 
+def _patiently(
+    connection: sqlite3.Connection, waits: Callable[[], None] | None, command: str, *values: Any
+) -> sqlite3.Cursor:
+    """Have a command done; while another program holds the file, try again, after a call of `waits` the first time."""
+    told = False
+    while True:
+        try:
+            return connection.execute(command, values)
+        except sqlite3.OperationalError as error:
+            if waits is None or not _busy(error):
+                raise
+        if not told:
+            waits()
+            told = True
+
+
 def _busy(error: sqlite3.Error) -> bool:
     return (getattr(error, "sqlite_errorname", "") or "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
 
@@ -375,19 +377,8 @@ def locked(path: str | os.PathLike[str], waits: Callable[[], None] = lambda: Non
     beside = f"{os.path.realpath(path)}-lock"  # the same by whichever name the store is called
     connection = None
     try:
-        connection = sqlite3.connect(beside, timeout=0, isolation_level=None)
-        told = False
-        while True:
-            try:
-                connection.execute("BEGIN EXCLUSIVE")
-                break
-            except sqlite3.OperationalError as error:
-                if not _busy(error):
-                    raise
-            if not told:
-                waits()
-                told = True
-            time.sleep(_PAUSE)
+        connection = sqlite3.connect(beside, timeout=_PAUSE, isolation_level=None)
+        _patiently(connection, waits, "BEGIN EXCLUSIVE")
         yield
     except sqlite3.Error as error:
         raise InputError([Fault("", _words(error))], beside) from None
