@@ -16,11 +16,16 @@ from optsched.core.errors import ExitCode, HeuristicFailed, UsageError
 if TYPE_CHECKING:
     from optsched.cli.notes import Notes
     from optsched.cli.streams import Records, Sink, Write
+    from optsched.heuristics import Heuristic
     from optsched.measuring.gaps import GapReport
+    from optsched.measuring.printing import Rows
     from optsched.measuring.records import Run
     from optsched.measuring.studies.choices import Choice, Source
     from optsched.measuring.studies.runs import Work
     from optsched.measuring.studies.tables import ProblemSummary
+    from optsched.problems.base import TaskProblem
+
+    Listed = Mapping[str, tuple[Heuristic, Mapping[str, Any]]]
 
 __all__ = ["gap", "look_at", "matrix", "report", "sources", "summaries_text"]
 
@@ -341,16 +346,6 @@ def _failures(reports: Sequence[GapReport], max_gap: Fraction | float | None) ->
             except HeuristicFailed as error:
                 lines[f"{error} (seed {report.seed})"] = None
     return list(lines)
-
-
-if TYPE_CHECKING:
-    from optsched.cli.streams import Sink, Write
-    from optsched.heuristics import Heuristic
-    from optsched.measuring.printing import Rows
-    from optsched.measuring.records import Run
-    from optsched.problems.base import TaskProblem
-
-    Listed = Mapping[str, tuple[Heuristic, Mapping[str, Any]]]
 
 
 # Every heuristic judged by every problem ---------------------------------------------------------------------------

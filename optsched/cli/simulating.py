@@ -15,20 +15,17 @@ from optsched.core.errors import HeuristicFailed, UsageError
 from optsched.core.fingerprint import code_version
 
 if TYPE_CHECKING:
-    from optsched.measuring.decomposing import Decomposition, Decompositions
-    from optsched.measuring.printing import Table
-
-__all__ = ["content", "decompose", "parts_table", "policies_table", "policy_named", "simulate"]
-
-if TYPE_CHECKING:
     from optsched.cli.notes import Notes
     from optsched.cli.streams import Sink, Write
     from optsched.core.instance import Instance
-    from optsched.measuring.printing import Progress
+    from optsched.measuring.decomposing import Decomposition, Decompositions
+    from optsched.measuring.printing import Progress, Table
     from optsched.simulating import Simulation
 
     #: A run, and its policy as it was asked for.
     Named = tuple[str, Simulation]
+
+__all__ = ["content", "decompose", "parts_table", "policies_table", "policy_named", "simulate"]
 
 
 #: How tables of jobs may be written.

@@ -16,10 +16,15 @@ from optsched.cli import arguments
 from optsched.core.errors import ExitCode, Fault, InputError, OutOfTime, UsageError, nearest
 
 if TYPE_CHECKING:
+    from optsched.certificates import Finding, Verdict
+    from optsched.core.fronts import Frontier
     from optsched.core.instance import Instance
     from optsched.core.network import FlowNetwork
     from optsched.core.results import Certificate, Solution, Value
     from optsched.problems import AnyProblem
+
+    #: What is checked: the problem, what is claimed of it, and in how many seconds.
+    _Job = tuple[AnyProblem, Solution | Frontier, float | None]
 
 __all__ = ["bounds", "certify", "export", "frontier", "solve"]
 
@@ -371,30 +376,24 @@ def export(
     """
     from optsched.core.network import FlowNetwork
     from optsched.instances.documents.writing import write_whole
-    from optsched.problems import network_problem
+    from optsched.problems import PROBLEMS, network_problem, problem_class
 
     suffix = Path(target).suffix
     if suffix not in _PROGRAMS + _NETWORKS:
         known = _PROGRAMS + _NETWORKS
         raise UsageError(f"--to {target}: the name must end in {', '.join(known)}")
     loaded = arguments.load_any(instance)
-    if problem_name is None and isinstance(loaded, FlowNetwork):
+    if problem_name is not None:
+        problem = problem_class(problem_name)(loaded, **arguments.parameters_of([problem_name], params)[problem_name])
+    elif isinstance(loaded, FlowNetwork):
         problem = network_problem(loaded)
     else:
-        problem = _problem(loaded, problem_name, params)
+        raise UsageError(f"--problem is missing; known: {', '.join(PROBLEMS)}")
     if suffix in _NETWORKS:
         network = _network(problem)
         write_whole(target, (network.to_dimacs() if suffix == ".dimacs" else network.to_graphml()).encode())
     else:
         _write_program(problem, target, model, limit)
-
-
-def _problem(noun: Instance | FlowNetwork, name: str | None, params: tuple[str, ...]) -> AnyProblem:
-    from optsched.problems import PROBLEMS, problem_class
-
-    if name is None:
-        raise UsageError(f"--problem is missing; known: {', '.join(PROBLEMS)}")
-    return problem_class(name)(noun, **arguments.parameters_of([name], params)[name])
 
 
 def _network(problem: AnyProblem) -> FlowNetwork:
@@ -475,18 +474,6 @@ def _limit(problem: str, text: str) -> int | Fraction:
     if limited.denominator is None:
         return limit
     return int(limit) if whole else Fraction(round(limit * limited.denominator), limited.denominator)
-
-
-if TYPE_CHECKING:
-    from optsched.certificates import Finding, Verdict
-    from optsched.core.fronts import Frontier
-    from optsched.core.instance import Instance
-    from optsched.core.network import FlowNetwork
-    from optsched.core.results import Solution
-    from optsched.problems import AnyProblem
-
-    #: What is checked: the problem, what is claimed of it, and in how many seconds.
-    _Job = tuple[AnyProblem, Solution | Frontier, float | None]
 
 
 # Is what a file of a solution or a frontier claims true? -----------------------------------------------------------
