@@ -109,13 +109,13 @@ class DaskExecutor(Executor):
         from distributed import KilledWorker
 
         try:
-            answer, seconds = future.result()
+            answer = future.result()
         except KilledWorker as error:
             told = f"{error.allowed_failures + 1} workers in a row died while they had it"
             return Outcome(Status.CRASHED, message=told)
         except CancelledError:
             raise OptschedError(self._lost) from None
-        return outcome_of(answer, seconds)
+        return outcome_of(answer)
 
     def close(self) -> None:
         """Leave the cluster, which runs on."""
@@ -133,7 +133,7 @@ class _Asked:
     session: str
 
 
-def _answer(asked: _Asked) -> tuple[Answer, float]:
+def _answer(asked: _Asked) -> Answer:
     """What a worker does: have the job run in a process beside its own."""
     here = Surroundings.here()
     further = [folder for folder in asked.path if folder not in here.path and os.path.isdir(folder)]

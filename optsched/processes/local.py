@@ -13,6 +13,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields
 from multiprocessing.connection import Connection, wait
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -99,8 +100,8 @@ def answer_to(
     surroundings: Surroundings,
     session: str,
     unwanted: Callable[[], bool],
-) -> tuple[Answer, float]:
-    """The answer to a job that another machine sent, packed, and the seconds that it took.
+) -> Answer:
+    """The answer to a job that another machine sent, packed.
 
     Parameters
     ----------
@@ -278,7 +279,7 @@ class LocalExecutor(Executor):
                 self._idle.append(supervised)
             else:
                 supervised.close()
-        return outcome_of(*answered)
+        return outcome_of(answered)
 
     def _room(self) -> int:
         return self.workers
@@ -299,7 +300,7 @@ class LocalExecutor(Executor):
                     supervised.close()
                 else:
                     self._idle.append(supervised)
-                yield supervised, outcome_of(*answered)
+                yield supervised, outcome_of(answered)
 
     def _abandon(self, begun: Sequence[_Supervised]) -> None:
         for supervised in begun:
@@ -365,8 +366,8 @@ class _Supervised:
         self._late = not self._began
         return self._began
 
-    def answer(self, latest: Latest | None = None) -> tuple[Answer, float]:
-        """The answer and its seconds, however long it takes; what was handed over before is in `latest`.
+    def answer(self, latest: Latest | None = None) -> Answer:
+        """The answer, however long it takes; what was handed over before is in `latest`.
 
         Raises
         ------
@@ -381,15 +382,15 @@ class _Supervised:
             with contextlib.suppress(OSError):
                 send(self.connection, STOP)
             answered = self._awaited(latest)
-            if answered[0].status is not Status.DONE:
+            if not answered.done:
                 raise
             return answered
 
-    def _awaited(self, latest: Latest | None) -> tuple[Answer, float]:
+    def _awaited(self, latest: Latest | None) -> Answer:
         if self._late:  # it has been asked for nothing
             self._process.kill()
             self.lost = True
-            return Answer(Status.TIMED_OUT, message="no process could be started in time"), 0.0
+            return Answer(Status.TIMED_OUT, message="no process could be started in time")
         while True:
             if self.connection.poll(_LOOKS):  # Ctrl-C comes here, and not within a message
                 answered = self.take()
@@ -403,8 +404,8 @@ class _Supervised:
         with contextlib.suppress(OSError):
             send(self.connection, pickle.dumps(None))
 
-    def take(self) -> tuple[Answer, float] | None:
-        """The answer and its seconds, once they are there; None while they are not, after waiting for a part.
+    def take(self) -> Answer | None:
+        """The answer, once it is there; None while it is not, after waiting for a part.
 
         Raises
         ------
@@ -418,13 +419,13 @@ class _Supervised:
             if not self._began:
                 told = "a process for runs could not be started; what it wrote on stderr says why"
                 raise OptschedError(told) from None
-            return Answer(Status.CRASHED, message="the process that watched over it was killed"), 0.0
+            return Answer(Status.CRASHED, message="the process that watched over it was killed")
         if said is None:
             return None
         if not self._began:
             self._began = True
             return None
-        answered: tuple[Answer, float] | Held = pickle.loads(said)
+        answered: Answer | Held = pickle.loads(said)
         if isinstance(answered, Held):
             self.held = [*(self.held if answered.more else ()), answered.value]
             return None
@@ -450,15 +451,16 @@ def _living(idle: list[_Supervised]) -> _Supervised | None:
     return None
 
 
-def outcome_of(answer: Answer, seconds: float) -> Outcome:
+def outcome_of(answer: Answer) -> Outcome:
     """What is to be told of an answer: its value is read here."""
-    status, value, message, trace = answer.status, None, answer.message, answer.traceback
-    if status is Status.DONE:
+    told = {part.name: getattr(answer, part.name) for part in fields(Outcome)}
+    if answer.done:
         try:
-            value = unpack(answer.value)
+            told["value"] = unpack(answer.value)
         except Exception as error:  # whatever its own code raises
-            status, message = Status.FAILED, f"its value cannot be read: {type(error).__name__}: {error}"
-    return Outcome(status, value, message, seconds, answer.peak_mb, trace)
+            message = f"its value cannot be read: {type(error).__name__}: {error}"
+            told |= {"status": Status.FAILED, "value": None, "message": message}
+    return Outcome(**told)
 
 
 #: Idle processes that may be used again, by what they have loaded.

@@ -32,7 +32,7 @@ import psutil
 from optsched.core.outside import raised
 from optsched.processes.handing import CannotSend, Receiver, pack, send, to, unpack
 from optsched.processes.memory import refused
-from optsched.processes.outcomes import Limits, Status
+from optsched.processes.outcomes import Limits, Outcome, Status
 
 __all__ = [
     "Answer",
@@ -280,14 +280,9 @@ class Surroundings:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What the process tells of a job: how it ended, its value as bytes, and whether it may be given another."""
+class Answer(Outcome):
+    """An outcome as it is sent: its value is packed; and whether its process may be given another job."""
 
-    status: Status
-    value: bytes = b""
-    message: str = ""
-    traceback: str = ""
-    peak_mb: float | None = None
     reusable: bool = False
 
 
@@ -444,15 +439,15 @@ class _Supervisor:
                 self.end_worker()
             self._session = session
             if time.monotonic() >= until:  # it took all the time to get here
-                send(self._control, pickle.dumps((Answer(Status.TIMED_OUT, message="no time was left for it"), 0.0)))
+                send(self._control, pickle.dumps(Answer(Status.TIMED_OUT, message="no time was left for it")))
                 continue
             worker = self._idle_worker()
             began = time.monotonic()
             answer = self._watched(worker, limits, until, job)
-            seconds = time.monotonic() - began
+            answer = replace(answer, seconds=time.monotonic() - began)
             if not answer.reusable or worker.used > _HELD * (limits.memory_mb or math.inf):
                 self.end_worker()
-            send(self._control, pickle.dumps((answer, seconds)))
+            send(self._control, pickle.dumps(answer))
 
     def end_worker(self) -> None:
         """Kill the worker and whatever lives that it has started."""
