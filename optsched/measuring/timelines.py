@@ -15,7 +15,7 @@ import numpy as np
 
 from optsched.core.brief import brief, counted, labelled
 from optsched.core.errors import UsageError, described
-from optsched.core.instance import FINISHED, KINDS, MAP, RUNNING, Bools, Floats, Instance, Ints
+from optsched.core.instance import FINISHED, KINDS, MAP, RUNNING, Bools, Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Solution
 from optsched.core.schedule import MICRO, Schedule
@@ -128,6 +128,13 @@ class Timeline:
             found[row] = len(slots) if free is None else free[1]
             slots.append((end, int(found[row])))
         return found
+
+    @cached_property
+    def placement(self) -> Placement:
+        """Where the tasks ran, those that did."""
+        nodes = np.full(len(self.instance.workload), NONE)
+        nodes[self.rows] = self.nodes
+        return Placement(nodes)
 
     @cached_property
     def job_ends(self) -> Ints:
@@ -258,9 +265,7 @@ def spans(runs: Any) -> pd.DataFrame:
     parts = []
     for one in timelines_of(runs):
         workload, cluster = one.instance.workload, one.instance.cluster
-        placed = np.full(len(workload), NONE)
-        placed[one.rows] = one.nodes
-        near = locality(one.instance, Placement(placed))[one.rows]
+        near = locality(one.instance, one.placement)[one.rows]
         columns = {
             "run": one.name,
             "task_id": workload.task_ids[one.rows].astype(object),
@@ -339,28 +344,24 @@ def time_distribution(runs: Any, of: str = "job") -> pd.DataFrame:
 
     if of not in ("job", *KINDS):
         raise UsageError(f"of={of!r}: give job, {' or '.join(KINDS)}")
-    took: dict[str, list[Floats]] = {}
-    total: dict[str, int] = {}
-    for one in timelines_of(runs):
-        times, count = _job_times(one) if of == "job" else _task_times(one, KINDS.index(of))
-        took.setdefault(one.name, []).append(times[times < NEVER] / MICRO)
-        total[one.name] = total.get(one.name, 0) + count
     parts = []
-    for name, held in took.items():
-        seconds = np.sort(np.concatenate(held))
-        share = np.arange(1, len(seconds) + 1) / max(1, total[name])
+    for name, held in _by_name(timelines_of(runs)).items():
+        times = np.concatenate([_times(one, of) for one in held])
+        seconds = np.sort(times[times < NEVER]) / MICRO
+        share = np.arange(1, len(seconds) + 1) / max(1, len(times))
         parts.append(pd.DataFrame({"run": name, "seconds": seconds, "share": share}))
     return pd.concat(parts, ignore_index=True)
 
 
-def _job_times(one: Timeline) -> tuple[Ints, int]:
-    """Microseconds from arrival to end of each job, `NEVER` of one that has not ended; and how many there are."""
-    return np.where(one.job_ends < NEVER, one.job_ends - one.jobs.arrival, NEVER), len(one.jobs)
-
-
-def _task_times(one: Timeline, kind: int) -> tuple[Ints, int]:
-    own = (one.kinds == kind) & one.ended
-    return (one.ends - one.starts)[own], int(np.count_nonzero(one.instance.workload.kind[one.left] == kind))
+def _times(one: Timeline, of: str) -> Ints:
+    """Microseconds that each job took from its arrival, or each task of a kind; `NEVER` of what has not ended."""
+    if of == "job":
+        return np.where(one.job_ends < NEVER, one.job_ends - one.jobs.arrival, NEVER)
+    kind = KINDS.index(of)
+    found = np.full(np.count_nonzero(one.instance.workload.kind[one.left] == kind), NEVER)
+    took = (one.ends - one.starts)[(one.kinds == kind) & one.ended]
+    found[: len(took)] = took
+    return found
 
 
 def job_reductions(runs: Any, name: str | None = None) -> pd.DataFrame:
@@ -396,7 +397,7 @@ def job_reductions(runs: Any, name: str | None = None) -> pd.DataFrame:
         if [one.instance.sha256 for one in ours] != [one.instance.sha256 for one in theirs]:
             raise UsageError(f"{chosen} and {other} ran on different instances: no job of theirs is the same")
         for mine, his in zip(ours, theirs, strict=True):
-            seconds, before = _job_times(mine)[0], _job_times(his)[0]
+            seconds, before = _times(mine, "job"), _times(his, "job")
             both = (seconds < NEVER) & (before < NEVER) & (before > 0)
             columns = {
                 "run": other,
@@ -460,15 +461,12 @@ def _has_sizes(one: Timeline) -> bool:
 def _localities(one: Timeline, unit: str) -> list[tuple[float, Ints]]:
     """The size of each job with maps that ran, and how many of these ran how near."""
     workload = one.instance.workload
-    placed = np.full(len(workload), NONE)
-    placed[one.rows] = one.nodes
-    ran = (placed != NONE) & (workload.kind == MAP) & (workload.job >= 0)
-    near = locality(one.instance, Placement(placed))
-    count = len(workload.job_ids)
+    maps = (workload.kind == MAP) & (workload.job >= 0)
+    ran = maps & (one.placement.nodes != NONE)
+    near, count = locality(one.instance, one.placement), len(workload.job_ids)
     counts = np.stack(
         [np.bincount(workload.job[ran & (near == number)], minlength=count) for number in range(len(CLASSES))], axis=1
     )
-    maps = (workload.kind == MAP) & (workload.job >= 0)
     weights = workload.size[maps] if unit == "MB" else None
     size = np.bincount(workload.job[maps], weights=weights, minlength=count)
     return [(float(size[job]), counts[job]) for job in np.flatnonzero(counts.sum(axis=1)).tolist()]
