@@ -7,25 +7,29 @@ as an exact route says that what is left is infeasible.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from optsched.core.deadline import check
 from optsched.core.errors import OptschedError
-from optsched.core.instance import FINISHED, KINDS, Instance
+from optsched.core.instance import FINISHED, KINDS, MAP, REDUCE, Instance
 from optsched.core.registry import imported, record_of
-from optsched.core.results import Termination
+from optsched.core.results import Number, Termination
 from optsched.measuring.gaps import Reference
 from optsched.problems import Problem
+from optsched.running.known import posed_on
 from optsched.solvers.matching import maximum_b_matching
 from optsched.solvers.profiles import Profile
 
-__all__ = ["MOST_SOLVES", "Conflict", "conflict_of", "only_with"]
+__all__ = ["MOST_SOLVES", "Conflict", "conflict_of", "only_with", "with_room"]
+
+_NONE: Mapping[Any, Any] = MappingProxyType({})
 
 #: An exact route is asked so many times at most.
 MOST_SOLVES = 500
@@ -141,35 +145,52 @@ def _too_many_of_a_kind(problem: Problem) -> list[int]:
 
 def only_with(problem: Problem, positions: Sequence[int], unlimited: Sequence[int] = ()) -> Problem:
     """The problem with only some of its tasks to place, the others gone, and without the limits of some nodes."""
-    instance = problem.instance
+    instance, tasks = problem.instance, len(problem.tasks)
     gone = np.delete(problem.tasks, list(positions))
     status, node = instance.state.status.copy(), instance.state.node.copy()
     status[gone], node[gone] = FINISHED, 0
     changed = instance.with_state(replace(instance.state, status=status, node=node))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it has warned when it was posed first
-        return type(problem)(_unlimited(changed, list(unlimited)), **problem.parameters)
+    if len(unlimited):
+        pairs = instance.workload.pairs
+        demand = {} if pairs is None else {name: float(each.max(initial=0.0)) for name, each in pairs.demand.items()}
+        capacity = {name: math.ceil(demand.get(name, 0.0)) * tasks for name in instance.cluster.capacity}
+        changed = with_room(changed, unlimited, {MAP: tasks, REDUCE: tasks}, capacity)
+    return posed_on(problem, changed)
 
 
-def _unlimited(instance: Instance, nodes: list[int]) -> Instance:
-    """The instance with slots and capacities for every task on some nodes."""
-    if not nodes:
-        return instance
-    cluster, state, pairs = instance.cluster, instance.state, instance.workload.pairs
-    tasks = len(instance.workload)
-    capacity = {}
-    for name, amounts in cluster.capacity.items():
-        demand = 0.0 if pairs is None or name not in pairs.demand else float(pairs.demand[name].max(initial=0.0))
-        capacity[name] = _raised(amounts, nodes, np.ceil(demand) * tasks)
-    idle = _raised(state.idle_slots, nodes, tasks), _raised(state.idle_reduce_slots, nodes, tasks)
-    static = replace(instance, cluster=replace(cluster, capacity=capacity)) if capacity else instance
-    return static.with_state(replace(state, idle_slots=idle[0], idle_reduce_slots=idle[1]))
+def with_room(
+    instance: Instance, nodes: Sequence[int], slots: Mapping[int, int] = _NONE, capacity: Mapping[str, Number] = _NONE
+) -> Instance:
+    """The instance with more room on some nodes.
 
+    Parameters
+    ----------
+    instance
+        The instance.
+    nodes
+        Which nodes.
+    slots
+        By kind, how many slots more each has, all of them idle.
+    capacity
+        By resource, how much more of it each has, in the units of the instance.
 
-def _raised(room: npt.NDArray[Any], nodes: list[int], least: float) -> npt.NDArray[Any]:
-    raised = room.copy()
-    raised[nodes] = np.maximum(raised[nodes], least)
-    return raised
+    Examples
+    --------
+    >>> from optsched.core.instance import Cluster, Workload
+    >>> held = Instance(Cluster(["a"], capacity={"cpu": [0.1]}), Workload(["t"]))
+    >>> with_room(held, [0], capacity={"cpu": Fraction(1, 5)}).cluster.capacity["cpu"].tolist()
+    [0.3]
+    """
+    cluster, state = instance.cluster, instance.state
+    chosen = np.isin(np.arange(len(cluster)), nodes)
+    for kind, count in slots.items():
+        of_all, idle = ("slots", "idle_slots") if kind == MAP else ("reduce_slots", "idle_reduce_slots")
+        cluster = replace(cluster, **{of_all: getattr(cluster, of_all) + count * chosen})
+        state = replace(state, **{idle: getattr(state, idle) + count * chosen})
+    grown = {name: amounts.copy() for name, amounts in cluster.capacity.items()}
+    for name, amount in capacity.items():
+        grown[name][chosen] = [float(Fraction(str(held)) + Fraction(amount)) for held in grown[name][chosen].tolist()]
+    return replace(instance, cluster=replace(cluster, capacity=grown), state=state)
 
 
 class _Asked:

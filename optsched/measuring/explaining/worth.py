@@ -7,7 +7,6 @@ what solving again gives.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -18,24 +17,23 @@ import numpy as np
 from optsched.certificates.checking import proved_bound
 from optsched.core.deadline import check
 from optsched.core.errors import CertificateInvalid
-from optsched.core.instance import KINDS, MAP, Instance, Ints, Ragged
+from optsched.core.instance import KINDS, Instance, Ints, Ragged
 from optsched.core.placement import NONE, Placement
 from optsched.core.registry import record_of
 from optsched.core.results import Certificate, Number, Sense, Solution, Value
 from optsched.measuring.explaining.chains import better_by, own_costs_of
+from optsched.measuring.explaining.conflict import with_room
 from optsched.measuring.gaps import Reference
 from optsched.problems import Problem
 from optsched.problems.base import exact
+from optsched.running.known import posed_on
 from optsched.solvers.profiles import Profile
 
 __all__ = [
     "Candidate",
     "Worth",
-    "again",
     "rooms",
     "with_replica",
-    "with_room",
-    "with_slot",
     "worths",
 ]
 
@@ -173,18 +171,6 @@ def _solved(candidate: Candidate, profile: Profile) -> tuple[Placement, Value] |
     return solved.decision, solved.objective
 
 
-def with_slot(instance: Instance, node: int, kind: int = MAP) -> Instance:
-    """The instance with one more slot for a kind of task on a node, which is idle."""
-    slots, idle = ("slots", "idle_slots") if kind == MAP else ("reduce_slots", "idle_reduce_slots")
-    cluster, state = instance.cluster, instance.state
-    one = np.arange(len(cluster)) == node
-    return replace(
-        instance,
-        cluster=replace(cluster, **{slots: getattr(cluster, slots) + one}),
-        state=replace(state, **{idle: getattr(state, idle) + one}),
-    )
-
-
 def with_replica(instance: Instance, task: int, node: int) -> Instance:
     """The instance with a replica of a task's block on a node that holds none."""
     held = instance.replicas
@@ -206,7 +192,7 @@ def _slots(problem: Problem, best: Solution, last: Ints, prefer: Ints) -> Iterat
         full = np.flatnonzero((used >= slots) & (used > 0))
         dear = sorted(prices, key=lambda node: -prices[node])
         for node in dict.fromkeys([*dear, *full[np.argsort(-wanted[full], kind="stable")].tolist()]):
-            changed = again(problem, with_slot(problem.instance, node, kind))
+            changed = posed_on(problem, with_room(problem.instance, [node], {kind: 1}))
             if not np.array_equal(changed.offered[name], slots):
                 priced = node in prices and changed.due == problem.due and _same_costs(problem, changed, node)
                 yield Candidate("slot", node, name, (prices[node],) if priced else None, changed, best.decision)
@@ -246,7 +232,7 @@ def _replicas(problem: Problem, last: Ints, prefer: Ints, most: int) -> Iterator
         if looked == LOOKED_AT * most:
             return
         looked += 1
-        changed = again(problem, with_replica(problem.instance, int(problem.tasks[position]), node))
+        changed = posed_on(problem, with_replica(problem.instance, int(problem.tasks[position]), node))
         placement = changed.placement(last)
         gain = better_by(problem, start, changed.objective(placement))
         if gain > (0,) * len(gain):
@@ -278,29 +264,6 @@ def _paying(problem: Problem, last: Ints, prefer: Ints) -> list[int]:
 
 #: So many moves of a task to another node are judged, at most.
 JUDGED = 200
-
-
-def again(problem: Problem, instance: Instance) -> Problem:
-    """The same problem on a changed instance."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it has warned when it was posed first
-        return type(problem)(instance, **problem.parameters)
-
-
-def with_room(instance: Instance, node: int, more: Mapping[str, Number]) -> Instance:
-    """The instance with more capacity on a node; `more` is by resource, in the units of the instance.
-
-    >>> from optsched.core.instance import Cluster, Workload
-    >>> held = Instance(Cluster(["a"], capacity={"cpu": [0.1]}), Workload(["t"]))
-    >>> with_room(held, 0, {"cpu": Fraction(1, 5)}).cluster.capacity["cpu"].tolist()
-    [0.3]
-    """
-    capacity = dict(instance.cluster.capacity)
-    for resource, amount in more.items():
-        grown = capacity[resource].copy()
-        grown[node] = float(Fraction(str(grown[node])) + Fraction(amount))
-        capacity[resource] = grown
-    return replace(instance, cluster=replace(instance.cluster, capacity=capacity))
 
 
 def rooms(problem: Problem, last: Ints) -> list[Candidate]:
@@ -357,7 +320,7 @@ def _room(problem: Problem, last: Ints, position: int, node: int) -> tuple[Value
         more[wrong.ids[0]] = wrong.amount
     if not more:
         return None
-    changed = again(problem, with_room(problem.instance, node, more))
+    changed = posed_on(problem, with_room(problem.instance, [node], capacity=more))
     placement = changed.placement(moved)
     if changed.violations(placement):
         return None

@@ -21,7 +21,8 @@ from optsched.instances.generate import generate
 from optsched.measuring.explaining import explain
 from optsched.measuring.explaining import worth as worth_module
 from optsched.measuring.explaining.chains import better_by
-from optsched.measuring.explaining.worth import Worth, rooms, with_replica, with_room, with_slot
+from optsched.measuring.explaining.conflict import with_room
+from optsched.measuring.explaining.worth import Worth, rooms, with_replica
 from optsched.measuring.gaps import Reference
 from optsched.problems import Lsap, Problem, problem
 from optsched.routes import solve
@@ -100,9 +101,9 @@ def eased(instance: Instance, change: str) -> Instance:
     """The instance with as much more as there can be of what a change gives one more of."""
     for node in range(len(instance.cluster)):
         if change == "slot":
-            instance = with_slot(with_slot(instance, node), node, REDUCE)
+            instance = with_room(instance, [node], {MAP: 1, REDUCE: 1})
         elif change == "capacity":
-            instance = with_room(instance, node, dict.fromkeys(instance.cluster.capacity, 1000))
+            instance = with_room(instance, [node], capacity=dict.fromkeys(instance.cluster.capacity, 1000))
         else:
             for task in np.flatnonzero(instance.workload.kind == MAP).tolist():
                 if node not in instance.replicas[task]:
@@ -303,5 +304,5 @@ def test_words_and_numbers_of_room() -> None:
 def test_room_is_exact() -> None:
     """Tests that capacities grow as decimals do: 0.1 and 0.2 make 0.3."""
     held = posed([[1]], [0.1]).instance
-    grown = with_room(held, 0, {"weight": Fraction(1, 5)})
+    grown = with_room(held, [0], capacity={"weight": Fraction(1, 5)})
     assert grown.cluster.capacity["weight"].tolist() == [0.3]
