@@ -21,9 +21,9 @@ from optsched.core.errors import OptschedError
 from optsched.core.instance import FINISHED, KINDS, MAP, REDUCE, Instance
 from optsched.core.registry import imported, record_of
 from optsched.core.results import Number, Termination
+from optsched.heuristics.running.known import posed_on
 from optsched.measuring.gaps import Reference
 from optsched.problems import Problem
-from optsched.running.known import posed_on
 from optsched.solvers.matching import maximum_b_matching
 from optsched.solvers.profiles import Profile
 

@@ -21,12 +21,12 @@ from optsched.core.instance import KINDS, Instance, Ints, Ragged
 from optsched.core.placement import NONE, Placement
 from optsched.core.registry import record_of
 from optsched.core.results import Certificate, Number, Sense, Solution, Value
+from optsched.heuristics.running.known import posed_on
 from optsched.measuring.explaining.chains import better_by, own_costs_of
 from optsched.measuring.explaining.conflict import with_room
 from optsched.measuring.gaps import Reference
 from optsched.problems import Problem
 from optsched.problems.base import exact
-from optsched.running.known import posed_on
 from optsched.solvers.profiles import Profile
 
 __all__ = [
