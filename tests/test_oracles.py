@@ -237,7 +237,7 @@ def changed(data: dict[str, Any], jobs: int, chance: random.Random) -> dict[str,
 
 def test_no_cases_prove_more_than_the_oracle_has() -> None:
     """Tests that trees of cases by jobs' ends, within any limit and changed at random, prove no more than the best."""
-    chance, nothing, count, told = random.Random(12), np.zeros(0, dtype=np.int64), 0, 0
+    chance, count, told = random.Random(12), 0, 0
     for number in range(40):
         problem, oracle, _ = pose(drawn("job-times", number))
         best = min((oracle.value(decision)[0] for decision in oracle.decisions()), default=None)
@@ -248,7 +248,7 @@ def test_no_cases_prove_more_than_the_oracle_has() -> None:
         ends = JobEnds(problem, step, limit)
         if ends.box.upper.max() > 200:
             continue
-        tree = EndTree(ends, TimePrices(step, 1, (nothing, nothing)), lambda _, limit=limit: limit)
+        tree = EndTree(ends, lambda _, limit=limit: limit)
         tree.run(20)
         claim = cases_certificate(problem, step, tree.proved, tree.tree())
         assert claim.claim <= proved_bound(problem, claim) <= best, number

@@ -201,7 +201,7 @@ def test_decode_of_another_model() -> None:
 
     with pytest.raises(UsageError, match=r"decode takes a model of lsap.*not None"):
         lsap_models.decode(None, lsap())
-    with pytest.raises(UsageError, match="as build_pyomo or build_pulp made it"):
+    with pytest.raises(UsageError, match="decode it with the problem that it was built from"):
         latency_models.decode(lsap_models.build_pyomo(lsap()), latency())
     with pytest.raises(TypeError):
         lsap_models.build_pyomo()

@@ -69,9 +69,9 @@ def build_pyomo(problem: MinCostFlow, *, per_pair: bool = False) -> Any:
 
 @of_problem(MinCostFlow)
 def compact_size(problem: MinCostFlow) -> ModelSize:
-    """What `build_pyomo` would take, or less: a variable for each arc on which there is something to decide."""
+    """What `build_pyomo` would take, or less: a variable for each arc on which something is to be decided, and a fixed one."""
     arcs = len(problem.free)
-    return ModelSize(arcs, len(problem.instance.node_ids), 3 * arcs)
+    return ModelSize(arcs + 1, len(problem.instance.node_ids), 3 * arcs + 1)
 
 
 @of_problem(MinCostFlow)

@@ -58,7 +58,7 @@ def _compact_pyomo(search: LatencySearch, known: FixedLimit, profile: Profile) -
     if outcome.status is Termination.INFEASIBLE:
         return replace(known, remote_bound=None, feasible=False, proof=Proof.SOLVER)
     extra = problem.w_rem - problem.w_loc
-    remote = None if outcome.bound is None or not extra else (outcome.bound - search.work(0)) / extra
+    remote = None if outcome.bound is None or not extra else (whole_bound(outcome.bound) - search.work(0)) / extra
     bounded = with_claimed_bound(known, remote)
     if found.decision is None:
         return replace(bounded, stopped=outcome.limit)

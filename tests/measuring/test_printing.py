@@ -226,7 +226,7 @@ def test_time_that_is_left() -> None:
         clock[0] = now
         bar.update(task.id, completed=done)
         told.append(str(column.render(task)))
-    assert told == ["", "about 80 s left", "about 8 s left", "about 133 min left"]
+    assert told == ["", "about 80 s left", "about 8 s left", "about 2 h left"]
 
 
 def test_progress_within_a_step() -> None:

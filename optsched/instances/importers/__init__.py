@@ -16,7 +16,6 @@ from typing import Any
 
 from optsched.core.errors import OptschedError, UsageError, described, nearest
 from optsched.core.outside import Listed, raised
-from optsched.instances.importers.foreign import Imported
 
 __all__ = ["GROUP", "IMPORTERS", "Imported", "Importer", "Option"]
 
@@ -25,6 +24,14 @@ GROUP = "optsched.importers"
 
 #: What the command of every importer has.
 _OF_ALL = ("file", "name", "output", "split", "folder", "help")
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """Documents in the instance format, and notes on what was odd in what was read, one sentence each."""
+
+    documents: tuple[dict[str, Any], ...]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from typing import Any
 
 from optsched.core.errors import Fault, InputError, UsageError
 from optsched.instances.documents.diagnosis import Doubled, json_object
+from optsched.instances.importers import Imported
 
 __all__ = [
     "BYTES_PER_MB",
@@ -54,14 +55,6 @@ READ = 65536
 
 #: Bytes of the instance format's unit of size.
 BYTES_PER_MB = 10**6
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """Documents in the instance format, and notes on what was odd in what was read, one sentence each."""
-
-    documents: tuple[dict[str, Any], ...]
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
