@@ -14,7 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from oracles import ORACLES, Oracle
 from oracles.common import GRID
@@ -35,7 +34,6 @@ from optsched.instances.files import parse
 from optsched.problems import PROBLEMS
 from optsched.problems.base import AnyProblem
 from optsched.problems.job_ends import JobEnds
-from optsched.problems.time_prices import TimePrices
 from optsched.routes import frontier, has_frontier, routes_of, solve
 from optsched.searches.job_ends import EndTree
 

@@ -69,7 +69,7 @@ def build_pyomo(problem: MinCostFlow, *, per_pair: bool = False) -> Any:
 
 @of_problem(MinCostFlow)
 def compact_size(problem: MinCostFlow) -> ModelSize:
-    """What `build_pyomo` would take, or less: a variable for each arc on which something is to be decided, and a fixed one."""
+    """What `build_pyomo` would take, or less: a variable for each free arc, and one for the cost of lower limits."""
     arcs = len(problem.free)
     return ModelSize(arcs + 1, len(problem.instance.node_ids), 3 * arcs + 1)
 
