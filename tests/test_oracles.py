@@ -215,7 +215,7 @@ def changed(data: dict[str, Any], jobs: int, chance: random.Random) -> dict[str,
     data = json.loads(json.dumps(data))
     steps, multipliers = data["steps"], data["multipliers"]
     for what in chance.choices(("limit", "step", "price", "scale", "less", "more", "branch", "leaf"), k=3):
-        step, some = chance.choice(steps), chance.choice(multipliers)
+        step, some = chance.choice(steps), chance.choice(multipliers or [{"slot_prices": {}}])
         if what in ("limit", "step"):
             data[what] = max(1, data[what] + chance.choice([-1, 1, 2, 30]))
         elif what == "price":
