@@ -1,9 +1,10 @@
-"""Prices of a `transmission-reduces` problem: a `dual` proof."""
+"""Proofs of `transmission-reduces`, all `dual`: prices of places, or a tree over its program."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from optsched.certificates.programs import program_proof
 from optsched.certificates.reading import integer, price_table, priced, prices_of
 from optsched.core.instance import Ints
 from optsched.core.results import Certificate, Number, Proof, Value
@@ -29,7 +30,9 @@ def transmission_reduces_certificate(problem: TransmissionReduces, task: int, no
 def transmission_reduces_proof(
     problem: TransmissionReduces, certificate: Certificate, objective: Value | None
 ) -> Number:
-    """The bound that the certificate's prices prove."""
+    """The bound that the certificate's prices, or its tree over the program, prove."""
+    if "before" in certificate.data:
+        return program_proof(problem, certificate, objective)
     data, index = certificate.data, problem.instance.node_index
     task, nodes = integer(data, "task_price"), prices_of(data, "node_prices", index)
     jobs = price_table(data, "job_prices", problem.instance.workload.job_ids.tolist(), "job", index)

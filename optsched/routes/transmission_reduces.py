@@ -1,4 +1,4 @@
-"""Routes of `transmission-reduces`: a network's linear program by arrays or a model, all proved by prices."""
+"""Routes of `transmission-reduces`: a network's linear program, proved by prices; or its program, proved by a tree."""
 
 from __future__ import annotations
 
@@ -6,35 +6,43 @@ import numpy as np
 
 from optsched.certificates.transmission_reduces import transmission_reduces_certificate
 from optsched.core.deadline import unhurried
-from optsched.core.instance import Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Certificate, Solution
 from optsched.problems.transmission_reduces import TransmissionReduces
-from optsched.routes.base import MODELS
+from optsched.routes import programs
 from optsched.routes.call import Call, Found, Held
+from optsched.routes.programs import ROUTES
 from optsched.searches.first_fit import first_fit
-from optsched.searches.transmission_reduces import ReducePrices, by_arrays, prices_of
+from optsched.searches.transmission_reduces import by_arrays
 from optsched.solvers.profiles import Profile
 
 __all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
-
-#: The default first.
-ROUTES = ("arrays", *MODELS, "brute-force")
 
 #: From so many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
 OVERRUNS = {"arrays": 50_000}
 
 
 def by_route(call: Call[TransmissionReduces], profile: Profile) -> Solution:
-    """By arrays or a model. Where it stops without an answer, each reduce goes where it is cheapest, in turn."""
-    problem = call.problem
-    certificate, found = _cheap(problem), Found()
+    """By the network and its prices; by the program of the problem where these prove nothing, and by models.
+
+    Where it stops without an answer, each reduce goes where it is cheapest, in turn.
+    """
+    problem, found = call.problem, Found()
     if not problem.count:
-        return call.settled(problem.placement(np.full(len(problem.tasks), NONE)), certificate)
+        return call.settled(problem.placement(np.full(len(problem.tasks), NONE)), _cheap(problem))
+    if call.route != "arrays":
+        return programs.by_route(call, profile)
+    certificate = _cheap(problem)
     with call.until_stopped():
-        found, prices = _found(call, profile)
-        if found.decision is not None:
-            certificate = _proof(problem, problem.nodes_of(found.decision), prices)
+        built = call.elapsed
+        outcome, nodes, prices = by_arrays(problem, profile.since(call.began))
+        placement = None if nodes is None else problem.placement(nodes)
+        found = Found(outcome, placement, units=problem.grid, build_seconds=built).checked(problem)
+        if prices is not None:
+            certificate = transmission_reduces_certificate(problem, *prices)
+    if found.optimal and problem.evaluate(found.decision)[0] != certificate.claim:
+        call.start = found.decision
+        return programs.by_route(call, profile)
     return call.answered(found.decision or _one_by_one(problem), (certificate,), found)
 
 
@@ -48,24 +56,6 @@ def _one_by_one(problem: TransmissionReduces) -> Placement:
     with unhurried():
         costs = problem.units.astype(np.float64)
         return problem.placement(first_fit(problem.slots, np.arange(len(problem.tasks)), costs))
-
-
-def _found(call: Call[TransmissionReduces], profile: Profile) -> tuple[Found, ReducePrices | None]:
-    """What the route's engine or model says, and the prices that it holds."""
-    if call.route in MODELS:
-        return call.by_model(profile), None
-    problem, built = call.problem, call.elapsed
-    outcome, nodes, prices = by_arrays(problem, profile.since(call.began))
-    placement = None if nodes is None else problem.placement(nodes)
-    return Found(outcome, placement, units=problem.grid, build_seconds=built).checked(problem), prices
-
-
-def _proof(problem: TransmissionReduces, nodes: Ints, prices: ReducePrices | None) -> Certificate:
-    """The dual certificate of an optimal placement: by the engine's prices if they close it, else by shortest paths."""
-    units = problem.cost_units(nodes)
-    if prices is None or problem.price_bound(*prices) != units:
-        prices = prices_of(problem, nodes)
-    return _cheap(problem) if prices is None else transmission_reduces_certificate(problem, *prices)
 
 
 def _cheap(problem: TransmissionReduces) -> Certificate:

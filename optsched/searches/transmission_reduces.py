@@ -19,11 +19,10 @@ from optsched.core.instance import Bools, Ints
 from optsched.core.placement import NONE
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.searches.assignment import dealt, solve_network
-from optsched.solvers.networks import residual_potentials
 from optsched.solvers.outcome import SolverOutcome
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ReduceNetwork", "ReducePrices", "by_arrays", "cheapest_nodes", "prices_of"]
+__all__ = ["ReduceNetwork", "ReducePrices", "by_arrays", "cheapest_nodes"]
 
 
 class ReducePrices(NamedTuple):
@@ -41,8 +40,6 @@ class ReduceNetwork:
     ----------
     problem
         What it is of.
-    nodes
-        A placement that is to be a flow of it: the node of each of `problem.tasks`, or -1.
 
     Attributes
     ----------
@@ -52,15 +49,11 @@ class ReduceNetwork:
         int64, shape (vertices,).
     """
 
-    def __init__(self, problem: TransmissionReduces, nodes: Ints | None = None) -> None:
+    def __init__(self, problem: TransmissionReduces) -> None:
         self.problem, self.classes = problem, problem.classes()
         first, width = self.classes.first, len(problem.capacity)
-        offered = cheapest_nodes(problem)
-        if nodes is not None:
-            placed = np.flatnonzero(nodes != NONE)
-            offered[self.classes.of_task[placed], nodes[placed]] = True
         #: Row (class) and node of each arc that offers a node to a class.
-        self.row, self.node = np.nonzero(offered)
+        self.row, self.node = np.nonzero(cheapest_nodes(problem))
         job, limited = problem.job[first[self.row]], problem.limited[first[self.row]]
         #: Pairs of job and node that several reduces could use, as job * nodes + node.
         self.pairs = np.unique((job * width + self.node)[limited])
@@ -71,9 +64,8 @@ class ReduceNetwork:
         self.sink = 1 + len(first) + len(self.pairs) + len(self.hosts)
         vertex = np.full(width, NONE)
         vertex[self.hosts] = host_vertices
-        #: Where each offer leads: to the pair of job and node, or NONE where it leads to the node directly.
-        self.pair = np.where(limited, np.searchsorted(self.pairs, job * width + self.node), NONE)
-        place = np.where(limited, 1 + len(first) + self.pair, vertex[self.node])
+        pair = np.searchsorted(self.pairs, job * width + self.node)
+        place = np.where(limited, 1 + len(first) + pair, vertex[self.node])
         self.tail = np.concatenate([np.zeros_like(supplies), 1 + self.row, pair_vertices, host_vertices])
         self.head = np.concatenate(
             [supplies, place, vertex[self.pairs % width], np.full_like(host_vertices, self.sink)]
@@ -94,22 +86,6 @@ class ReduceNetwork:
         sent = flow[self._offers]
         owner, node = np.repeat(self.row, sent), np.repeat(self.node, sent)  # by increasing class
         return dealt(self.classes, owner, node)
-
-    def flow_of(self, nodes: Ints) -> Ints:
-        """The flow of a placement (node or -1 of each of `problem.tasks`)."""
-        placed = np.flatnonzero(nodes != NONE)
-        width = len(self.problem.capacity)
-        offers = self.row * width + self.node  # increasing
-        taken = np.searchsorted(offers, self.classes.of_task[placed] * width + nodes[placed])
-        pairs = self.pair[taken]
-        return np.concatenate(
-            [
-                np.bincount(self.classes.of_task[placed], minlength=len(self.classes.first)),
-                np.bincount(taken, minlength=len(offers)),
-                np.bincount(pairs[pairs != NONE], minlength=len(self.pairs)),
-                np.bincount(nodes[placed], minlength=width)[self.hosts],
-            ]
-        )
 
     def prices(self, potential: Ints) -> ReducePrices:
         """Prices from potentials with cost - potential[tail] + potential[head] >= 0 on arcs with room."""
@@ -142,14 +118,3 @@ def by_arrays(problem: TransmissionReduces, profile: Profile) -> tuple[SolverOut
     found = solve_network(network.tail, network.head, network.capacity, network.cost, network.supply, profile)
     nodes = None if found.flow is None else network.decode(found.flow)
     return found.outcome, nodes, None if found.potential is None else network.prices(found.potential)
-
-
-def prices_of(problem: TransmissionReduces, nodes: Ints) -> ReducePrices | None:
-    """Prices that prove a placement (node of each reduce, or -1) optimal, in exact integers; None where it is not."""
-    network = ReduceNetwork(problem, nodes)
-    lower = np.zeros_like(network.tail)
-    flow = network.flow_of(nodes)
-    potentials = residual_potentials(
-        network.tail, network.head, lower, network.capacity, network.cost, flow, len(network.supply)
-    )
-    return None if potentials is None else network.prices(-potentials)

@@ -32,7 +32,7 @@ def test_limits_leave_a_placement_and_the_cheap_bound(monkeypatch: pytest.Monkey
 
 
 def test_wrong_words_of_a_solver(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that an optimum in a solver's words that is none is a disagreement, or is held without being called so."""
+    """Tests that an optimum in a solver's words that is none is a disagreement, or else the program finds a better."""
     problem = posed([1.0, 2.0], [1] * 4)
     lie = SolverOutcome(Termination.OPTIMAL, None, 99.0, 99.0, "optimal", 0.0, None)
     nodes = np.array([1, 3])
@@ -42,4 +42,5 @@ def test_wrong_words_of_a_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     worse = replace(lie, objective=20.0)
     monkeypatch.setattr("optsched.routes.transmission_reduces.by_arrays", lambda *_: (worse, nodes, None))
     solution = solve(problem)
-    assert (solution.termination, solution.objective, solution.bound) == (Termination.FEASIBLE, (20,), (0,))
+    assert (solution.termination, solution.objective, solution.bound) == (Termination.OPTIMAL, (2,), (2,))
+    assert certify(problem, solution).proved
