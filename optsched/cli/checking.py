@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from optsched.measuring.printing import Rows
     from optsched.measuring.records import Run
     from optsched.measuring.studies.check_reports import Result
-    from optsched.measuring.studies.checks import NamedCheck
+    from optsched.measuring.studies.checks import Planned
     from optsched.processes.outcomes import Outcome
 
 __all__ = ["check", "mine"]
@@ -81,7 +81,7 @@ def check(
         github = os.environ.get("GITHUB_ACTIONS") == "true"
     with redirect_stdout(sys.stderr), chdir(folder):
         planned = checks.planned(only, update)
-    if update and not any(entry.planned.check.baseline for entry in planned):
+    if update and not any(entry.check.baseline for entry in planned):
         raise UsageError("--update: none of the checks has a baseline; give one baseline = true, or a path")
     results: list[Result] = []
     with ExitStack() as files, destination(None) as write:
@@ -113,12 +113,12 @@ def check(
     if update:
         with chdir(folder):
             _record(results)
-    failed = [result.check.name for result in results if result.verdict == "FAILED"]
+    failed = [result.planned.name for result in results if result.verdict == "FAILED"]
     if failed:
         raise HeuristicFailed(f"{len(failed)} of {len(results)} checks failed: {', '.join(failed)}")
 
 
-def _run(planned: Sequence[NamedCheck], folder: Path, put: Callable[[Result], None]) -> None:
+def _run(planned: Sequence[Planned], folder: Path, put: Callable[[Result], None]) -> None:
     """Run the checks one after another; where one is broken off, it and those after it are put out as not finished."""
     from optsched.measuring.printing import progress
     from optsched.measuring.studies.check_reports import Result
@@ -127,15 +127,15 @@ def _run(planned: Sequence[NamedCheck], folder: Path, put: Callable[[Result], No
     left, began = list(planned), 0.0
     measured: list[Run] = []
     try:
-        with progress(sys.stderr, sum(entry.planned.steps for entry in planned)) as step:
+        with progress(sys.stderr, sum(entry.steps for entry in planned)) as step:
             while left:
                 measured, began = [], time.perf_counter()
                 # What a user's heuristic prints must not come between the data.
-                limits = left[0].planned.check.contained
+                limits = left[0].check.contained
                 with redirect_stdout(sys.stderr), chdir(folder), contained(limits):
-                    for entry in left[0].planned.measure(step):
+                    for entry in left[0].measure(step):
                         measured.append(entry)
-                    outcome = left[0].planned.judge(measured)
+                    outcome = left[0].judge(measured)
                 result = Result(left.pop(0), outcome, len(measured), time.perf_counter() - began)
                 with step.aside():
                     put(result)
@@ -146,7 +146,7 @@ def _run(planned: Sequence[NamedCheck], folder: Path, put: Callable[[Result], No
 
 
 def _run_at_once(
-    planned: Sequence[NamedCheck], folder: Path, asked: tuple[str, bool], jobs: int, put: Callable[[Result], None]
+    planned: Sequence[Planned], folder: Path, asked: tuple[str, bool], jobs: int, put: Callable[[Result], None]
 ) -> None:
     """Run so many checks at once, each in a process of its own, and put them out in the order of the file."""
     from optsched.measuring.printing import progress
@@ -167,7 +167,7 @@ def _run_at_once(
                 found[name] = outcome
                 while left and left[0].name in found:
                     measured, seconds = found[left[0].name].value, found[left[0].name].seconds
-                    result = Result(left[0], left[0].planned.judge(measured), len(measured), seconds)
+                    result = Result(left[0], left[0].judge(measured), len(measured), seconds)
                     with step.aside():
                         put(result)
                     del left[0]
@@ -176,7 +176,7 @@ def _run_at_once(
             put(Result(named, None, 0, 0.0))
 
 
-def _rows(write: Write, planned: Sequence[NamedCheck]) -> Rows:
+def _rows(write: Write, planned: Sequence[Planned]) -> Rows:
     """The table, which has a row as soon as its check is done."""
     from optsched.cli.streams import drawn
     from optsched.measuring.printing import Fitted, Lines, Rows, page_width
@@ -193,7 +193,7 @@ def _tell(write: Write, results: Sequence[Result], folder: str, github: bool) ->
 
     from optsched.measuring.studies.check_reports import told
 
-    texts = {result.check.name: list(told(result, folder)) for result in results}
+    texts = {result.planned.name: list(told(result, folder)) for result in results}
     lines = [line for name, text in texts.items() if text for line in ("", f"{name}:", *text)]
     if lines:
         stop = secrets.token_hex(8)
@@ -217,7 +217,7 @@ def _record(results: Sequence[Result]) -> None:
 
     by_path: dict[str, list[Run]] = {}
     for result in results:
-        baseline = result.check.planned.check.baseline
+        baseline = result.planned.check.baseline
         if baseline is not None and result.outcome is not None:
             by_path.setdefault(os.path.normpath(baseline), []).extend(result.outcome.reports.measured)
     for path, measured in by_path.items():

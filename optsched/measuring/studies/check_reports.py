@@ -11,7 +11,7 @@ from pathlib import Path
 from optsched.core.errors import printable
 from optsched.measuring.printing import Table, escaped, render, spread
 from optsched.measuring.records import Run
-from optsched.measuring.studies.checks import NamedCheck, Outcome
+from optsched.measuring.studies.checks import Outcome, Planned
 from optsched.measuring.studies.limits import Breach, GapLimit, frames_of, traceback_of
 
 __all__ = ["COLUMNS", "NUMBERS", "Result", "github_annotations", "junit", "markdown", "told"]
@@ -27,7 +27,7 @@ class Result:
 
     Attributes
     ----------
-    check
+    planned
         Which.
     outcome
         None where it was not finished.
@@ -37,7 +37,7 @@ class Result:
         How long it took.
     """
 
-    check: NamedCheck
+    planned: Planned
     outcome: Outcome | None
     done: int
     seconds: float
@@ -49,15 +49,15 @@ class Result:
             return "not finished" if self.done else "not run"
         if self.outcome.failed:
             return "FAILED"
-        planned = self.check.planned
+        planned = self.planned
         return "recorded" if planned.record and planned.check.baseline is not None else "passed"
 
     @property
     def cells(self) -> tuple[str, ...]:
         """Its row."""
-        asserted = self.check.planned.check.asserted
+        asserted = self.planned.check.asserted
         if self.outcome is None:
-            return self.check.name, f"{self.done}{self.check.planned.whole}", "-", "-", "-", self.verdict, asserted
+            return self.planned.name, f"{self.done}{self.planned.whole}", "-", "-", "-", self.verdict, asserted
         limit, worst, mean = self.outcome.check.limit, *self._gaps(self.outcome)
         told = [f"{self.outcome.improved} better than recorded"] if self.outcome.improved else []
         if limit is not None and limit.statistic != "worst":
@@ -66,7 +66,7 @@ class Result:
                 told.append(f"{limit.statistic} {judged}")
         beside = f" ({', '.join(told)})" if told else ""
         seeds = f"{self.outcome.numbers['seeds']:g}"
-        return self.check.name, str(self.done), seeds, worst, mean, self.verdict, asserted + beside
+        return self.planned.name, str(self.done), seeds, worst, mean, self.verdict, asserted + beside
 
     def _gaps(self, outcome: Outcome) -> tuple[str, str]:
         """Worst and mean gap; a word where a run has no feasible placement, or is over 0."""
@@ -114,9 +114,9 @@ def junit(results: Sequence[Result], folder: str = "") -> bytes:
 
 
 def _suite(result: Result, folder: str) -> ET.Element:
-    suite = ET.Element("testsuite", {"name": _held(result.check.name), "errors": "0"})
+    suite = ET.Element("testsuite", {"name": _held(result.planned.name), "errors": "0"})
     properties = ET.SubElement(suite, "properties")
-    check = result.check.planned.check
+    check = result.planned.check
     values: dict[str, object] = {
         "heuristic": ", ".join(choice.label for choice in check.choices),
         "problem": ", ".join(check.problems),
@@ -128,10 +128,10 @@ def _suite(result: Result, folder: str) -> ET.Element:
     for name, value in values.items():
         ET.SubElement(properties, "property", {"name": f"optsched.{name}", "value": _held(str(value))})
     if result.outcome is None:
-        case = ET.SubElement(suite, "testcase", {"name": "not finished", "classname": _held(result.check.name)})
-        ET.SubElement(case, "skipped", {"message": f"{result.done}{result.check.planned.whole} runs were done"})
+        case = ET.SubElement(suite, "testcase", {"name": "not finished", "classname": _held(result.planned.name)})
+        ET.SubElement(case, "skipped", {"message": f"{result.done}{result.planned.whole} runs were done"})
     else:
-        _cases(suite, result.check.name, result.outcome, folder)
+        _cases(suite, result.planned.name, result.outcome, folder)
     suite.set("tests", str(len(suite.findall("testcase"))))
     suite.set("failures", str(len(suite.findall("testcase/failure"))))
     suite.set("skipped", str(len(suite.findall("testcase/skipped"))))
@@ -202,8 +202,11 @@ def github_annotations(
     for result in results:
         if result.outcome is None or not result.outcome.failed:
             continue
-        place = _raised_at(result.outcome, Path(workspace)) or (_within(Path(path), Path(workspace)), result.check.line)
-        properties = {"file": place[0], "line": place[1], "title": f"optsched: {result.check.name}"}
+        place = _raised_at(result.outcome, Path(workspace)) or (
+            _within(Path(path), Path(workspace)),
+            result.planned.line,
+        )
+        properties = {"file": place[0], "line": place[1], "title": f"optsched: {result.planned.name}"}
         listed = ",".join(f"{key}={_escaped(value, True)}" for key, value in properties.items() if value is not None)
         heads = filter(None, [result.outcome.told, result.outcome.over])
         message = "\n".join([*heads, *result.outcome.lines(folder)])
@@ -251,7 +254,7 @@ def markdown(results: Sequence[Result], folder: str = "") -> str:
     for result in failed:
         text = "\n".join(map(_line, told(result, folder)))
         fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
-        parts.append(f"### {escaped(result.check.name, 'markdown')}\n\n{fence}text\n{text}\n{fence}")
+        parts.append(f"### {escaped(result.planned.name, 'markdown')}\n\n{fence}text\n{text}\n{fence}")
     return "\n\n".join(parts) + "\n"
 
 

@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, Unpack, get_type_hints
 
@@ -49,7 +49,7 @@ from optsched.processes.containing import contained
 from optsched.processes.outcomes import Limits
 from optsched.solvers.profiles import AnyProfile
 
-__all__ = ["Check", "CheckArguments", "CheckFile", "NamedCheck", "Outcome", "Planned", "runs_of"]
+__all__ = ["Check", "CheckArguments", "CheckFile", "Outcome", "Planned", "runs_of"]
 
 #: What a reference may rest on without a proof, where `certify` allows it.
 KINDS = ("enumeration", "solver", "nothing")
@@ -279,13 +279,21 @@ def kinds_of(certify: bool | Iterable[str]) -> tuple[str, ...] | None:
 
 @dataclass(frozen=True)
 class Planned:
-    """A check that can be run: what on, and what the runs are compared with."""
+    """A check that can be run: what on, what the runs are compared with, and where it stands in a file.
+
+    Attributes
+    ----------
+    name, line
+        That no other check of the file has, and where it begins there; None where that is not known.
+    """
 
     check: Check
     work: tuple[Work, ...]
     record: bool
     recorded: Baseline | None
     recorder: str
+    name: str = ""
+    line: int | None = None
 
     @property
     def steps(self) -> int:
@@ -406,25 +414,6 @@ _RULES: dict[str, Rule] = {
 }
 
 
-@dataclass(frozen=True)
-class NamedCheck:
-    """A check of a file.
-
-    Attributes
-    ----------
-    name
-        That no other check of the file has.
-    line
-        Of the file, where it begins; None where that is not known.
-    planned
-        What is to be run.
-    """
-
-    name: str
-    line: int | None
-    planned: Planned
-
-
 class CheckFile:
     """A file of checks. Its relative paths and modules are looked for from the current folder.
 
@@ -443,7 +432,7 @@ class CheckFile:
         self.path = str(path)
         self._text, self._document = read_toml(path)
 
-    def planned(self, only: Iterable[str] = (), record: bool = False) -> list[NamedCheck]:
+    def planned(self, only: Iterable[str] = (), record: bool = False) -> list[Planned]:
         """The checks of these names, or all.
 
         Parameters
@@ -483,7 +472,7 @@ class CheckFile:
         for name, line, table in entries:
             planned = _planned(name, table, record) if name in wanted else None
             if planned is not None:
-                found.append(NamedCheck(name, line, planned))
+                found.append(replace(planned, name=name, line=line))
         if faults:
             raise InputError(dict.fromkeys(faults), self.path)
         return found
@@ -494,7 +483,7 @@ def runs_of(asked: tuple[str, bool, str]) -> list[Run] | OptschedError:
     path, record, name = asked
     try:
         with redirect_stdout(sys.stderr):
-            (planned,) = (entry.planned for entry in CheckFile(path).planned([name], record))
+            (planned,) = CheckFile(path).planned([name], record)
             with contained(planned.check.contained):
                 return list(planned.measure())
     except OptschedError as error:

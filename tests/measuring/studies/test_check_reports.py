@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from optsched.measuring.studies.baselines import Baseline
 from optsched.measuring.studies.check_reports import COLUMNS, Result, github_annotations, junit, markdown, told
-from optsched.measuring.studies.checks import Check, NamedCheck
+from optsched.measuring.studies.checks import Check
 from optsched.measuring.studies.choices import Choice, chosen
 
 #: What the schema that Jenkins publishes (junit-10.xsd, which pytest's own tests use) allows in each element: children,
@@ -47,13 +48,13 @@ def result(heuristic: Any, instances: Any = "papers/guo-fig2", name: str = "near
     """What comes of a check in lsap."""
     planned = Check.of(heuristic, instances, "lsap", **asserted).planned(asserted.pop("record", False))
     outcome = planned.run()
-    return Result(NamedCheck(name, 7, planned), outcome, len(outcome.reports), 1.5)
+    return Result(replace(planned, name=name, line=7), outcome, len(outcome.reports), 1.5)
 
 
 def unfinished(done: int) -> Result:
     """A check of two runs that was broken off."""
     planned = Check.of("dl", "papers/guo-fig2", "lsap", seeds=2, max_gap=0).planned()
-    return Result(NamedCheck("broken off", None, planned), None, done, 0.25)
+    return Result(replace(planned, name="broken off", line=None), None, done, 0.25)
 
 
 @pytest.mark.parametrize(
@@ -89,11 +90,11 @@ def test_recorded_and_better(tmp_path: Path) -> None:
     check = Check.of([Choice(entry, {}, "mine")], "papers/guo-fig2", "lsap", baseline=path)
     planned = check.planned(record=True)
     outcome = planned.run()
-    assert Result(NamedCheck("x", 1, planned), outcome, 1, 0).verdict == "recorded"
+    assert Result(replace(planned, name="x", line=1), outcome, 1, 0).verdict == "recorded"
     worse = Check.of([Choice(chosen(wide).entry, {}, "mine")], "papers/guo-fig2", "lsap").planned().run()
     Baseline.of(worse.reports.measured).write(path)
     planned = check.planned()
-    found = Result(NamedCheck("x", 1, planned), planned.run(), 1, 0)
+    found = Result(replace(planned, name="x", line=1), planned.run(), 1, 0)
     assert found.cells[-2:] == ("passed", "no worse than recorded (1 better than recorded)")
 
 
@@ -210,7 +211,7 @@ def test_annotations(tmp_path: Path) -> None:
 def test_annotation_without_a_line() -> None:
     """Tests that where no line is known none is told, and that a file outside the workspace keeps its path."""
     failed = result(wide, max_absolute=0)
-    check = NamedCheck("x", None, failed.check.planned)
+    check = replace(failed.planned, name="x", line=None)
     (line,) = github_annotations([Result(check, failed.outcome, 1, 0)], "/elsewhere/checks.toml", "/nowhere")
     assert command(line)[1] == {"file": "/elsewhere/checks.toml", "title": "optsched: x"}
 

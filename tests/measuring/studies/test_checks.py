@@ -10,7 +10,7 @@ import pytest
 
 from optsched.core.errors import InputError, UsageError
 from optsched.measuring.studies.baselines import Baseline
-from optsched.measuring.studies.checks import _RULES, Check, CheckArguments, CheckFile, NamedCheck, kinds_of
+from optsched.measuring.studies.checks import _RULES, Check, CheckArguments, CheckFile, Planned, kinds_of
 from optsched.measuring.studies.choices import Family
 from optsched.solvers.profiles import load_profile
 
@@ -155,7 +155,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def planned(text: str, *only: str) -> list[NamedCheck]:
+def planned(text: str, *only: str) -> list[Planned]:
     """The checks of a file."""
     Path("checks.toml").write_text(text)
     return CheckFile("checks.toml").planned(only)
@@ -201,21 +201,21 @@ max_absolute = 1
 def test_keys_are_the_arguments_of_a_check() -> None:
     """Tests that each key reaches the check, and that what stands above the tables holds where a check says nothing."""
     first, second = planned(WHOLE)
-    check = first.planned.check
-    assert (first.name, first.line, first.planned.steps) == ("all of it", 6, 3 * 2 * 3)
+    check = first.check
+    assert (first.name, first.line, first.steps) == ("all of it", 6, 3 * 2 * 3)
     assert [choice.label for choice in check.choices] == ["lsap-sched", "dl,reading=heartbeat"]
     assert check.seeds == (2, 4, 5)
     assert load_profile(check.profile).node_limit == 7
     assert str(check.limit) == "0.9 quantile of the gap in worst-mean at most 5 %"
     assert (check.feasible, check.allowed, check.time_limit) == (False, ("solver",), 3)
     assert check.baseline == Path("folder/gaps.json")
-    assert {part.problem.parameters["levels"] for part in first.planned.work} == {(0, 1, 2)}
-    assert len({part.group for part in first.planned.work}) == 3
-    other = second.planned.check
+    assert {part.problem.parameters["levels"] for part in first.work} == {(0, 1, 2)}
+    assert len({part.group for part in first.work}) == 3
+    other = second.check
     assert (second.name, second.line) == ("lsap-sched in lsap", 20)
     assert other.baseline == Path("gaps/lsap-sched-in-lsap.json")
     assert other.seeds == (0, 1)
-    assert len(second.planned.work) == 10, "of a family by default the first ten"
+    assert len(second.work) == 10, "of a family by default the first ten"
     assert str(other.limit) == "worst gap at most 1"
 
 
