@@ -105,7 +105,7 @@ CREATE TABLE runs (
     parameters TEXT NOT NULL,           -- JSON
     heuristic TEXT NOT NULL,
     heuristic_parameters TEXT NOT NULL, -- JSON
-    source_sha256 TEXT NOT NULL,        -- of the heuristic's source
+    source_sha256 TEXT NOT NULL,        -- of a user's own heuristic; else empty
     seed INTEGER NOT NULL,
     profile TEXT NOT NULL,
     version TEXT NOT NULL,              -- of optsched
