@@ -51,7 +51,7 @@ class LocalityPolicy(Policy):
             self._learn(view)
             self._passed.clear()
         elif event.what in ("task-returned", "task-released"):
-            self._give_back(event.index, view)
+            self._waiting.give_back(event.index, view, view.workload.kind.item(event.index))
             self._passed.clear()
         elif event.what == "node-changed":
             node = event.index
@@ -69,9 +69,6 @@ class LocalityPolicy(Policy):
         tasks = self._known + np.flatnonzero(view.status[self._known :] == PENDING)
         self._known = len(view.workload)
         self._waiting.add(tasks, view, view.workload.kind[tasks])
-
-    def _give_back(self, task: int, view: View) -> None:
-        self._waiting.give_back(task, view, view.workload.kind.item(task))
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         node = offer.node

@@ -104,6 +104,8 @@ class DelayPolicy(JobPolicy):
         `hadoop`: `hadoop_delay` of the nodes that there are. A job counts an offer only if no job before it took it.
     """
 
+    remembers = ("_auto", "_level", "_skips")
+
     def __init__(
         self,
         form: str = "skip-count",
@@ -143,14 +145,6 @@ class DelayPolicy(JobPolicy):
             job = int(view.workload.job[task])
             self._maps.give_back(task, view, job)
             self._auto.setdefault(job, int(np.count_nonzero(view.free_map_slots)))
-
-    def memory(self) -> Any:
-        """Of each job its delay, the level that it has come down to, and how often it was skipped since."""
-        return dict(self._auto), dict(self._level), dict(self._skips)
-
-    def recall(self, memory: Any, view: View) -> None:
-        for held, counted in zip((self._auto, self._level, self._skips), memory, strict=True):
-            held.update(counted)
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         if offer.kind != KINDS[MAP]:
@@ -324,6 +318,7 @@ class CapacityPolicy(JobPolicy):
 
     pooled = True
     by_arrival = True
+    remembers = ("_skips", "_auto")
 
     def __init__(self, reduce_delay: int | str = AUTO) -> None:
         self.reduce_delay = reduce_delay
@@ -331,6 +326,7 @@ class CapacityPolicy(JobPolicy):
     def start(self, view: View, rng: np.random.Generator) -> None:
         self._maps = WaitingMaps()
         self._costs = SeenCosts("emitted")
+        #: Of each job how many offers it let pass for its reduces, and how many it may.
         self._skips: defaultdict[int, int] = defaultdict(int)
         self._auto: dict[int, int] = {}
         super().start(view, rng)
@@ -347,15 +343,6 @@ class CapacityPolicy(JobPolicy):
     def waits_rounds(self) -> int:  # type: ignore[override]  # computed, since it depends on the nodes
         """Offers that a job lets pass at most for its reduces."""
         return max(self._auto.values(), default=0) if self.reduce_delay == AUTO else int(self.reduce_delay)
-
-    def memory(self) -> Any:
-        """Of each job how many offers it let pass for its reduces, and how many it may."""
-        return dict(self._skips), dict(self._auto)
-
-    def recall(self, memory: Any, view: View) -> None:
-        skips, auto = memory
-        self._skips.update(skips)
-        self._auto.update(auto)
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         if offer.kind != KINDS[MAP]:

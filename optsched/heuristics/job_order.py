@@ -11,6 +11,7 @@ from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -124,10 +125,13 @@ class JobPolicy(Policy):
         False: all jobs are equal.
     by_arrival
         Of the class. Within a pool jobs go by fewest running tasks, ties by arrival; True: by arrival alone.
+    remembers
+        Of the class. Names of the mappings that hold what no view shows: how often offers were let pass, and the like.
     """
 
     pooled = False
     by_arrival = False
+    remembers: tuple[str, ...] = ()
 
     def start(self, view: View, rng: np.random.Generator) -> None:
         self._rng = rng
@@ -155,6 +159,14 @@ class JobPolicy(Policy):
             self._learn(view)
         elif event.what != "node-changed":
             self._follow(event.index, view)
+
+    def memory(self) -> Any:
+        """The mappings that `remembers` names."""
+        return [dict(getattr(self, name)) for name in self.remembers]
+
+    def recall(self, memory: Any, view: View) -> None:
+        for name, held in zip(self.remembers, memory, strict=True):
+            getattr(self, name).update(held)
 
     def _learn(self, view: View) -> None:
         """Enter the tasks that are new in the view."""

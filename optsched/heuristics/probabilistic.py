@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -88,6 +87,8 @@ class ProbabilisticPolicy(JobPolicy):
     distances are those of racks or of a tree of switches, and whole like the sizes; else for each map and node.
     """
 
+    remembers = ("_skipped",)
+
     def __init__(
         self,
         p_min: float = 0.4,
@@ -103,14 +104,8 @@ class ProbabilisticPolicy(JobPolicy):
     def start(self, view: View, rng: np.random.Generator) -> None:
         super().start(view, rng)
         self._costs = SeenCosts(self.sizes)
+        #: Offers in a row that each job declined because of `p_min`, by kind.
         self._skipped: defaultdict[tuple[int, str], int] = defaultdict(int)
-
-    def memory(self) -> Any:
-        """Offers in a row that each job declined because of `p_min`, by kind."""
-        return dict(self._skipped)
-
-    def recall(self, memory: Any, view: View) -> None:
-        self._skipped.update(memory)
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         free = view.free_slots(offer.kind) > 0
@@ -205,20 +200,16 @@ class CouplingPolicy(JobPolicy):
         Offers that each reduce waits for the centre (Shen et al. 2016: "at most three rounds of heartbeats").
     """
 
+    remembers = ("_waited",)
+
     def __init__(self, p_rack: float = 0.8, p_off: float = 0.5, progress: str = "launched", waits: int = 3) -> None:
         self.p_rack, self.p_off, self.progress, self.waits = p_rack, p_off, progress, waits
 
     def start(self, view: View, rng: np.random.Generator) -> None:
         super().start(view, rng)
         self._costs = SeenCosts("emitted")
+        #: Offers that each reduce has waited for the centre.
         self._waited: defaultdict[int, int] = defaultdict(int)
-
-    def memory(self) -> Any:
-        """Offers that each reduce has waited for the centre."""
-        return dict(self._waited)
-
-    def recall(self, memory: Any, view: View) -> None:
-        self._waited.update(memory)
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         job = next((job for job in self.jobs(offer) if self._may_start(job, offer)), None)

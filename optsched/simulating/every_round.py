@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from heapq import heappop, heappush
 from importlib import import_module
 from typing import Any
 
@@ -153,7 +153,8 @@ class EveryRound(Policy):
         for kind, line in self._lines.items():
             own = tasks[workload.kind[tasks] == kind]
             job = workload.job[own] if kind in self._kind.kinds else np.full_like(own, -1)
-            line.add(sorted(zip(arrival[job].tolist(), job.tolist(), own.tolist(), strict=True)))
+            for key in zip(arrival[job].tolist(), job.tolist(), own.tolist(), strict=True):
+                line.add(key)
 
     def memory(self) -> Any:
         """What the last round decided and when it was, and whether something has happened since."""
@@ -240,30 +241,24 @@ class EveryRound(Policy):
 
 
 class _Line:
-    """Tasks that wait, in order of their keys, of which the last entry is the task."""
+    """Tasks that wait, in order of their keys, of which the last entry is the task; some may be there twice."""
 
     def __init__(self) -> None:
         self._keys: list[tuple[float, int, int]] = []
 
-    def add(self, keys: list[tuple[float, int, int]]) -> None:
-        """More of them, in order; one that never left stays once."""
-        if not self._keys or (keys and keys[0] > self._keys[-1]):
-            self._keys += keys
-            return
-        for key in keys:
-            at = bisect_left(self._keys, key)
-            if self._keys[at : at + 1] != [key]:
-                self._keys.insert(at, key)
+    def add(self, key: tuple[float, int, int]) -> None:
+        """One more that waits."""
+        heappush(self._keys, key)
 
     def first(self, count: int, status: Ints) -> list[int]:
         """The first that wait still; those before them that do not are dropped."""
-        keys, seen = self._keys, 0
         found: list[tuple[float, int, int]] = []
-        while len(found) < count and seen < len(keys):
-            if status[keys[seen][-1]] == PENDING:
-                found.append(keys[seen])
-            seen += 1
-        keys[:seen] = found
+        while len(found) < count and self._keys:
+            key = heappop(self._keys)
+            if status[key[-1]] == PENDING and key not in found[-1:]:
+                found.append(key)
+        for key in found:
+            heappush(self._keys, key)
         return [key[-1] for key in found]
 
 
