@@ -212,10 +212,8 @@ def _parameters(of: Any) -> Mapping[str, Any]:
 
 
 def _of_run(run: Simulation) -> Timeline:
-    nodes, starts = run.schedule.nodes.copy(), run.schedule.starts.copy()
-    nodes[run.begun_before], starts[run.begun_before] = run.instance.state.node[run.begun_before], run.start_before
     stopped = run.last if run.rules.until is None or run.starved or not run.unfinished else run.rules.until
-    found = _made(run.instance, run.policy, (nodes, starts, run.end), run.begin, max(run.last, stopped))
+    found = _made(run.instance, run.policy, run.spans, run.begin, max(run.last, stopped))
     return replace(found, assumed=run.assumed, vain=len(run.attempts) if run.rules.losses else 0)
 
 

@@ -129,7 +129,7 @@ class Simulation:
         import pandas as pd
 
         workload, jobs = self.instance.workload, self.job_parts
-        nodes, starts, ends = _spans(self)
+        nodes, starts, ends = self.spans
         count, left = len(jobs), np.flatnonzero(self.left)
         job = jobs.of_task[left]
         begin, end = np.full(count, NEVER), np.full(count, -NEVER)
@@ -163,7 +163,7 @@ class Simulation:
         import pandas as pd
 
         workload, jobs = self.instance.workload, self.job_parts
-        nodes, starts, ends = _spans(self)
+        nodes, starts, ends = self.spans
         near = _named(np.array(CLASSES), locality(self.instance, Placement(nodes)))
         left = np.flatnonzero(self.left)
         arrival = jobs.arrival[jobs.of_task[left]]
@@ -183,7 +183,7 @@ class Simulation:
         import pandas as pd
 
         cluster, kind = self.instance.cluster, self.instance.workload.kind
-        nodes, starts, ends = _spans(self)
+        nodes, starts, ends = self.spans
         begin, last = self.begin, self.last
         span = np.clip(np.minimum(ends, last) - np.maximum(starts, begin), 0, None)
         columns: dict[str, Any] = {"node_id": cluster.node_ids.astype(object)}
@@ -236,10 +236,8 @@ class Simulation:
         """
         import pandas as pd
 
-        workload, begun = (
-            self.instance.workload,
-            dict(zip(self.ran_before.tolist(), self.start_at_first.tolist(), strict=True)),
-        )
+        workload, state = self.instance.workload, self.instance.state
+        begun = dict(enumerate(microseconds(np.nan_to_num(state.start)).tolist()))
         ended: dict[int, int] = {}
         rows = []
         for when, what, task, node in self.record.tolist():
@@ -262,24 +260,18 @@ class Simulation:
         return pd.DataFrame(columns)
 
     @cached_property
-    def ran_before(self) -> Ints:
-        """The tasks that ran at the beginning."""
-        return np.flatnonzero(self.instance.state.status == RUNNING)
-
-    @cached_property
-    def start_at_first(self) -> Ints:
-        """When each of these started, in microseconds."""
-        return microseconds(self.instance.state.start[self.ran_before])
-
-    @cached_property
     def begun_before(self) -> Ints:
         """The tasks that ran at the beginning, and were not stopped since."""
-        return np.setdiff1d(self.ran_before, self.record[self.record[:, 1] == STOPPED, 2])
+        ran = np.flatnonzero(self.instance.state.status == RUNNING)
+        return np.setdiff1d(ran, self.record[self.record[:, 1] == STOPPED, 2])
 
     @cached_property
-    def start_before(self) -> Ints:
-        """When each of these started, in microseconds."""
-        return microseconds(self.instance.state.start[self.begun_before])
+    def spans(self) -> tuple[Ints, Ints, Ints]:
+        """Node, start and end of each task that ran in the run or ran when it began; -1 and `NEVER` of others."""
+        nodes, starts = self.schedule.nodes.copy(), np.where(self.schedule.nodes != NONE, self.schedule.starts, NEVER)
+        before, state = self.begun_before, self.instance.state
+        nodes[before], starts[before] = state.node[before], microseconds(state.start[before])
+        return nodes, starts, self.end
 
     @property
     def begin(self) -> int:
@@ -561,14 +553,6 @@ def _times(arrival: Ints, start: Ints, end: Ints) -> dict[str, Floats]:
         "turnaround_time": _seconds(turnaround, ended),
         "stretch": stretch,
     }
-
-
-def _spans(run: Simulation) -> tuple[Ints, Ints, Ints]:
-    """Node, start and end of each task that ran in the run or ran when it began; -1 and `NEVER` of others."""
-    nodes, starts = run.schedule.nodes.copy(), np.where(run.schedule.nodes != NONE, run.schedule.starts, NEVER)
-    before = run.begun_before
-    nodes[before], starts[before] = run.instance.state.node[before], run.start_before
-    return nodes, starts, run.end
 
 
 def _used(run: Simulation, job: Ints, nodes: Ints, count: int) -> npt.NDArray[Any]:
