@@ -81,7 +81,31 @@ def problems(
     >>> strategy.filter(lambda drawn: drawn.w_rem == 5) is not None
     True
     """
-    return _drawn(problem, family, most_nodes, most_tasks, dict(sizes or {}), parameters)
+    entry, given = record(problem), dict(sizes or {})
+    name = family if family is not None else entry.family
+    if name is None or name not in FAMILIES:
+        raise UsageError(f'no family "{name}" to draw {problem} from; {nearest(str(name), list(FAMILIES))}')
+    if most_nodes < 1 or most_tasks < 1:
+        raise UsageError(
+            f"most_nodes={most_nodes}, most_tasks={most_tasks}: an instance has one node and task at least"
+        )
+    for setting, value in given.items():
+        if setting not in FAMILIES[name].parameters:
+            raise UsageError(f'{name}: no parameter "{setting}"; {nearest(setting, list(FAMILIES[name].parameters))}')
+        FAMILIES[name].parameters[setting].check(name, setting, value)
+    resolve(problem, entry.problem_class.parameter_table, parameters)
+    usual = dict(entry.sizes) if name == entry.family else {}
+    most = {"nodes": most_nodes, "tasks": most_tasks}
+    plain = _posed(entry.problem_class, name, usual, most, given, parameters)
+    if family is not None:
+        return plain
+    hard = [
+        _posed(entry.problem_class, shape, {}, most, {**values, **given}, parameters)
+        for nodes in range(3, min(most_nodes, most_tasks) + 1)
+        for shape, values in hard_shapes(name, usual, nodes)
+        if set(given) <= set(FAMILIES[shape].parameters)
+    ]
+    return plain | st.one_of(hard) if hard else plain
 
 
 def instances(
@@ -117,37 +141,8 @@ def instances(
     >>> find(instances("lsap"), lambda instance: len(instance.cluster) > 1, settings=settings(derandomize=True))
     <Instance drawn: 1 task, 2 nodes>
     """
-    return _drawn(problem, family, most_nodes, most_tasks, dict(sizes or {}), {}).map(lambda posed: posed.instance)
-
-
-def _drawn(
-    problem: str, family: str | None, most_nodes: int, most_tasks: int, sizes: dict[str, Any], parameters: Any
-) -> st.SearchStrategy[Any]:
-    entry = record(problem)
-    name = family if family is not None else entry.family
-    if name is None or name not in FAMILIES:
-        raise UsageError(f'no family "{name}" to draw {problem} from; {nearest(str(name), list(FAMILIES))}')
-    if most_nodes < 1 or most_tasks < 1:
-        raise UsageError(
-            f"most_nodes={most_nodes}, most_tasks={most_tasks}: an instance has one node and task at least"
-        )
-    for setting, value in sizes.items():
-        if setting not in FAMILIES[name].parameters:
-            raise UsageError(f'{name}: no parameter "{setting}"; {nearest(setting, list(FAMILIES[name].parameters))}')
-        FAMILIES[name].parameters[setting].check(name, setting, value)
-    resolve(problem, entry.problem_class.parameter_table, parameters)
-    usual = dict(entry.sizes) if name == entry.family else {}
-    most = {"nodes": most_nodes, "tasks": most_tasks}
-    plain = _posed(entry.problem_class, name, usual, most, sizes, parameters)
-    if family is not None:
-        return plain
-    hard = [
-        _posed(entry.problem_class, shape, {}, most, {**values, **sizes}, parameters)
-        for nodes in range(3, min(most_nodes, most_tasks) + 1)
-        for shape, values in hard_shapes(name, usual, nodes)
-        if set(sizes) <= set(FAMILIES[shape].parameters)
-    ]
-    return plain | st.one_of(hard) if hard else plain
+    drawn = problems(problem, family=family, most_nodes=most_nodes, most_tasks=most_tasks, sizes=sizes)
+    return drawn.map(lambda posed: posed.instance)
 
 
 @st.composite
