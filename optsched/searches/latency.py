@@ -27,7 +27,7 @@ from optsched.problems import Latency
 from optsched.problems.latency import LatencyPrices
 from optsched.processes.handing import hand_over
 from optsched.searches.latency_packing import GrowingMatchings, packed, with_remote
-from optsched.solvers.answers import whole_numbers
+from optsched.solvers.answers import whole_bound, whole_numbers
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
@@ -432,7 +432,7 @@ def _claimed_infeasible(known: FixedLimit) -> FixedLimit:
 def with_claimed_bound(known: FixedLimit, claimed: float | None) -> FixedLimit:
     """`known` with a solver's bound on the number of remote tasks, where this is stronger than the cover's."""
     assert known.remote_bound is not None
-    bound = None if claimed is None else int(np.ceil(claimed - 1e-6))
+    bound = None if claimed is None else whole_bound(claimed)
     if bound is None or bound <= known.remote_bound:
         return known
     return replace(known, remote_bound=bound, proof=Proof.SOLVER, prices=None)
