@@ -242,7 +242,14 @@ class TopologyForms(_Record):
 
 
 class _Document(_Record, tag_field="format"):
-    """What every document may begin with."""
+    """What every document may begin with.
+
+    format: Which format this is.
+    name: What to call it.
+    description: What it shows.
+    source: Where it comes from.
+    labels: What was generated, inferred or assumed, by topic.
+    """
 
     name: str | UnsetType = UNSET
     description: str | UnsetType = UNSET
@@ -253,11 +260,6 @@ class _Document(_Record, tag_field="format"):
 class InstanceDocument(_Document, kw_only=True, tag=INSTANCE):
     """A snapshot of a cluster and its workload at a scheduling decision.
 
-    format: Which format this is.
-    name: What to call it.
-    description: What it shows.
-    source: Where it comes from.
-    labels: What was generated, inferred or assumed, by topic.
     time: Instant of the snapshot, s; 0 if not given.
     parameters: Parameters of problems that belong to this instance, by problem and name.
     nodes: The machines.
@@ -313,11 +315,6 @@ class Arc(_Record):
 class NetworkDocument(_Document, kw_only=True, tag=NETWORK):
     """A minimum-cost-flow problem.
 
-    format: Which format this is.
-    name: What to call it.
-    description: What it shows.
-    source: Where it comes from.
-    labels: What was generated, inferred or assumed, by topic.
     nodes: Where flow enters and leaves.
     arcs: Where it goes.
     """
@@ -359,7 +356,7 @@ def schema(kind: type[InstanceDocument] | type[NetworkDocument]) -> dict[str, An
     for definition in body["$defs"].values():
         summary, _, explained = definition.pop("description").partition("\n")
         definition["description"] = summary
-        meanings = dict(re.findall(r"^\s*(\w+): (.+)$", explained, flags=re.MULTILINE))
+        meanings = dict(re.findall(r"^\s*(\w+): (.+)$", f"{_Document.__doc__}\n{explained}", flags=re.MULTILINE))
         for field, value in definition["properties"].items():
             value["description"] = meanings[field]
     tag = INSTANCE if kind is InstanceDocument else NETWORK
