@@ -77,13 +77,6 @@ def test_lists_name_authors(what: str) -> None:
         assert "Guo et al. 2012" in {entry["cited"].partition(",")[0] for entry in entries}
 
 
-def test_help_of_generate_names_authors() -> None:
-    """Tests that the help of families calls the papers by their authors."""
-    told = run("generate", "--help").stdout
-    assert SHORT.search(told) is None
-    assert "Guo et al." in told
-
-
 def files(*suffixes: str) -> list[Path]:
     """The project's files with one of the suffixes."""
     found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
@@ -98,11 +91,21 @@ def around(text: str) -> list[str]:
 
 
 def texts(path: Path) -> Iterator[str]:
-    """The docstrings, comments and other texts of a module."""
-    with path.open("rb") as lines:
-        for token in tokenize.tokenize(lines.readline):
-            if token.type in {tokenize.STRING, tokenize.COMMENT} and not EXCEPT[".py"].match(token.string):
-                yield token.string
+    """What a file says: docstrings, comments and other texts of a module, cells of a notebook and what they printed."""
+    if path.suffix == ".py":
+        with path.open("rb") as lines:
+            for token in tokenize.tokenize(lines.readline):
+                if token.type in {tokenize.STRING, tokenize.COMMENT} and not EXCEPT[".py"].match(token.string):
+                    yield token.string
+        return
+    text = (gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()).decode()
+    if path.suffix != ".ipynb":
+        yield EXCEPT[".json" if path.suffix == ".gz" else path.suffix].sub("", text)
+        return
+    for cell in json.loads(text)["cells"]:
+        yield "".join(cell["source"])
+        for output in cell.get("outputs", []):
+            yield from (*output.get("text", []), *output.get("data", {}).get("text/plain", []))
 
 
 def commands(group: click.Group, *path: str) -> Iterator[tuple[str, ...]]:
@@ -120,47 +123,21 @@ def commands(group: click.Group, *path: str) -> Iterator[tuple[str, ...]]:
 def test_helps_name_authors() -> None:
     """Tests that no command's help has a short name."""
     found = list(commands(cli))
-    assert ("generate",) in found
-    assert not {words: names for words in found if (names := around(run(*words, "--help").stdout))}
+    helps = {words: run(*words, "--help").stdout for words in found}
+    assert "Guo et al." in helps[("generate",)]
+    assert not {words: names for words, told in helps.items() if (names := around(told))}
 
 
-def test_modules_name_authors() -> None:
-    """Tests that no docstring, comment, message or other text of the code has a short name."""
-    modules = [path for path in files(".py") if path.resolve() not in MEANINGS]
-    assert len(modules) > 100
-    suspected = [path for path in modules if SHORT.search(path.read_text(encoding="utf-8"))]
+@pytest.mark.parametrize(
+    ("suffixes", "least"), [((".py",), 100), ((".md",), 20), ((".ipynb",), 2), ((".json", ".gz"), 20)]
+)
+def test_files_name_authors(suffixes: tuple[str, ...], least: int) -> None:
+    """Tests that no module, page, notebook, instance or schema has a short name but where it is explained, or a tag."""
+    found = [path for path in files(*suffixes) if path.resolve() not in MEANINGS]
+    assert len(found) >= least
+    assert set(suffixes) == {path.suffix for path in found}
+    suspected = [path for path in found if path.suffix == ".gz" or SHORT.search(path.read_text(encoding="utf-8"))]
     assert not {path: names for path in suspected if (names := [name for text in texts(path) for name in around(text)])}
-
-
-def test_pages_name_authors() -> None:
-    """Tests that no page, card or other document has a short name but where it is explained."""
-    pages = files(".md")
-    assert len(pages) > 20
-    told = {path: EXCEPT[".md"].sub("", path.read_text(encoding="utf-8")) for path in pages}
-    assert not {path: names for path, text in told.items() if (names := around(text))}
-
-
-def test_notebooks_name_authors() -> None:
-    """Tests that no cell of a notebook has a short name, nor what it printed."""
-    notebooks = files(".ipynb")
-    assert len(notebooks) >= 2
-    for path in notebooks:
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-            printed = [
-                line
-                for output in cell.get("outputs", [])
-                for line in (*output.get("text", []), *output.get("data", {}).get("text/plain", []))
-            ]
-            assert not around("".join([*cell["source"], *printed])), path
-
-
-def test_instances_name_authors() -> None:
-    """Tests that no instance, index or schema has a short name but as a tag."""
-    found = files(".json", ".gz")
-    assert any(path.suffix == ".gz" for path in found)
-    for path in found:
-        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        assert not around(EXCEPT[".json"].sub("", content.decode())), path
 
 
 @pytest.mark.parametrize(
