@@ -231,8 +231,8 @@ class Reading:
     def _pairs(self, pairs: PairMatrices | Any, shape: tuple[int, int]) -> None:
         if pairs is UNSET:
             return
-        given = {"cost": pairs.cost, "allowed": pairs.allowed}
-        given |= {f"demand.{name}": matrix for name, matrix in _optional(pairs, "demand", {}).items()}
+        demand = {f"demand.{name}": matrix for name, matrix in _optional(pairs, "demand", {}).items()}
+        given = {"cost": pairs.cost, **demand, "allowed": pairs.allowed}
         for name, matrix in given.items():
             if matrix is not UNSET:
                 dtype = np.bool_ if name == "allowed" else np.float64
