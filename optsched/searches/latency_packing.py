@@ -1,8 +1,8 @@
 """Packing for `latency` at a fixed limit: a placement with as few remote tasks as a maximum matching allows.
 
-There are three attempts, each quick beside a program. The first fills the room beside the matching with remote tasks.
-The second matches again, and gives up room for remote tasks first where many tasks want it. The third moves local tasks
-along paths of replicas, so that scattered room adds up to room for remote tasks. What none of them packs may still fit.
+There are two attempts, each quick beside a program. The first fills the room beside the matching with remote tasks. The
+second moves local tasks along paths of replicas, so that scattered room adds up to room for remote tasks. What neither
+of them packs may still fit.
 """
 
 from __future__ import annotations
@@ -29,10 +29,6 @@ __all__ = ["GrowingMatchings", "packed", "shifted", "with_remote"]
 
 #: So many matchings are kept whole; of the others size and cover are known.
 _KEPT = 8
-
-#: Room for remote tasks is given up first where so many unmatched tasks want it.
-_WANTED = 3
-
 
 #: By problem, for each thread, since what is grown changes.
 _kept = threading.local()
@@ -105,12 +101,6 @@ class GrowingMatchings:
         """How many tasks a maximum matching within `limit` matches; OutOfTime as `at`."""
         return self.sizes[limit] if limit in self.sizes else self.at(limit).size
 
-    def sparing(self, limit: int) -> GrowingMatching:
-        """A matching as large that leaves more room for remote tasks; it takes longer, and higher ones grow from it."""
-        self._held.pop(limit, None)
-        self._hold(limit, self._below(limit).grown(self.problem.room(limit), _WANTED))
-        return self._held[limit]
-
     @property
     def latest(self) -> tuple[int, GrowingMatching] | None:
         """The highest limit whose matching is held, and this; None where none is."""
@@ -146,15 +136,9 @@ def packed(problem: Latency, limit: int, matchings: GrowingMatchings) -> Ints | 
 
 def _packed(problem: Latency, limit: int, matchings: GrowingMatchings) -> Ints | None:
     """The same, not known yet."""
-    plain = matchings.at(limit).node
-    nodes = with_remote(problem, limit, plain)
-    if nodes is None:
-        sparing = matchings.sparing(limit).node
-        nodes = with_remote(problem, limit, sparing)
-        for local in (plain, sparing):
-            if nodes is None:
-                nodes = with_remote(problem, limit, shifted(problem, limit, local))
-    return nodes
+    local = matchings.at(limit).node
+    nodes = with_remote(problem, limit, local)
+    return with_remote(problem, limit, shifted(problem, limit, local)) if nodes is None else nodes
 
 
 def with_remote(problem: Latency, limit: int, local: Ints) -> Ints | None:

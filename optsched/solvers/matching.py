@@ -37,7 +37,7 @@ CLOSED = 2**30
 
 #: Entries of the state of the loop: the next node, the last mark, whether this round opened a chunk, and how many
 #: unmatched tasks must want a node that opens one; -1 while none is opened.
-AT, STAMP, OPENED, WANTED, STATE = range(5)
+AT, STAMP, OPENED, OPENING, STATE = range(5)
 
 
 class BMatching(NamedTuple):
@@ -173,16 +173,13 @@ class GrowingMatching:
         """Number of matched tasks."""
         return int(self.used.sum())
 
-    def grown(self, room: Ints, wanted: int = 0) -> GrowingMatching:
+    def grown(self, room: Ints) -> GrowingMatching:
         """A maximum matching where nodes have so much room: not less than before, and at least what they gave.
 
         Parameters
         ----------
         room
             int64, shape (nodes,).
-        wanted
-            Chunks are first opened where at least so many unmatched tasks want a node, then where fewer do. With 3 more
-            chunks are left than with 0, which is up to ten times as fast.
 
         Raises
         ------
@@ -203,8 +200,8 @@ class GrowingMatching:
             pairs = read(self.starts), read(self.tasks)
         chunks = (room - self.unit * self.used) // self.chunk
         held = [room, chunks, self.node, self.used, self.look, np.where(self.cover, 0, CLOSED)]
-        columns = [*map(read, held), *(read([0] * len(room)) for _ in range(3)), read([0, 0, 0, -1])]
-        asked = (*pairs, self.unit, self.chunk, wanted, *columns, _STEPS if on_arrays else _STEPS_ON_LISTS)
+        columns = [*map(read, held), *(read([0] * len(room)) for _ in range(3)), read([0, 0, 0, 0])]
+        asked = (*pairs, self.unit, self.chunk, *columns, _STEPS if on_arrays else _STEPS_ON_LISTS)
         loop = _compiled() if on_arrays else grow
         ready(loop, *asked)
         while not loop(*asked):
@@ -218,7 +215,6 @@ def grow(
     tasks: Any,
     unit: int,
     chunk: int,
-    wanted: int,
     room: Any,
     chunks: Any,
     node: Any,
@@ -238,28 +234,20 @@ def grow(
     the search.
     """
     nodes, steps = len(room), 0
-    following, stamp, opened, least = state[AT], state[STAMP], state[OPENED], state[WANTED]
+    following, stamp, opened, opening = state[AT], state[STAMP], state[OPENED], state[OPENING]
     while steps <= most:
         if following == nodes:  # a round is over
             if opened == 0:
-                if least == 0:
+                if opening:
                     return True
-                least = wanted if least < 0 else least - 1
+                opening = 1
             following, opened = 0, 0
             continue
         root = following
         following += 1
         steps += 1
-        opening = least >= 0
         if mark[root] == CLOSED or (opening and chunks[root] == 0):
             continue
-        if least > 0:
-            want = 0
-            for at in range(look[root], starts[root + 1]):
-                want += node[tasks[at]] < 0
-            steps += starts[root + 1] - look[root]
-            if want < least:
-                continue
         chunks[root] -= opening
         gained, taken = 0, used[root]
         most_taken, own, end = (room[root] - chunks[root] * chunk) // unit, look[root], starts[root + 1]
@@ -307,7 +295,7 @@ def grow(
         if opening:
             opened |= gained > 0
             chunks[root] += gained == 0
-    state[AT], state[STAMP], state[OPENED], state[WANTED] = following, stamp, opened, least
+    state[AT], state[STAMP], state[OPENED], state[OPENING] = following, stamp, opened, opening
     return False
 
 
