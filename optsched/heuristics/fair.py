@@ -165,8 +165,7 @@ class DelayPolicy(JobPolicy):
         for level in range(patience + 1):
             task = self._maps.draw(level, node, view, self._rng, job)
             if task is not None:
-                if level == NODE or self.two_level:
-                    self._level[job], self._skips[job] = level, 0
+                self._level[job], self._skips[job] = level, 0
                 return task
         return None
 
