@@ -6,7 +6,6 @@ Slots play no part: every task is placed. A server works through what it was giv
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -23,7 +22,7 @@ from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
 from optsched.problems.base import OwnCosts, Parameter, Problem, exact_sum, number, resolve
 from optsched.problems.counted_room import count_limits
-from optsched.problems.programs import Builder, Limited, Program, labelled
+from optsched.problems.programs import Builder, Program, Programmed, labelled
 
 __all__ = ["Latency", "LatencyPrices"]
 
@@ -58,7 +57,7 @@ class LatencyPrices(NamedTuple):
         return LARGEST // (4 * max(1, tasks))
 
 
-class Latency(Problem, Limited):
+class Latency(Problem, Programmed):
     """Every task on a server; least makespan over the servers that get work, then least work.
 
     A task takes `w_loc` (w_loc) on a server that holds a replica of its block, else `w_rem` (w_rem); the server starts
@@ -487,19 +486,6 @@ class Latency(Problem, Limited):
                 left = np.flatnonzero(nodes == NONE)
                 nodes[left] = np.repeat(takes, values[program.family("remote_count")])[: len(left)]
         return self.placement(nodes)
-
-    def value_below(self, value: Number) -> Number:
-        return math.ceil(value) - 1
-
-    def value_from(self, value: Number) -> Number:
-        return math.ceil(value)
-
-    def value_above(self, value: Number) -> Number:
-        return math.floor(value) + 1
-
-    def value_left(self, multipliers: Ints, least: Number) -> Number:
-        whole = self.program().whole
-        return max(math.ceil(least), whole.settle(whole.box, multipliers, LARGEST) or 0)
 
     # Bounds --------------------------------------------------------------------------------------------------------
 

@@ -17,9 +17,13 @@ from optsched.core.errors import UsageError
 from optsched.core.instance import Cluster, Instance, Ints, Ragged, Workload
 from optsched.core.placement import Placement
 from optsched.core.results import Number
-from optsched.problems import FlowCongestion
+from optsched.instances.generate import generate
+from optsched.problems import FlowCongestion, Latency, Transmission
 from optsched.problems.programs import Builder, Group, Program, fault_of, samples
 from optsched.problems.relaxations import UNBOUNDED
+from optsched.routes.call import Call
+from optsched.routes.programs import by_route
+from optsched.solvers.profiles import Profile
 
 
 def posed(seed: int, **sizes: float) -> Gathering:
@@ -158,3 +162,28 @@ def test_apart() -> None:
 
     with pytest.raises(UsageError, match="Grouped has no program per pair: build its model without per_pair"):
         Grouped(problem.instance).apart()
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("weights", [(1, 3), (2, 4), (2, 5)])
+def test_program_of_latency_within_a_limit(weights: tuple[int, int], apart: bool) -> None:
+    """Tests every placement within a limit in the program of `latency`, and the optimum that it alone gives."""
+    for seed in range(3):
+        posed = generate("latency", seed=seed, nodes=3, tasks=4, replicas=1)
+        problem = Latency(posed, w_loc=weights[0], w_rem=weights[1])
+        best = optsched.solve(problem).objective
+        assert best is not None
+        view = problem.apart() if apart else problem
+        assert fault_of(view, (int(best[0]) + 2,), samples(problem)) is None
+        assert by_route(Call(view, "arrays", None), Profile("exact")).objective == best
+
+
+@pytest.mark.parametrize(("form", "spread"), [("flow", 0), ("pairs", 0), ("pairs", 9)])
+def test_program_of_transmission(form: str, spread: int) -> None:
+    """Tests every placement in either form of the program of `transmission`, and the optimum that it alone gives."""
+    sizes = {"nodes": 2, "tasks": 3, "jobs": 2, "reduces": 3, "replicas": 1, "slots": 1, "reduce_slots": 2}
+    for seed in range(3):
+        problem = Transmission(generate("transmission", seed=seed, spread=spread, **sizes)).in_form(form)
+        assert fault_of(problem, (), samples(problem)) is None
+        found = by_route(Call(problem, "arrays", None), Profile("exact"))
+        assert found.objective == optsched.solve(problem).objective
