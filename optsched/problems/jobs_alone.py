@@ -6,7 +6,6 @@ the other; what rules a limit out is said by `Latency`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -20,9 +19,6 @@ from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.service_times import NEVER
 
 __all__ = ["JobAlone", "JobsAlone"]
-
-#: So many replicas of each map are tried, to see how soon the maps of a job can end.
-_TURNS = 3
 
 
 class JobAlone(NamedTuple):
@@ -133,39 +129,19 @@ class JobsAlone:
     def latest(self) -> Ints:
         """When the maps of each job and its tail can have ended, were it alone; `now` without maps; shape (jobs,).
 
-        They are spread over all slots, or over those that are idle, as if all were far from their data; or each runs on
-        an idle slot near it, if it can. Nothing that is proved of a job alone is beyond that.
+        They are spread over all slots, or over those that are idle, as if all were far from their data. Nothing that is
+        proved of a job alone is beyond that.
         """
         problem, (_, busy), (near, far) = self.problem, self._slots, self._times
         tasks, start = self._tasks, np.maximum(problem.jobs.arrival, problem.now)
-        longest = np.zeros((2, len(problem.jobs)), dtype=np.int64)
-        for kind, times in enumerate((near, np.maximum(np.where(near < NEVER, near, 0), far))):
-            np.maximum.at(longest[kind], tasks.row_of, times[tasks.values])
+        longest = np.zeros(len(problem.jobs), dtype=np.int64)
+        times = np.maximum(np.where(near < NEVER, near, 0), far)
+        np.maximum.at(longest, tasks.row_of, times[tasks.values])
         idle = int(np.searchsorted(busy, problem.now, side="right"))
-        found = np.maximum(start, busy.max(initial=problem.now)) - -tasks.lengths // max(1, len(busy)) * longest[1]
+        found = np.maximum(start, busy.max(initial=problem.now)) - -tasks.lengths // max(1, len(busy)) * longest
         if idle:
-            found = np.minimum(found, start - -tasks.lengths // idle * longest[1])
-        for waves in self._waves():
-            found = np.where(waves > 0, np.minimum(found, start + waves * longest[0]), found)
+            found = np.minimum(found, start - -tasks.lengths // idle * longest)
         return np.where(tasks.lengths > 0, found + self._tails, problem.now)
-
-    def _waves(self) -> Iterator[Ints]:
-        """How many maps of each job follow one another on an idle slot near their data; 0 if some have no such slot.
-
-        Each takes one of its replicas, and the next one of them for the next answer.
-        """
-        problem, tasks, state = self.problem, self._tasks, self.problem.instance.state
-        idle = state.idle_slots
-        replicas = problem.replicas.take(tasks.values)
-        replicas = replicas.kept(idle[replicas.values] > 0)
-        homed = np.bincount(tasks.row_of, weights=replicas.lengths > 0, minlength=len(problem.jobs)) == tasks.lengths
-        rows = np.flatnonzero(homed[tasks.row_of])
-        for turn in range(_TURNS):
-            node = replicas.values[replicas.starts[rows] + turn % replicas.lengths[rows]]
-            pairs, count = np.unique(tasks.row_of[rows] * len(idle) + node, return_counts=True)
-            waves = np.zeros(len(problem.jobs), dtype=np.int64)
-            np.maximum.at(waves, pairs // len(idle), -(-count // idle[pairs % len(idle)]))
-            yield waves
 
     def size(self, job: int) -> int:
         """Tasks of a job that count, and pairs of a task and a slot with its data: how long it takes to look at it."""

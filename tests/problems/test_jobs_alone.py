@@ -92,12 +92,10 @@ def test_one_job_of_two_speeds_is_latency(slots: int) -> None:
 
 
 def test_when_all_can_have_ended() -> None:
-    """Tests the latest end that may be proved: by waves on the data, on other replicas, or far from it."""
+    """Tests the latest end that may be proved: with all maps far from their data, or none that takes time."""
     cluster = Cluster(["a", "b", "c"], slots=[1, 1, 2])
-    assert alone_on(cluster, [[2, 9, 9]] * 3, [[0], [0], [1]]).latest.tolist() == [4 * SECOND]
-    assert alone_on(cluster, [[2, 9, 9]] * 3, [[0, 2], [0, 2], [1]]).latest.tolist() == [2 * SECOND]
     assert alone_on(cluster, [[2, 3, 3]] * 4, [[0]] * 4).latest.tolist() == [3 * SECOND]
-    assert alone_on(cluster, [[2, 3, 3]] * 4, [[0], [1], [2], []]).latest.tolist() == [3 * SECOND]
+    assert alone_on(cluster, [[2, 3, 3]] * 5, [[0]] * 5).latest.tolist() == [6 * SECOND]
     assert alone_on(cluster, [[0, 0, 0]] * 4, [[0]] * 4).latest.tolist() == [0]
 
 
@@ -127,7 +125,7 @@ def test_reduces_that_wait_for_all_maps() -> None:
         problem = Makespan(Instance(Cluster(["a"], reduce_slots=[1]), workload), slowstart=slowstart)
         jobs = JobsAlone(problem)
         assert jobs.posed(0).tail == tail * SECOND  # type: ignore[union-attr]
-        assert jobs.latest.tolist() == [(4 + tail) * SECOND]
+        assert jobs.latest.tolist() == [(8 + tail) * SECOND]
         assert jobs.size(0) == 4  # two maps, and a slot for each
         assert (problem.kind == MAP).sum() == 2
 
