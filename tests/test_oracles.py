@@ -250,7 +250,7 @@ def test_no_cases_prove_more_than_the_oracle_has() -> None:
         tree.run(20)
         claim = cases_certificate(problem, step, tree.proved, tree.tree())
         assert claim.claim <= proved_bound(problem, claim) <= best, number
-        for _ in range(10):
+        for _ in range(10 if claim.data["multipliers"] else 0):
             forged = changed(dict(claim.data), len(problem.jobs), chance)
             try:
                 found = proved_bound(problem, replace(claim, data=forged))

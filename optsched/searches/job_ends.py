@@ -78,8 +78,8 @@ class EndTree:
         self._multipliers: list[Ints] = []
         self._open: list[tuple[int, int, _Case]] = []
         self._cases = self.programs = self.work = 0
-        weights = np.array(ends.priced.weights, dtype=np.int64)
-        self._root = _Case(ends.box, int((weights * ends.box.lower).sum()))
+        self._root, nothing = _Case(ends.box, 0), np.zeros(0, dtype=np.int64)
+        self._settle(self._root, TimePrices(ends.step, 1, (nothing, nothing)))
         self._program = StartProgram(ends.priced, ends.box, float(ends.limit + 1))
 
     @property

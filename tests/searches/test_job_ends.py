@@ -95,12 +95,14 @@ def test_a_limit_that_is_proved_at_once() -> None:
 
 
 def test_programs_that_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a case of which no program says anything stays open, with what is known of it."""
+    """Tests that a case of which no program says anything stays open, with what is proved without prices."""
     monkeypatch.setattr(StartProgram, "solve", lambda *_: None)
     problem, asked = JobTimes(batch(5)), list[list[int]]()
     tree = tree_of(problem, JobEnds.limit_of(problem, problem.lattice, 10**3), asked)
     tree.run(10)
     assert (tree.programs, asked, tree.closed) == (1, [], False)
+    certificate = cases_certificate(problem, problem.lattice, tree.proved, tree.tree())
+    assert proved_bound(problem, certificate) == certificate.claim > 0
 
 
 def test_trees_that_are_checked_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
