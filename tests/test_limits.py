@@ -81,7 +81,7 @@ def test_frontier_keeps_what_it_has(name: str) -> None:
         assert (found.limit is Limit.TIME) is not found.complete
 
 
-@pytest.mark.parametrize("part", ["matching", "packing, with chunks", "packing, shifted", "prices", "placement"])
+@pytest.mark.parametrize("part", ["matching", "packing, shifted", "prices", "placement"])
 def test_parts_look_at_the_clock(part: str) -> None:
     """Tests that each part of a search that may be long ends where a deadline is past, and not before."""
     latency, flow, lsap = posed("latency"), posed("flow"), posed("lsap")
@@ -93,7 +93,6 @@ def test_parts_look_at_the_clock(part: str) -> None:
     nobody = np.full(len(latency.tasks), NONE, dtype=np.int64)
     parts: dict[str, Callable[[], Any]] = {
         "matching": lambda: latency_packing.GrowingMatchings(latency).at(5),
-        "packing, with chunks": lambda: latency_packing.GrowingMatchings(latency).sparing(50),
         "packing, shifted": lambda: latency_packing.shifted(latency, 50, nobody),
         "prices": lambda: table_prices(flow, nodes),
         "placement": lambda: optimal_placement(lsap),

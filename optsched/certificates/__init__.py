@@ -58,29 +58,31 @@ __all__ = [
 ]
 
 #: Where the functions are made that make a certificate; a module, and its problem, is imported when one is asked for.
-_MODULES = {
-    "assignment_certificate": "assignment",
-    "capacity_tree_certificate": "generalized_assignment",
-    "flow_congestion_certificate": "flow_congestion",
-    "generalized_assignment_certificate": "generalized_assignment",
-    "latency_certificate": "latency",
-    "latency_prices": "latency",
-    "load_certificate": "traffic",
-    "lsap_fairness_certificate": "lsap_fairness",
-    "min_cost_flow_certificate": "min_cost_flow",
-    "no_flow_certificate": "min_cost_flow",
-    "no_packing_certificate": "generalized_assignment",
-    "no_room_certificate": "traffic",
-    "traffic_certificate": "traffic",
-    "transmission_certificate": "transmission",
-    "transmission_reduces_certificate": "transmission_reduces",
-    "utilisation_certificate": "utility",
-    "utility_certificate": "utility",
-}
+_FUNCTIONS = (
+    "assignment:assignment_certificate",
+    "generalized_assignment:capacity_tree_certificate",
+    "flow_congestion:flow_congestion_certificate",
+    "generalized_assignment:generalized_assignment_certificate",
+    "latency:latency_certificate",
+    "latency:latency_prices",
+    "traffic:load_certificate",
+    "lsap_fairness:lsap_fairness_certificate",
+    "min_cost_flow:min_cost_flow_certificate",
+    "min_cost_flow:no_flow_certificate",
+    "generalized_assignment:no_packing_certificate",
+    "traffic:no_room_certificate",
+    "traffic:traffic_certificate",
+    "transmission:transmission_certificate",
+    "transmission_reduces:transmission_reduces_certificate",
+    "utility:utilisation_certificate",
+    "utility:utility_certificate",
+)
 
 
 def __getattr__(name: str) -> object:
     """What makes a certificate of a problem (PEP 562)."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    for function in _FUNCTIONS:
+        module, _, made = function.partition(":")
+        if made == name:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
