@@ -53,7 +53,7 @@ bounds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -78,7 +78,7 @@ from optsched.models.base import (
     whole,
 )
 from optsched.models.own_rows import is_per_pair
-from optsched.models.programs import variables_of, whole_pyomo
+from optsched.models.programs import shared, variables_of, whole_pyomo
 from optsched.models.starts import Entries, started_binaries, starter
 from optsched.problems.base import GRID
 from optsched.problems.utility import LEAST_FINITE, Allocation, Utility
@@ -94,14 +94,7 @@ OBJECTIVE_UNITS = (1, GRID)
 MOST_PATTERNS = 1_000
 
 
-def _shared(model: Any, word: str, index: tuple[Any, ...]) -> Sequence[str]:
-    """The nodes of the host that a variable is indexed by."""
-    at = {"place": 2, "take": 0}.get(word)
-    members: Mapping[str, Sequence[str]] = model.members
-    return () if at is None else members[index[at]]
-
-
-@model_of(Utility, shared=_shared)
+@model_of(Utility, shared=shared)
 def build_pyomo(problem: Utility, limit: Number | float | None = None, *, per_pair: bool = False) -> Any:
     """Build the compact model, with whole variables (parameters as in `ModelModule.build_pyomo`).
 
@@ -123,14 +116,9 @@ def build_pyomo(problem: Utility, limit: Number | float | None = None, *, per_pa
     """
     hosts = _hosts(problem, not per_pair)
     program = packing_program(problem, hosts, None if limit is None else _units(problem, limit), per_pair)
-    model = whole_pyomo(program, problem.name)
-    ids = problem.instance.cluster.node_ids
-    model.members = {ids[nodes[0]]: tuple(ids[nodes].tolist()) for nodes in hosts.members}
+    model = whole_pyomo(program, problem.name, unit=-GRID if limit is None else -1)
     if limit is None:
         model.lowest.domain = pyo.Reals  # whole where steps are; HiGHS 1.15 loses whole numbers near 10^9
-    best = -model.objective.expr
-    model.objective.set_value(best / GRID if limit is None else best)
-    model.objective.sense = pyo.maximize
     return model
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from optsched.core.instance import Ints
 from optsched.problems.base import exact_product
 from optsched.problems.knapsack import Packer
+from optsched.problems.programs import Builder, Label
 from optsched.problems.relaxations import UNBOUNDED, IntegerProgram
 from optsched.problems.utility import Utility
 from optsched.problems.utility_program import least_pairs
@@ -107,49 +108,56 @@ def columns_at(problem: Utility, units: int, given: TaskPrices, limit: int | Non
     counts = np.concatenate([np.zeros((0, len(most)), dtype=np.int64), *found])
     owner, pair = owner[kept], pair[:, kept]
     worths = (counts * share[:, kind].T).sum(axis=1)
-    return Columns(kind, counts, owner, pair, _program(problem, (kind, counts, worths), (owner, pair), most))
+    return Columns(kind, counts, owner, pair, _pattern_program(problem, (kind, counts, worths), (owner, pair), most))
 
 
-def _program(
-    problem: Utility,
-    patterns: tuple[Ints, Ints, Ints],
-    pairs: tuple[Ints, Ints],
-    most: Ints,
+def _pattern_program(
+    problem: Utility, patterns: tuple[Ints, Ints, Ints], pairs: tuple[Ints, Ints], most: Ints
 ) -> IntegerProgram:
-    """Rows: nodes of each type; tasks of each item; what jobs need of it; a pair a job; as many pairs as jobs."""
+    """The program over patterns and pairs of counts; its columns go by the order in which trees name them.
+
+    Parameters
+    ----------
+    patterns
+        Type of nodes, tasks of each item, and worth of each pattern: shapes (patterns,), (patterns, items),
+        (patterns,). If none is worth anything, patterns may hold more tasks than there are.
+    pairs
+        Job of each pair, and the counts, shape (items, pairs).
+    most
+        int64, shape (items,): how many tasks there are.
+    """
     (kind, counts, worths), (owner, pair) = patterns, pairs
-    items, types, jobs = len(most), len(problem.type_size), len(problem.jobs)
-    first_total = len(kind)
-    first_pair = first_total + items
-    at = np.cumsum([0, types, items, items, jobs, 1])
     column, item = np.nonzero(counts)
     needed, which = np.nonzero(pair)
-    own, totals = np.arange(items), first_total + np.arange(items)
-    chosen = first_pair + np.arange(len(owner))
-    entries = [
-        (kind, np.arange(len(kind)), np.ones(len(kind), dtype=np.int64)),
-        (at[1] + item, column, counts[column, item]),
-        (at[1] + own, totals, np.full(items, -1)),
-        (at[2] + own, totals, np.ones(items, dtype=np.int64)),
-        (at[2] + needed, first_pair + which, -pair[needed, which]),
-        (at[3] + owner, chosen, np.ones(len(owner), dtype=np.int64)),
-        (np.full(len(owner), at[4]), chosen, np.ones(len(owner), dtype=np.int64)),
-    ]
-    row, col, value = (np.concatenate([entry[position] for entry in entries]) for position in range(3))
-    # Where any placement counts, patterns may hold more tasks than there are.
-    exact = bool(worths.any())
-    held = np.zeros(items, dtype=np.int64)
-    np.maximum.at(held, item, counts[column, item] * problem.type_size[kind[column]])
-    upper = most if exact else np.minimum(most.max(initial=0) + held * max(types, 1), UNBOUNDED - 1)
-    equal = [problem.type_size, np.zeros(items, dtype=np.int64)]
-    ones = np.ones(jobs, dtype=np.int64)
-    return IntegerProgram(
-        objective=np.concatenate([-worths, np.zeros(items + len(owner), dtype=np.int64)]),
-        row=row.astype(np.int64),
-        column=col.astype(np.int64),
-        value=value.astype(np.int64),
-        row_lower=np.concatenate([*equal, np.zeros(items, dtype=np.int64), ones, [jobs]]),
-        row_upper=np.concatenate([*equal, np.full(items, UNBOUNDED), ones, [jobs]]),
-        lower=np.zeros(len(kind) + items + len(owner), dtype=np.int64),
-        upper=np.concatenate([problem.type_size[kind], upper, np.ones(len(owner), dtype=np.int64)]),
+    held_most = np.zeros(len(most), dtype=np.int64)
+    np.maximum.at(held_most, item, counts[column, item] * problem.type_size[kind[column]])
+    several = most.max(initial=0) + held_most * max(len(problem.type_size), 1)
+    builder = Builder()
+    take = builder.variables("take", _numbered(kind), upper=problem.type_size[kind], cost=-worths)
+    upper = most if worths.any() else np.minimum(several, UNBOUNDED - 1)
+    total = builder.variables("total", _numbered(most), upper=upper)
+    choose = builder.variables("choose", _numbered(owner), upper=1)
+    nodes = builder.rows(
+        "nodes",
+        _numbered(problem.type_size),
+        lower=problem.type_size,
+        upper=problem.type_size,
+        doc="all have a pattern",
     )
+    held = builder.rows("held", _numbered(most), lower=0, upper=0, doc="tasks in all are those of the patterns")
+    enough = builder.rows("needed", _numbered(most), lower=0, doc="and no fewer than the jobs need")
+    one = builder.rows("one_need", _numbered(problem.jobs), lower=1, upper=1, doc="one pair a job")
+    jobs = len(problem.jobs)
+    every = builder.rows("needs", [()], lower=jobs, upper=jobs, doc="as many pairs as jobs")
+    builder.enter(nodes[kind], take)
+    builder.enter(held[item], take[column], counts[column, item])
+    builder.enter(held, total, -1)
+    builder.enter(enough, total)
+    builder.enter(enough[needed], choose[which], -pair[needed, which])
+    builder.enter(one[owner], choose)
+    builder.enter(every, choose)
+    return builder.program().whole
+
+
+def _numbered(entries: Ints) -> list[Label]:
+    return [(number,) for number in range(len(entries))]

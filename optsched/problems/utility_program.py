@@ -163,6 +163,10 @@ def packing_program(problem: Utility, hosts: Hosts, units: int | None, per_pair:
         Whether each task has a variable for each node; then hosts must be single nodes.
     """
     making = _Making(problem, hosts, units is not None)
+    listed = zip(making.names, hosts.members, strict=True)
+    ids = problem.instance.cluster.node_ids
+    together = {} if per_pair else {"place": 2, "take": 0}
+    making.builder.group("members", "HOSTS", {name: tuple(ids[nodes].tolist()) for name, nodes in listed}, **together)
     take = making.patterns()
     places = making.pairs() if per_pair else making.tasks()
     making.capacities(places)
