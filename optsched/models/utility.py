@@ -10,7 +10,8 @@ tasks of each job and kind one node holds), as far as these can be listed; a hos
 =================== ========================================================================================
 component           what it is
 =================== ========================================================================================
-members[h]          ids of the nodes that the host is, by the id of its first
+HOSTS               nodes that nothing tells apart, by the id of the first
+members[h]          ids of the nodes of the host
 FITTING             (job, kind, host) where a task fits
 ITEMS, JOBS         (job, "map" or "reduce") with pending tasks that are to be placed; jobs
 PATTERNS            (host, number) of a host with several nodes: its maximal patterns

@@ -1,13 +1,15 @@
 """`utility` exactly: thresholds on the lowest utility from both sides, then the most utilisation at the highest.
 
 From above, the linear program over patterns rules thresholds out, and its prices prove it in integers. From below, the
-fractions are rounded, what is left is packed greedily, and an integer program over the known patterns is given a few
-nodes. Only where the two do not meet, an exact program decides. Its proof is a tree over the patterns that the prices
-leave, or, where these are too many, the solver's word. The utilisation is treated in the same way.
+fractions are rounded, what is left is packed greedily, and an integer program over the known patterns, and then over
+drawn ones, is given a few nodes. Only where the two do not meet, an exact program decides. Its proof is a tree over the
+patterns that the prices leave, or, where these are too many, the solver's word. The utilisation is treated in the same
+way.
 """
 
 from __future__ import annotations
 
+import copy
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -50,6 +52,9 @@ __all__ = ["UtilitySearch"]
 #: Branch-and-bound nodes for the programs over known patterns, which may well have no solution.
 _NODES_OF_A_TRY = 500
 
+#: What ends the search; the few nodes of a try do not.
+_STOPPING = (Limit.INTERRUPTED, Limit.TIME, Limit.MEMORY)
+
 #: Of patterns that are worth the same at the prices, those of large tasks go first, since small ones fill what is left.
 _TIE = 1e-3
 
@@ -81,6 +86,8 @@ class UtilitySearch:
         self.limit: Limit | None = None
         self.certificates: tuple[Certificate, ...] = ()
         self._began = time.perf_counter()
+        #: Prices of tasks at the lowest threshold that was ruled out.
+        self._scarce: Ints = np.zeros(len(self.items.limit), dtype=np.int64)
         self.counts: Ints = np.zeros((len(self.items.limit), len(problem.node_type)), dtype=np.int64)
         if self.start is not None:
             self.counts = counts_of(problem, self.start)
@@ -146,6 +153,7 @@ class UtilitySearch:
             if found.feasible:
                 low, held = middle, found
                 continue
+            self._scarce = found.prices
             prices = found.prices // max(1, int(np.gcd.reduce(found.prices)))
             certificate = utility_certificate(problem, *np.split(prices, 2))
             proved = int(certificate.claim * GRID)
@@ -158,7 +166,7 @@ class UtilitySearch:
         """Try to pack thresholds from the ceiling down, in growing steps, until one is held."""
         threshold, step = ceiling, 1
         while relaxation is not None and threshold > self.lowest(self.counts) and self.limit is None:
-            if self._pack(threshold, relaxation):
+            if self._pack(threshold, relaxation, threshold == ceiling):
                 return
             for _ in range(step):
                 threshold = self.problem.utility_below(threshold)
@@ -180,18 +188,27 @@ class UtilitySearch:
 
     # Thresholds -------------------------------------------------------------------------------------------------------
 
-    def _pack(self, threshold: int, relaxation: Relaxation) -> bool:
-        """Try to hold a threshold: round the fractions, else ask the program over the known patterns."""
+    def _pack(self, threshold: int, relaxation: Relaxation, thoroughly: bool) -> bool:
+        """Try to hold a threshold: round the fractions, else ask the program over known patterns, then drawn ones."""
         counts = self._rounded(relaxation)
         if self.lowest(counts) < threshold:
             self._keep(counts)
             outcome, known = self._known_patterns(relaxation, use=False)
+            if known is None and thoroughly and outcome.limit not in _STOPPING:
+                outcome, known = self._known_patterns(self._varied(relaxation), use=False)
             if known is None:
                 self._interrupted(outcome)
                 return False
             counts = known
         self._keep(counts)
         return True
+
+    def _varied(self, relaxation: Relaxation) -> Relaxation:
+        """The same with drawn patterns of the tasks that are scarce, which are known for this try alone."""
+        patterns = copy.deepcopy(relaxation.patterns)
+        worth = np.repeat(self._scarce[:, None].astype(np.float64), len(self.problem.type_size), axis=1)
+        vary(relaxation.packing, patterns, worth, float(worth.max(initial=0)))
+        return replace(relaxation, patterns=patterns)
 
     def _close(self, ceiling: int) -> tuple[int, bool]:
         """Run exact programs at what is open. Returns the proved bound, and whether prices alone proved it."""
@@ -363,5 +380,5 @@ class UtilitySearch:
 
     def _interrupted(self, outcome: SolverOutcome) -> None:
         """An interrupt ends the search, and so does the time limit; the few nodes of a try do not."""
-        if outcome.limit in (Limit.INTERRUPTED, Limit.TIME, Limit.MEMORY):
+        if outcome.limit in _STOPPING:
             self.limit = outcome.limit
