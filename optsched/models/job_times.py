@@ -13,20 +13,21 @@ completion[j]       expression: ticks after the snapshot at which the job ends
 objective           least sum of weight times completion less arrival
 =================== ========================================================================================
 
-The literal model of `build_pulp` has the same variables and rows, with each task and node apart.
+The literal model of `build_pulp` is that of `optsched.models.schedule_intervals`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import pulp
 import pyomo.environ as pyo
 
-from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, model_of, of_problem
-from optsched.models.schedules import compact, decoded, literal, objective_units, program_size, started
+from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, linear, model_of, of_problem
+from optsched.models.schedule_intervals import Intervals, decode_intervals, interval_size, started_intervals
+from optsched.models.schedules import compact, decode_counts, objective_units, program_size, started_counts
 from optsched.models.starts import starter
 from optsched.problems.job_times import JobTimes
+from optsched.searches.timetable import tick_of
 
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "objective_units", "start_values"]
 
@@ -48,12 +49,13 @@ def build_pyomo(problem: JobTimes, *, per_pair: bool = False) -> Any:
 
 @model_of(JobTimes, pruned=True)
 def build_pulp(problem: JobTimes, *, max_variables: int = MAX_VARIABLES) -> Any:
-    """Build the time-indexed program of the textbook; `optsched.models.schedules` names its parts."""
-    model, program, ends = literal(problem, max_variables)
-    weights = map(float, problem.weights)
-    late = zip(weights, ends, program.arrivals(), strict=True)
-    model.setObjective(pulp.lpSum(weight * (end - arrival) for weight, end, arrival in late))
-    return model
+    """Build the time-indexed program of the textbook; `optsched.models.schedule_intervals` names its parts."""
+    intervals = Intervals(problem, max_variables)
+    weights = list(map(float, problem.weights))
+    since = ((problem.jobs.arrival - problem.now) / tick_of(problem)).tolist()
+    spent = sum(weight * arrival for weight, arrival in zip(weights, since, strict=True))
+    intervals.model.setObjective(linear(list(zip(intervals.completion, weights, strict=True)), constant=-spent))
+    return intervals.model
 
 
 @of_problem(JobTimes)
@@ -65,8 +67,8 @@ def compact_size(problem: JobTimes) -> ModelSize:
 @of_problem(JobTimes)
 def literal_size(problem: JobTimes) -> ModelSize:
     """What `build_pulp` would take: a variable for each task, node and instant."""
-    return program_size(problem, apart=True)
+    return interval_size(problem, jobs=True)
 
 
-decode = decoder(JobTimes, compact=decoded, literal=decoded, started=started)
-start_values = starter(JobTimes, compact=started, literal=started)
+decode = decoder(JobTimes, compact=decode_counts, literal=decode_intervals, started=started_counts)
+start_values = starter(JobTimes, compact=started_counts, literal=started_intervals)

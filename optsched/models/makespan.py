@@ -13,7 +13,7 @@ area[k,q]           what a pool of slots does and did takes no longer than that;
 objective           least makespan
 =================== ========================================================================================
 
-The literal model of `build_pulp` has the same variables and rows, with each task and node apart.
+The literal model of `build_pulp` is that of `optsched.models.schedule_intervals`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from typing import Any
 import pyomo.environ as pyo
 
 from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, model_of, of_problem
-from optsched.models.schedules import compact, decoded, literal, objective_units, program_size, started
+from optsched.models.schedule_intervals import Intervals, decode_intervals, interval_size, started_intervals
+from optsched.models.schedules import compact, decode_counts, objective_units, program_size, started_counts
 from optsched.models.starts import starter
 from optsched.problems.makespan import Makespan
 
@@ -41,9 +42,13 @@ def build_pyomo(problem: Makespan, *, per_pair: bool = False) -> Any:
 
 @model_of(Makespan, pruned=True)
 def build_pulp(problem: Makespan, *, max_variables: int = MAX_VARIABLES) -> Any:
-    """Build the time-indexed program of the textbook; `optsched.models.schedules` names its parts."""
-    model, _, (end,) = literal(problem, max_variables)
-    model.setObjective(1 * end)
+    """Build the time-indexed program of the textbook; `optsched.models.schedule_intervals` names its parts."""
+    intervals = Intervals(problem, max_variables, jobs=False)
+    model = intervals.model
+    whole = model.add_variable("makespan", 0)
+    for job, completion in enumerate(intervals.completion):
+        model.addConstraint(whole - completion >= 0, f"whole.{job}")
+    model.setObjective(1 * whole)
     return model
 
 
@@ -56,8 +61,8 @@ def compact_size(problem: Makespan) -> ModelSize:
 @of_problem(Makespan)
 def literal_size(problem: Makespan) -> ModelSize:
     """What `build_pulp` would take: a variable for each task, node and instant."""
-    return program_size(problem, apart=True)
+    return interval_size(problem, jobs=False)
 
 
-decode = decoder(Makespan, compact=decoded, literal=decoded, started=started)
-start_values = starter(Makespan, compact=started, literal=started)
+decode = decoder(Makespan, compact=decode_counts, literal=decode_intervals, started=started_counts)
+start_values = starter(Makespan, compact=started_counts, literal=started_intervals)

@@ -36,8 +36,6 @@ __all__ = [
     "literal_size",
     "objective_units",
     "posed_program",
-    "pulp_names",
-    "pulp_of",
     "pyomo_of",
     "shared",
     "size_of",
@@ -152,21 +150,18 @@ def build_pulp(problem: Any, limit: Number | None = None, *, max_variables: int 
     """Build the program in PuLP; the model has its `program` and the list of its `variables_of` it as attributes."""
     refuse_too_large(problem, literal_size(problem, limit), max_variables, "build_pyomo")
     program = _program(problem, limit)
-    model, variables = pulp_of(program, problem.name)
-    model.program, model.variables_of = program, variables[: len(program.whole.lower)]
-    model.setObjective(pulp.lpSum(_costs(program, program.whole.objective.tolist(), variables)))
-    return model
-
-
-def pulp_of(program: Program, name: str) -> tuple[Any, list[Any]]:
-    """The variables and rows of a program in a PuLP model without an objective, and the list of the variables."""
-    model = pulp.LpProblem(name, pulp.LpMinimize)
+    model = pulp.LpProblem(problem.name, pulp.LpMinimize)
+    words = [[str(part) for part in name] for name in program.names]
+    parts = list(dict.fromkeys(part for name in words for part in name[1:]))
+    known = dict(zip(parts, injective_names(parts), strict=True))
     variables = [
-        model.add_variable(each, int(lower), int(upper), "Integer")
-        for each, lower, upper in zip(pulp_names(program), program.whole.lower, program.whole.upper, strict=True)
+        model.add_variable(".".join([family, *(known[part] for part in label)]), int(lower), _limit(upper), "Integer")
+        for (family, *label), lower, upper in zip(words, program.whole.lower, program.whole.upper, strict=True)
     ]
+    model.program, model.variables_of = program, list(variables)
     if _needs_zero(program):
         variables.append(model.add_variable(_ZERO, 0, 0, "Integer"))
+    model.setObjective(pulp.lpSum(_costs(program, program.whole.objective.tolist(), variables)))
     names = [f"{family.name}.{number}" for family in program.rows for number in range(1, len(family.labels) + 1)]
     for row, (terms, lower, upper) in _rows(program, variables):
         if lower == upper:
@@ -176,15 +171,7 @@ def pulp_of(program: Program, name: str) -> tuple[Any, list[Any]]:
             model.addConstraint(pulp.lpSum(terms) <= upper, names[row])
         if lower is not None:
             model.addConstraint(pulp.lpSum(terms) >= lower, f"{names[row]}.least")
-    return model, variables
-
-
-def pulp_names(program: Program) -> list[str]:
-    """What the variables of a program are called in PuLP, where no name may be of two, or have other characters."""
-    words = [(family.name, label) for family in program.variables for label in family.labels]
-    parts = list(dict.fromkeys(part for _, label in words for part in label if isinstance(part, str)))
-    known: dict[str | int, str] = dict(zip(parts, injective_names(parts), strict=True))
-    return [".".join([name, *(known.get(part, str(part)) for part in label)]) for name, label in words]
+    return model
 
 
 def compact_size(problem: Any, limit: Number | None = None) -> ModelSize:

@@ -1,4 +1,4 @@
-"""The models of `makespan` and `job-times`: the program of `optsched.searches.schedule_program` in Pyomo and PuLP.
+"""The compact models of `makespan` and `job-times`: the program of `optsched.searches.schedule_program` in Pyomo.
 
 `optsched.searches.timetable` says which tasks, nodes and instants are told apart, and why that suffices.
 
@@ -26,10 +26,8 @@ slowstart[j,i]       reduces start only then
 ends_after_maps[j,i] reduces end only when all maps have ended
 ==================== ======================================================================================
 
-With `per_pair`, and in PuLP, each task is a class of its own, with a group for each node: `counted[t,n]`, which is also
-`place[t,n]` in Pyomo, is 1 if the task runs on the node, and `start[t,n,i]` is 1 if it starts there at the instant.
-This is the time-indexed program of Sousa and Wolsey (1992), with nodes of several slots. With `per_pair` the schedule
-may end as late as if one task ran after another; the others have the instants that an optimum needs.
+With `per_pair` each task is a class of its own with a group for each node, and `place[t,n]` is `counted[t,node,n]`: 1
+if the task runs on the node. The schedule may then end as late as if one task ran after another.
 """
 
 from __future__ import annotations
@@ -38,66 +36,48 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pulp
 import pyomo.environ as pyo
 
 from optsched.core.schedule import MICRO, Schedule
-from optsched.models.base import ModelSize, linear, refuse_too_large, whole
+from optsched.models.base import ModelSize, whole
 from optsched.models.own_rows import is_per_pair
-from optsched.models.programs import pulp_names, pulp_of, pyomo_of, size_of, variables_of
+from optsched.models.programs import pyomo_of, size_of, variables_of
 from optsched.models.starts import Entries
 from optsched.problems.schedules import ScheduleProblem
 from optsched.searches.schedule_program import ScheduleProgram
 from optsched.searches.timetable import tick_of
 
-__all__ = ["compact", "decoded", "literal", "objective_units", "program_size", "started"]
+__all__ = ["compact", "decode_counts", "objective_units", "program_size", "started_counts"]
 
 
 def compact(problem: ScheduleProblem, per_pair: bool) -> tuple[Any, ScheduleProgram, list[Any]]:
-    """The Pyomo model without its objective, the program that it is of, and the tick of each of its goals."""
-    program = ScheduleProgram(problem, per_pair, per_pair)
+    """The model without its objective, the program that it is of, and the tick of each of its goals (expressions)."""
+    program = ScheduleProgram(problem, per_pair)
     model, variables = pyomo_of(program.program, problem.name)
-    ends = [
-        goal.earliest + pyo.quicksum(gap * (1 - variables[column]) for column, gap in goal.terms)
-        for goal in program.goals
-    ]
     model.tick = pyo.Param(initialize=program.table.step / MICRO, doc="seconds")
     members = program.members()
     model.members = pyo.Param(model.CLASSES, initialize=members, within=pyo.Any, doc="ids of the members")
     sizes = {name: len(held) for name, held in members.items()}
     model.size = pyo.Param(model.CLASSES, initialize=sizes, doc="how many they are")
     if per_pair:
-        model.place = pyo.Reference(model.counted[:, :])
-    return model, program, ends
-
-
-def literal(problem: ScheduleProblem, max_variables: int) -> tuple[Any, ScheduleProgram, list[Any]]:
-    """The PuLP model without its objective, the program that it is of, and the tick of each of its goals.
-
-    The model's `start` has the variable of each (task, (node, instant)).
-    """
-    refuse_too_large(problem, program_size(problem, apart=True), max_variables, "build_pyomo")
-    program = ScheduleProgram(problem, apart=True)
-    model, variables = pulp_of(program.program, problem.name)
-    starts = next(family for family in program.program.variables if family.name == "start")
-    model.start = {
-        (task, (node, instant)): variable
-        for (task, node, instant), variable in zip(starts.labels, variables[starts.first :], strict=False)
-    }
+        model.place = pyo.Reference(model.counted[:, "node", :])
     ends = [
-        linear([(variables[column], -gap) for column, gap in goal.terms] or [(variables[-1], 0)], constant=goal.latest)
+        goal.earliest
+        + pyo.quicksum(
+            gap * (1 - variables[column]) for column, gap in zip(goal.columns.tolist(), goal.gaps.tolist(), strict=True)
+        )
         for goal in program.goals
     ]
     return model, program, ends
 
 
-def program_size(problem: ScheduleProblem, apart: bool = False) -> ModelSize:
-    """What the compact model takes, or the literal one; TooLarge as `ScheduleProgram` says."""
+def program_size(problem: ScheduleProblem) -> ModelSize:
+    """What the compact model takes; TooLarge as `ScheduleProgram` says."""
     if problem.plainly_infeasible is not None:
         return ModelSize(0, 0, 0)
-    posed = ScheduleProgram(problem, apart)
+    posed = ScheduleProgram(problem)
     size = size_of(posed.program)
-    return replace(size, terms=size.terms + sum(max(1, len(goal.columns)) for goal in posed.goals))
+    return replace(size, terms=size.terms + sum(len(goal.columns) for goal in posed.goals))
 
 
 def objective_units(problem: ScheduleProblem) -> tuple[int, int]:
@@ -106,26 +86,17 @@ def objective_units(problem: ScheduleProblem) -> tuple[int, int]:
     return ticks, ticks
 
 
-def _posed(model: Any, problem: ScheduleProblem) -> tuple[ScheduleProgram, list[Any]]:
-    """The program that a model is of, and its variables there."""
-    if isinstance(model, pulp.LpProblem):
-        program, named = ScheduleProgram(problem, apart=True), model.variablesDict()
-        return program, [named[name] for name in pulp_names(program.program)]
-    program = ScheduleProgram(problem, is_per_pair(model), is_per_pair(model))
-    return program, variables_of(model, program.program)
+def decode_counts(model: Any, problem: ScheduleProblem) -> Schedule:
+    """The schedule of a solved compact model, by its numbers of tasks counted and started."""
+    program = ScheduleProgram(problem, is_per_pair(model))
+    return program.decode(np.array([whole(variable) for variable in variables_of(model, program.program)]))
 
 
-def decoded(model: Any, problem: ScheduleProblem) -> Schedule:
-    """The schedule of a solved model, by its numbers of tasks counted and started."""
-    program, variables = _posed(model, problem)
-    return program.decode(np.array([whole(variable) for variable in variables]))
-
-
-def started(model: Any, problem: ScheduleProblem, schedule: Schedule) -> Entries:
-    """A schedule, as early as it can be, in the counts of a model; nothing where it ends too late for it."""
-    program, variables = _posed(model, problem)
+def started_counts(model: Any, problem: ScheduleProblem, schedule: Schedule) -> Entries:
+    """A schedule, as early as it can be, in the counts of the compact model; nothing where it ends too late for it."""
+    program = ScheduleProgram(problem, is_per_pair(model))
     values = program.start(schedule)
     if values[program.program.family("start")].any():
         decided = {"counted", "start"}
-        named = zip(program.program.names, variables, values.tolist(), strict=True)
+        named = zip(program.program.names, variables_of(model, program.program), values.tolist(), strict=True)
         yield from ((variable, value) for (family, *_), variable, value in named if family in decided)

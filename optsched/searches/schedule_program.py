@@ -54,11 +54,6 @@ class Goal(NamedTuple):
     gaps: Ints
 
     @property
-    def terms(self) -> list[tuple[int, int]]:
-        """Each variable and how many ticks sooner the end is where it is 1."""
-        return list(zip(self.columns.tolist(), self.gaps.tolist(), strict=True))
-
-    @property
     def latest(self) -> int:
         """The tick if all variables are 0."""
         return self.earliest + int(self.gaps.sum())
@@ -79,8 +74,8 @@ class ScheduleProgram:
     ----------
     problem
         One that is not plainly infeasible.
-    apart, late
-        As `Timetable` takes them.
+    per_pair
+        As `Timetable` takes it.
 
     Attributes
     ----------
@@ -99,9 +94,9 @@ class ScheduleProgram:
         As `Timetable` says, or for more than `MOST_COEFFICIENTS`.
     """
 
-    def __init__(self, problem: ScheduleProblem, apart: bool = False, late: bool = False) -> None:
+    def __init__(self, problem: ScheduleProblem, per_pair: bool = False) -> None:
         self.problem = problem
-        self.table = Timetable(problem, apart, late)
+        self.table = Timetable(problem, per_pair)
         self.jobs = job_labels(problem)
         self._builder = Builder()
         self._switches: list[tuple[Ints, Ints, Ints, Ints]] = []
@@ -118,11 +113,10 @@ class ScheduleProgram:
         cluster = self.problem.instance.cluster
         nodes, racks = cluster.node_ids.tolist(), cluster.rack_ids.tolist()
         self._tasks: list[str] = self.problem.instance.workload.task_ids[self.problem.tasks].tolist()
-        self._groups: list[tuple[str, ...]] = []
+        self._groups: list[tuple[str, str, str]] = []
         for group in self.table.groups:
             place = racks[group.place] if group.level == "rack" else nodes[group.nodes[0]]
-            level = () if self.table.apart else (group.level,)
-            self._groups.append((self._tasks[group.first], *level, "any" if group.place < 0 else place))
+            self._groups.append((self._tasks[group.first], group.level, "any" if group.place < 0 else place))
         self._pools = [nodes[pool.nodes[0]] for pool in self.table.pools]
 
     def members(self) -> dict[str, tuple[str, ...]]:
@@ -158,10 +152,7 @@ class ScheduleProgram:
         )
         self._starts = builder.variables(
             "start",
-            [
-                (*self._groups[group], *(() if table.apart else (self._pools[pool],)), tick)
-                for group, pool, tick in starts
-            ],
+            [(*self._groups[group], self._pools[pool], tick) for group, pool, tick in starts],
             upper=np.where(self._time > 0, np.minimum(most[self._group], room), most[self._group]),
             over="STARTS",
             doc="tasks of a group that start on a pool at an instant",

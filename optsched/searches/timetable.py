@@ -177,11 +177,9 @@ class Timetable:
     ----------
     problem
         The problem.
-    apart
-        Whether each task is a class of its own, with a group for each open node.
-    late
-        Whether jobs may end as late as if all tasks ran one after another: so that no choice of nodes is left out, be
-        it as bad as it may.
+    per_pair
+        Whether each task is a class of its own, with a group for each open node, and may end as late as if all tasks
+        ran one after another: so that no choice of nodes is left out, be it as bad as it may.
 
     Attributes
     ----------
@@ -207,8 +205,8 @@ class Timetable:
     (1000000, [('off_rack', 15), ('node', 10)])
     """
 
-    def __init__(self, problem: ScheduleProblem, apart: bool = False, late: bool = False) -> None:
-        self.problem, self.apart = problem, apart
+    def __init__(self, problem: ScheduleProblem, per_pair: bool = False) -> None:
+        self.problem, self.per_pair = problem, per_pair
         self.job: list[int] = problem.jobs.of_task[problem.tasks].tolist()
         self.open = {kind: np.flatnonzero(problem.room[KINDS[kind]]).tolist() for kind in (MAP, REDUCE)}
         members = self._alike()
@@ -218,7 +216,8 @@ class Timetable:
         self.classes: list[TaskClass] = []
         self._count(members, places)
         self.earliest = self.ticks(problem.earliest_completions)
-        self.latest = self.ticks(np.full(len(problem.jobs), _serial_end(problem)) if late else latest_ends(problem))
+        serial = np.full(len(problem.jobs), _serial_end(problem) if per_pair else 0)
+        self.latest = self.ticks(serial if per_pair else latest_ends(problem))
         self.maps = self._maps()
         self.pools = [pool for kind in (MAP, REDUCE) for pool in self._pools(kind)]
         self.instants = self._instants()
@@ -247,7 +246,7 @@ class Timetable:
         found: dict[tuple[int, ...], list[int]] = {}
         times, kinds = self.problem.times, self.problem.kind.tolist()
         for position, job in enumerate(self.job):
-            key = (job, kinds[position], *([position] if self.apart else times.alike(position)))
+            key = (job, kinds[position], *([position] if self.per_pair else times.alike(position)))
             found.setdefault(key, []).append(position)
         return found
 
@@ -258,7 +257,7 @@ class Timetable:
         areas = [level.area[nodes].tolist() for level in near]
         first = [next(n for n, row in enumerate(areas) if row[at] in held[n]) for at in range(len(nodes))]
         time = [held[number][areas[number][at]] for at, number in enumerate(first)]
-        if self.apart:
+        if self.per_pair:
             return [_Place("node", node, time[at], (node,)) for at, node in enumerate(nodes)]
         every: list[_Place] = []
         there = [time[at] for at in sorted(range(len(nodes)), key=lambda at: (first[at], time[at]))]
@@ -284,7 +283,7 @@ class Timetable:
         numbers: dict[tuple[Any, ...], int] = {}
         for key, held in members.items():
             job, kind = key[:2]
-            owner = key if self.apart else (job, kind)
+            owner = key if self.per_pair else (job, kind)
             for place in places[key]:
                 if (owner, place) not in numbers:
                     numbers[owner, place] = len(numbers)
@@ -336,7 +335,7 @@ class Timetable:
         for kind in (MAP, REDUCE):
             positions = np.flatnonzero(self.problem.kind == kind)
             bases = self.ticks(np.append(self.problem.release[positions], self.problem.running_of(kind)[1]))
-            if self.apart:
+            if self.per_pair:
                 before = found[kind] = self._by_node(kind, np.append(before, bases))
                 continue
             counts: dict[int, int] = {}
@@ -384,7 +383,7 @@ class Timetable:
         """The ticks at which tasks of a group may start."""
         maps, time = self.maps[group.job], group.time
         release = self.ticks(self.problem.release[[group.first]])[0]
-        ticks = self._on_node[group.kind, group.nodes[0]] if self.apart else self.instants[group.kind]
+        ticks = self._on_node[group.kind, group.nodes[0]] if self.per_pair else self.instants[group.kind]
         if group.kind == MAP:
             if not time:  # it takes no slot, and so nothing is gained by waiting
                 return np.array([release])

@@ -10,7 +10,7 @@ from over_time import both
 from optsched import models
 from optsched.core.errors import TooLarge
 from optsched.instances.files import from_document
-from optsched.problems import JobTimes, Makespan
+from optsched.problems import JobTimes
 from optsched.searches.schedule_enumeration import semi_active
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.profiles import Profile
@@ -28,24 +28,6 @@ def test_both_models_have_the_optimum_of_enumeration(seeds: range) -> None:
             outcome = solver(model, exact, module.start_values(model, problem, problem.schedule(nodes, starts)))
             assert outcome.objective == pytest.approx(float(best) * module.objective_units(problem)[0], abs=1e-5)
             assert problem.evaluate(module.decode(model, problem)) == (best,)
-
-
-@pytest.mark.parametrize("literal", [False, True])
-def test_running_reduce_holds_its_slot_until_its_maps_have_ended(literal: bool) -> None:
-    """Tests that the only slot is free for another job's reduce after the map of 10 s, not after 3 s."""
-    waiting: dict[str, Any] = {
-        "format": "optsched/1",
-        "nodes": [{"id": "a", "slots": 2, "reduce_slots": 1, "idle_slots": 2, "idle_reduce_slots": 0}],
-        "jobs": [{"id": "j"}, {"id": "k"}],
-        "tasks": [
-            {"id": "m", "job": "j", "duration": 10},
-            {"id": "r", "job": "j", "kind": "reduce", "duration": 3, "state": "running", "node": "a", "start": 0},
-            {"id": "s", "job": "k", "kind": "reduce", "duration": 4},
-        ],
-    }
-    problem, module = Makespan(from_document(waiting)), models.module("makespan")  # type: ignore[arg-type]
-    solver, build = (solve_pulp, module.build_pulp) if literal else (solve_pyomo, module.build_pyomo)
-    assert solver(build(problem), Profile("exact")).objective == pytest.approx(14)
 
 
 def test_literal_model_is_refused_where_it_is_too_large() -> None:
