@@ -73,6 +73,9 @@ def test_windows_prove_the_next_instant() -> None:
     path = makespan_certificate(problem)
     assert proved_bound(problem, certificate) == path.claim == proved_bound(problem, path)
     assert 0 < path.claim < max(ends) + 1
+    for unpriced in (window._replace(prices=None), Window(MAP, 0, 3 * SECOND, tail=SECOND)):
+        claimed = as_written(makespan_certificate(problem, unpriced))
+        assert path.claim <= claimed.claim == proved_bound(problem, claimed) <= max(ends) + 1
 
 
 @pytest.mark.parametrize(
