@@ -229,7 +229,10 @@ def entry(name: str) -> str:
         ("import no_such_module", "cannot be loaded: ModuleNotFoundError: .*no_such_module"),
         ("def broken(:", "cannot be loaded: SyntaxError"),
         ("", "cannot be loaded: AttributeError: .*MINE"),
-        ("MINE = 5", r"names an int; it must name a optsched\.heuristics\.running\.base\.Heuristic, or a tuple of them"),
+        (
+            "MINE = 5",
+            r"names an int; it must name a optsched\.heuristics\.running\.base\.Heuristic, or a tuple of them",
+        ),
         (HEAD + f"MINE = ({entry('mine')}, None)", "names None; it must name"),
         (HEAD + f"MINE = {entry('dl')}", 'bears the name "dl", which is taken'),
         (HEAD + f"MINE = ({entry('mine')}, {entry('mine')})", 'bears the name "mine", which is taken'),
