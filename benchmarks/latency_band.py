@@ -19,9 +19,9 @@ is a level, and is closed by one of these:
 - a word: the solver settles it, and nothing proves that.
 
 The frontier is written to a file, read again, and checked by `certify`. Of one instance in `--arrays-every` the route
-`arrays` (the program at every level, by HiGHS), and of one in five of these the Pyomo model, are asked too, in the same
-time each: what they close must be the same. Whatever differs, is open, or rests on a word is a line with the number of
-the instance, and the program fails then.
+`arrays` (the program at every level that the bound leaves open, by HiGHS), and of one in five of these the Pyomo model,
+are asked too, in the same time each: what they close must be the same. Whatever differs, is open, or rests on a word is
+a line with the number of the instance, and the program fails then.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ The checker shares with whoever produced a solution only the nouns and `problems
 weak, never wrong. There is one module a problem: `<problem>_certificate` makes a certificate (`<component>_certificate`
 one of a later component, where it has its own), and `<problem>_proof` recomputes its bound. `reading` takes their data
 apart, and `checking` has `certify`. `dual` certificates hold prices or potentials, `combinatorial` ones a cover, a tree
-or the like. Every other kind (`enumeration`, `solver`) is somebody's word: it is reported as such, never
-as a proof.
+or the like. `enumeration` is tried again where the instance is small. `solver` is a solver's claim, never a proof.
 """
 
 from __future__ import annotations

@@ -603,6 +603,9 @@ def _fault(given: Record) -> str | None:
     own = f"{kind.__module__}:{kind.__qualname__}"
     if own != given.problem:
         return f'its problem, {given.problem}, is a class of another place; give "{own}"'
+    undefined = sorted(getattr(kind, "__abstractmethods__", ()))
+    if undefined:
+        return f"{given.problem} does not define {', '.join(undefined)}"
     named = getattr(kind, "name", None)
     return None if named == given.name else f'the name of {given.problem} is {named!r}, not "{given.name}"'
 

@@ -140,8 +140,8 @@ def solve(
           with HiGHS where the tree is too large), `arrays`.
         - `transmission`: `search`; `utility`: `thresholds`; the others: `arrays`.
 
-        A problem whose record names no routes has `brute-force` and, if the record names models, these. They are the
-        default where there are too many placements to try.
+        A problem whose record names no routes has `brute-force`; with a program `arrays`, `pyomo` and `pulp`, else the
+        models that the record names. These are the default where there are too many placements to try.
     time_limit
         Seconds; overrides the profile's. It is looked at between and within solves, and in every loop that may be long.
         What cannot look at it for long (the building of a large model, a large step of a library) runs in a process of

@@ -99,7 +99,7 @@ class LatencySearch:
     decide
         What settles limits that bound and packing leave open; by default the compact program with HiGHS and arrays.
     shortcuts
-        Whether bound and packing are tried at all; without them every limit goes to `decide`.
+        Whether the packing is tried; without it every limit that the bound leaves open goes to `decide`.
     matchings
         Those of the problem, where some are grown already; by default the search grows its own.
     """

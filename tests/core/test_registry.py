@@ -29,7 +29,7 @@ from optsched.measuring.gaps import gap
 from optsched.models import module, names
 from optsched.problems import PROBLEMS, Flow, GeneralizedAssignment, Latency, Lsap, problem_class
 from optsched.problems.assignment import LevelledProblem, Pool, TabledProblem, TaskClasses
-from optsched.problems.base import Parameter, number
+from optsched.problems.base import Parameter, Problem, number
 from optsched.routes import bounds, frontier, has_frontier, routes_of, solve
 from optsched.searches.assignment import TransportNetwork, solve_assignment
 from optsched.searches.enumeration import best_placement
@@ -173,6 +173,12 @@ def test_limits_of_second_programs() -> None:
     assert limits["utility"].denominator == 2**20
 
 
+class Unfinished(Problem):
+    """A problem of which nothing is defined yet."""
+
+    name = "unfinished"
+
+
 class Point:
     """An entry point of a package outside."""
 
@@ -230,6 +236,10 @@ def test_record_from_outside(outside: list[Point]) -> None:
         (
             Record(name="lsap-2", problem="optsched.problems:Lsap"),
             'optsched.problems:Lsap, is a class of another place; give "optsched.problems.lsap:Lsap"',
+        ),
+        (
+            Record(name="unfinished", problem=f"{__name__}:Unfinished"),
+            "Unfinished does not define cheap_bounds, constraint_violations, missing, objective, prepare",
         ),
         (Record(name="mine", problem="math:pi", models="no_such_module"), 'there is no module "no_such_module"'),
         (Record(name="mine", problem="math:pi", routes="no.such.module"), "cannot be loaded: ModuleNotFoundError"),
@@ -358,6 +368,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Record]:
     def make(entry: Record, *bases: type[Any], parts: Iterable[str] = PARTS, **defined: Any) -> Record:
         there = {"__module__": package.__name__, "name": f"mine-{entry.name}", **defined}
         kind = new_class("Mine", bases or (entry.problem_class,), exec_body=lambda body: body.update(there))
+        kind.__abstractmethods__ = frozenset()  # it is about parts; no problem is posed by what a base lacks
         monkeypatch.setattr(package, "Mine", kind, raising=False)
         named = {part: getattr(entry, part) for part in parts}
         return Record(name=there["name"], problem="made_outside:Mine", **named)
