@@ -148,7 +148,8 @@ class WorstGroup(LevelledProblem, AssignmentProgram, Limited):
 
     def value_below(self, value: Number) -> Number:
         entries = zip(self.most_below(value), self.sizes, strict=True)
-        return exact(max((Fraction(cost, size) for cost, size in entries if size), default=-1))
+        nothing = 0 if value > 0 else -1  # without tasks the worst mean is 0
+        return exact(max((Fraction(cost, size) for cost, size in entries if size), default=nothing))
 
     def value_from(self, value: Number) -> Number:
         return self._next(self.most_below(value))

@@ -31,6 +31,7 @@ from optsched.searches.job_ends import EndsProgram, EndTree
 from optsched.searches.job_placing import JobPlacing, job_orders
 from optsched.searches.jobs_alone import AloneSearch
 from optsched.searches.node_prices import latest_window
+from optsched.searches.schedule_windows import best_window
 from optsched.searches.start_program import fine_enough, latest_priced
 
 __all__ = ["ScheduleSearch"]
@@ -109,6 +110,7 @@ class ScheduleSearch:
             yield "prices by time", self._by_prices
             yield "cases of ends", self._by_cases
         else:
+            yield "windows", self._by_windows
             yield "prices by time", self._by_end_prices
             yield "prices of nodes", self._by_node_prices
             yield "halving", self._by_halving
@@ -229,6 +231,12 @@ class ScheduleSearch:
                 self._prove(makespan_certificate(problem, None, alone.proofs))
             if self.closed:
                 return
+
+    def _by_windows(self) -> None:
+        """A window in which the tasks need more than there is; exact where times are finer than a step of prices."""
+        problem = self.problem
+        assert isinstance(problem, Makespan)
+        self._prove(makespan_certificate(problem, best_window(problem, int(self._completions.max()))))
 
     def _by_end_prices(self) -> None:
         """Prices of slots by time, by which not all tasks end so soon."""

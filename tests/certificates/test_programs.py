@@ -21,6 +21,7 @@ from optsched.core.errors import CertificateInvalid, ProblemFailed
 from optsched.core.instance import Instance, Ints
 from optsched.core.results import Certificate, Number, Solution
 from optsched.instances.claim_files import claim_content, parse_claim, read_solution
+from optsched.instances.files import from_document
 from optsched.problems import WorstGroup
 from optsched.problems.programs import Program
 from optsched.testing.proofs import tampered
@@ -147,6 +148,18 @@ def test_bug_with_a_group_without_tasks_trees_proved_any_mean() -> None:
         tree = Tree([np.append(0, row) for row in (*one, *-one)], [Step(tuple(range(2 * len(one))))])
         with pytest.raises(CertificateInvalid, match="the leaf at step 0 proves nothing"):
             proved_bound(problem, limit_certificate(problem, claim, program, tree))
+
+
+def test_bug_without_tasks_any_mean_was_proved() -> None:
+    """Tests that no mean above 0 is proved of an instance in which no task waits."""
+    document = {"format": "optsched/1", "name": "e", "nodes": [{"id": "a"}], "groups": [{"id": "g"}], "tasks": []}
+    problem = WorstGroup(from_document(document))
+    solution = optsched.solve(problem)
+    assert (solution.objective, certify(problem, solution).proved) == ((0, 0), True)
+    for prices in ([], [-1]):
+        tree = {"before": [], "multipliers": [{"scale": 0, "prices": prices}], "steps": [{"by": [0]}]}
+        forged = replace(solution.certificates[0], claim=7, data=tree)
+        assert bound_or(problem, forged, solution, 0) <= 0
 
 
 class Outside(WorstGroup):
