@@ -126,6 +126,7 @@ def _flow(
         compute > 0,
         f"nodes is {nodes}; it must be more than the {storage} storage nodes that {replicas} replicas of a block need",
     )
+    require(tasks > 0 or not reduces, f"reduces is {reduces}; with tasks=0 it must be 0")
     idle = idle_slots(rng, compute, slots, round(compute * slots * idle_ratio))
     busy = slots - idle
     held = np.repeat(np.arange(compute), busy)

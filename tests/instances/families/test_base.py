@@ -42,6 +42,7 @@ class TestErrors:
             ("fair-lsap", {"weights": ()}, "fair-lsap: weights is ; it must be numbers separated by commas, each"),
             ("fair-lsap", {"weights": (0, 0)}, "fair-lsap: weights must not all be 0"),
             ("flow", {"block": 100}, "flow: block is 100; it must be one of 64, 128"),
+            ("flow", {"tasks": 0, "reduces": 1}, "flow: reduces is 1; with tasks=0 it must be 0"),
             ("flow", {"nodes": 2}, "flow: nodes is 2; it must be more than the 2 storage nodes that 2 replicas"),
             ("labl", {"nodes": 100}, "labl: nodes is 100; it must be an integer from 1600 to 2000"),
             ("labl", {"nodes": 1600, "available": 1601}, "labl: available is 1601; it must be at most nodes (1600)"),
