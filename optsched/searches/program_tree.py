@@ -185,6 +185,7 @@ class _Search:
         if prices is None:
             return None
         multipliers = np.concatenate([[scale], prices])
+        multipliers //= max(1, int(np.gcd.reduce(multipliers)))
         bound = self.program.settle(box, multipliers, self.limit)
         closed = box.empty or (bound is not None and bound >= self.limit)
         least = self.limit if closed else self.limit - 2**40 if bound is None else bound

@@ -953,7 +953,6 @@ IMPLIED: dict[str, set[str]] = {
     "transmission-maps, build_pyomo": {"cardinality: above"},
     "transmission-maps, build_pulp": {"cardinality: above"},
     "transmission-reduces, build_pulp": {"cardinality: above"},
-    "traffic, build_pyomo": {"hosted: above"},
     "traffic, build_pulp": {"hosted: above", "placed: above"},
     "min-cost-flow, build_pyomo": {"conservation: above", "conservation: below"},
     "min-cost-flow, build_pulp": {"node: above", "node: below"},

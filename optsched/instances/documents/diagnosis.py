@@ -246,8 +246,7 @@ class Diagnosis:
             found = {key: self._value(entry, arms[1], f"{place}.{key_in_place(key)}") for key, entry in value.items()}
             return {key: entry for key, entry in found.items() if entry is not UNSET and keys[key] is not UNSET}
         if base is Any:
-            self._free_form(value, place, 1)
-            return value
+            return self._free_form(value, place, 1)
         if isinstance(value, _Odd) or (isinstance(value, int) and abs(value) > LARGEST):
             return self._refuse(place, kind, value)
         if isinstance(value, str) and half_characters(value):
@@ -261,20 +260,25 @@ class Diagnosis:
         except msgspec.ValidationError:
             return self._refuse(place, kind, value)
 
-    def _free_form(self, value: Any, place: str, depth: int) -> None:
+    def _free_form(self, value: Any, place: str, depth: int) -> Any:
         """A value of `parameters`: oddities are faults here, everything else is for the instance to judge."""
         if isinstance(value, _Odd):
-            self._refuse(place, float, value)
-        elif depth > self.deepest:
+            return self._refuse(place, float, value)
+        if depth > self.deepest:
             self._add(place, f"is nested more than {self.deepest} deep")
-        elif isinstance(value, Mapping):
+            return UNSET
+        if isinstance(value, Mapping):
             self._doubled(value, place)
-            if depth == self.deepest or not _PLAIN.issuperset(map(type, value.values())):
-                for key, entry in value.items():
-                    self._free_form(entry, f"{place}.{key_in_place(key)}", depth + 1)
-        elif isinstance(value, list | tuple):
-            for row, entry in enumerate(value):
-                self._free_form(entry, f"{place}[{row}]", depth + 1)
+            if depth < self.deepest and _PLAIN.issuperset(map(type, value.values())):
+                return dict(value)
+            entries = {
+                key: self._free_form(entry, f"{place}.{key_in_place(key)}", depth + 1) for key, entry in value.items()
+            }
+            return {key: entry for key, entry in entries.items() if entry is not UNSET}
+        if isinstance(value, list | tuple):
+            items = [self._free_form(entry, f"{place}[{row}]", depth + 1) for row, entry in enumerate(value)]
+            return [entry for entry in items if entry is not UNSET]
+        return value
 
     def _doubled(self, value: Mapping[str, Any], place: str) -> None:
         if isinstance(value, Doubled):
