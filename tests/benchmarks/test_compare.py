@@ -168,8 +168,12 @@ def test_worst_choice_of_the_default(compare: ModuleType) -> None:
 
     def taking(size: int, **seconds: float) -> Any:
         ways = {
-            way.replace("_", " "): {"answer": ["1"], "phases": {"pose": {"cpu": 0.0}, "solve": {"cpu": each}}}
+            way.replace("_", " "): {
+                "answer": ["1"],
+                "phases": {"pose": {"cpu": 0.0, "first": 0.0}, "solve": {"cpu": each, "first": each + loading}},
+            }
             for way, each in seconds.items()
+            for loading in [1.0 if way == "route_dense" else 0.0]
         }
         return running_comparison(compare, row, size, ways)
 
@@ -179,7 +183,7 @@ def test_worst_choice_of_the_default(compare: ModuleType) -> None:
         taking(3, default=1.7, route_dense=1.0, route_pyomo=9.0),
     ]
     (line,) = compare.shipped_table(measured).splitlines()[2:]
-    assert [cell.strip() for cell in line.split("|")[1:4]] == ["flow", "2", "1"]
+    assert [cell.strip() for cell in line.split("|")[1:5]] == ["flow", "2", "1", "0"]
     assert line.endswith("| 1.7 | route dense | 1 | 1.7 |")
 
 
