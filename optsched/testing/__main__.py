@@ -1,13 +1,13 @@
 """`python -m optsched.testing [PROBLEM ...]`: the contract suite's report, problem by problem.
 
-A line for each problem and check, or with `--table` one Markdown table of all. `--seeds N` tries the instances of the
-seeds 0 to N - 1; exit code 4 where something is broken, 2 for wrong usage.
+A line for each problem and check, or with `--table` one Markdown table with a row for each check. `--seeds N` tries the
+instances of the seeds 0 to N - 1; exit code 4 where something is broken, 2 for wrong usage.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
@@ -21,7 +21,7 @@ __all__ = ["report"]
 @click.command(help="Hold problems against the contract that all of them keep; by default all that are registered.")
 @click.argument("problems", nargs=-1, metavar="[PROBLEM]...")
 @click.option("--seeds", default=len(SEEDS), show_default=True, type=click.IntRange(1), help="Number of seeds.")
-@click.option("--table", is_flag=True, help="One Markdown table, a row for each check and a column for each problem.")
+@click.option("--table", is_flag=True, help="One Markdown table: each check, what it says and which problems keep it.")
 def report(problems: Sequence[str], seeds: int, table: bool) -> None:
     """Print `ok`, `-` where a check is not about the problem, or what is broken."""
     try:
@@ -40,14 +40,32 @@ def report(problems: Sequence[str], seeds: int, table: bool) -> None:
                 click.echo(f"  {name:{width}}  {said}")
     broken = [said for held in told.values() for said in held.values() if said not in ("ok", "-")]
     if table:
-        click.echo(f"| check | {' | '.join(told)} |\n|---|{'---|' * len(told)}")
-        for name in CHECKS:
-            # A word is enough here: what is broken comes after the table.
-            row = (held.get(name, "").split(maxsplit=1)[:1] for held in told.values())
-            click.echo(f"| {name} | {' | '.join(word for words in row for word in words or [''])} |")
+        click.echo("| check | what it says | kept by |\n|---|---|---|")
+        for name, check in CHECKS.items():
+            click.echo(f"| `{name}` | {check.says} | {_kept_by({entry: held[name] for entry, held in told.items()})} |")
         for said in dict.fromkeys(broken):
             click.echo(said)
     sys.exit(ExitCode.FAILED if broken else ExitCode.DONE)
+
+
+def _kept_by(said: Mapping[str, str]) -> str:
+    """How many problems keep a check, with the names of the fewer: those that keep it, or those that it is not about.
+
+    >>> _kept_by({"lsap": "ok", "flow": "ok", "latency": "-"}), _kept_by({"lsap": "ok", "flow": "BROKEN  ..."})
+    ('2, not about latency', '1; BROKEN by flow')
+    """
+    kept, other, broken = (
+        [name for name, word in said.items() if (word if word in ("ok", "-") else "BROKEN") == which]
+        for which in ("ok", "-", "BROKEN")
+    )
+    if broken:
+        return f"{len(kept)}; BROKEN by {', '.join(broken)}"
+    if not kept:
+        return "none"
+    if not other:
+        return "all" if len(kept) > 1 else kept[0]
+    few = len(kept) <= len(other)
+    return f"{len(kept)}: {', '.join(kept)}" if few else f"{len(kept)}, not about {', '.join(other)}"
 
 
 def _verdicts(entry: Record, seeds: Sequence[int]) -> Iterator[tuple[str, str]]:

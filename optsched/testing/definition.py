@@ -21,7 +21,7 @@ __all__: list[str] = []
 
 @check()
 def check_record(record: Record, seeds: Sequence[int]) -> None:
-    """The record is whole, it and the class name each other, instances prove something, and no subclass inherits it."""
+    """The record is complete and consistent, and its instances are not trivial. No subclass inherits it."""
     kind = record.problem_class
     wrong = fault_of(record)
     expect(wrong is None, record.problem, str(wrong))
@@ -62,7 +62,7 @@ def _something_is_proved(record: Record, seeds: Sequence[int]) -> None:
 
 @check(lambda record: places(record) or times(record))
 def check_enumeration(record: Record, seeds: Sequence[int]) -> None:
-    """The enumeration finds every value, with placements that have it, as judging does; the best of schedules."""
+    """The enumeration finds every value, each with a decision worth it. Of schedules it finds the best."""
     if times(record):
         _of_schedules(record, seeds)
         return
@@ -112,7 +112,7 @@ def _of_schedules(record: Record, seeds: Sequence[int]) -> None:
 
 @check(places)
 def check_each_placement(record: Record, seeds: Sequence[int]) -> None:
-    """The enumeration gives each feasible placement once, or one of each set that differ by equal tasks alone."""
+    """The enumeration gives each feasible placement once, up to equal tasks."""
     enumerated = enumeration.judged if record.enumeration is None else imported(record.enumeration)
     for case in cases(record, seeds):
         problem = placing(case)

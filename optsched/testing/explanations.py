@@ -28,7 +28,7 @@ _BEGUN = 6
 
 @check(places)
 def check_own_costs(record: Record, seeds: Sequence[int]) -> None:
-    """What tasks are said to pay by themselves alone tells values apart where as many of each label are placed."""
+    """Costs of single tasks explain each difference between placements with equal labels."""
     for case in cases(record, seeds):
         problem = placing(case)
         own = own_costs_of(problem)
@@ -53,7 +53,7 @@ def check_own_costs(record: Record, seeds: Sequence[int]) -> None:
 
 @check(places)
 def check_explanation(record: Record, seeds: Sequence[int]) -> None:
-    """The moves from a placement to an optimum gain the gap, each what is said, and leave what is feasible."""
+    """The moves to an optimum add up to the gap, each with its gain, and stay feasible."""
     for case in cases(record, seeds):
         held = [decision for decision in case.decisions.values() if isinstance(decision, Placement)]
         optima = [best for best in case.optima if isinstance(best, Placement)]
@@ -106,7 +106,7 @@ def _told(problem: Problem, here: Placement, there: Placement, where: str, optim
 
 @check(lambda record: places(record) and not record.problem_class.always_feasible)
 def check_conflict(record: Record, seeds: Sequence[int]) -> None:
-    """Where nothing is feasible tasks are named that cannot be placed, and without any one of them the others can."""
+    """If nothing is feasible, a minimal set of tasks that cannot be placed is named."""
     short = 0
     for case in cases(record, seeds):
         whole = [case.problem] if record.slots is None else [case.problem, counting(case.problem)]

@@ -29,7 +29,7 @@ __all__: list[str] = []
 
 @check(lambda record: record.frontier)
 def check_frontier(record: Record, seeds: Sequence[int]) -> None:
-    """Every route finds all Pareto-optimal points, each worth what it says, with certificates that prove it."""
+    """Every route finds all Pareto-optimal points, with values that are right and certificates."""
     proved = set()
     for case in cases(record, with_usual(seeds)):
         problem = case.problem
@@ -47,7 +47,7 @@ def check_frontier(record: Record, seeds: Sequence[int]) -> None:
 
 @check(lambda record: record.frontier and not record.problem_class.always_feasible)
 def check_no_point(record: Record, seeds: Sequence[int]) -> None:
-    """Where room is short every route finds no point, and what proves that nothing is feasible comes back in a file."""
+    """With too little room every route finds no point, and a file keeps the proof."""
     short = short_of_room(record, seeds)
     told = "no instance with scarce room is infeasible; name a variant of which some is"
     expect(short is not None, record.problem, told)
@@ -74,7 +74,7 @@ def check_no_point(record: Record, seeds: Sequence[int]) -> None:
 
 @check(lambda record: record.frontier)
 def check_frontier_file(record: Record, seeds: Sequence[int]) -> None:
-    """A frontier in a file comes back as it was and is certified from there, and with any part changed it is not."""
+    """A frontier in a file is certified from there. If any part is changed, it is refused."""
     for case in cases(record, seeds):
         problem = placing(case)
         found = frontier(problem)
@@ -159,7 +159,7 @@ def _certified(problem: AnyProblem, point: FrontierPoint, before: Value | None, 
 
 @check(lambda record: record.beside is not None)
 def check_beside(record: Record, seeds: Sequence[int]) -> None:
-    """Beside a gap each component is told how far it is from the least at the other's value, and records have it."""
+    """A gap also reports each component's distance from its least at the other's value."""
     made = imported(str(record.beside))
     for case in cases(record, seeds):
         problem = placing(case)

@@ -24,7 +24,7 @@ __all__: list[str] = []
 
 @check()
 def check_permutation(record: Record, seeds: Sequence[int]) -> None:
-    """The order of nodes, tasks and arcs in a file does not matter, to no route on the first seed's instance.
+    """The order of nodes, tasks and arcs in a file changes no route's answer.
 
     Parts whose order is part of the problem stay as they are (`Record.ordered`).
     """
@@ -42,7 +42,7 @@ def check_permutation(record: Record, seeds: Sequence[int]) -> None:
 
 @check()
 def check_scaling(record: Record, seeds: Sequence[int]) -> None:
-    """An instance in other units, tenths where numbers need not be whole, has the same optimum in these units."""
+    """In other units, tenths too where fractions are allowed, the optimum is the same."""
     law = record.scaling
     expect(law is not None, record.problem, "no scaling: say what its optimum does in other units")
     assert law is not None
@@ -67,7 +67,7 @@ def check_scaling(record: Record, seeds: Sequence[int]) -> None:
 
 @check()
 def check_empty(record: Record, seeds: Sequence[int]) -> None:
-    """Where there is nothing to decide every route says so, proved, and with the value that nothing has."""
+    """With nothing to decide, every route says so, proved, with the right value."""
     for case in cases(record, seeds[:1]):
         posed = emptied(case.problem)
         expect(bool(posed), case.name, "cannot be posed where there is nothing to decide")
@@ -83,7 +83,7 @@ def check_empty(record: Record, seeds: Sequence[int]) -> None:
 
 @check()
 def check_no_room(record: Record, seeds: Sequence[int]) -> None:
-    """Without room every route says INFEASIBLE, or finds what can be had still; INFEASIBLE is tried where it can be."""
+    """Without room every route says INFEASIBLE, or finds the best that is left."""
     infeasible = False
     for case in cases(record, seeds[:1]):
         problem = starved(case.problem)
@@ -111,7 +111,7 @@ def _plainly(case: Case) -> None:
 
 @check(lambda record: not (record.problem_class.always_feasible or record.problem_class.always_plain))
 def check_scarce(record: Record, seeds: Sequence[int]) -> None:
-    """Where room is short every route and program says INFEASIBLE, and where the record names a proof it is one."""
+    """With too little room routes and models say INFEASIBLE, with the proof that the record names."""
     short = short_of_room(record, seeds)
     told = "no instance with scarce room is infeasible but for a plain reason; name a variant of which some is"
     expect(short is not None, record.problem, told)
@@ -134,7 +134,7 @@ def check_scarce(record: Record, seeds: Sequence[int]) -> None:
 
 @check(lambda record: record.problem_class.decided is NetworkFlow or record.unlimited is not None)
 def check_unlimited(record: Record, seeds: Sequence[int]) -> None:
-    """Where every decision can be bettered every route says so, and it is shown; where none can a claim is refused."""
+    """If no decision is best, every route says unbounded and proves it. A false claim is refused."""
     for case in cases(record, seeds):
         problem, where = limitless(case.problem), f"{case.name}, without a limit"
         for route in routes_of(problem):
@@ -152,7 +152,7 @@ def check_unlimited(record: Record, seeds: Sequence[int]) -> None:
 
 @check()
 def check_no_time(record: Record, seeds: Sequence[int]) -> None:
-    """A limit of no time leaves what is true: a feasible decision or none, a bound or none, and the limit's name."""
+    """With no time at all, decision and bound are true or absent, and the limit is named."""
     for case in cases(record, seeds):
         problem = case.problem
         for route in routes_of(problem):

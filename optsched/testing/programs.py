@@ -109,7 +109,7 @@ def solved(program: Program, start: Any = None, presolve: bool = True) -> Any:
 
 @check(is_modelled)
 def check_models(record: Record, seeds: Sequence[int]) -> None:
-    """Every program finds the truth of its objective, decodes into a decision worth it, and holds no infeasible one."""
+    """Every model has the true optimum, decodes it correctly, and admits no infeasible decision."""
     module = imported(str(record.models))
     for case in cases(record, seeds):
         for program in programs(record, case):
@@ -202,7 +202,7 @@ def _takes_limit(record: Record) -> bool:
 
 @check(lambda record: record.limit is not None or _takes_limit(record))
 def check_limits(record: Record, seeds: Sequence[int]) -> None:
-    """The record says what the limit of the second program means, and the programs take just such limits."""
+    """The model of the second component takes the limit that the record names."""
     limit, module = record.limit, imported(str(record.models))
     expect(limit is not None, record.problem, "its programs take a limit, of which the record says nothing")
     assert limit is not None
@@ -246,7 +246,7 @@ def _between(record: Record, case: Case, value: Fraction) -> None:
 
 @check(is_modelled)
 def check_starts(record: Record, seeds: Sequence[int]) -> None:
-    """A program held at the start of a decision is worth what that is; from an unfinished one it finds its truth."""
+    """A model fixed at a decision is worth what the decision is. From a partial one it finds the optimum."""
     from optsched.models.export import about
 
     module = imported(str(record.models))
@@ -332,7 +332,7 @@ def _hold(model: Any, start: Any) -> None:
 
 @check(is_modelled)
 def check_export(record: Record, seeds: Sequence[int]) -> None:
-    """LP and MPS files of every program mean the same to who reads them."""
+    """LP and MPS files of every model mean the same to each reader."""
     from optsched.models.export import about, write_lp, write_mps
 
     for case in cases(record, seeds[:1]):
@@ -359,7 +359,7 @@ def _by_networks(record: Record) -> bool:
 
 @check(_by_networks)
 def check_network(record: Record, seeds: Sequence[int]) -> None:
-    """The network of a problem, written as DIMACS and read again, costs what the optimum does."""
+    """The network, written as DIMACS and read again, costs what the optimum does."""
     for case in cases(record, seeds):
         problem = case.problem
         network = problem.instance

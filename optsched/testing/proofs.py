@@ -23,7 +23,7 @@ __all__ = ["tampered"]
 
 @check()
 def check_certificates(record: Record, seeds: Sequence[int]) -> None:
-    """No changed certificate proves more than is true, and no false claim of value, bound or decision is accepted."""
+    """No changed certificate proves more than the truth. False values, bounds and decisions are rejected."""
     for case in cases(record, seeds):
         if case.best is None:
             continue

@@ -21,7 +21,7 @@ __all__: list[str] = []
 
 @check(lambda record: places(record) or times(record))
 def check_heuristics(record: Record, seeds: Sequence[int]) -> None:
-    """No heuristic beats the optimum, and each that serves the problem answers a placement, or a schedule."""
+    """No heuristic beats the optimum. Each returns a placement or a schedule."""
     for case in cases(record, seeds):
         problem: Any = case.problem
         served = applicable(problem, by_default=True)
@@ -46,7 +46,7 @@ def check_heuristics(record: Record, seeds: Sequence[int]) -> None:
 
 @check(lambda record: bool(record.rivals))
 def check_rivals(record: Record, seeds: Sequence[int]) -> None:
-    """Each rival of a solver's word finds a feasible decision somewhere, and a better one than the optimum nowhere."""
+    """Each rival of a solver's claim finds feasible decisions, and none better than the optimum."""
     for rival in record.rivals:
         found = 0
         for case in cases(record, seeds):
@@ -74,7 +74,7 @@ def _held(rival: str, case: Case) -> Decision | None:
 
 @check(lambda record: places(record) or times(record))
 def check_locality(record: Record, seeds: Sequence[int]) -> None:
-    """The record of a gap counts tasks on a node with their data, in a rack with it, and remote, of each kind."""
+    """A gap counts node-local, rack-local and off-rack tasks of each kind."""
     for case in cases(record, seeds):
         problem: Any = case.problem
         report = gap_of(

@@ -28,7 +28,7 @@ __all__: list[str] = []
 
 @check()
 def check_routes(record: Record, seeds: Sequence[int]) -> None:
-    """Every route finds the optimum, with a bound that closes, a decision that is worth it and a certificate."""
+    """Every route finds the optimum: a decision worth it, a bound that meets it, a certificate."""
     for case in cases(record, seeds):
         for route in routes_of(case.problem):
             right(case.problem, solved(case, route), case.best, f"{case.name}, route {route}")
@@ -36,7 +36,7 @@ def check_routes(record: Record, seeds: Sequence[int]) -> None:
 
 @check()
 def check_bounds(record: Record, seeds: Sequence[int]) -> None:
-    """Every cheap bound is of a component, or says what else it bounds, and is no more than is true."""
+    """No cheap bound is beyond the truth, and each says what it bounds."""
     for case in cases(record, seeds):
         names = [component.name for component in case.problem.components]
         for bound in (*case.problem.cheap_bounds(), *bounds(case.problem)):
@@ -51,7 +51,7 @@ def check_bounds(record: Record, seeds: Sequence[int]) -> None:
 
 @check()
 def check_solution_file(record: Record, seeds: Sequence[int]) -> None:
-    """A solution in a file comes back as it was and is judged the same; instance, schedule, long numbers come back."""
+    """Instances, solutions and schedules come back from files unchanged, long numbers too."""
     for case in cases(record, seeds):
         solution, instance = solved(case), case.problem.instance
         with tempfile.TemporaryDirectory() as folder:
@@ -107,7 +107,7 @@ def _numbers(solution: Solution) -> list[Any]:
 
 @check(lambda record: record.known is not None)
 def check_known(record: Record, seeds: Sequence[int]) -> None:
-    """The optimum that the self-test asks for is in the library, is not 0, and two different routes find it."""
+    """The self-test's optimum is in the library, is not 0, and two routes find it."""
     known = record.known
     assert known is not None
     entry = library().get(known.instance)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from contract_page import shows, table
+from contract_page import shows
 
 from optsched.core import registry
 from optsched.core.errors import TooLarge
@@ -65,7 +65,7 @@ def test_a_case_is_solved_once_by_each_route(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_page_shows_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that the page has the checks, and the table that the command prints where all is kept.
+    """Tests that the page has the table that the command prints where all is kept.
 
     Each cell is tested above, so that it is enough to ask which check is about which problem.
     """
@@ -74,9 +74,6 @@ def test_page_shows_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
     result = CliRunner().invoke(report, ["--table"])
     assert result.exit_code == 0
     assert shows("report", result.stdout)
-    assert shows(
-        "checks", table(["check", "what it says"], [[f"`{name}`", check.says] for name, check in CHECKS.items()])
-    )
 
 
 @pytest.mark.parametrize("name", [name for name, entry in records().items() if entry.ordered])
@@ -111,7 +108,7 @@ def test_report_of_what_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.stdout.splitlines()[1:3] == [f"  {'record':14}  {told}", f"  {'enumeration':14}  BROKEN  as above"]
     table = CliRunner().invoke(report, ["lsap", "--table"])
     assert (table.exit_code, table.stdout.count("no generator")) == (4, 1)
-    assert "| record | BROKEN |\n| enumeration | BROKEN |\n" in table.stdout
+    assert table.stdout.count(" | 0; BROKEN by lsap |\n") > 2
     assert f"\n{told}\n" in table.stdout
     with pytest.raises(ContractBroken) as caught:
         CHECKS["routes"].function(bare)
