@@ -35,7 +35,7 @@ python benchmarks/utility_sizes.py --time-limit {limit:g} > docs/results-sharmil
 ```
 
 The paper gives no numbers, so the instances are made up: family `utility`, seeds 0 and 1. `dual` is a proof by prices,
-`combinatorial` one by a tree over the patterns that prices leave. `optsched certify` checks both in integers. The gap is
+`combinatorial` one by a tree over the patterns that prices leave. `optsched certify` checks both in integers. A gap is
 the bound less the value. Each solve has one thread of a machine with other work on it.
 """
 
