@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from study_tables import count, mean, spread, table
+from study_tables import mean, spread, table
 
 from optsched.heuristics import run
 from optsched.instances.generate import generate
@@ -89,14 +89,14 @@ class Cell:
         """Mean work over the instances."""
         return sum(self.works(scheduler)) / len(self.works(scheduler))
 
-    def fewer(self, one: str, other: str) -> str:
+    def fewer(self, one: str, other: str) -> int:
         """On how many instances `one` works less than `other`."""
-        return count(mine < theirs for mine, theirs in zip(self.works(one), self.works(other), strict=True))
+        return sum(mine < theirs for mine, theirs in zip(self.works(one), self.works(other), strict=True))
 
-    def optimal(self, scheduler: str) -> str:
+    def optimal(self, scheduler: str) -> int:
         """On how many instances the result is on the frontier."""
         pairs = zip(self.points[scheduler], self.frontiers, strict=True)
-        return count(point in frontier for point, frontier in pairs)
+        return sum(point in frontier for point, frontier in pairs)
 
 
 def measured(setting: Setting, seeds: int, schedulers: Sequence[str], frontiers: bool) -> Cell:
@@ -267,7 +267,7 @@ def main() -> None:
         print(json.dumps(held, indent=1))
         return
     for part, cells in found.items():
-        print(f"## {part}\n\n{printed(part, cells)}\n", flush=True)
+        print(f"## {part}: {chosen.seeds} instances a setting\n\n{printed(part, cells)}\n", flush=True)
 
 
 if __name__ == "__main__":
