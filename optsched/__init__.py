@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from optsched.measuring.decomposing import Decomposition, decompose
     from optsched.measuring.explaining import Explanation, explain
     from optsched.measuring.gaps import GapReport, gap
+    from optsched.measuring.judging import claims
     from optsched.measuring.mining import Find, mine
     from optsched.measuring.studies.choices import Family
     from optsched.measuring.studies.tables import GapReports, study
@@ -64,6 +65,7 @@ __all__ = [
     "__version__",
     "bounds",
     "certify",
+    "claims",
     "decompose",
     "draw",
     "explain",
@@ -98,6 +100,7 @@ _MODULES = {
         "core.instance": ["Instance", "State"],
         "instances.files": ["load", "save"],
         "instances.generate": ["generate"],
+        "measuring.judging": ["claims"],
         "measuring.mining": ["Find", "mine"],
         "core.network": ["FlowNetwork"],
         "core.placement": ["Placement"],

@@ -18,6 +18,7 @@ from optsched.core.registry import records
 from optsched.heuristics import HEURISTICS
 from optsched.instances.generate import FAMILIES
 from optsched.instances.importers import IMPORTERS
+from optsched.measuring.judging import PAPERS
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "tests" / "data" / "outside_package"
@@ -60,7 +61,7 @@ def on_path(*folders: Path) -> Iterator[CommandLine]:
 
     def look_again() -> None:
         records.cache_clear()
-        for listed in (HEURISTICS, IMPORTERS, FAMILIES):
+        for listed in (HEURISTICS, IMPORTERS, FAMILIES, PAPERS):
             listed.__dict__.pop("_read", None)
 
     known = set(sys.modules)

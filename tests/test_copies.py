@@ -28,6 +28,7 @@ from optsched.heuristics.tuning import Tuning, tune_p_min
 from optsched.instances.library import Entry, library
 from optsched.measuring.decomposing import Decompositions, decompose_all
 from optsched.measuring.explaining import ScheduleExplanation
+from optsched.measuring.judging import Claim
 from optsched.measuring.matrix import GapMatrix, gap_matrix
 from optsched.problems.base import BaseProblem, TaskProblem
 from optsched.routes import Frontier
@@ -77,6 +78,7 @@ MADE: dict[type, Callable[[Path], Any]] = {
     optsched.Termination: lambda folder: optsched.Termination.OPTIMAL,
     optsched.UsageError: lambda folder: optsched.UsageError("no"),
     BaseProblem: lambda folder: lsap(),
+    Claim: lambda folder: optsched.claims("agosta")[0],
     Bound: lambda folder: optsched.bounds(latency())[0],
     Decompositions: lambda folder: decompose_all(timed(), ["fair", "fifo"]),
     Entry: lambda folder: library()["papers/guo-fig2"],

@@ -1,0 +1,146 @@
+"""`optsched claims`: what the papers claim, the verdict on each, and judging one again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from optsched.cli import arguments
+from optsched.core.errors import ExitCode, UsageError, printable
+
+if TYPE_CHECKING:
+    from optsched.measuring.judging import Claim, Judgement
+    from optsched.measuring.printing import Table
+
+__all__ = ["claims"]
+
+#: Of the page that is printed from the records.
+_HEAD = """# Claims of the papers
+
+What the papers claim, and whether it holds: {count} claims, {judged} of them judged by a program. `optsched claims ID`
+gives the reason and the evidence of one, `optsched claims ID --judge` judges it again.
+"""
+
+
+@click.command()
+@click.argument("words", nargs=-1, metavar="[ID | WORD...]")
+@click.option("--paper", metavar="PAPER", help="Only claims of this paper, such as guo-2012.")
+@click.option("--verdict", metavar="VERDICT", help="Only those: holds, fails, depends, ceiling or not-judged.")
+@click.option("--judge", is_flag=True, help="Judge the claim ID again; exits with 4 if its verdict no longer holds.")
+@click.option("--effort", type=click.Choice(["quick", "full"]), help="Seconds (the default), or all of its draws.")
+@click.option("--seeds", type=click.IntRange(1), metavar="N", help="Draws of each family, whatever the effort.")
+@click.option("--time-limit", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds to judge in.")
+@arguments.format_option("table", "markdown", "json")
+@click.pass_context
+def claims(
+    ctx: click.Context,
+    words: Sequence[str],
+    paper: str | None,
+    verdict: str | None,
+    judge: bool,
+    effort: str | None,
+    seeds: int | None,
+    time_limit: float | None,
+    form: str,
+) -> None:
+    """List the papers' claims with their verdicts, show one with the reason, or judge it again.
+
+    An ID has a stroke (guo-2012/3.3-more-idle). Words select the claims in which all of them occur.
+    """
+    from optsched.measuring.judging import claim
+    from optsched.measuring.judging import claims as find
+
+    named = [word for word in words if "/" in word]
+    if named and (len(words) > 1 or paper or verdict):
+        raise UsageError(f'"{named[0]}" is the id of one claim: give it alone, or select by other words')
+    if judge and not named:
+        raise UsageError("--judge takes the id of one claim; optsched claims lists them")
+    if not judge and (effort or seeds or time_limit):
+        raise UsageError("--effort, --seeds and --time-limit are for --judge")
+    if not named:
+        _list(find(paper, verdict, words), form)
+        return
+    one = claim(named[0])
+    done = one.judge(effort or "quick", seeds, time_limit) if judge else None
+    if form == "json":
+        arguments.emit_json(one.record() | ({} if done is None else {"judgement": done.record()}))
+    else:
+        _show(_told(one) if done is None else _judged(one, done))
+    ctx.exit(ExitCode.DONE if done is None or done.holds else ExitCode.FAILED)
+
+
+def _list(found: Sequence[Claim], form: str) -> None:
+    from optsched.measuring.printing import page_width, render
+
+    if form == "json":
+        arguments.emit_json([one.record() for one in found])
+        return
+    if not found:
+        raise UsageError("no claim fits; optsched claims lists all, with the words that occur in them")
+    if form == "markdown":
+        arguments.emit("".join(_page(found)))
+        return
+    wide = max(len(one.id) for one in found)
+    room = max(page_width() - wide - len("not-judged") - 4, 20)
+    for one in found:
+        says = one.claim if len(one.claim) <= room else one.claim[: room - 3].rstrip() + "..."
+        arguments.emit(printable(f"{one.id:{wide}}  {one.verdict:10}  {says}") + "\n")
+    arguments.emit("\n" + render(_counted(found)))
+
+
+def _counted(found: Sequence[Claim]) -> Table:
+    """How many claims of each paper have each verdict."""
+    from optsched.measuring.judging import VERDICTS
+    from optsched.measuring.printing import Table, counts
+
+    each = Counter((one.paper, one.verdict) for one in found)
+    papers = list(dict.fromkeys(one.paper for one in found))
+    numbers = {paper: [each[paper, verdict] for verdict in VERDICTS] for paper in papers}
+    if len(papers) > 1:
+        numbers["all"] = [sum(column) for column in zip(*numbers.values(), strict=True)]
+    rows = [[paper, *counts(*row, sum(row))] for paper, row in numbers.items()]
+    return Table(("paper", *VERDICTS, "claims"), rows)
+
+
+def _page(found: Sequence[Claim]) -> Iterator[str]:
+    """The page of the documentation."""
+    from optsched.measuring.judging import VERDICTS
+    from optsched.measuring.printing import Table, render
+
+    yield _HEAD.format(count=len(found), judged=sum(bool(one.checks) for one in found)) + "\n"
+    yield render(_counted(found), form="markdown") + "\n"
+    yield "".join(f"- *{name}*: {meaning}.\n" for name, meaning in VERDICTS.items())
+    for paper in dict.fromkeys(one.paper for one in found):
+        own = [one for one in found if one.paper == paper]
+        table = [[one.id.partition("/")[2], one.place, one.claim, one.verdict] for one in own]
+        yield f"\n## {paper}: `{own[0].id.partition('/')[0]}/...`\n\n"
+        yield render(Table(("id", "place", "claim", "verdict"), table), form="markdown")
+
+
+def _told(one: Claim) -> Iterator[tuple[str, str]]:
+    from optsched.measuring.judging import WAYS
+
+    yield "", f"{one.id} ({one.paper}, {one.place}): {one.verdict}"
+    yield "claim", one.claim
+    yield "why", one.why
+    yield "judged", f"{WAYS[one.way]}; by {one.judged_by}" + (f"; region: {one.region}" if one.region else "")
+    if one.evidence:
+        yield "see", ", ".join(one.evidence)
+    if one.checks:
+        yield "again", f"optsched claims {one.id} --judge"
+
+
+def _judged(one: Claim, done: Judgement) -> Iterator[tuple[str, str]]:
+    yield "", f"{one.id}: {one.verdict}; " + ("it still holds" if done.holds else f"judged now: {done.verdict}")
+    for finding in done.findings:
+        yield "as recorded" if finding.kept else "CHANGED", str(finding)
+
+
+def _show(lines: Iterator[tuple[str, str]]) -> None:
+    from optsched.measuring.printing import folded, page_width
+
+    for name, text in lines:
+        arguments.emit(folded(printable(f"{name}: {text}" if name else text), page_width(), "  "))

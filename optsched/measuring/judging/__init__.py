@@ -1,0 +1,252 @@
+"""The papers' claims: one record each, with a verdict, the reason, and how to judge it again.
+
+The records are data: `instances/claims/PAPER.toml`. Installed packages bring the claims of further papers as entry
+points of the group `optsched.claims`. How a claim is judged is in `judges`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from optsched.core.errors import UsageError, expect, nearest
+from optsched.core.outside import Listed
+from optsched.core.resources import folder
+from optsched.measuring.judging.findings import Check, Finding, Judgement
+
+__all__ = ["GROUP", "PAPERS", "VERDICTS", "WAYS", "Check", "Claim", "Finding", "Judgement", "Paper", "claim", "claims"]
+
+#: Entry points of this group are papers with their claims.
+GROUP = "optsched.claims"
+
+#: What a verdict means.
+VERDICTS: Mapping[str, str] = {
+    "holds": "proved, or true wherever it was tried in its region",
+    "fails": "there is a counterexample",
+    "depends": "true for some readings or some of the region; the reason says which",
+    "ceiling": "the paper's own figures bound what is possible",
+    "not-judged": "no snapshot, run or arithmetic can judge it; the reason says why",
+}
+
+#: How a claim is judged.
+WAYS: Mapping[str, str] = {
+    "proof": "by an argument on paper",
+    "enumeration": "by trying every case of small instances",
+    "instances": "on instances made to show it",
+    "sweep": "on drawn instances",
+    "runs": "in runs over time",
+    "arithmetic": "by arithmetic on the paper's own figures",
+    "reading": "by reading the paper",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A claim of a paper and its verdict.
+
+    Attributes
+    ----------
+    id
+        `PAPER/PLACE-TOPIC`, such as `guo-2012/3.3-more-idle`.
+    paper
+        The paper's authors and year.
+    place
+        Where in the paper it stands.
+    claim
+        What it says, in words of ours.
+    verdict
+        One of `VERDICTS`.
+    why
+        The reason, in a sentence or two.
+    way
+        How it is judged, one of `WAYS`.
+    region
+        The instances and parameters that it is about; empty: all.
+    evidence
+        Instances of the library, pages, tests and commands that show it.
+    checks
+        What `judge` runs. Without any, the verdict rests on the evidence, or on a review.
+    """
+
+    id: str
+    paper: str
+    place: str
+    claim: str
+    verdict: str
+    why: str
+    way: str
+    region: str = ""
+    evidence: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
+
+    @property
+    def judged_by(self) -> str:
+        """`judge` where a judge runs, `evidence` where something of the project shows it, else `review`."""
+        return "judge" if self.checks else "evidence" if self.evidence else "review"
+
+    def judge(self, effort: str = "quick", seeds: int | None = None, time_limit: float | None = None) -> Judgement:
+        """Judge the claim again.
+
+        Parameters
+        ----------
+        effort
+            `quick` (seconds) or `full` (as many draws as the record says).
+        seeds
+            So many draws of each family, whatever the effort.
+        time_limit
+            Seconds; draws that do not fit are left out.
+
+        Returns
+        -------
+        Judgement
+            What each check found, and whether the verdict still holds.
+
+        Raises
+        ------
+        UsageError
+            For an unknown effort, or a claim without checks.
+        OutOfTime
+            If the time limit ends before a check has one draw.
+        """
+        if not self.checks:
+            raise UsageError(f"{self.id}: no judge runs for this claim; its verdict is by {self.judged_by}")
+        from optsched.measuring.judging.judges import found_by  # what listing claims does not need
+
+        return found_by(self.checks, self.verdict, effort, seeds, time_limit)
+
+    def record(self) -> dict[str, Any]:
+        """Everything about the claim, as JSON has it."""
+        content: dict[str, Any] = msgspec.to_builtins(self)
+        return {**content, "judged_by": self.judged_by}
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper with its claims; `name` begins the ids of all of them."""
+
+    name: str
+    title: str
+    claims: tuple[Claim, ...]
+
+
+class _Record(msgspec.Struct, forbid_unknown_fields=True):
+    place: str
+    claim: str
+    verdict: str
+    why: str
+    way: str
+    region: str = ""
+    evidence: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    paper: str
+    claims: dict[str, _Record]
+
+
+#: The shipped papers, in the order in which they are listed.
+_SHIPPED = ("shen-2016", "sharmilarani", "hsu-freeh", "guo-2012", "agosta", "fischer-2010")
+
+
+@cache
+def _read(name: str) -> Paper:
+    """A shipped paper."""
+    text = (folder("instances") / "claims" / f"{name}.toml").read_text(encoding="utf-8")
+    file = msgspec.convert(tomllib.loads(text), _File)
+    found = (
+        Claim(
+            id=f"{name}/{key}",
+            paper=file.paper,
+            **{field: getattr(record, field) for field in record.__struct_fields__},
+        )
+        for key, record in file.claims.items()
+    )
+    return Paper(name, file.paper, tuple(found))
+
+
+def _fault(paper: Paper) -> str | None:
+    """What is wrong with a paper of another package, if anything is."""
+    for one in paper.claims:
+        if not isinstance(one, Claim) or not one.id.startswith(f"{paper.name}/"):
+            return f"it holds {one!r}, which is no claim whose id begins with {paper.name}/"
+        if one.verdict not in VERDICTS or one.way not in WAYS:
+            return f"the claim {one.id} has the verdict {one.verdict!r} and the way {one.way!r}; see VERDICTS and WAYS"
+    return None
+
+
+#: Every paper by its name.
+PAPERS: Mapping[str, Paper] = Listed(GROUP, Paper, _SHIPPED, _read, _fault)
+
+
+def claims(paper: str | None = None, verdict: str | None = None, words: Iterable[str] = ()) -> tuple[Claim, ...]:
+    """The claims of the papers, each with its verdict.
+
+    Parameters
+    ----------
+    paper
+        Only those of one paper, by its name, such as `guo-2012`.
+    verdict
+        Only those with this verdict.
+    words
+        Only those in whose text each of these words occurs.
+
+    Returns
+    -------
+    tuple of Claim
+        In the order of the papers and of their sections.
+
+    Raises
+    ------
+    UsageError
+        For an unknown paper or verdict, with the nearest one.
+
+    Examples
+    --------
+    >>> claims("guo-2012", "fails", ["idle slots"])[0].id
+    'guo-2012/3.3-more-idle'
+    """
+    if paper is not None and paper not in PAPERS:
+        raise UsageError(f"no paper {paper!r}; {nearest(str(paper), list(PAPERS))}")
+    if verdict is not None and verdict not in VERDICTS:
+        raise UsageError(f"no verdict {verdict!r}; {nearest(str(verdict), list(VERDICTS))}")
+    wanted = [word.casefold() for word in ([words] if isinstance(words, str) else words)]
+    papers: Sequence[Paper] = list(PAPERS.values()) if paper is None else [PAPERS[paper]]
+    return tuple(
+        one
+        for each in papers
+        for one in each.claims
+        if (verdict is None or one.verdict == verdict) and all(word in _text(one) for word in wanted)
+    )
+
+
+def _text(one: Claim) -> str:
+    return " ".join((one.id, one.paper, one.place, one.claim, one.why, one.region, *one.evidence)).casefold()
+
+
+def claim(name: str) -> Claim:
+    """The claim of an id.
+
+    Raises
+    ------
+    UsageError
+        If there is none; names the nearest ids.
+
+    Examples
+    --------
+    >>> claim("agosta/3.4-theorem-1").verdict
+    'fails'
+    """
+    expect(name, str, "a claim has an id, a text", "optsched claims lists them")
+    found = {one.id: one for one in claims()}
+    if name not in found:
+        near = get_close_matches(name, list(found), n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(near)}?" if near else "optsched claims lists all"
+        raise UsageError(f'no claim "{name}"; {hint}')
+    return found[name]

@@ -1,0 +1,111 @@
+"""What a record says is to be tested, and what a judge finds of it; nothing here measures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec import Struct
+
+__all__ = ["EFFORTS", "Check", "Finding", "Judgement"]
+
+#: How much a judge tries: seconds, or as many draws as the record says.
+EFFORTS = ("quick", "full")
+
+
+class Check(Struct, forbid_unknown_fields=True, frozen=True):
+    """One statement of a claim that a judge can test.
+
+    Attributes
+    ----------
+    says
+        What the paper says, as an expression over what is measured (`optsched.measuring.judging.expressions`).
+    holds
+        Whether it was true when the verdict was given.
+    judge
+        `snapshots`, `runs`, `arithmetic`, or a callable `package.module:function` of your own, called with the check,
+        the number of draws and nothing else; it returns a `Finding`.
+    on
+        Instances of the library (`papers/guo-fig2`), families with parameters (`lsap,tasks=30`), or callables
+        `package.module:function,K=V` that make an instance from a seed. Each is a row of what is measured.
+    problem
+        With parameters: `latency` or `lsap,levels=0:1:2`.
+    measure
+        What each name stands for: `optimum`, a heuristic with parameters, or `WHAT of` either; see `quantities`.
+    service
+        How long tasks take, in runs.
+    draws, full
+        Seeds of quick and of full judgements; without `full` the same.
+    """
+
+    says: str
+    holds: bool = True
+    judge: str = "snapshots"
+    on: tuple[str, ...] = ()
+    problem: str = ""
+    measure: dict[str, str] = {}
+    service: str = ""
+    draws: int = 1
+    full: int = 0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a judge found of a check.
+
+    Attributes
+    ----------
+    check
+        The check.
+    true
+        Whether what it says is true.
+    numbers
+        The mean of each measured name, of each instance or family.
+    draws
+        Of so many seeds.
+    witness
+        Where it is false, or a draw that shows what `any` says: the instance and its seed; empty: there is none.
+    """
+
+    check: Check
+    true: bool
+    numbers: Mapping[str, Sequence[float]]
+    draws: int
+    witness: str = ""
+
+    @property
+    def kept(self) -> bool:
+        """Whether it came out as it did when the verdict was given."""
+        return self.true == self.check.holds
+
+    def __str__(self) -> str:
+        numbers = "; ".join(
+            f"{name} {', '.join(f'{value:.6g}' for value in row)}" for name, row in self.numbers.items()
+        )
+        told = [f"{self.check.says}: {'true' if self.true else 'false'}"]
+        told += [numbers] * bool(numbers) + [f"{self.draws} draws"] * (self.draws > 1)
+        return "; ".join(told) + (f"; {'see' if self.true else 'not on'} {self.witness}" if self.witness else "")
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What judging a claim again came to: what each check found, the verdict of that, and the seconds it took."""
+
+    findings: tuple[Finding, ...]
+    verdict: str
+    seconds: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the recorded verdict holds: every check came out as it did then."""
+        return all(finding.kept for finding in self.findings)
+
+    def record(self) -> dict[str, Any]:
+        """The judgement, as JSON has it."""
+        found = [
+            {"says": one.check.says, "true": one.true, "kept": one.kept, "numbers": dict(one.numbers)}
+            | {"draws": one.draws, "witness": one.witness}
+            for one in self.findings
+        ]
+        return {"verdict": self.verdict, "holds": self.holds, "seconds": self.seconds, "findings": found}

@@ -1,0 +1,190 @@
+"""Judges: what a check measures, over which instances, and whether what it says is true.
+
+Three judges serve all shipped claims: `snapshots` (heuristics and optima on instances), `runs` (policies over time) and
+`arithmetic` (the paper's own figures). A check of another package may name a judge of its own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from optsched.core.deadline import check as check_deadline
+from optsched.core.deadline import deadline
+from optsched.core.errors import OutOfTime, UsageError, nearest
+from optsched.core.instance import Instance
+from optsched.core.registry import imported
+from optsched.instances.files import load
+from optsched.instances.generate import generate
+from optsched.measuring.judging.expressions import evaluated
+from optsched.measuring.judging.findings import EFFORTS, Check, Finding, Judgement
+from optsched.measuring.judging.quantities import OF_RUNS, OF_SNAPSHOTS, Answer
+from optsched.measuring.studies.choices import parted
+from optsched.problems import problem, problem_class
+from optsched.problems.base import resolve
+from optsched.simulating import simulate
+
+__all__ = ["JUDGES", "Judge", "found_by", "over_draws"]
+
+Judge = Callable[[Check, int], Finding]
+
+
+def found_by(
+    checks: Sequence[Check],
+    verdict: str,
+    effort: str = "quick",
+    seeds: int | None = None,
+    time_limit: float | None = None,
+) -> Judgement:
+    """Judge checks again, for `Claim.judge`."""
+    if effort not in EFFORTS:
+        raise UsageError(f"no effort {effort!r}; {nearest(effort, EFFORTS)}")
+    if seeds is not None and seeds < 1:
+        raise UsageError(f"seeds {seeds!r}: give how many draws, 1 or more")
+    begin = time.perf_counter()
+    found = []
+    with deadline(time_limit):
+        for check in checks:
+            draws = seeds or (check.full if effort == "full" else 0) or check.draws
+            found.append(_judge(check.judge)(check, draws))
+    kept = all(finding.kept for finding in found)
+    truths = {finding.true for finding in found}
+    by_truth = {frozenset({True}): "holds", frozenset({False}): "fails"}.get(frozenset(truths), "depends")
+    return Judgement(tuple(found), verdict if kept else by_truth, time.perf_counter() - begin)
+
+
+def _judge(name: str) -> Judge:
+    if name in JUDGES:
+        return JUDGES[name]
+    if ":" not in name:
+        raise UsageError(f'no judge "{name}"; {nearest(name, list(JUDGES))}')
+    judge: Judge = imported(name)
+    return judge
+
+
+# What a check is about -----------------------------------------------------------------------------------------------
+
+
+def _instance(text: str, seed: int) -> Instance:
+    """An instance of the library, of a family, or of a callable, for a seed."""
+    name, values = parted(text, "on")
+    if ":" in name:
+        made: Instance = imported(name)(seed, **values)
+        return made
+    found = load(name) if "/" in name else generate(name, seed=seed, **values)
+    if not isinstance(found, Instance):
+        raise UsageError(f'on "{text}": it is a network')
+    return found
+
+
+class _Snapshot:
+    """The decisions of one draw on a snapshot, each made when it is first asked for."""
+
+    def __init__(self, check: Check, instance: Instance, seed: int) -> None:
+        name, values = parted(check.problem, "problem")
+        resolve(name, problem_class(name).parameter_table, values)
+        self.problem = problem(name, instance, **values)
+        self.seed = seed
+        self._held: dict[str, Answer] = {}
+
+    def __call__(self, text: str) -> Any:
+        what, _, source = text.rpartition(" of ")
+        if not what and source in OF_SNAPSHOTS:
+            return OF_SNAPSHOTS[source](Answer(self.problem, None))
+        return _taken(what or "first", OF_SNAPSHOTS, text)(self._answer(source))
+
+    def _answer(self, source: str) -> Answer:
+        if source not in self._held:
+            self._held[source] = Answer(self.problem, source, self.seed)
+        return self._held[source]
+
+
+class _Run:
+    """The runs over time of one draw."""
+
+    def __init__(self, check: Check, instance: Instance, seed: int) -> None:
+        self._check, self._instance, self._seed = check, instance, seed
+        self._held: dict[str, Any] = {}
+
+    def __call__(self, text: str) -> Any:
+        what, _, source = text.rpartition(" of ")
+        if source not in self._held:
+            name, values = parted(source, "measure")
+            given: dict[str, Any] = {"seed": self._seed, **values}
+            self._held[source] = simulate(self._instance, name, self._check.service or None, **given)
+        return _taken(what or "elapsed", OF_RUNS, text)(self._held[source])
+
+
+def _taken(what: str, known: Mapping[str, Callable[[Any], Any]], text: str) -> Callable[[Any], Any]:
+    if what in known:
+        return known[what]
+    if ":" in what:
+        function: Callable[[Any], Any] = imported(what)
+        return function
+    raise UsageError(f'measure "{text}": nothing is called "{what}"; {nearest(what, list(known))}')
+
+
+# The judges ----------------------------------------------------------------------------------------------------------
+
+
+def over_draws(check: Check, draws: int, asked: Callable[[Check, Instance, int], Callable[[str], Any]]) -> Finding:
+    """Measure each name on each draw of each row, as far as time allows, and say whether what the check says is true.
+
+    Raises
+    ------
+    OutOfTime
+        If time runs out before the first draw of every row is measured.
+    """
+    columns: list[list[dict[str, Any]]] = []
+    try:
+        for seed in range(draws):
+            drawn = []
+            for row in check.on:
+                check_deadline()
+                ask = asked(check, _instance(row, seed), seed)
+                drawn.append({name: ask(text) for name, text in check.measure.items()})
+            columns.append(drawn)
+    except OutOfTime:
+        if not columns:
+            raise
+    values = {
+        name: np.array([[column[row][name] for column in columns] for row in range(len(check.on))], dtype=object)
+        for name in check.measure
+    }
+    outcome = evaluated(check.says, values)
+    numbers = {name: [float(sum(row) / len(row)) for row in table] for name, table in values.items()}
+    return Finding(check, bool(np.all(outcome)), numbers, len(columns), _witness(check, outcome, values))
+
+
+def _witness(check: Check, outcome: Any, values: Mapping[str, Any]) -> str:
+    """The first draw on which a statement about each draw is false, or one that shows what `any` says."""
+    inner = check.says.removeprefix("any(").removesuffix(")") if check.says.startswith("any(") else None
+    table = outcome if inner is None or not outcome else evaluated(inner, values)
+    wanted = inner is not None and bool(outcome)
+    if not isinstance(table, np.ndarray) or table.ndim != 2:
+        return ""
+    for row, column in np.argwhere(table.astype(bool) == wanted).tolist():
+        return check.on[row] + ("" if "/" in check.on[row] else f" seed {column}")
+    return ""
+
+
+def snapshots(check: Check, draws: int) -> Finding:
+    """Heuristics and optima on instances."""
+    return over_draws(check, draws, _Snapshot)
+
+
+def runs(check: Check, draws: int) -> Finding:
+    """Policies over time."""
+    return over_draws(check, draws, _Run)
+
+
+def arithmetic(check: Check, draws: int) -> Finding:
+    """The paper's own figures."""
+    return Finding(check, bool(np.all(evaluated(check.says, {}))), {}, 1)
+
+
+#: The judges by their names.
+JUDGES: Mapping[str, Judge] = {"snapshots": snapshots, "runs": runs, "arithmetic": arithmetic}

@@ -1,0 +1,84 @@
+"""`optsched claims`: the list, one claim, and judging it again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from command_line import answer, run
+
+from optsched.measuring import judging
+from optsched.measuring.judging import Check, claim
+
+
+def test_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests a line for each claim, within the terminal, and the counts below; JSON has all of each."""
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = run("claims").stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line.split()[0] for line in lines[: lines.index("")]] == [one["id"] for one in answer("claims")]
+    assert lines[-1].split() == ["all", *lines[-1].split()[1:-1], str(len(answer("claims")))]
+
+
+def test_selected() -> None:
+    """Tests that paper, verdict and words select together."""
+    found = answer("claims", "idle", "slots", "--paper", "guo-2012", "--verdict", "fails")
+    assert "guo-2012/3.3-more-idle" in [one["id"] for one in found]
+    assert {(one["paper"], one["verdict"]) for one in found} == {("Guo et al. 2012", "fails")}
+
+
+def test_one_claim(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a claim is told in a few lines, with its reason, its instances and its command."""
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = run("claims", "guo-2012/4.1-one-replica").stdout
+    assert shown.startswith("guo-2012/4.1-one-replica (Guo et al. 2012, IV.A): depends\n")
+    assert "papers/guo-heartbeat" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["guo-2012/3.3-more-idl"], "did you mean guo-2012/3.3-more-idle"),
+        (["guo-2012/3.3-more-idle", "slots"], "is the id of one claim: give it alone"),
+        (["guo-2012/3.3-more-idle", "--paper", "agosta"], "is the id of one claim"),
+        (["--judge"], "--judge takes the id of one claim"),
+        (["slots", "--judge"], "--judge takes the id of one claim"),
+        (["guo-2012/3.3-more-idle", "--effort", "full"], "are for --judge"),
+        (["guo-2012/3.3-more-idle", "--judge", "--effort", "most"], "'most' is not one of"),
+        (["guo-2012/3.3-more-idle", "--judge", "--seeds", "0"], "--seeds"),
+        (["guo-2012/3.3-more-idle", "--judge", "--time-limit", "0"], "--time-limit"),
+        (["shen-2016/5-future", "--judge"], "no judge runs for this claim"),
+        (["--paper", "guo"], "no paper 'guo'"),
+        (["--verdict", "false"], "no verdict 'false'"),
+        (["zebra"], "no claim fits"),
+    ],
+)
+def test_wrong_usage(arguments: list[str], told: str) -> None:
+    """Tests that each is one line that says what to do, and exits with 2."""
+    result = run("claims", *arguments)
+    assert result.exit_code == 2
+    assert told in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a verdict that holds exits with 0, and one that does not with 4 and what is found now."""
+    right = Check(says="85 / 125 == .68", judge="arithmetic")
+    one = replace(claim("hsu-freeh/4.2-65-percent"), checks=(right,), verdict="holds")
+    monkeypatch.setattr(judging, "claim", lambda name: one)
+    assert run("claims", one.id, "--judge").stdout.splitlines() == [
+        "hsu-freeh/4.2-65-percent: holds; it still holds",
+        "as recorded: 85 / 125 == .68: true",
+    ]
+    wrong = replace(one, checks=(Check(says="85 / 125 == .65", judge="arithmetic"),))
+    monkeypatch.setattr(judging, "claim", lambda name: wrong)
+    result = run("claims", one.id, "--judge")
+    assert result.exit_code == 4
+    assert result.stdout.splitlines() == [
+        "hsu-freeh/4.2-65-percent: holds; judged now: fails",
+        "CHANGED: 85 / 125 == .65: false",
+    ]
+    told = run("claims", one.id, "--judge", "--format", "json")
+    assert told.exit_code == 4
+    assert '"holds": false' in told.stdout

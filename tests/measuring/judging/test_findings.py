@@ -1,0 +1,31 @@
+"""Findings and judgements: what they say and hold."""
+
+from __future__ import annotations
+
+from optsched.measuring.judging.findings import Check, Finding, Judgement
+
+CHECK = Check(says="a > b")
+
+
+def test_in_words() -> None:
+    """Tests the line of a finding: the statement, its truth, the means, the draws, and where it is false."""
+    assert str(Finding(CHECK, True, {}, 1)) == "a > b: true"
+    found = Finding(CHECK, False, {"a": [1, 2.5], "b": [3]}, 20, "lsap seed 3")
+    assert str(found) == "a > b: false; a 1, 2.5; b 3; 20 draws; not on lsap seed 3"
+    assert not found.kept
+
+
+def test_judgement() -> None:
+    """Tests that it holds where every check came out as before, and its JSON."""
+    right, wrong = Finding(CHECK, True, {}, 1), Finding(CHECK, False, {"a": [1]}, 2, "x seed 0")
+    assert Judgement((right,), "holds", 1.5).holds
+    record = Judgement((right, wrong), "depends", 1.5).record()
+    assert not record["holds"]
+    assert record["findings"][1] == {
+        "says": "a > b",
+        "true": False,
+        "kept": False,
+        "numbers": {"a": [1]},
+        "draws": 2,
+        "witness": "x seed 0",
+    }

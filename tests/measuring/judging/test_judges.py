@@ -1,0 +1,131 @@
+"""Judges: what checks measure, what they find, and what is wrong with a check."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from optsched.core.errors import HeuristicFailed, OutOfTime, UsageError
+from optsched.measuring.judging.findings import Check
+from optsched.measuring.judging.judges import found_by
+
+#: dl-sched against the optimum on small draws, where it is not optimal.
+OPTIMAL = Check(
+    says="dl == optimum",
+    holds=False,
+    on=("lsap,nodes=10,tasks=5",),
+    problem="lsap",
+    measure={"dl": "dl", "optimum": "optimum"},
+    draws=40,
+    full=50,
+)
+
+
+def test_a_statement_about_each_draw() -> None:
+    """Tests the truth, the means, how many draws, and the first draw on which it is false."""
+    judgement = found_by([OPTIMAL], "fails")
+    (finding,) = judgement.findings
+    assert (judgement.holds, judgement.verdict, finding.true, finding.draws) == (True, "fails", False, 40)
+    assert finding.witness.startswith("lsap,nodes=10,tasks=5 seed ")
+    again = Check(**{**OPTIMAL_FIELDS, "draws": int(finding.witness.rpartition(" ")[2])})
+    assert found_by([again], "fails").verdict == "holds", "the draws before are none"
+    assert finding.numbers["dl"][0] > finding.numbers["optimum"][0]
+
+
+OPTIMAL_FIELDS = {name: getattr(OPTIMAL, name) for name in OPTIMAL.__struct_fields__}
+
+
+def test_effort_and_seeds() -> None:
+    """Tests that full judgements take the record's draws, and that seeds go before both."""
+    assert found_by([OPTIMAL], "fails", "full").findings[0].draws == 50
+    assert found_by([OPTIMAL], "fails", "full", 45).findings[0].draws == 45
+
+
+def test_some_draw_that_shows_it() -> None:
+    """Tests that `any` names the draw that shows it, and names none where there is none."""
+    shown = Check(**{**OPTIMAL_FIELDS, "says": "any(dl > optimum)", "holds": True})
+    (finding,) = found_by([shown], "holds").findings
+    assert finding.true
+    assert "; see lsap,nodes=10,tasks=5 seed " in str(finding)
+    none = Check(**{**OPTIMAL_FIELDS, "says": "any(dl < optimum)"})
+    assert found_by([none], "fails").findings[0].witness == ""
+
+
+def test_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests a row for each instance, of the library, of a family, and of a callable."""
+    text = "def drawn(seed, nodes):\n    return optsched.generate('lsap', seed=seed, nodes=nodes, tasks=2)\n"
+    text = f"import optsched\n{text}"
+    (tmp_path / "small_lsap.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    check = Check(
+        says="mean(tasks)[0] == 3 > mean(tasks)[1]",
+        on=("papers/guo-fig2", "small_lsap:drawn,nodes=4"),
+        problem="lsap",
+        measure={"tasks": "tasks", "placed": "placed of lsap-sched", "dl": "local of dl"},
+        draws=2,
+    )
+    numbers = found_by([check], "holds").findings[0].numbers
+    assert numbers["tasks"] == [3, 2]
+    assert numbers["placed"] == [3, 2]
+
+
+def test_runs_over_time() -> None:
+    """Tests that policies run with the service and seed of a check, and batch heuristics in rounds."""
+    check = Check(
+        says="share(flow > 0) == 1",
+        judge="runs",
+        on=("job-times,nodes=4,tasks=8,reduces=0,jobs=2",),
+        measure={"flow": "mean job time of fair", "local": "local maps of dl", "elapsed": "fifo"},
+    )
+    (finding,) = found_by([check], "holds").findings
+    assert finding.kept
+    assert 0 <= finding.numbers["local"][0] <= 1
+    assert finding.numbers["elapsed"][0] > 0
+
+
+def test_time_limit() -> None:
+    """Tests that the draws that fit into the limit are judged, and that none at all is no judgement."""
+    many = Check(**{**OPTIMAL_FIELDS, "draws": 10**6})
+    assert 1 <= found_by([many], "fails", time_limit=1).findings[0].draws < 10**6
+    with pytest.raises(OutOfTime):
+        found_by([many], "fails", time_limit=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"judge": "snapshot"}, 'no judge "snapshot"; did you mean "snapshots"'),
+        ({"problem": "lsapp"}, "lsapp"),
+        ({"problem": "lsap,level=1"}, "level"),
+        ({"measure": {"dl": "locality of dl"}}, 'nothing is called "locality"'),
+        ({"measure": {"dl": "dll"}}, "dll"),
+        ({"on": ("lsapp",)}, "lsapp"),
+        ({"on": ("lsap,nodes",)}, "parameters as name=value"),
+        ({"on": ("examples/negative-cycle",)}, "it is a network"),
+    ],
+)
+def test_wrong_checks(fields: dict[str, object], told: str) -> None:
+    """Tests that what is wrong with a check is named."""
+    with pytest.raises(UsageError, match=told):
+        found_by([Check(**{**OPTIMAL_FIELDS, **fields})], "fails")
+
+
+def test_wrong_effort() -> None:
+    """Tests that efforts and seeds are checked."""
+    with pytest.raises(UsageError, match="no effort 'most'; known: quick, full"):
+        found_by([OPTIMAL], "fails", "most")
+    with pytest.raises(UsageError, match="1 or more"):
+        found_by([OPTIMAL], "fails", seeds=0)
+
+
+def test_a_heuristic_without_a_decision() -> None:
+    """Tests that a heuristic that starves is no number."""
+    check = Check(
+        says="p > 0",
+        on=("papers/pna-starvation",),
+        problem="transmission-reduces",
+        measure={"p": "probabilistic,p_min=0.9"},
+    )
+    with pytest.raises(HeuristicFailed, match="probabilistic"):
+        found_by([check], "holds")

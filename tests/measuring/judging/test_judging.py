@@ -1,0 +1,141 @@
+"""The records of the claims: well formed, each with a verdict that its checks and its evidence bear out."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import outside_packages
+import pytest
+
+from optsched import claims
+from optsched.cli.judging import claims as command
+from optsched.core.errors import UsageError
+from optsched.core.papers import PAPERS as CITED
+from optsched.instances.library import library
+from optsched.measuring.judging import PAPERS, VERDICTS, WAYS, Claim, Paper, claim
+
+ROOT = Path(__file__).resolve().parents[3]
+CLAIMS = claims()
+
+#: Verdicts that checks of these truths bear out.
+OF_CHECKS = {"holds": {True}, "fails": {False}, "depends": {True, False}}
+
+
+def test_all_claims_of_the_review_are_here() -> None:
+    """Tests that each paper has its claims, under ids of their own, each with a verdict and a reason."""
+    assert Counter(one.paper for one in CLAIMS) == {
+        "Shen et al. 2016": 44,
+        "Sharmilarani et al.": 32,
+        "Hsu and Freeh": 31,
+        "Guo et al. 2012": 47,
+        "Agosta et al.": 41,
+        "Fischer et al. 2010": 4,
+    }
+    assert {one.paper for one in CLAIMS} == set(CITED.values())
+    assert len({one.id for one in CLAIMS}) == len(CLAIMS)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_records_are_well_formed(paper: str) -> None:
+    """Tests ids, verdicts, ways, reasons that are sentences, and evidence that exists."""
+    for one in PAPERS[paper].claims:
+        assert re.fullmatch(rf"{paper}/[\w.]+(-[\w.]+)+", one.id), one.id
+        assert one.verdict in VERDICTS, one.id
+        assert one.way in WAYS, one.id
+        assert one.place, one.id
+        assert not one.claim.endswith("."), one.id
+        assert one.why.endswith("."), one.id
+        assert one.why.count(". ") <= 2, f"{one.id}: a reason in three sentences at most"
+        for evidence in one.evidence:
+            assert evidence in library() or (ROOT / evidence.partition("#")[0]).exists(), f"{one.id}: {evidence}"
+
+
+@pytest.mark.parametrize("one", [one for one in CLAIMS if one.checks], ids=lambda one: one.id)
+def test_checks_bear_the_verdict_out(one: Claim) -> None:
+    """Tests that what the checks came to is the verdict, where the verdict follows from them."""
+    truths = {check.holds for check in one.checks}
+    assert one.verdict not in OF_CHECKS or truths == OF_CHECKS[one.verdict], one.id
+
+
+def test_selection() -> None:
+    """Tests claims by paper, verdict and words, and all of them together."""
+    assert {one.paper for one in claims("agosta")} == {"Agosta et al."}
+    assert {one.verdict for one in claims(verdict="ceiling")} == {"ceiling"}
+    assert "agosta/3.4-theorem-1" in {one.id for one in claims(words=["W_REM", "loads"])}
+    assert claims(words="theorem 1") == claims(words=["theorem 1"])
+    assert claims("agosta", "ceiling") == ()
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: claims("guo-2021"), 'no paper .*did you mean "guo-2012"'),
+        (lambda: claims(3), "no paper 3; known: shen-2016"),
+        (lambda: claims(verdict="true"), "no verdict 'true'; known: holds"),
+        (lambda: claim("agosta/theorem-1"), "no claim .*did you mean agosta/3.4-theorem-1"),
+        (lambda: claim("nothing"), "optsched claims lists all"),
+        (lambda: claim(None), "a claim has an id"),
+        (lambda: claim("shen-2016/5-future").judge(), "no judge runs for this claim; its verdict is by review"),
+    ],
+)
+def test_wrong_arguments(call: object, told: str) -> None:
+    """Tests that each wrong argument is wrong usage that says what is known."""
+    assert callable(call)
+    with pytest.raises(UsageError, match=told):
+        call()
+
+
+def test_the_page_is_printed_from_the_records() -> None:
+    """Tests that docs/claims.md is what the command prints."""
+    printed = outside_packages.CommandLine()("claims", "--format", "markdown").stdout
+    page = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
+    assert page == printed, "optsched claims --format markdown > docs/claims.md"
+    assert command.name == "claims"
+
+
+def test_record_has_everything() -> None:
+    """Tests that the record of a claim has all its fields, and who judged it."""
+    one = claim("guo-2012/3.3-figure-2")
+    record = one.record()
+    assert set(record) == {*(field.name for field in msgspec.inspect.type_info(Claim).fields), "judged_by"}
+    assert record["judged_by"] == one.judged_by
+    assert claim("agosta/3.4-partition").judged_by == "evidence"
+    assert claim("shen-2016/5-future").judged_by == "review"
+
+
+OUTSIDE = """
+from optsched.measuring.judging import Check, Claim, Finding, Paper
+
+def always(check, draws):
+    return Finding(check, True, {"draws": [draws]}, draws)
+
+CLAIM = Claim(id="ours/1-true", paper="Ours", place="1", claim="it is so", verdict="holds", why="It is.",
+              way="sweep", checks=(Check(says="so", judge="ours:always", draws=3),))
+OURS = Paper("ours", "Ours", (CLAIM,))
+STRANGE = Paper("strange", "Strange", (CLAIM,))
+"""
+
+
+def test_claims_of_another_package(tmp_path: Path) -> None:
+    """Tests that a package's paper is listed and judged like the shipped ones, by a judge of its own."""
+    (tmp_path / "ours.py").write_text(OUTSIDE)
+    outside_packages.install(tmp_path, "our-claims", {"optsched.claims": {"ours": "ours:OURS"}})
+    with outside_packages.on_path(tmp_path) as optsched:
+        assert "ours/1-true" in optsched("claims", "--paper", "ours").stdout
+        judged = optsched("claims", "ours/1-true", "--judge", "--seeds", "5").stdout
+        assert "ours/1-true: holds; it still holds" in judged
+        assert "so: true; draws 5; 5 draws" in judged
+    assert isinstance(PAPERS["agosta"], Paper)
+
+
+def test_a_package_with_a_claim_under_another_name(tmp_path: Path) -> None:
+    """Tests that a paper whose claims bear another paper's name is refused, with the package."""
+    (tmp_path / "ours.py").write_text(OUTSIDE)
+    outside_packages.install(tmp_path, "our-claims", {"optsched.claims": {"strange": "ours:STRANGE"}})
+    with outside_packages.on_path(tmp_path) as optsched:
+        told = optsched("claims", code=2).stderr
+        assert "our-claims" in told
+        assert "no claim whose id begins with strange/" in told
