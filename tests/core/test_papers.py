@@ -177,7 +177,7 @@ def test_cards_give_the_titles_of_the_page() -> None:
     assert len(rows) == len(PAPERS)
     named = 0
     for card in sorted((ROOT / "models").glob("*.md")):
-        sources = " ".join(card.read_text(encoding="utf-8").partition("## Sources")[2].split())
+        sources = " ".join(card.read_text(encoding="utf-8").partition("## References")[2].split())
         for authors, title in rows:
             if f"{authors}:" in sources:
                 named += 1

@@ -177,7 +177,7 @@ def test_any_multipliers_leave_a_value_that_nothing_is_below(problem: WorstGroup
 
 
 def test_steps_sharpen_the_relaxation() -> None:
-    """Tests the example of docs/certificates.md: 1/2 where the average of all tasks is 1/3."""
+    """Tests the example of the card: 1/2 where the average of all tasks is 1/3."""
     relaxed = root(ONE_SLOT.program().whole, Profile("exact"), 2**20)
     assert relaxed.outcome.objective == pytest.approx(1 / 3)
     assert relaxed.tree is not None
