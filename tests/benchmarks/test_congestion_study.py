@@ -6,9 +6,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from pages import rows_below
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "results-hsu.md").read_text(encoding="utf-8")
+PAGE = ROOT / "docs" / "results-hsu.md"
 
 
 def test_every_table_is_printed(
@@ -30,10 +31,11 @@ def test_every_table_is_printed(
 
 
 def test_page_quotes_the_workload(study: ModuleType) -> None:
-    """Tests the rows of one job and of three, and what is said of convexity."""
-    rows = [line for line in study.workload([1, 3]).splitlines()[2:] if line]
-    assert len(rows) == 6
-    assert all(row in PAGE for row in rows)
+    """Tests the rows of one job, and what is said of convexity."""
+    printed = [line for line in study.workload([1]).splitlines()[2:] if line]
+    quoted = [row for row in rows_below(PAGE, "## The paper's workload") if row.split("|")[2].strip() == "1"]
+    assert len(quoted) == 2
+    assert [row for row in quoted if row not in printed] == []
     counts = [list(map(int, line.strip("| ").split("|"))) for line in study.convexity().splitlines()[2:]]
     negative, total = (sum(count[column] for count in counts) for column in (1, 2))
-    assert f"{negative} of {total} second differences" in " ".join(PAGE.split())
+    assert f"{negative} of {total} second differences" in " ".join(PAGE.read_text(encoding="utf-8").split())

@@ -9,6 +9,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from pages import rows_below
 from policy_cases import guo_snapshot
 
 from optsched.core.instance import Cluster, Instance, Ints, Ragged, State, Workload
@@ -21,23 +22,36 @@ PAGE = ROOT / "docs" / "results-guo.md"
 
 
 @pytest.mark.parametrize(
-    ("part", "rows"),
+    ("part", "heading"),
     [
-        ("figure2", 6),
-        *(
-            pytest.param(part, rows, marks=pytest.mark.thorough)
-            for part, rows in (("one-replica", 7), ("figure5", 27), ("figure4a", 13))
-        ),
+        ("figure2", "## Figure 2"),
+        pytest.param("one-replica", "## One replica: the closed form", marks=pytest.mark.thorough),
+        pytest.param("figure4a", "### (a) Number of tasks", marks=pytest.mark.thorough),
     ],
 )
+def test_page_has_what_is_printed(study: ModuleType, part: str, heading: str) -> None:
+    """Tests that the page's rows of these figures are rows that the study prints, of as many instances as it says."""
+    _, printed = study.PARTS[part](1000)
+    rows = rows_below(PAGE, heading)
+    assert len(rows) > 2
+    assert [row for row in rows if row not in printed.splitlines()] == []
+
+
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
-def test_page_has_what_is_printed(study: ModuleType, part: str, rows: int) -> None:
-    """Tests the page's tables of these figures, row by row, with as many instances as it says."""
-    _, told = study.PARTS[part](1000)
-    found = [line for line in told.splitlines() if line.startswith("|")]
-    lines = PAGE.read_text(encoding="utf-8").splitlines()
-    assert len(found) == rows
-    assert [line for line in found if line not in lines] == []
+def test_figure_5_agrees_with_the_frontier(study: ModuleType) -> None:
+    """Tests that optima of `fair-lsap` have the locality and fairness that the page shows with the frontier."""
+
+    def cells(line: str) -> list[str]:
+        return [cell.strip() for cell in line.split("|")[1:-1]]
+
+    _, printed = study.PARTS["figure5"](1000)
+    found = {row[0]: (row[1:3], row[3:5]) for row in map(cells, printed.splitlines()) if len(row) == 7}
+    rows = [cells(line) for line in rows_below(PAGE, "## Fairness: Figure 5 with the frontier")]
+    compared = [row for row in rows if row[0] in found]
+    assert len(compared) > 8
+    for row in compared:
+        assert row[1:3] in found[row[0]]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from pages import rows_below
 
 from optsched.core.instance import Cluster, Instance, Ragged, Shuffle, Workload
 from optsched.core.schedule import MICRO
@@ -168,14 +169,20 @@ def quoted(told: str) -> list[str]:
     return [line for line in told.splitlines() if line.startswith("|")]
 
 
+#: The section of the page of each small experiment.
+SECTIONS = {"hsu": "## Hsu and Freeh", "ras": "## Sharmilarani et al.", "guo": "## Guo et al. 2012"}
+
+
 @pytest.mark.parametrize(
     "paper", ["hsu", *(pytest.param(paper, marks=pytest.mark.thorough) for paper in ("ras", "guo"))]
 )
 def test_page_has_what_is_printed(runs: ModuleType, paper: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Tests that the page's tables of the small experiments are those of the program."""
+    """Tests that the page's rows of the small experiments are rows that the program prints."""
     runs.main([paper])
-    lines = PAGE.read_text().splitlines()
-    assert [line for line in quoted(capsys.readouterr().out) if line not in lines] == []
+    printed = capsys.readouterr().out.splitlines()
+    rows = rows_below(PAGE, SECTIONS[paper])
+    assert len(rows) > 2
+    assert [row for row in rows if row not in printed] == []
 
 
 def test_page_has_the_slow_link(runs: ModuleType) -> None:
@@ -189,8 +196,10 @@ def test_page_has_the_slow_link(runs: ModuleType) -> None:
 
 @pytest.mark.thorough
 def test_table_2_whole(runs: ModuleType) -> None:
-    """Tests that the page's figures of Table II at full size are had again, of Fair, batch by batch."""
+    """Tests that the page's figures of Table II at full size are had again, of Fair: its local tasks and job times."""
     assert runs.PARTS
     shen = part("shen")
-    found = shen._figure_4({"fair": [shen.batches(shen.OF_SHEN["fair"], 1, 60, seed) for seed in range(SHEN_SEEDS)]})
-    assert quoted(str(found))[-1] in PAGE.read_text().splitlines()
+    found = {"fair": [shen.batches(shen.OF_SHEN["fair"], 1, 60, seed) for seed in range(SHEN_SEEDS)]}
+    assert quoted(str(shen._table_3(found)))[-1] in rows_below(PAGE, "### Table III")
+    mean, _ = shen._figure_4(found).rows[0][7].split(" ± ")
+    assert f"{mean} under Fair" in PAGE.read_text()
