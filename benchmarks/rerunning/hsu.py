@@ -98,8 +98,8 @@ def _figure_6_of_hsu(runs: dict[str, list[Simulation]]) -> Table:
             *(spread(column.tolist(), 0) for column in figures.T),
         ]
         rows.append([called(OF_HSU[name]), *told])
-    header = ["scheduler", "elapsed, s", "of the worst seed, s", "first of all on", "FIFO's over it"]
-    header += ["last map of Grep starts at, s", "of Grep's 16 maps in cluster 2", "Grep's maps end at, s"]
+    header = ["scheduler", "elapsed, s", "worst seed, s", "first with", "FIFO's time over its"]
+    header += ["last map of Grep starts at, s", "Grep's maps in cluster 2, of 16", "Grep's maps end at, s"]
     return Table(f"Figure 6: elapsed time, {len(least)} seeds", [*header, "mean job time, s"], rows)
 
 

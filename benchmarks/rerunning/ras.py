@@ -57,7 +57,7 @@ def ras(seeds: int = 10, **_: float) -> Iterator[Table]:
             ]
         )
     header = ["scheduler", "slots", "mean job time, s", "makespan, s", "used of the scarcest, %"]
-    header += ["job times: times as fast as `fair`", "makespan: times as fast", "more used", "most of a tracker's"]
+    header += ["speed-up of job times over `fair`", "of the makespan", "more used", "peak of a tracker"]
     yield Table(f"Figure 4: job times, {seeds} instances", header, rows, 2)
 
 
