@@ -64,6 +64,7 @@ def test_figure_5_agrees_with_the_frontier(study: ModuleType) -> None:
             for family, name, value in (
                 ("guo-table3", "tasks", 512),
                 ("guo-table3", "slots", 1),
+                ("guo-table3", "replicas", 5),
                 ("guo-table3", "nodes", 300),
                 ("guo-table3", "idle_ratio", 0.05),
                 ("guo-table3-delay", "tasks", 128),
