@@ -1,11 +1,10 @@
-"""Sizes that the joint `transmission` reaches: branch and bound, three linear models and heuristics, as a page.
+"""Sizes that the joint `transmission` reaches: branch and bound, heuristics and three linear models, as two tables.
 
-    python benchmarks/transmission_sizes.py [--time-limit SECONDS] [--processes N] > docs/results-shen-sizes.md
+    python benchmarks/transmission_sizes.py [--time-limit SECONDS] [--processes N]
     python benchmarks/transmission_sizes.py --size MAPS,REDUCES,NODES             # only this size
 
-Each instance is generated from its seed. The models run on the first seed only; all ways have the same time limit, and
-ratios are of one run. Each proof by a tree is checked anew. The last section of the page, how to read it, is written by
-hand.
+Each instance is generated from its seed. The models run on the first seed only. All ways have the same time limit. Each
+proof by a tree is checked again. The tables are those of `docs/results-shen-sizes.md`.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ SIZES = ((50, 5, 40), (24, 4, 24), (16, 4, 16))
 
 #: What differs from the family's defaults (two jobs, hops 0, 2, 4 by rack, two map slots a node).
 VARIATIONS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("hops by rack", {}),
+    ("by rack", {}),
     ("distances drawn", {"spread": 10}),
     ("one map slot a node", {"slots": 1}),
 )
@@ -49,40 +48,6 @@ MODELS: tuple[tuple[str, Callable[[Transmission], Any], Callable[..., SolverOutc
     ("Pyomo `pairs`", lambda problem: models.build_pyomo(problem, form="pairs"), solve_pyomo),
     ("PuLP literal", models.build_pulp, solve_pulp),
 )
-
-HEAD = """# Shen et al. 2016: sizes that the joint `transmission` reaches
-
-Instances of the family `transmission` (made up: Shen et al. give no such numbers), {processes} at a time, one solver
-thread each, on two cores that other work shared; {limit:g} s for each way. Printed by
-
-```bash
-python benchmarks/transmission_sizes.py --time-limit {limit:g} --processes {processes} > docs/results-shen-sizes.md
-```
-
-A gap is (value - bound) / value; "proved" is a gap of 0. Sizes are maps, reduces, nodes.
-"""
-
-SEARCH = """
-## Branch and bound
-
-The default route, `search`. `combinatorial` is a tree that `certify` bounds anew, in integers, with the same bound as
-result; this takes the time of the last column.
-"""
-
-WAYS = """
-## Beside the linear models
-
-The same time limit, building included in the seconds. A model's bound is HiGHS's word. The ratio is the model's time
-over that of `search` on the same instance; where either stops at the limit it says nothing of how long it would take.
-"""
-
-HEURISTICS = """
-## Beside the heuristics
-
-How far above the optimum, or where none is proved above the bound of `search`: then the true gap is smaller. `best` is
-the heuristic of the list, other than `sequential`, with the least mean over ten seeds; a heuristic that draws no random
-numbers comes to the same with each. With ± half the 95 % interval, and the worst.
-"""
 
 
 class Case(NamedTuple):
@@ -103,15 +68,14 @@ class Case(NamedTuple):
     @property
     def head(self) -> list[object]:
         """The first cells of its rows."""
-        return [f"({', '.join(map(str, self.size))})", self.variation, self.seed]
+        return ["/".join(map(str, self.size)), self.variation, self.seed]
 
 
 class Rows(NamedTuple):
     """What one instance adds to each table."""
 
     search: list[list[object]]
-    ways: list[list[object]]
-    heuristics: list[list[object]]
+    models: list[list[object]]
 
 
 def gap(value: float | None, bound: float | None) -> str:
@@ -124,10 +88,6 @@ def gap(value: float | None, bound: float | None) -> str:
     return "proved" if apart <= 0.001 else f"{apart / value:.1%}"
 
 
-def _told(number: float | None) -> str:
-    return "none" if number is None else f"{number:.0f}"
-
-
 def measured(given: tuple[Case, float]) -> Rows:
     """One instance by all ways."""
     case, limit = given
@@ -138,37 +98,28 @@ def measured(given: tuple[Case, float]) -> Rows:
     assert solution.objective is not None
     assert solution.bound[0] is not None
     value, bound = float(solution.objective[0]), float(solution.bound[0])
-    began = time.perf_counter()
     certify(problem, solution).raise_if_invalid()
-    checked = time.perf_counter() - began
     states = int(solution.raw_status.split()[0])
-    kind = str(solution.certificates[0].kind)
-    told = [_told(value), _told(bound), gap(value, bound)]
-    search = [[*case.head, *told, kind, f"{states:,}", f"{seconds:.1f}", f"{checked:.1f}"]]
-    ways: list[list[object]] = []
+    cells = [f"{value:.0f}", gap(value, bound), f"{states:,}", f"{seconds:.1f}"]
+    search: list[list[object]] = [[*case.head, *cells, *above(problem, bound)]]
+    models: list[list[object]] = []
     if case.seed == SEEDS[0]:
-        ways.append([*case.head, "`search`", *told, f"{seconds:.1f}", 1])
-        ways += [["", "", "", name, *row(problem, build, by, limit, seconds)] for name, build, by in MODELS]
-    return Rows(search, ways, [[*case.head, *above(problem, value, bound)]])
+        by_model = [reached(problem, build, by, limit) for _, build, by in MODELS]
+        models.append([*case.head[:2], f"{gap(value, bound)}, {seconds:.1f} s", *by_model])
+    return Rows(search, models)
 
 
-def row(
-    problem: Transmission,
-    build: Callable[[Transmission], Any],
-    by: Callable[..., SolverOutcome],
-    limit: float,
-    of_search: float,
-) -> list[object]:
-    """What one linear model gives."""
+def reached(
+    problem: Transmission, build: Callable[[Transmission], Any], by: Callable[..., SolverOutcome], limit: float
+) -> str:
+    """The gap of one linear model and its seconds, building included."""
     began = time.perf_counter()
     outcome = by(build(problem), load_profile("exact").with_limits(time_limit=limit))
-    seconds = time.perf_counter() - began
-    told = [_told(outcome.objective), _told(outcome.bound), gap(outcome.objective, outcome.bound)]
-    return [*told, f"{seconds:.1f}", f"{seconds / of_search:.3g}"]
+    return f"{gap(outcome.objective, outcome.bound)}, {time.perf_counter() - began:.1f} s"
 
 
-def above(problem: Transmission, value: float, bound: float) -> list[object]:
-    """Gaps of `sequential` and of the best other heuristic, its worst run, and its name."""
+def above(problem: Transmission, bound: float) -> list[object]:
+    """Percent above the bound: of `sequential`, and of the best other heuristic with its name."""
     found: dict[str, list[float]] = {}
     for entry in applicable(problem, by_default=True):
         placements = [run(problem, entry, seed=seed).placement for seed in range(RUNS)]
@@ -178,14 +129,15 @@ def above(problem: Transmission, value: float, bound: float) -> list[object]:
     one = found.pop("sequential")
     best = min(found, key=lambda name: sum(found[name]))
     if not bound:
-        return ["bound", *["no bound"] * 3, best]
-    ours, other = ([100 * (value / bound - 1) for value in values] for values in (one, found[best]))
-    against = "optimum" if value == bound else "bound"
-    return [against, f"{spread(ours)} %", f"{spread(other)} %", f"{max(other):.1f} %", best]
+        return ["no bound", f"no bound ({best})"]
+    ours, other = (
+        spread([100 * (value / bound - 1) for value in values]).removesuffix(" ± 0.0") for values in (one, found[best])
+    )
+    return [ours, f"{other} ({best})"]
 
 
 def main() -> None:
-    """Print the page."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--time-limit", type=float, default=60.0)
     parser.add_argument("--processes", type=int, default=1)
@@ -197,15 +149,11 @@ def main() -> None:
     with ProcessPoolExecutor(given.processes, mp_context=spawn) as pool:
         found = list(pool.map(measured, [(case, given.time_limit) for case in cases]))
     order = sorted(range(len(cases)), key=lambda position: cases[position].size)
-    rows = Rows(*([line for position in order for line in found[position][part]] for part in range(3)))
-    head = ["size", "instances", "seed"]
-    told = ["value", "bound", "gap"]
-    print(HEAD.format(limit=given.time_limit, processes=given.processes).rstrip())
-    print(SEARCH + "\n" + table([*head, *told, "proof", "states", "seconds", "checked in s"], rows.search, 2))
-    print(WAYS + "\n" + table([*head, "way", *told, "seconds", "times `search`"], rows.ways, 2))
-    print(
-        HEURISTICS + "\n" + table([*head, "against", "`sequential`", "best", "its worst", "which"], rows.heuristics, 2)
-    )
+    rows = Rows(*([line for position in order for line in found[position][part]] for part in range(2)))
+    head = ["maps/reduces/nodes", "instances"]
+    measures = ["value", "gap", "states", "seconds", "`sequential`, % above", "best other, % above"]
+    print(table([*head, "seed", *measures], rows.search, 2))
+    print("\n" + table([*head, "`search`", *(name for name, _, _ in MODELS)], rows.models, 2))
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ TINY: dict[str, tuple[str, str]] = {
     "storage_study": ("--seeds 1", "| the same, storage of half the rate | 1 | "),
     "traffic_sizes": ("--time-limit 0.1", "| 4 | 120 | "),
     "transmission_constants": ("_DIVES --instances 1", "| 8 (in use) | 1 | "),
-    "transmission_sizes": ("--time-limit 0.1 --size 16,4,16", "| (16, 4, 16) | one map slot a node | 1 | "),
+    "transmission_sizes": ("--time-limit 0.1 --size 16,4,16", "| 16/4/16 | one map slot a node | 1 | "),
     "utility_sizes": ("--time-limit 0.01", "| 8 jobs, 50 different trackers | "),
 }
 
