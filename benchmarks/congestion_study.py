@@ -2,8 +2,8 @@
 
     python benchmarks/congestion_study.py [--seeds 300] [--sizes 14 50 100 200] [--quick]
 
-Prints the tables of `docs/results-hsu.md`: small random rounds, the paper's workload as its jobs arrive, how often the
-cost of a node is not convex, and sizes with their proofs.
+Prints small random rounds, the paper's workload as its jobs arrive, how often the cost of a node is not convex, and
+sizes with their proofs. `docs/results-hsu.md` quotes the rows that matter.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python benchmarks/fairness_study.py [--repeats 40] [--format markdown|json]
 
-Every placement is judged by the problem `lsap-fairness`, every point of a frontier is proved. The tables are those of
-`docs/results-guo.md`, section "Fairness". `--format json` gives the value of every instance.
+Every placement is judged by the problem `lsap-fairness`, every point of a frontier is proved. `docs/results-guo.md`
+quotes the rows that matter. `--format json` gives the value of every instance.
 """
 
 from __future__ import annotations

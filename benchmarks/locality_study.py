@@ -4,8 +4,8 @@
 
 Every scheduler is the project's own, run through the same driver as `optsched gap`. The waves of Table III are a run
 over time (`optsched.simulate`) in which all tasks take the same. The optimum of Figure 4 is that of `lsap-sched`, which
-the certified `optsched.solve` confirms on the first instances of each point. The tables are those of
-`docs/results-guo.md`. `--format json` gives the records behind them.
+the certified `optsched.solve` confirms on the first instances of each point. `docs/results-guo.md`
+quotes the rows that matter. `--format json` gives the records behind them.
 """
 
 from __future__ import annotations

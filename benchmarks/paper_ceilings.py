@@ -3,7 +3,7 @@
     python benchmarks/paper_ceilings.py
 
 Only arithmetic on what the papers print, in fractions; nothing is run. Where a bound needs an assumption, its row says
-so. The tables are those of `docs/results-runs.md`, where `paper_runs.py` runs the experiments.
+so. `docs/results-runs.md` quotes them; `paper_runs.py` runs the experiments.
 """
 
 from __future__ import annotations

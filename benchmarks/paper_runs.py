@@ -10,8 +10,8 @@
 
 Without a name all four. `--hop` is how many seconds a MB takes over one of the two hops between nodes in `shen`.
 `--divide` makes `shen`, and Figure 7(a) of `guo`, smaller. Each is run with `--seeds` seeds, which draw instances and
-runs; a figure is the mean over them, ± half its 95 % interval. The tables are those of `docs/results-runs.md`; what the
-papers' own figures allow is in `paper_ceilings.py`.
+runs; a figure is the mean over them, ± half its 95 % interval. `docs/results-runs.md` quotes the rows that matter;
+what the papers' own figures allow is in `paper_ceilings.py`.
 """
 
 from __future__ import annotations

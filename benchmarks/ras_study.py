@@ -5,8 +5,8 @@
 First tiny instances with tasks that are large for their trackers: how often the rounds attain the highest lowest
 utility, and how often the swaps as worded never end. Then the family `utility` at some sizes: how far RAS and fair
 sharing are from the optimum, in the lowest utility and in utilisation. The reduces are fixed where RAS spreads them,
-for RAS and optimum alike. The tables are those of `docs/results-sharmilarani.md`; `--format json` gives the records
-behind them.
+for RAS and optimum alike. `docs/results-sharmilarani.md` quotes the rows that matter; `--format json` gives
+the records behind them.
 """
 
 from __future__ import annotations
