@@ -144,6 +144,8 @@ class _Record(msgspec.Struct, forbid_unknown_fields=True):
     region: str = ""
     evidence: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
+    #: The claim of the same file that says as much, whose checks are this one's, too.
+    judged_as: str = ""
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
@@ -160,14 +162,11 @@ def _read(name: str) -> Paper:
     """A shipped paper."""
     text = (folder("instances") / "claims" / f"{name}.toml").read_text(encoding="utf-8")
     file = msgspec.convert(tomllib.loads(text), _File)
-    found = (
-        Claim(
-            id=f"{name}/{key}",
-            paper=file.paper,
-            **{field: getattr(record, field) for field in record.__struct_fields__},
-        )
-        for key, record in file.claims.items()
-    )
+    found = []
+    for key, record in file.claims.items():
+        fields = msgspec.structs.asdict(record)
+        fields["checks"] = file.claims[fields.pop("judged_as") or key].checks
+        found.append(Claim(id=f"{name}/{key}", paper=file.paper, **fields))
     return Paper(name, file.paper, tuple(found))
 
 

@@ -25,7 +25,8 @@ from optsched.measuring.judging.quantities import OF_RUNS, OF_SNAPSHOTS, Answer
 from optsched.measuring.studies.choices import parted
 from optsched.problems import problem, problem_class
 from optsched.problems.base import resolve
-from optsched.simulating import simulate
+from optsched.simulating import service_of, simulate
+from optsched.simulating.services import service_named
 
 __all__ = ["JUDGES", "Judge", "found_by", "over_draws"]
 
@@ -106,7 +107,9 @@ class _Run:
     """The runs over time of one draw."""
 
     def __init__(self, check: Check, instance: Instance, seed: int) -> None:
-        self._check, self._instance, self._seed = check, instance, seed
+        self._instance, self._seed = instance, seed
+        name, values = parted(check.service or "levels", "service")
+        self._service = service_of(name) if not values else service_named(name)(**values)
         self._held: dict[str, Any] = {}
 
     def __call__(self, text: str) -> Any:
@@ -114,7 +117,7 @@ class _Run:
         if source not in self._held:
             name, values = parted(source, "measure")
             given: dict[str, Any] = {"seed": self._seed, **values}
-            self._held[source] = simulate(self._instance, name, self._check.service or None, **given)
+            self._held[source] = simulate(self._instance, name, self._service, **given)
         return _taken(what or "elapsed", OF_RUNS, text)(self._held[source])
 
 

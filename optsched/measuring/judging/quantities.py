@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from optsched.core.errors import HeuristicFailed
-from optsched.core.instance import KINDS
+from optsched.core.instance import KINDS, MAP
 from optsched.core.results import Number
 from optsched.core.schedule import MICRO
 from optsched.heuristics import run
@@ -23,10 +23,10 @@ __all__ = ["OF_RUNS", "OF_SNAPSHOTS", "Answer"]
 
 
 class Answer:
-    """A problem and a decision on it: the optimum, or what a heuristic decides."""
+    """A problem and a decision on it: the optimum, what a heuristic decides, or one that is written out."""
 
     def __init__(self, problem: Any, source: str | None, seed: int = 0) -> None:
-        self.problem, self._source, self._seed = problem, source, seed
+        self.problem, self.source, self.seed = problem, source or "", seed
 
     @cached_property
     def decision(self) -> Any:
@@ -37,21 +37,27 @@ class Answer:
         HeuristicFailed
             If there is none.
         """
-        assert self._source is not None
-        if self._source == "optimum":
+        if self.source == "optimum":
             return solve(self.problem).decision
-        name, values = parted(self._source, "measure")
-        given: dict[str, Any] = {"seed": self._seed, **values}
+        if "@" in self.source:
+            return self._given()
+        name, values = parted(self.source, "measure")
+        given: dict[str, Any] = {"seed": self.seed, **values}
         done = run(self.problem, name, **given)
         if done.placement is None:
-            raise HeuristicFailed(f"{self._source} on {self.problem}: {done.error}")
+            raise HeuristicFailed(f"{self.source} on {self.problem}: {done.error}")
         return done.placement
+
+    def _given(self) -> Any:
+        """The placement that a text such as `M1@D3 M2@D2` gives."""
+        pairs = (one.partition("@") for one in self.source.split())
+        return run(self.problem, {task: node for task, _, node in pairs}).raise_if_failed()
 
     @cached_property
     def value(self) -> tuple[Number, ...]:
         """Its objective; HeuristicFailed if it is not feasible."""
         if broken := self.problem.violations(self.decision):
-            raise HeuristicFailed(f"{self._source} on {self.problem}: {broken[0]}")
+            raise HeuristicFailed(f"{self.source} on {self.problem}: {broken[0]}")
         return tuple(self.problem.objective(self.decision))
 
 
@@ -83,13 +89,26 @@ OF_SNAPSHOTS: Mapping[str, Callable[[Answer], Any]] = {
     "most load": lambda answer: _exact(_loads(answer).max()),
     "least load": lambda answer: _exact(_loads(answer).min()),
     "dominated": lambda answer: Fraction(_dominated(answer)),
+    "fairest": lambda answer: min(_exact(point.objective[1]) for point in frontier(answer.problem).points),
+    "distance before": lambda answer: answer.problem.groups.distance(None, False),
     "tasks": lambda answer: Fraction(len(answer.problem.tasks)),
     "servers": lambda answer: Fraction(len(answer.problem.instance.cluster)),
     "loads": lambda answer: _exact(answer.problem.initial_load.sum()),
     "highest load": lambda answer: _exact(answer.problem.initial_load.max()),
+    "datacenters": lambda answer: Fraction(len(set(answer.problem.instance.cluster.datacenter.tolist()))),
+    "map MB": lambda answer: _megabytes(answer, False),
+    "reduce MB": lambda answer: _megabytes(answer, True),
     "l*": lambda answer: _exact(answer.problem.average_bound()),
     "l**": lambda answer: _exact(answer.problem.counting_bound()),
 }
+
+
+def _megabytes(answer: Answer, sent: bool) -> Fraction:
+    """MB that all maps read, or that they send to reduces."""
+    workload = answer.problem.instance.workload
+    maps = workload.kind == MAP
+    each = workload.size * (workload.filter_ratio[workload.job] if sent else 1)
+    return sum(map(Fraction, each[maps].tolist()), Fraction(0))
 
 
 def _near(answer: Answer) -> Mapping[str, Mapping[str, int]]:
@@ -106,6 +125,8 @@ def _maps_here(done: Simulation) -> Fraction:
 OF_RUNS: Mapping[str, Callable[[Simulation], Any]] = {
     "elapsed": lambda done: done.raise_if_unfinished().makespan,
     "mean job time": lambda done: float(done.raise_if_unfinished().job_times.mean()) / MICRO,
+    "least job time": lambda done: float(done.raise_if_unfinished().job_times.min()) / MICRO,
+    "most job time": lambda done: float(done.raise_if_unfinished().job_times.max()) / MICRO,
     "local maps": _maps_here,
     "unfinished": lambda done: Fraction(bool(done.unfinished)),
 }

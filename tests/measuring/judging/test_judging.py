@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[3]
 CLAIMS = claims()
 
 #: Verdicts that checks of these truths bear out.
+#: A claim of figures that a ceiling refutes may have either.
 OF_CHECKS = {"holds": {True}, "fails": {False}, "depends": {True, False}}
 
 
@@ -58,6 +59,19 @@ def test_checks_bear_the_verdict_out(one: Claim) -> None:
     """Tests that what the checks came to is the verdict, where the verdict follows from them."""
     truths = {check.holds for check in one.checks}
     assert one.verdict not in OF_CHECKS or truths == OF_CHECKS[one.verdict], one.id
+
+
+#: Claims that a judge judges, each set of checks once.
+JUDGED = list({repr(one.checks): one for one in reversed(CLAIMS) if one.checks}.values())[::-1]
+
+
+@pytest.mark.parametrize("one", JUDGED, ids=lambda one: one.id)
+@pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
+def test_verdict_holds(one: Claim) -> None:
+    """Tests that the quick judgement of each claim comes to its verdict."""
+    judgement = one.judge()
+    assert judgement.holds, f"judged now: {judgement.verdict}\n" + "\n".join(map(str, judgement.findings))
+    assert judgement.verdict == one.verdict
 
 
 def test_selection() -> None:
