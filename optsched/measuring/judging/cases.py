@@ -16,7 +16,6 @@ from optsched.instances.files import load
 from optsched.instances.generate import generate
 from optsched.measuring.judging.quantities import Answer
 from optsched.measuring.studies.choices import parted
-from optsched.problems import Latency, Lsap
 from optsched.simulating import EveryRound, Levels, simulate
 
 __all__ = [
@@ -104,22 +103,22 @@ def equal_replicas(seed: int, nodes: str, idle: str, tasks: str, replicas: str, 
 
 def local_in_waves(answer: Answer) -> Fraction:
     """The share of tasks that are local if all run in waves, each with idle slots drawn afresh (their Table III)."""
-    instance: Instance = answer.problem.instance
+    instance, posed_as = answer.problem.instance, type(answer.problem)
     drawn = np.random.default_rng(np.random.SeedSequence(answer.seed, spawn_key=(2,)))  # 0 and 1 are the runs' own
     slots, many = instance.cluster.slots, int(instance.state.idle_slots.sum())
     name, values = parted(answer.source, "measure")
     remote: list[int] = []
 
-    def placed(problem: Lsap, rng: np.random.Generator) -> Placement | None:
+    def placed(problem: Any, rng: np.random.Generator) -> Placement | None:
         idle = drawn.multivariate_hypergeometric(slots, many) if remote else instance.state.idle_slots
-        posed = Lsap(problem.instance.with_state(replace(problem.instance.state, idle_slots=idle)))
+        posed = posed_as(problem.instance.with_state(replace(problem.instance.state, idle_slots=idle)))
         given: dict[str, Any] = {"seed": (answer.seed, len(remote)), **values}
         placement = run(posed, name, **given).raise_if_failed()
         remote.append(int(posed.evaluate(placement)[0]))
         return placement
 
     whole = instance.with_state(replace(instance.state, idle_slots=slots))
-    simulate(whole, EveryRound(placed, "lsap"), Levels(duration=1), heartbeat=0).raise_if_unfinished()
+    simulate(whole, EveryRound(placed, answer.problem.name), Levels(duration=1), heartbeat=0).raise_if_unfinished()
     return 1 - Fraction(sum(remote), len(instance.workload))
 
 
@@ -152,7 +151,9 @@ def _apart(answer: Answer) -> list[tuple[int, int, int]]:
             instance.workload.task_ids[half],
             replicas=Ragged.from_rows([instance.replicas[task].tolist() for task in half.tolist()]),
         )
-        posed = Latency(Instance(instance.cluster, workload, State.initial(instance.cluster, workload, load=loads)))
+        posed = type(answer.problem)(
+            Instance(instance.cluster, workload, State.initial(instance.cluster, workload, load=loads))
+        )
         given: dict[str, Any] = {"seed": answer.seed, **values}
         placement = run(posed, name, **given).raise_if_failed()
         local, remote = posed.counts(placement)
@@ -178,8 +179,8 @@ def first_end(answer: Answer) -> Fraction:
     return Fraction(_apart(answer)[0][0])
 
 
-def higher_loads(seed: int, more: str, **parameters: str) -> Instance:
-    """The family `latency` with a constant added to every load."""
-    drawn = generate("latency", seed=seed, **parameters)
+def higher_loads(seed: int, family: str, more: str, **parameters: str) -> Instance:
+    """A family with a constant added to every load."""
+    drawn = generate(family, seed=seed, **parameters)
     assert isinstance(drawn, Instance)
     return drawn.with_state(replace(drawn.state, load=drawn.state.load + int(more)))

@@ -59,5 +59,5 @@ def test_jobs_together_and_apart() -> None:
 
 def test_higher_loads() -> None:
     """Tests that every load is higher by as much."""
-    low, high = (higher_loads(2, more, nodes="5", tasks="6").state.load for more in ("0", "3"))
+    low, high = (higher_loads(2, "latency", more, nodes="5", tasks="6").state.load for more in ("0", "3"))
     assert np.array_equal(low + 3, high)
