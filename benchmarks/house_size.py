@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import io
-import re
 import subprocess
 import sys
 import time
@@ -15,6 +14,8 @@ import tokenize
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
+
+from prose import handwritten, words_of_sentences
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -72,21 +73,6 @@ def loaded() -> tuple[int, float]:
     return int(told.split()[-1]), min(seconds)
 
 
-def prose(text: str) -> list[int]:
-    """Words of each sentence of a page, without code, tables and headings."""
-    text = re.sub(r"```.*?```|<!--.*?-->|\$\$.*?\$\$", "", text, flags=re.DOTALL)
-    text = re.sub(r"^(\||#).*$", "", text, flags=re.MULTILINE)
-    sentences = re.split(r"(?<=[.!?])\s+|\n\s*\n|\n\s*[-*] |\n\d+\. ", text)
-    return [count for sentence in sentences if (count := len(sentence.split())) > 1]
-
-
-def handwritten() -> list[Path]:
-    """Pages of Markdown, without hidden folders (environments, caches) and without what builds leave."""
-    skipped = (".", "build", "_build")
-    parts = {path: path.relative_to(ROOT).parts for path in sorted(ROOT.rglob("*.md"))}
-    return [path for path, names in parts.items() if not any(name.startswith(skipped) for name in names)]
-
-
 def main() -> None:
     """Print the figures as a table."""
     files = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "optsched").rglob("*.py"))}
@@ -96,7 +82,7 @@ def main() -> None:
     top = [path for path in (ROOT / "optsched").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()]
     tests = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in (ROOT / "tests").rglob("*.py"))
     pages = [path.read_text(encoding="utf-8") for path in handwritten()]
-    sentences = [count for page in pages for count in prose(page)]
+    sentences = [count for page in pages for count in words_of_sentences(page)]
     height, circles = floors(modules)
     count, seconds = loaded()
     rows: list[tuple[str, object]] = [
