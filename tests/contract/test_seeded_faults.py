@@ -890,7 +890,7 @@ def test_page_shows_the_faults() -> None:
         faults = [fault for fault in FAULTS.values() if fault.check == name]
         places = sum(fault.applies(record) for fault in faults for record in records().values())
         rows += [[f"`{name}`", str(len(faults)), str(places)]] * bool(faults)
-    assert shows("faults", table(["check", "faults", "told"], rows))
+    assert shows("faults", table(["check", "faults", "noticed"], rows))
 
 
 # Rows of programs --------------------------------------------------------------------------------------------------
