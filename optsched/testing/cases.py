@@ -281,7 +281,8 @@ class _Schedules:
         return max((end for kind, _, of, end in running if kind == MAP and of == job), default=-NEVER)
 
 
-_HELD: dict[tuple[str, int, int], Case] = {}
+#: Cases by the problem, what its instance is drawn from, and its parameters: records that share them share a case.
+_HELD: dict[str, Case] = {}
 
 
 def forget() -> None:
@@ -306,8 +307,8 @@ def cases(record: Record, seeds: Sequence[int] = SEEDS) -> list[Case]:
     found = []
     for seed in seeds:
         drawn = generate(record.family, seed, **record.sizes)
-        for variant, parameters in enumerate(({}, *record.variants)):
-            key = repr(record), seed, variant
+        for parameters in ({}, *record.variants):
+            key = repr((record.problem, record.family, record.sizes, seed, parameters))
             if key not in _HELD:
                 told = ", ".join(f"{name}={value}" for name, value in parameters.items())
                 posed = record.problem_class(drawn, **parameters)

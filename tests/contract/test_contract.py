@@ -29,11 +29,20 @@ PAIRS = [
     if CHECKS[check].applies(entry)
 ]
 
+#: Checks that must see something on some instance, such as one without a best decision.
+WITH_ALL_VARIANTS = ("record", "scarce", "no-point")
+
 
 @pytest.mark.parametrize(("record", "check"), PAIRS)
 def test_contract(record: Record, check: str) -> None:
-    """Tests that a problem keeps one part of the contract on an instance of each of its variants."""
-    CHECKS[check].function(record, SEEDS[:1])
+    """Tests that a problem keeps one part of the contract on an instance, with its defaults and with one variant.
+
+    The checks take the variants in turn, so that each variant meets some; at length each meets all.
+    What a check must see somewhere it may see under one variant only: such a check takes them all.
+    """
+    turn = list(CHECKS).index(check) % max(1, len(record.variants))
+    one = replace(record, variants=record.variants[turn : turn + 1])
+    CHECKS[check].function(record if check in WITH_ALL_VARIANTS else one, SEEDS[:1])
 
 
 @pytest.mark.thorough
