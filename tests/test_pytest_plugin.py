@@ -79,10 +79,9 @@ def test_from_green_to_red(project: Path) -> None:
     assert str(properties["optsched"]).startswith("FAILED scheduler.placing:place in lsap")
 
 
-@pytest.mark.parametrize("folder", ["unit", "with space/below"])
-def test_see_it_again_below_the_root(tmp_path: Path, folder: str) -> None:
+def test_see_it_again_below_the_root(tmp_path: Path) -> None:
     """Tests that the command of a test below the root finds a heuristic of the test's own module."""
-    file = tmp_path / folder / "test_below.py"
+    file = tmp_path / "with space" / "below" / "test_below.py"
     file.parent.mkdir(parents=True)
     file.write_text(
         "def in_order(problem, rng):\n"

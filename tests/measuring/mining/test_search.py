@@ -49,7 +49,9 @@ def mined_anyhow(name: str) -> Find | None:
     return mine(heuristic, name, budget=6, most_tasks=4, most_nodes=3)
 
 
-@pytest.mark.parametrize("name", MINED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.thorough] if name == "utility" else []) for name in MINED]
+)
 def test_every_problem(name: str) -> None:
     """Tests that a few tries find nothing, or a minimal instance whose label is its optimum."""
     found = mined_anyhow(name)
