@@ -17,7 +17,7 @@ settings.register_profile(
     "deterministic",
     derandomize=True,
     deadline=None,
-    max_examples=60,
+    max_examples=30,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

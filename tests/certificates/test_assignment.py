@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from proved_solutions import LSAP, SOLVED, with_data
 from strategies import problems
@@ -59,7 +59,6 @@ def test_harmless_prices() -> None:
     assert certify(LSAP, solution).proved
 
 
-@settings(max_examples=60)
 @given(st.sampled_from(["lsap", "fair-lsap", "flow"]).flatmap(problems), st.data())
 @pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
 def test_no_prices_prove_more_than_the_optimum(problem: AssignmentProblem, data: st.DataObject) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from congestion_instances import paper, problems
-from hypothesis import given, settings
+from hypothesis import given
 
 from optsched.certificates import certify, flow_congestion_certificate, proved_bound
 from optsched.certificates.flow_congestion import plain_prices
@@ -83,7 +83,6 @@ class TestCertificate:
         problem = paper("hsu-two-clusters")
         assert flow_congestion_certificate(problem, np.zeros(2, dtype=int), np.zeros(4, dtype=int), 1).claim == 0
 
-    @settings(max_examples=50)
     @given(problems())
     def test_plain_prices(self, problem: FlowCongestion) -> None:
         """Tests that the prices that no solver gave prove at least what every task alone on its best node costs."""

@@ -70,7 +70,7 @@ def test_false_claims(sense: str) -> None:
 
 
 @given(problems(), st.data())
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_any_prices_bound(problem: GeneralizedAssignment, data: st.DataObject) -> None:
     """Tests weak duality: whatever the prices and their scale, the bound is not beyond the enumerated optimum."""
     best = enumerated(problem)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pareto import pareto_front
 from proved_solutions import LATENCY, SOLVED, with_data
@@ -118,7 +118,6 @@ def test_prices_rule_a_limit_out(data: dict[str, Any], message: str | None) -> N
             verdict.raise_if_invalid()
 
 
-@settings(max_examples=60)
 @given(problems("latency"), st.data())
 def test_no_cover_proves_more_than_the_optimum(problem: Latency, data: st.DataObject) -> None:
     """Tests that whatever cover and limit are named, no makespan or work is proved that enumeration undercuts."""

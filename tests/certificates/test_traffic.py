@@ -171,7 +171,7 @@ def test_false_claims() -> None:
 
 
 @given(problems(), st.data())
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_any_prices_bound(problem: Traffic, data: st.DataObject) -> None:
     """Tests weak duality: whatever prices, scale, limit and hosts, the bound is not beyond the enumerated optimum."""
     if not problem.datacenters or problem.plainly_infeasible:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from reduces_instances import PLACED, posed
 from transmission_instances import problems
@@ -39,7 +39,6 @@ def test_prices_prove_no_more_than_is_true() -> None:
     assert posed([1.0], [0, 0]).price_bound(9, nodes, pairs) == 0
 
 
-@settings(max_examples=30)
 @given(problems("transmission-reduces"), st.integers(-9, 40), st.randoms(use_true_random=False))
 def test_any_prices_give_a_bound(problem: Problem, count: int, random: Any) -> None:
     """Tests that whatever the prices, no feasible placement costs less than what they prove."""

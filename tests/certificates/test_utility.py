@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from utility_instances import SWAPS, problems
 
@@ -49,7 +49,6 @@ def test_prices_by_hand() -> None:
 
 
 @given(problems(), st.data())
-@settings(max_examples=60)
 def test_any_prices_bound(problem: Utility, data: st.DataObject) -> None:
     """Tests weak duality: whatever the prices and their scale, the bounds are not below the enumerated optimum."""
     best = best_placement(problem)

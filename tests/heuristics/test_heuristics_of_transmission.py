@@ -80,7 +80,7 @@ def test_feasible_or_starved_and_never_below_the_optimum(name: str, data: st.Dat
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", list(PROBLEMS))
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_hundreds_more(name: str, data: st.DataObject) -> None:
     """Tests the same on 200 instances."""

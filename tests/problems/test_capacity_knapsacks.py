@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from generalized_assignment_instances import ODD, posed, problems
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from optsched.core.instance import Cluster, Instance, Pairs, Workload
@@ -48,7 +48,6 @@ def placed(problem: GeneralizedAssignment) -> dict[tuple[int, ...], int]:
 
 
 @given(problems(), st.data())
-@settings(max_examples=60)
 def test_any_prices_bound_any_box(problem: GeneralizedAssignment, data: st.DataObject) -> None:
     """Tests that no prices prove more of a box than its best placement costs, or leave out one below the limit."""
     if not len(problem.tasks):

@@ -179,7 +179,6 @@ class TestReduces:
 class TestAgainstFlow:
     """What relates the problem to `flow`, whose loads are frozen."""
 
-    @settings(max_examples=60)
     @given(instances())
     def test_frozen_units_are_those_of_flow(self, instance: Instance) -> None:
         """Tests that with loads frozen a map costs what it does in `flow`, up to a rounding, where no reduce runs."""
@@ -204,7 +203,6 @@ class TestAgainstFlow:
         idle = FlowCongestion(Instance.initial(two_nodes(), workload, **reading))
         assert (frozen > idle.frozen_units[idle.classes.of_task]).all()
 
-    @settings(max_examples=60)
     @given(instances(), st.sampled_from(["rate_in", 1]))
     def test_one_slot_a_node(self, instance: Instance, scale: Any) -> None:
         """Tests that with one slot a node and no reduces the optimum is that of `flow` that counts the task itself."""
@@ -218,7 +216,6 @@ class TestAgainstFlow:
         assert expected is not None
         assert abs(found[0] - expected[0]) * GRID <= alone.due
 
-    @settings(max_examples=30)
     @given(problems(deviation=True))
     def test_deviation_never_costs(self, problem: FlowCongestion) -> None:
         """Tests that the optimum with the standard deviation taken off is at most that without."""
@@ -229,7 +226,6 @@ class TestAgainstFlow:
         assert less[0] <= more[0]
 
 
-@settings(max_examples=60)
 @given(problems(), st.data())
 def test_any_prices_bound_the_optimum(problem: FlowCongestion, data: st.DataObject) -> None:
     """Tests that what any prices prove, negative or absurd, is at most the optimum; so is the cheap bound."""
@@ -261,7 +257,7 @@ def test_large_prices_are_exact() -> None:
 class TestPatterns:
     """The sets of tasks that a node can take."""
 
-    @settings(max_examples=80)
+    @settings(max_examples=40)
     @given(problems())
     def test_every_set_once(self, problem: FlowCongestion) -> None:
         """Tests that patterns are all sets within slots and supply, once each, the empty one first and free."""

@@ -30,7 +30,7 @@ def knapsacks(draw: st.DrawFn) -> tuple[npt.NDArray[np.int64], ...]:
 
 
 @given(knapsacks())
-@settings(max_examples=200)
+@settings(max_examples=60)
 def test_knapsacks(drawn: tuple[npt.NDArray[np.int64], ...]) -> None:
     """Tests the maximum by states and by listed patterns against enumeration, and that divided rooms give no less."""
     rooms, demand, limit, worth = drawn
@@ -52,7 +52,7 @@ def test_knapsacks(drawn: tuple[npt.NDArray[np.int64], ...]) -> None:
 
 
 @given(knapsacks())
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_listed_patterns(drawn: tuple[npt.NDArray[np.int64], ...]) -> None:
     """Tests that the best listed pattern fits and is worth what is told, also by fractions and with few at a time."""
     rooms, demand, limit, worth = drawn

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lsap_fairness_instances import SMALL, posed
 from pareto import pareto_front
@@ -78,7 +78,6 @@ prices = st.fractions(-2, 2, max_denominator=7) | st.sampled_from(
 )
 
 
-@settings(max_examples=50)
 @given(problems("lsap-fairness"), st.data())
 def test_any_prices_prove_something_true(problem: LsapFairness, data: st.DataObject) -> None:
     """Tests that no prices prove more than is so: no placement within the locality cost is nearer to the shares."""

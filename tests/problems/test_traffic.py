@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from traffic_instances import EMPTY, NAN, front, posed, problems
 
 from optsched.certificates import certify, proved_bound
@@ -318,7 +318,6 @@ def test_prices_of_many_units() -> None:
 
 
 @given(problems(capacity="none"))
-@settings(max_examples=60)
 def test_together_is_no_restriction_without_capacities(problem: Traffic) -> None:
     """Tests Sharmilarani et al., note 9: without capacities, and with equal shares, reduces of a job stay together."""
     workload = replace(problem.instance.workload, shuffle=None)

@@ -30,7 +30,6 @@ def test_program_has_every_placement(problem: Traffic) -> None:
 
 
 @given(problems(), st.data())
-@settings(max_examples=60)
 def test_what_prices_leave(problem: Traffic, data: st.DataObject) -> None:
     """Tests that placements with less traffic than a target cause what is proved of them, and are not left out."""
     count = len(problem.datacenters)

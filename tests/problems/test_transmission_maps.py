@@ -7,7 +7,7 @@ from fractions import Fraction
 import nested_instances
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from transmission_instances import DISTANCES, example
 
@@ -110,7 +110,6 @@ def test_levels_are_the_table(instance: Instance, data: st.DataObject) -> None:
     assert by_level.price_bound(task, prices, pool) == by_table.price_bound(task, prices, pool)
 
 
-@settings(max_examples=30)
 @given(nested_instances.posed())
 def test_network_of_areas(instance: Instance) -> None:
     """Tests that the network of areas, by HiGHS and by networkx, has the table's optimum, with prices that prove it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from unittest.mock import patch
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ras_cases import utilities
 
@@ -14,7 +14,6 @@ from optsched.problems.utility_rooms import Rooms
 
 
 @given(utilities(), st.data())
-@settings(max_examples=30)
 def test_rooms_are_those_of_the_problem(problem: Utility, data: st.DataObject) -> None:
     """Tests that after any tasks are put and taken what is free is the capacity less what the problem says is used."""
     jobs, nodes = len(problem.jobs), len(problem.free)
@@ -37,7 +36,6 @@ def test_rooms_are_those_of_the_problem(problem: Utility, data: st.DataObject) -
 
 
 @given(utilities(), st.sampled_from([0, 1, 8]), st.data())
-@settings(max_examples=60)
 def test_first_job_that_fits(problem: Utility, tried: int, data: st.DataObject) -> None:
     """Tests that it is the first of an order, however many jobs are looked at one by one before all are at once."""
     rooms = Rooms(problem)

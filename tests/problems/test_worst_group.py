@@ -99,7 +99,6 @@ def test_costs_go_in_steps() -> None:
     assert (free.least, free.steps) == ([0], [1])
 
 
-@settings(max_examples=60)
 @given(problems())
 def test_every_cost_is_one_of_the_steps(problem: WorstGroup) -> None:
     """Tests that whatever a placement costs a group is its least cost and whole steps."""
@@ -113,7 +112,7 @@ def test_every_cost_is_one_of_the_steps(problem: WorstGroup) -> None:
 # The program -------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40)
 @given(problems())
 def test_the_program_says_what_the_definition_says(problem: WorstGroup) -> None:
     """Tests each placement in the program within its own mean and one above, and back: it costs no more."""
@@ -137,7 +136,6 @@ def test_the_program_says_what_the_definition_says(problem: WorstGroup) -> None:
         assert values[first.family("worst_mean")] == math.ceil(mean / (math.gcd(*problem.levels) or 1))
 
 
-@settings(max_examples=60, deadline=None)
 @given(problems(4))
 def test_trees_settle_what_enumeration_says(problem: WorstGroup) -> None:
     """Tests that nothing is below the least mean and there is something within it, of the least cost and no less."""
@@ -163,7 +161,6 @@ def test_how_many_pay_the_cost_at_the_data_is_open() -> None:
     assert far.tolist() == [12, 12]
 
 
-@settings(max_examples=60, deadline=None)
 @given(problems(), st.data())
 def test_any_multipliers_leave_a_value_that_nothing_is_below(problem: WorstGroup, data: st.DataObject) -> None:
     """Tests drawn prices of the rows, and those of the linear relaxation, against every placement."""

@@ -177,9 +177,6 @@ def test_neighbourhoods_and_tree_by_turns(monkeypatch: pytest.MonkeyPatch) -> No
     weight = rng.integers(5, 25, (20, 4))
     cost = 30 - weight + rng.integers(0, 4, (20, 4))
     problem = posed(cost.tolist(), {"weight": weight.tolist()}, {"weight": (0.8 * weight.sum(axis=0) // 4).tolist()})
-    optimum = solve(problem)
-    assert optimum.optimal
-    best = problem.nodes_of(optimum.decision)
     monkeypatch.setattr("optsched.searches.capacity_tree.repaired", lambda *_: None)
     monkeypatch.setattr(f"{generalized_assignment.__name__}._PARTS", (0, 0))
     monkeypatch.setattr(f"{generalized_assignment.__name__}._FEW", 19)
@@ -198,8 +195,10 @@ def test_neighbourhoods_and_tree_by_turns(monkeypatch: pytest.MonkeyPatch) -> No
     for name, value in (("_FEW", 20), ("_OPEN", 0)):  # too few tasks, or too little open
         with monkeypatch.context() as patch:
             patch.setattr(f"{generalized_assignment.__name__}.{name}", value)
-            assert solve(problem).optimal
+            optimum = solve(problem)
+            assert optimum.optimal
             assert not turns
+    best = problem.nodes_of(optimum.decision)
     found = solve(problem)
     assert found.limit is Limit.TIME
     assert found.objective == optimum.objective

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from lsap_fairness_instances import SMALL, check_points, posed
 from pareto import pareto_front
 from stopping import interrupted
@@ -35,7 +35,6 @@ def test_frontier() -> None:
     assert SMALL.least_distance == Fraction(23, 90)
 
 
-@settings(max_examples=50)
 @given(problems("lsap-fairness"))
 def test_frontier_is_the_enumerated_one(problem: LsapFairness) -> None:
     """Tests every point and its proofs; one task more off its data each time; what it gains never grows."""

@@ -6,7 +6,7 @@ import congestion_instances
 import generalized_assignment_instances as generalized
 import pytest
 import utility_instances
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pareto import pareto_front
 from replica_instances import small
@@ -16,7 +16,6 @@ from optsched.problems import Latency, Lsap, Problem
 from optsched.searches.enumeration import best_placement, judged
 
 
-@settings(max_examples=60)
 @given(
     st.one_of(
         congestion_instances.problems(weights="literal", scale="rate_in").filter(

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from utility_instances import posed, problems
 
 from optsched.problems import Utility
@@ -18,7 +18,6 @@ from optsched.searches.utility_patterns import best_patterns
 
 
 @given(problems())
-@settings(max_examples=60)
 def test_patterns(problem: Utility) -> None:
     """Tests that best patterns fit and are worth the exact knapsack, and that maximal ones are all of them."""
     items = Items.of(problem)
