@@ -253,7 +253,7 @@ def test_all_faults_are_told_with_places() -> None:
     ]
 
 
-@pytest.mark.parametrize("limit", ["", "run_limit = 60\n"])
+@pytest.mark.parametrize("limit", ["", pytest.param("run_limit = 60\n", marks=pytest.mark.thorough)])
 def test_checks_at_once(folder: Path, limit: str) -> None:
     """Tests that checks in several processes are told as one after another: rows, baselines, faults of heuristics."""
     (folder / "own.py").write_text(OWN)

@@ -198,7 +198,7 @@ def test_bug_large_levels_were_not_settled(levels: tuple[int, int, int], seed: i
 def test_levels_that_highs_would_refuse() -> None:
     """Tests levels that no coefficient may have: numbers of tasks take their place, or the cost is left open."""
     settled = 0
-    for seed in range(6):
+    for seed in range(3):
         for idle_ratio in (1.0, 0.5):
             drawn = generate(
                 "worst-group", seed=seed, nodes=4, tasks=4, idle_ratio=idle_ratio, replicas=1, groups=2, racks=2
@@ -213,7 +213,7 @@ def test_levels_that_highs_would_refuse() -> None:
                 if not levels[0] or problem.count == len(problem.tasks):
                     assert (solution.optimal, solution.objective) == (True, found[0])
                 settled += solution.optimal
-    assert settled > 6
+    assert settled > 3
 
 
 def test_without_a_tree_the_word_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
