@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,13 +25,21 @@ SLOWSTARTS = (0.05, 1, 0.5, 0)
 def proved(kind: type[Any], seeds: range, **parameters: Any) -> Iterator[tuple[Any, Number]]:
     """Problems on drawn instances for which there is a schedule, each with the least value."""
     for seed in seeds:
-        try:
-            problem = kind(from_document(document(seed, 5)), slowstart=SLOWSTARTS[seed % 4], **parameters)
-        except MissingField:  # a task without a job has no weight
-            continue
-        found = best_decision(problem)
-        if found is not None:
-            yield problem, found[0][0]
+        instance, best = _solved(kind, seed, **parameters)
+        if best is not None:
+            yield kind(instance, slowstart=SLOWSTARTS[seed % 4], **parameters), best
+
+
+@cache
+def _solved(kind: type[Any], seed: int, **parameters: Any) -> tuple[Any, Number | None]:
+    """A drawn instance and the least value; None where the problem cannot be posed, or nothing is feasible."""
+    instance = from_document(document(seed, 5))
+    try:
+        problem = kind(instance, slowstart=SLOWSTARTS[seed % 4], **parameters)
+    except MissingField:  # a task without a job has no weight
+        return instance, None
+    found = best_decision(problem)
+    return instance, None if found is None else found[0][0]
 
 
 def both(seeds: range) -> Iterator[tuple[Any, Number]]:
