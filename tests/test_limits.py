@@ -264,9 +264,7 @@ def test_what_is_handed_over_only_gets_better(name: str, monkeypatch: pytest.Mon
 
 
 def _most_use(posed: Any) -> None:
-    hosts = utility_columns.exact_hosts(posed)
-    assert hosts is not None
-    utility_columns.solve_packing(posed, hosts, posed.lowest_units, EXACT, True)
+    utility_columns.solve_packing(posed, posed.posing.hosts, posed.lowest_units, EXACT, True)
 
 
 EXACT = Profile("exact")

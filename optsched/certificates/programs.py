@@ -17,7 +17,7 @@ from optsched.certificates.trees import Tree, over_rows, rows_bound
 from optsched.core.errors import CertificateInvalid
 from optsched.core.results import Certificate, Number, Proof, Value
 from optsched.problems.base import exact
-from optsched.problems.programs import Limited, Program, fault_of, samples
+from optsched.problems.programs import Limited, Program, fault_of, limit_unit, samples
 from optsched.problems.relaxations import IntegerProgram
 
 __all__ = [
@@ -77,10 +77,11 @@ def program_proof(problem: Any, certificate: Certificate, objective: Value | Non
     limited = isinstance(problem, Limited)
     if limited and not before:
         program = program_below(problem, certificate.claim)
-        return certificate.claim if rows_bound(data, without_costs(program.whole), 1, program.names) >= 1 else -_BEYOND
+        settled = rows_bound(data, without_costs(program.whole), 1, program.names) >= 1
+        return certificate.claim if settled else -_BEYOND * limit_unit(problem)
     program = checked_program(problem, before)
     for place, units in enumerate(before):
-        unit = 1 if limited else problem.program(before[:place]).unit
+        unit = limit_unit(problem) if limited else problem.program(before[:place]).unit
         held = None if objective is None else objective[place] * unit
         if held is None or held > units:
             raise CertificateInvalid(f"before: a proof for a {names[place]} of {units} units says nothing of {held}")
@@ -97,11 +98,16 @@ def program_below(problem: Any, claim: Number) -> Program:
     CertificateInvalid
         As `checked_program`, or if a placement has a value between the two.
     """
-    below = problem.value_below(claim)
+    unit = limit_unit(problem)
+    below = problem.value_below(claim * unit)
     program = checked_program(problem, (below,))
     for placement in () if _is_shipped(problem) else samples(problem):
-        if not problem.violations(placement) and below < (value := problem.evaluate(placement)[0]) < claim:
-            told = f"a placement has {value}, though none should be above {below} and below {claim}"
+        if problem.violations(placement):
+            continue
+        value = problem.evaluate(placement)[0]
+        if below < value * unit < claim * unit:
+            low, high = sorted((below * unit, claim))
+            told = f"a placement has {value}, though none should be above {low} and below {high}"
             raise CertificateInvalid(f"{problem.name}: {problem.components[0].name}: {told}")
     return program
 

@@ -1,7 +1,8 @@
 """Prices of tasks of a `utility` problem: a `dual` proof of either component; and trees, a `combinatorial` one.
 
 A tree is over what prices leave of patterns and of jobs' counts (`optsched.problems.utility_columns`), which the
-checker lists anew. It proves a utilisation, or that not all jobs have a utility that is asked for.
+checker lists anew. It proves a utilisation; in files of version 0.1 also that not all jobs have a utility that is asked
+for, which a tree over the program shows today.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from optsched.certificates.programs import program_proof
 from optsched.certificates.reading import (
     denominator,
     integer,
@@ -30,7 +32,6 @@ __all__ = [
     "utilisation_tree_certificate",
     "utility_certificate",
     "utility_proof",
-    "utility_tree_certificate",
     "utility_tree_proof",
 ]
 
@@ -58,8 +59,13 @@ def _data(problem: Utility, map_prices: Ints, reduce_prices: Ints) -> dict[str, 
 
 
 def utility_proof(problem: Utility, certificate: Certificate, objective: Value | None) -> Number:
-    """The bound that the certificate's prices prove; for the utilisation, given the lowest utility of `objective`."""
+    """The bound that the certificate's tree over the program, or its prices, prove.
+
+    For the utilisation the lowest utility of `objective` is given.
+    """
     data = certificate.data
+    if "before" in data:
+        return program_proof(problem, certificate, objective)
     jobs = _jobs(problem)
     of_maps, of_reduces = (prices_of(data, key, jobs, _JOB) for key in ("map_prices", "reduce_prices"))
     if certificate.component == "lowest-utility":
@@ -92,24 +98,12 @@ def _jobs(problem: Utility) -> list[str]:
 # Trees ------------------------------------------------------------------------------------------------------------
 
 
-def utility_tree_certificate(problem: Utility, threshold: int, tree: Tree) -> Certificate:
-    """The certificate that a tree makes: in no placement every job has a utility of `threshold` units.
-
-    Parameters
-    ----------
-    threshold
-        In units.
-    tree
-        Over the columns at no prices.
-    """
-    data = {"threshold": threshold, **_written(problem, TaskPrices.none(problem), tree)}
-    claim = exact(problem.utility_below(threshold), GRID)
-    return Certificate(problem.components[0].name, Proof.COMBINATORIAL, claim, data)
-
-
 def utilisation_tree_certificate(problem: Utility, used: int, given: TaskPrices, tree: Tree) -> Certificate:
     """The certificate that a tree over the columns at prices makes of the utilisation, in units with fixed reduces."""
-    return Certificate("utilisation", Proof.COMBINATORIAL, exact(used, GRID), _written(problem, given, tree))
+    jobs = len(problem.jobs)
+    prices = _data(problem, given.prices[:jobs], given.prices[jobs:])
+    data = {**prices, "scale": given.scale, **over_rows(tree)}
+    return Certificate("utilisation", Proof.COMBINATORIAL, exact(used, GRID), data)
 
 
 def utility_tree_proof(problem: Utility, certificate: Certificate, objective: Value | None) -> Number:
@@ -128,12 +122,6 @@ def utility_tree_proof(problem: Utility, certificate: Certificate, objective: Va
     threshold = integer(data, "threshold")
     settled = rows_bound(data, _columns(problem, data, threshold, None).program, 1) >= 1
     return exact(problem.utility_below(threshold) if settled else problem.saturated_units, GRID)
-
-
-def _written(problem: Utility, given: TaskPrices, tree: Tree) -> dict[str, Any]:
-    jobs = len(problem.jobs)
-    prices = _data(problem, given.prices[:jobs], given.prices[jobs:])
-    return {**prices, "scale": given.scale, **over_rows(tree)}
 
 
 def _columns(problem: Utility, data: Mapping[str, Any], units: int, limit: int | None) -> Columns:

@@ -59,7 +59,6 @@ from typing import Any
 
 import numpy as np
 import pulp
-import pyomo.environ as pyo
 
 from optsched.core.decimals import decimal
 from optsched.core.errors import UsageError
@@ -70,7 +69,6 @@ from optsched.models.base import (
     MAX_VARIABLES,
     ModelSize,
     by_ids,
-    decode_binaries,
     decoder,
     model_of,
     of_problem,
@@ -78,21 +76,16 @@ from optsched.models.base import (
     refuse_too_large,
     whole,
 )
-from optsched.models.own_rows import is_per_pair
-from optsched.models.programs import shared, variables_of, whole_pyomo
-from optsched.models.starts import Entries, started_binaries, starter
-from optsched.problems.base import GRID
+from optsched.models.programs import decode_program, shared, size_of, started_program, whole_pyomo
+from optsched.models.starts import Entries, starter
+from optsched.problems.base import GRID, exact
 from optsched.problems.utility import LEAST_FINITE, Allocation, Utility
-from optsched.problems.utility_program import Hosts, Items, counts_of, least_pairs, packing_program
 from optsched.solvers.algebraic import injective_names
 
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
 #: Units of the first program's objective, and of the second's, that are one of the component's.
 OBJECTIVE_UNITS = (1, GRID)
-
-#: Equal nodes become one host where it has up to this many patterns.
-MOST_PATTERNS = 1_000
 
 
 @model_of(Utility, shared=shared)
@@ -115,17 +108,13 @@ def build_pyomo(problem: Utility, limit: Number | float | None = None, *, per_pa
     >>> solve_pyomo(model, load_profile("exact")).objective, decode(model, problem).nodes.tolist()
     (1.0, [0, 1, 0])
     """
-    hosts = _hosts(problem, not per_pair)
-    program = packing_program(problem, hosts, None if limit is None else _units(problem, limit), per_pair)
-    model = whole_pyomo(program, problem.name, unit=-GRID if limit is None else -1)
-    if limit is None:
-        model.lowest.domain = pyo.Reals  # whole where steps are; HiGHS 1.15 loses whole numbers near 10^9
-    return model
+    posed, before = problem.apart() if per_pair else problem, _before(problem, limit)
+    return whole_pyomo(posed.program(before), problem.name, before, unit=-1 if before else -GRID)
 
 
-def _hosts(problem: Utility, together: bool = True) -> Hosts:
-    """Nodes that are one host, if any may be `together`, and their patterns."""
-    return Hosts.exact(problem, MOST_PATTERNS) if together else Hosts.of(problem, {})
+def _before(problem: Utility, limit: Number | float | None) -> tuple[Number, ...]:
+    """What the program is made with for a limit."""
+    return () if limit is None else (exact(-_units(problem, limit), GRID),)
 
 
 def _units(problem: Utility, limit: Number | float) -> int:
@@ -139,17 +128,8 @@ def _units(problem: Utility, limit: Number | float) -> int:
 
 @of_problem(Utility)
 def compact_size(problem: Utility, limit: Number | float | None = None) -> ModelSize:
-    """What `build_pyomo` would take, or less: variables for jobs' kinds and hosts, patterns, and steps of utility."""
-    found, hosts = Items.of(problem), _hosts(problem)
-    nodes, patterns = len(hosts.members), sum(len(rows) for rows in hosts.patterns if rows is not None)
-    jobs, limits, items = len(problem.jobs), len(problem.resources), int(np.count_nonzero(found.limit))
-    fitting = items * nodes
-    steps = int(found.limit.sum()) if limit is None else len(least_pairs(problem, _units(problem, limit))[0])
-    return ModelSize(
-        fitting + patterns + steps + 2,
-        nodes * (limits + 1) + fitting + 3 * jobs + steps + 2 * items + 1,
-        fitting * (limits + 7) + patterns * (1 + items) + 4 * steps + 2 * jobs + 2 * items + 3,
-    )
+    """What `build_pyomo` takes: variables for jobs' kinds and hosts, patterns, and steps of utility."""
+    return size_of(problem.program(_before(problem, limit)))
 
 
 @of_problem(Utility)
@@ -270,32 +250,10 @@ def _decode_literal(model: Any, problem: Utility) -> Placement:
     return problem.placement_of(Allocation(maps, reduces))
 
 
-def _decode_compact(model: Any, problem: Utility) -> Placement:
-    if is_per_pair(model):
-        return decode_binaries(model, problem)
-    values = np.array([whole(variable) for variable in variables_of(model, model.program)], dtype=np.int64)
-    maps, reduces = np.split(counts_of(problem, _hosts(problem), model.program, values), 2)
-    return problem.placement_of(Allocation(maps, reduces if problem.fixed is None else problem.fixed))
-
-
-def _started_compact(model: Any, problem: Utility, placement: Placement) -> Entries:
-    """Tasks of each job and kind on each host; what nodes of a host hold is for the solver to find."""
-    if is_per_pair(model):
-        return started_binaries(model, problem, placement)
-    jobs = problem.instance.workload.job_ids[problem.jobs].tolist()
-    row_of, column = {job: row for row, job in enumerate(jobs)}, problem.instance.node_index
-    counts = dict(zip(KINDS, problem.allocated(placement), strict=True))
-    members = {host: [column[node] for node in nodes] for host, nodes in model.members.items()}
-    return (
-        (variable, int(counts[kind][row_of[job], members[host]].sum()))
-        for (job, kind, host), variable in model.place.items()
-    )
-
-
 def _started_literal(model: Any, problem: Utility, placement: Placement) -> Entries:
     for variables, counts in zip((model.maps, model.reduces), problem.allocated(placement), strict=True):
         yield from zip(variables.values(), counts.ravel().tolist(), strict=True)
 
 
-decode = decoder(Utility, compact=_decode_compact, literal=_decode_literal, started=_started_compact)
-start_values = starter(Utility, compact=_started_compact, literal=_started_literal)
+decode = decoder(Utility, compact=decode_program, literal=_decode_literal, started=started_program)
+start_values = starter(Utility, compact=started_program, literal=_started_literal)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from optsched.core.errors import UsageError
 from optsched.core.instance import Ints
 from optsched.core.placement import NONE
-from optsched.core.results import Number
+from optsched.core.results import Number, Sense
 from optsched.problems.base import Problem
 from optsched.problems.relaxations import UNBOUNDED, IntegerProgram
 
@@ -35,6 +35,7 @@ __all__ = [
     "Programmed",
     "fault_of",
     "labelled",
+    "limit_unit",
     "samples",
     "summed",
 ]
@@ -343,7 +344,7 @@ class Limited(Programmed):
     `program((limit,))` is that of the second component with the first one at a limit, a whole number or a fraction. If
     nothing is in `program((value_below(claim),))`, the first component is `claim` at least. `program()` is where the
     search for the least limit begins, with the prices of its linear relaxation (`value_left`); its objective is no more
-    than the first component, rounded up.
+    than the first component, rounded up. Limits and values are as `minimised` has them: negated if more is better.
     """
 
     @abstractmethod
@@ -363,6 +364,11 @@ class Limited(Programmed):
         """The least value above this one that the first component can have, as far as is known."""
 
 
+def limit_unit(problem: Any) -> int:
+    """What the first component is multiplied by to be a limit (`Limited`)."""
+    return 1 if problem.components[0].sense is Sense.MIN else -1
+
+
 def fault_of(problem: Any, before: tuple[Number, ...], decisions: Iterator[Any]) -> str | None:
     """Where the program of a problem lacks a feasible decision, or costs more than it; None: nowhere.
 
@@ -378,8 +384,8 @@ def fault_of(problem: Any, before: tuple[Number, ...], decisions: Iterator[Any])
         What to try; infeasible ones are passed over.
     """
     program = problem.program(before)
-    limited = isinstance(problem, Limited)
-    units = [1 if limited else problem.program(before[:number]).unit for number in range(len(before))] + [program.unit]
+    limited = limit_unit(problem) if isinstance(problem, Limited) else None
+    units = [limited or problem.program(before[:number]).unit for number in range(len(before))] + [program.unit]
     costs = program.whole.objective.tolist()
     for decision in decisions:
         if problem.violations(decision):

@@ -7,9 +7,12 @@ before it places any map is `spread_reduces`. Nothing here solves.
 
 from __future__ import annotations
 
+import copy
+import math
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -20,8 +23,9 @@ from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value, Violation
 from optsched.problems.base import GRID, Parameter, Problem, choice, exact, exact_product, number, on_grid
 from optsched.problems.knapsack import knapsacks
+from optsched.problems.programs import Limited, Program
 from optsched.problems.resource_units import capacity_units, demand_fault
-from optsched.problems.utility_program import LEAST_FINITE
+from optsched.problems.utility_program import LEAST_FINITE, Hosts, UtilityProgram
 from optsched.problems.utility_tables import map_table, reduce_table, required_maps
 
 __all__ = ["LEAST_FINITE", "Allocation", "Utility", "spread_reduces"]
@@ -34,7 +38,11 @@ class Allocation(NamedTuple):
     reduces: Ints
 
 
-class Utility(Problem):
+#: Equal nodes are one host of the program where they have up to this many patterns.
+_MOST_PATTERNS = 1_000
+
+
+class Utility(Problem, Limited):
     """Pending maps and reduces on trackers within their resources: highest lowest utility, then most utilisation.
 
     Any task may stay unplaced: that fewer are allocated than are pending is the normal case. Slots play no part. What
@@ -323,6 +331,18 @@ class Utility(Problem):
                 nodes[tasks[: len(hosts)]] = hosts
         return self.placement(nodes)
 
+    def items_on(self, placement: Placement) -> Ints:
+        """Counts of the placed maps of each job, then of its reduces, by node, without fixed reduces."""
+        counts: Ints = np.concatenate(self.allocated(placement))
+        if self.fixed is not None:
+            counts[len(self.jobs) :] = 0
+        return counts
+
+    def placed(self, counts: Ints) -> Placement:
+        """A placement with these counts, which are as `items_on` has them, and the fixed reduces."""
+        maps, reduces = np.split(counts, 2)
+        return self.placement_of(Allocation(maps, reduces if self.fixed is None else self.fixed))
+
     def utilities(self, placement: Placement) -> tuple[Number, ...]:
         """Utility (6) of each job."""
         counts = self.allocated(placement)
@@ -431,6 +451,49 @@ class Utility(Problem):
                 best, int((worth + beside)[(maps >= 0) & (worth > self.lowest_units)].max(initial=self.lowest_units))
             )
         return best
+
+    # The program -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def posing(self) -> UtilityProgram:
+        """The programs, and what their variables stand for (`optsched.problems.utility_program`)."""
+        return UtilityProgram(self, Hosts.exact(self, _MOST_PATTERNS))
+
+    def apart(self) -> Self:
+        """The same problem with a program that has a variable for each task and node."""
+        view = copy.copy(self)
+        vars(view)["posing"] = UtilityProgram(self, Hosts.of(self, {}), apart=True)
+        return view
+
+    def program(self, before: tuple[Number, ...] = ()) -> Program:
+        """The highest lowest utility; or the most utilisation where no utility is below `-before`."""
+        if not before:
+            return self.posing.highest()
+        units = math.ceil(-before[0] * GRID)
+        return self.posing.most_used(max(self.lowest_units, min(units, self.saturated_units + 1)))
+
+    def values_of(self, decision: Placement, program: Program) -> Ints:
+        return self.posing.values_of(decision, program)
+
+    def decision_of(self, values: Ints, program: Program) -> Placement:
+        return self.posing.decision_of(values, program)
+
+    def value_below(self, value: Number) -> Number:
+        return exact(math.ceil(value * GRID) - 1, GRID)
+
+    def value_from(self, value: Number) -> Number:
+        return exact(-self.utility_below(math.floor(-value * GRID) + 1), GRID)
+
+    def value_above(self, value: Number) -> Number:
+        return exact(-self.utility_below(math.ceil(-value * GRID)), GRID)
+
+    def value_left(self, multipliers: Ints, least: Number) -> Number:
+        """What weak duality leaves."""
+        whole = self.program().whole
+        left = whole.settle(whole.box, multipliers, 2**60)
+        return self.value_from(least if left is None else max(least, exact(left, GRID)))
+
+    # Bounds ----------------------------------------------------------------------------------------------------------
 
     def _pattern_values(self, maps: Ints, reduces: Ints) -> list[int]:
         """For each type the most that tasks on one node of it are worth together, or more.

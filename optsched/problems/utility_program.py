@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from optsched.core.instance import KINDS, Bools, Ints
+from optsched.core.placement import NONE, Placement
 from optsched.problems.base import GRID
 from optsched.problems.knapsack import Packer
-from optsched.problems.programs import Builder, Program
+from optsched.problems.programs import Builder, Label, Program
 
 if TYPE_CHECKING:
     from optsched.problems.utility import Utility
@@ -27,12 +28,10 @@ __all__ = [
     "LEAST_FINITE",
     "Hosts",
     "Items",
-    "counts_of",
+    "UtilityProgram",
     "deal",
     "least_pairs",
     "maximal_patterns",
-    "packing_program",
-    "values_of",
 ]
 
 #: No utility is less, in units, but minus infinity: each table is at least -1 where it is finite.
@@ -140,16 +139,8 @@ class Hosts:
         return np.array([patterns is None for patterns in self.patterns], dtype=bool)
 
 
-class _Places(NamedTuple):
-    """The variables of tasks on hosts: item, host and column of each, int64, shape (variables,) each."""
-
-    item: Ints
-    host: Ints
-    column: Ints
-
-
-def packing_program(problem: Utility, hosts: Hosts, units: int | None, per_pair: bool = False) -> Program:
-    """The program of the lowest utility; with `units` that of the utilisation where each job has at least that utility.
+class UtilityProgram:
+    """The programs of a problem, and what their variables stand for.
 
     Parameters
     ----------
@@ -157,187 +148,196 @@ def packing_program(problem: Utility, hosts: Hosts, units: int | None, per_pair:
         What to place.
     hosts
         Which nodes are told apart, and what they take.
-    units
-        In units of 2^-20; None: the first program.
-    per_pair
+    apart
         Whether each task has a variable for each node; then hosts must be single nodes.
+
+    Attributes
+    ----------
+    item, host
+        Of each variable `place`, int64, shape (places,).
+    free
+        Whether it is open: with `apart` fixed reduces have variables too.
+    task
+        With `apart` the position of its task in `tasks`.
     """
-    making = _Making(problem, hosts, units is not None)
-    listed = zip(making.names, hosts.members, strict=True)
-    ids = problem.instance.cluster.node_ids
-    together = {} if per_pair else {"place": 2, "take": 0}
-    making.builder.group("members", "HOSTS", {name: tuple(ids[nodes].tolist()) for name, nodes in listed}, **together)
-    take = making.patterns()
-    places = making.pairs() if per_pair else making.tasks()
-    making.capacities(places)
-    making.within(places, take)
-    if units is None:
-        making.lowest(places)
-        return making.builder.program(0, -GRID)
-    making.needs(places, units)
-    return making.builder.program(1, -GRID)
 
-
-def _fitting(problem: Utility, hosts: Hosts, items: Items) -> tuple[Ints, Ints]:
-    """Items and hosts of which a task fits on a node: by items of single nodes, then by hosts."""
-    room = problem.room[hosts.first]
-    fits = (items.demand[:, None, :] <= room).all(axis=2) & (items.limit > 0)[:, None]
-    for at, patterns in enumerate(hosts.patterns):
-        if patterns is not None:
-            fits[:, at] &= patterns.any(axis=0)
-    item, host = np.nonzero(fits & hosts.single)
-    shared_host, shared_item = np.nonzero((fits & ~hosts.single).T)
-    return np.concatenate([item, shared_item]), np.concatenate([host, shared_host])
-
-
-class _Making:
-    """A program of which families of variables and rows are added one by one."""
-
-    def __init__(self, problem: Utility, hosts: Hosts, use: bool) -> None:
-        self.problem, self.hosts, self.use = problem, hosts, use
-        self.items, self.builder = Items.of(problem), Builder()
-        self.listed = [(at, patterns) for at, patterns in enumerate(hosts.patterns) if patterns is not None]
+    def __init__(self, problem: Utility, hosts: Hosts, apart: bool = False) -> None:
+        self.problem, self.hosts, self.apart, self.items = problem, hosts, apart, Items.of(problem)
+        self._listed = [(at, patterns) for at, patterns in enumerate(hosts.patterns) if patterns is not None]
         jobs = problem.instance.workload.job_ids[problem.jobs].tolist()
-        self.jobs: list[tuple[str, ...]] = [(job,) for job in jobs]
-        self.labels = [(job, KINDS[kind]) for kind in problem.kinds for job in jobs]
-        self.names: list[str] = problem.instance.cluster.node_ids[hosts.first].tolist()
+        self._jobs: list[Label] = [(job,) for job in jobs]
+        self._labels: list[Label] = [(job, KINDS[kind]) for kind in problem.kinds for job in jobs]
+        self._names: list[str] = problem.instance.cluster.node_ids[hosts.first].tolist()
+        room = problem.room[hosts.first]
+        fits = (self.items.demand[:, None, :] <= room).all(axis=2) & (self.items.limit > 0)[:, None]
+        for at, patterns in self._listed:
+            fits[:, at] &= patterns.any(axis=0)
+        held = np.zeros_like(fits)
+        if apart and problem.fixed is not None:
+            held[len(jobs) :] = problem.fixed[:, hosts.first] > 0
+        alone, several = np.argwhere((fits | held) & hosts.single), np.argwhere((fits & ~hosts.single).T)[:, ::-1]
+        self.item, self.host = np.concatenate([alone, several]).T
+        if apart:
+            members = [*problem.map_positions, *problem.reduce_positions]
+            tasks = [members[item] for item in self.item.tolist()]
+            self.task: Ints = np.concatenate([np.zeros(0, dtype=np.int64), *tasks])
+            count = [len(own) for own in tasks]
+            self.item, self.host = np.repeat(self.item, count), np.repeat(self.host, count)
+        self.free: Bools = fits[self.item, self.host]
 
-    def on_hosts(self, names: Sequence[tuple[Any, ...]], row: Ints, host: Ints) -> list[tuple[Any, ...]]:
-        """Labels of what is on hosts: those of its row, and the host's name."""
-        return [(*names[at], self.names[there]) for at, there in zip(row.tolist(), host.tolist(), strict=True)]
+    def highest(self) -> Program:
+        """The program of the highest lowest utility."""
+        builder = Builder()
+        self._enter_steps(builder, self._enter_places(builder, use=False))
+        return builder.program(0, -GRID)
 
-    def cost(self, item: Ints, host: Ints) -> Ints:
-        """What a task on a host adds to the utilisation, negated; 0 in the first program."""
-        cost: Ints = -self.items.share[item, self.problem.node_type[self.hosts.first[host]]] * self.use
-        return cost
+    def most_used(self, units: int) -> Program:
+        """That of the most utilisation where each job has at least a utility, in units of 2^-20."""
+        builder = Builder()
+        self._enter_needs(builder, self._enter_places(builder, use=True), units)
+        return builder.program(1, -GRID)
 
-    def totals(self, name: str, which: Ints, places: _Places, doc: str, **limits: Any) -> Ints:
-        """Add rows that sum the tasks of some items wherever they are. Returns the row of each item, or -1."""
-        rows = np.full(len(self.labels), -1, dtype=np.int64)
-        labels = [self.labels[item] for item in which.tolist()]
-        rows[which] = self.builder.rows(name, labels, over="ITEMS", doc=doc, **limits)
-        self.builder.enter(rows[places.item], places.column)
-        return rows
+    # Rows ----------------------------------------------------------------------------------------------------------
 
-    def tasks(self) -> _Places:
-        """Add how many tasks of each item are on each host."""
-        item, host = _fitting(self.problem, self.hosts, self.items)
-        labels, upper = self.on_hosts(self.labels, item, host), self.items.limit[item]
-        doc = "tasks of the item on nodes of the host"
-        column = self.builder.variables(
-            "place", labels, upper=upper, cost=self.cost(item, host), over="FITTING", doc=doc
-        )
-        return _Places(item, host, column)
+    def _enter_places(self, builder: Builder, use: bool) -> Ints:
+        """Add the tasks on hosts, and what these hold; returns the columns. `use` says that the utilisation counts."""
+        listed, ids = zip(self._names, self.hosts.members, strict=True), self.problem.instance.cluster.node_ids
+        together = {} if self.apart else {"place": 2, "take": 0}
+        builder.group("members", "HOSTS", {name: tuple(ids[nodes].tolist()) for name, nodes in listed}, **together)
+        take = self._enter_patterns(builder)
+        share = self.items.share[self.item, self.problem.node_type[self.hosts.first[self.host]]]
+        cost = -share * self.free * use
+        if self.apart:
+            place = self._enter_pairs(builder, cost)
+        else:
+            doc = "tasks of the item on nodes of the host"
+            upper = self.items.limit[self.item]
+            place = builder.variables("place", self._at_host(), upper=upper, cost=cost, over="FITTING", doc=doc)
+        self._enter_capacities(builder, place)
+        if len(take):
+            self._enter_within(builder, place, take)
+        return place
 
-    def pairs(self) -> _Places:
-        """Add each task on each node where it fits, and reduces where they are fixed; a task is on one node at most."""
-        problem, jobs = self.problem, len(self.jobs)
-        names = [(task,) for task in problem.instance.workload.task_ids[problem.tasks].tolist()]
-        members = [*problem.map_positions, *problem.reduce_positions]
-        fitting = _fitting(problem, self.hosts, self.items)
-        fixed = np.zeros((jobs, len(self.names))) if problem.fixed is None else problem.fixed[:, self.hosts.first]
-        job, there = np.nonzero(fixed)
-        every = np.concatenate([fitting[0], jobs + job]), np.concatenate([fitting[1], there])
-        counts = np.array([len(members[item]) for item in every[0].tolist()], dtype=np.int64)
-        item, host, of = (np.repeat(part, counts) for part in (*every, np.arange(len(counts))))
-        task = np.concatenate([np.zeros(0, dtype=np.int64), *(members[row] for row in every[0].tolist())])
-        free = of < len(fitting[0])
-        labels, doc = self.on_hosts(names, task, host), "the task runs on the node"
-        column = self.builder.variables(
-            "place", labels, upper=1, cost=self.cost(item, host) * free, over="PAIRS", doc=doc
-        )
-        placed, row = np.unique(task, return_inverse=True)
-        labels = [names[position] for position in placed.tolist()]
-        self.builder.enter(
-            self.builder.rows("once", labels, upper=1, over="TASKS", doc="on one node at most")[row], column
-        )
-        labels, doc = self.on_hosts(self.labels, jobs + job, there), "fixed reduces are as many as they are to be"
-        amount = fixed[job, there]
-        held = self.builder.rows("held", labels, lower=amount, upper=amount, over="FIXED", doc=doc)
-        self.builder.enter(held[of[~free] - len(fitting[0])], column[~free])
-        return _Places(item[free], host[free], column[free])
+    def _at_host(self) -> list[Label]:
+        """The item and the host of each place."""
+        at = zip(self.item.tolist(), self.host.tolist(), strict=True)
+        return [(*self._labels[item], self._names[host]) for item, host in at]
 
-    def capacities(self, places: _Places) -> None:
+    def _enter_pairs(self, builder: Builder, cost: Ints) -> Ints:
+        """Add each task on each node: on one node at most, and fixed reduces as many as they are to be."""
+        problem = self.problem
+        names = problem.instance.workload.task_ids[problem.tasks].tolist()
+        labels: list[Label] = [
+            (names[task], self._names[host]) for task, host in zip(self.task.tolist(), self.host.tolist(), strict=True)
+        ]
+        place = builder.variables("place", labels, upper=1, cost=cost, over="PAIRS", doc="the task runs on the node")
+        placed, row = np.unique(self.task, return_inverse=True)
+        labels = [(names[task],) for task in placed.tolist()]
+        builder.enter(builder.rows("once", labels, upper=1, over="TASKS", doc="on one node at most")[row], place)
+        held = np.flatnonzero(~self.free)
+        listed, at = np.unique(np.column_stack([self.item, self.host])[held], axis=0, return_inverse=True)
+        labels = [(*self._labels[item], self._names[host]) for item, host in listed.tolist()]
+        amount = np.zeros(0, dtype=np.int64)
+        if problem.fixed is not None:
+            amount = problem.fixed[listed[:, 0] - len(self._jobs), self.hosts.first[listed[:, 1]]]
+        doc = "fixed reduces are as many as they are to be"
+        rows = builder.rows("held", labels, lower=amount, upper=amount, over="FIXED", doc=doc)
+        builder.enter(rows[at.reshape(-1)], place[held])
+        return place
+
+    def _enter_capacities(self, builder: Builder, place: Ints) -> None:
         """Add what single nodes hold, (10)."""
         problem, single, unit = self.problem, self.hosts.single, self.problem.unit
-        room = problem.room[self.hosts.first[single]] // unit
-        labels = [(self.names[host], resource) for resource in problem.resources for host in np.flatnonzero(single)]
+        room = (problem.room[self.hosts.first[single]] // unit).T
+        labels = [(self._names[host], resource) for resource in problem.resources for host in np.flatnonzero(single)]
         doc = "(10): what tasks on the node take of the resource"
-        rows = self.builder.rows("capacity", labels, upper=room.T.ravel(), over="ROOMS", doc=doc).reshape(room.T.shape)
-        alone = np.flatnonzero(single[places.host])
-        demand = (self.items.demand // unit)[places.item[alone]]
+        rows = builder.rows("capacity", labels, upper=room.ravel(), over="ROOMS", doc=doc).reshape(room.shape)
+        alone = np.flatnonzero(single[self.host] & self.free)
+        demand = (self.items.demand // unit)[self.item[alone]]
         entry, resource = np.nonzero(demand)
-        at = (np.cumsum(single) - 1)[places.host[alone]][entry]
-        self.builder.enter(rows[resource, at], places.column[alone][entry], demand[entry, resource])
+        at = (np.cumsum(single) - 1)[self.host[alone]][entry]
+        builder.enter(rows[resource, at], place[alone][entry], demand[entry, resource])
 
-    def patterns(self) -> Ints:
+    def _enter_patterns(self, builder: Builder) -> Ints:
         """Add how many nodes take each pattern; none where all hosts are single nodes."""
-        labels = [(self.names[at], n) for at, own in self.listed for n in range(len(own))]
+        labels = [(self._names[at], number) for at, own in self._listed for number in range(len(own))]
         if not labels:
             return np.zeros(0, dtype=np.int64)
-        upper = np.concatenate([np.full(len(own), len(self.hosts.members[at])) for at, own in self.listed])
+        upper = np.concatenate([np.full(len(own), len(self.hosts.members[at])) for at, own in self._listed])
         doc = "nodes of the host with the pattern"
-        return self.builder.variables("take", labels, upper=upper, over="PATTERNS", doc=doc)
+        return builder.variables("take", labels, upper=upper, over="PATTERNS", doc=doc)
 
-    def within(self, places: _Places, take: Ints) -> None:
+    def _enter_within(self, builder: Builder, place: Ints, take: Ints) -> None:
         """Add what the patterns hold that nodes take."""
-        if not self.listed:
-            return
-        several = np.array([at for at, _ in self.listed], dtype=np.int64)
-        host = np.repeat(several, [len(own) for _, own in self.listed])
-        rows = np.full(len(self.names), -1, dtype=np.int64)
-        size = [len(self.hosts.members[at]) for at in several.tolist()]
-        labels, doc = [(self.names[at],) for at in several.tolist()], "no more patterns than nodes"
-        rows[several] = self.builder.rows("nodes", labels, upper=size, over="SEVERAL", doc=doc)
-        self.builder.enter(rows[host], take)
-        shared = np.flatnonzero(~self.hosts.single[places.host])
-        item, there = places.item[shared], places.host[shared]
-        placed, doc = self.on_hosts(self.labels, item, there), "no more tasks of the item than the patterns hold"
-        held_by = np.full((len(self.labels), len(self.names)), -1, dtype=np.int64)
-        held_by[item, there] = self.builder.rows("within", placed, upper=0, over="SHARED", doc=doc)
-        self.builder.enter(held_by[item, there], places.column[shared])
-        held = np.concatenate([own for _, own in self.listed])
+        several = [at for at, _ in self._listed]
+        host = np.repeat(several, [len(own) for _, own in self._listed])
+        size = [len(self.hosts.members[at]) for at in several]
+        labels, doc = [(self._names[at],) for at in several], "no more patterns than nodes"
+        rows = builder.rows("nodes", labels, upper=size, over="SEVERAL", doc=doc)
+        builder.enter(rows[np.searchsorted(several, host)], take)
+        shared = np.flatnonzero(~self.hosts.single[self.host])
+        labels, doc = self._at_host(), "no more tasks of the item than the patterns hold"
+        row_of = np.full((len(self._labels), len(self._names)), -1, dtype=np.int64)
+        row_of[self.item[shared], self.host[shared]] = builder.rows(
+            "within", [labels[at] for at in shared.tolist()], upper=0, over="SHARED", doc=doc
+        )
+        builder.enter(row_of[self.item[shared], self.host[shared]], place[shared])
+        held = np.concatenate([own for _, own in self._listed])
         which, item = np.nonzero(held)
-        self.builder.enter(held_by[item, host[which]], take[which], -held[which, item])
+        builder.enter(row_of[item, host[which]], take[which], -held[which, item])
 
-    def needs(self, places: _Places, units: int) -> None:
+    def _enter_totals(self, builder: Builder, name: str, place: Ints, doc: str, **limits: Any) -> Ints:
+        """Add rows that sum the tasks of each open item wherever they are. Returns the row of each item, or -1."""
+        which = np.flatnonzero(self.items.limit)
+        rows = np.full(len(self._labels), -1, dtype=np.int64)
+        labels = [self._labels[item] for item in which.tolist()]
+        rows[which] = builder.rows(name, labels, over="ITEMS", doc=doc, **limits)
+        builder.enter(rows[self.item[self.free]], place[self.free])
+        return rows
+
+    def _enter_needs(self, builder: Builder, place: Ints, units: int) -> None:
         """Add what each job needs for a utility: one of its pairs of counts."""
         owner, pair = least_pairs(self.problem, units)
         number = np.arange(len(owner)) - np.searchsorted(owner, owner)
-        labels = [(*self.jobs[job], which) for job, which in zip(owner.tolist(), number.tolist(), strict=True)]
+        labels = [(*self._jobs[job], which) for job, which in zip(owner.tolist(), number.tolist(), strict=True)]
         doc = "the job gets at least these counts"
-        choose = self.builder.variables("choose", labels, upper=1, over="NEEDS", doc=doc)
-        which = np.flatnonzero(self.items.limit)
-        doc = "tasks placed are no more than are pending"
-        self.totals("supply", which, places, doc, upper=self.items.limit[which])
-        rows = self.totals("needed", which, places, "tasks placed are enough", lower=0)
+        choose = builder.variables("choose", labels, upper=1, over="NEEDS", doc=doc)
+        most, doc = self.items.limit[self.items.limit > 0], "tasks placed are no more than are pending"
+        self._enter_totals(builder, "supply", place, doc, upper=most)
+        rows = self._enter_totals(builder, "needed", place, "tasks placed are enough", lower=0)
         item, column = np.nonzero(pair)
-        self.builder.enter(rows[item], choose[column], -pair[item, column])
-        one = self.builder.rows("one_need", self.jobs, lower=1, upper=1, over="JOBS", doc="one of its pairs")
-        self.builder.enter(one[owner], choose)
+        builder.enter(rows[item], choose[column], -pair[item, column])
+        one = builder.rows("one_need", self._jobs, lower=1, upper=1, over="JOBS", doc="one of its pairs")
+        builder.enter(one[owner], choose)
         if self.problem.fixed_use:
             doc = "utilisation of reduces that are fixed"
-            self.builder.variables("fixed_use", [()], lower=1, upper=1, cost=-self.problem.fixed_use, doc=doc)
+            builder.variables("fixed_use", [()], lower=1, upper=1, cost=-self.problem.fixed_use, doc=doc)
 
-    def lowest(self, places: _Places) -> None:
+    def _steps(self) -> tuple[Ints, Ints]:
+        """The item and the number, from 1, of each step; int64, shape (steps,) each."""
+        limit = self.items.limit
+        item = np.repeat(np.arange(len(limit)), limit)
+        return item, np.arange(len(item)) - (np.cumsum(limit) - limit)[item] + 1
+
+    def _enter_steps(self, builder: Builder, place: Ints) -> None:
         """Add the utilities (6), (7), step by step, and the first objective (8)."""
-        problem, limit, jobs, builder = self.problem, self.items.limit, len(self.jobs), self.builder
+        problem, limit, jobs = self.problem, self.items.limit, len(self._jobs)
         tables = [*problem.map_utility, *problem.reduce_utility]
         given = np.zeros(len(limit), dtype=np.int64)
         if problem.fixed is not None:
             given[jobs:] = problem.fixed.sum(axis=1)
-        which, closed = np.flatnonzero(limit), np.flatnonzero(limit == 0).tolist()
-        lost = any(tables[item][given[item]] <= LEAST_FINITE for item in closed)
+        lost = any(tables[item][given[item]] <= LEAST_FINITE for item in np.flatnonzero(limit == 0).tolist())
         worth = [np.where(table <= LEAST_FINITE, -GRID, table) for table in tables]
         base = np.array([table[count] for table, count in zip(worth, given.tolist(), strict=True)], dtype=np.int64)
-        gain = np.concatenate([np.zeros(0, dtype=np.int64), *(np.diff(worth[item]) for item in which.tolist())])
-        item = np.repeat(which, limit[which])
-        number = np.arange(len(item)) - (np.cumsum(limit) - limit)[item] + 1
-        labels = [(*self.labels[row], n) for row, n in zip(item.tolist(), number.tolist(), strict=True)]
+        rises = [np.diff(own)[:most] for own, most in zip(worth, limit.tolist(), strict=True)]
+        gain = np.concatenate([np.zeros(0, dtype=np.int64), *rises])
+        item, number = self._steps()
+        labels = [(*self._labels[row], n) for row, n in zip(item.tolist(), number.tolist(), strict=True)]
         doc = "at least n tasks of the item are placed"
         step = builder.variables("step", labels, upper=1, over="STEPS", doc=doc)
-        doc = "the lowest utility, in units of 2^-20"
-        lowest = builder.variables("lowest", [()], lower=problem.lowest_units, upper=GRID, cost=-1, doc=doc)
+        least, doc = problem.lowest_units, "the lowest utility, in units of 2^-20"
+        most = GRID * (jobs > 0)
+        lowest = builder.variables("lowest", [()], lower=least, upper=most, cost=-1, doc=doc, implied=True)
         served = builder.variables("served", [()], upper=int(not lost), doc="no job is at minus infinity")
         later = np.flatnonzero(number > 1)
         ordered = builder.rows(
@@ -345,25 +345,97 @@ class _Making:
         )
         builder.enter(ordered, step[later])
         builder.enter(ordered, step[later - 1], -1)
-        rows = self.totals("allocated", which, places, "tasks placed are the steps", lower=0, upper=0)
+        rows = self._enter_totals(builder, "allocated", place, "tasks placed are the steps", lower=0, upper=0)
         builder.enter(rows[item], step, -1)
         doc = "(6), (7), (8): the lowest utility is no more than the job's"
-        least = builder.rows("least", self.jobs, upper=base[:jobs] + base[jobs:], over="JOBS", doc=doc)
-        builder.enter(least, lowest)
+        rows = builder.rows("least", self._jobs, upper=base[:jobs] + base[jobs:], over="JOBS", doc=doc)
+        builder.enter(rows, lowest)
         gained = np.flatnonzero(gain)
-        builder.enter(least[item[gained] % jobs], step[gained], -gain[gained])
+        builder.enter(rows[item[gained] % jobs], step[gained], -gain[gained])
         starving = [row for row in np.flatnonzero(number == 1).tolist() if tables[item[row]][0] <= LEAST_FINITE]
         doc = "with no task of an item for which that is minus infinity, not all are served"
         starved = builder.rows("starved", [labels[row][:2] for row in starving], upper=0, over="STARVING", doc=doc)
         builder.enter(starved, served)
         builder.enter(starved, step[starving], -1)
-        doc = "then the lowest utility is -penalty"
-        penalised = builder.rows("penalised", [()], upper=problem.lowest_units, doc=doc)
+        penalised = builder.rows("penalised", [()], upper=least, doc="then the lowest utility is -penalty")
         builder.enter(penalised, lowest)
-        builder.enter(penalised, served, problem.lowest_units - GRID)
+        builder.enter(penalised, served, least - GRID)
+
+    # Decisions as values -------------------------------------------------------------------------------------------
+
+    def values_of(self, placement: Placement, program: Program) -> Ints:
+        """The values of the variables that a placement gives; every node must hold no more than some pattern."""
+        problem, counts = self.problem, self.problem.items_on(placement)
+        values = np.zeros(len(program.whole.objective), dtype=np.int64)
+        if self.apart:
+            on_node = problem.nodes_of(placement)[self.task] == self.hosts.first[self.host]
+            values[program.family("place")] = on_node
+        else:
+            by_host = [counts[:, nodes].sum(axis=1) for nodes in self.hosts.members]
+            values[program.family("place")] = np.array(by_host).reshape(len(by_host), -1)[self.host, self.item]
+        if self._listed:
+            values[program.family("take")] = np.concatenate(
+                [
+                    np.bincount(_holding(own, counts[:, self.hosts.members[at]].T), minlength=len(own))
+                    for at, own in self._listed
+                ]
+            )
+        placed = counts.sum(axis=1)
+        if not program.component:
+            item, number = self._steps()
+            lowest = int(problem.objective(placement)[0] * GRID)
+            values[program.family("step")] = number <= placed[item]
+            values[program.family("lowest")] = lowest
+            values[program.family("served")] = lowest > problem.lowest_units
+            return values
+        chosen, pair = program.family("choose"), _pairs(program)
+        enough = np.flatnonzero((pair <= placed[self.items.limit > 0, None]).all(axis=0))
+        first = {program.names[chosen.start + at][1]: at for at in enough[::-1].tolist()}
+        values[chosen][list(first.values())] = 1
+        if problem.fixed_use:
+            values[program.family("fixed_use")] = 1
+        return values
+
+    def decision_of(self, values: Ints, program: Program) -> Placement:
+        """The placement that values stand for."""
+        if not self.apart:
+            return self.problem.placed(self.counts_of(values, program))
+        nodes = np.full(len(self.problem.tasks), NONE, dtype=np.int64)
+        chosen = np.flatnonzero(values[program.family("place")])
+        nodes[self.task[chosen]] = self.hosts.first[self.host[chosen]]
+        return self.problem.placement(nodes)
+
+    def counts_of(self, values: Ints, program: Program) -> Ints:
+        """What each node takes, shape (items, nodes), without fixed reduces, where tasks are not apart."""
+        counts = np.zeros((len(self.items.limit), len(self.problem.node_type)), dtype=np.int64)
+        place = values[program.family("place")]
+        placed = np.zeros((len(self.hosts.members), len(self.items.limit)), dtype=np.int64)
+        placed[self.host, self.item] = place
+        taken = values[program.family("take")] if self._listed else None
+        for at, (nodes, patterns) in enumerate(zip(self.hosts.members, self.hosts.patterns, strict=True)):
+            if patterns is None or taken is None:
+                counts[:, nodes[0]] = placed[at]
+                continue
+            times, taken = np.split(taken, [len(patterns)])
+            dealt = deal(patterns, times, placed[at])
+            counts[:, nodes[: len(dealt)]] = dealt.T
+        return counts
 
 
-# Decisions as values -----------------------------------------------------------------------------------------------
+def _pairs(program: Program) -> Ints:
+    """What each variable `choose` of a program needs, shape (open items, pairs)."""
+    whole, choose, needed = program.whole, program.family("choose"), program.rows_of("needed")
+    own = (choose.start <= whole.column) & (whole.column < choose.stop)
+    own &= (needed.start <= whole.row) & (whole.row < needed.stop)
+    pair = np.zeros((needed.stop - needed.start, choose.stop - choose.start), dtype=np.int64)
+    pair[whole.row[own] - needed.start, whole.column[own] - choose.start] = -whole.value[own]
+    return pair
+
+
+def _holding(patterns: Ints, counts: Ints) -> Ints:
+    """The first pattern that holds the counts of each node, shape (nodes, items)."""
+    found: Ints = np.argmax((patterns >= counts[:, None]).all(axis=2), axis=1)
+    return found
 
 
 def deal(patterns: Ints, times: Ints, placed: Ints) -> Ints:
@@ -377,47 +449,3 @@ def deal(patterns: Ints, times: Ints, placed: Ints) -> Ints:
     upto = np.minimum(np.cumsum(np.repeat(patterns, times, axis=0), axis=0), placed)
     dealt: Ints = np.diff(upto, axis=0, prepend=0)
     return dealt
-
-
-def counts_of(problem: Utility, hosts: Hosts, program: Program, values: Ints) -> Ints:
-    """What each node takes, shape (items, nodes), by the values of a program that is not per pair."""
-    items = Items.of(problem)
-    item, host = _fitting(problem, hosts, items)
-    placed = np.zeros((len(hosts.members), len(items.limit)), dtype=np.int64)
-    placed[host, item] = values[program.family("place")]
-    taken = np.zeros(0, dtype=np.int64) if hosts.single.all() else values[program.family("take")]
-    counts = np.zeros((len(items.limit), len(problem.node_type)), dtype=np.int64)
-    for at, (nodes, patterns) in enumerate(zip(hosts.members, hosts.patterns, strict=True)):
-        if patterns is None:
-            counts[:, nodes[0]] = placed[at]
-            continue
-        times, taken = np.split(taken, [len(patterns)])
-        dealt = deal(patterns, times, placed[at])
-        counts[:, nodes[: len(dealt)]] = dealt.T
-    return counts
-
-
-def values_of(problem: Utility, hosts: Hosts, program: Program, counts: Ints, units: int) -> Ints | None:
-    """The values of the second program that counts of items by node give, shape (items, nodes).
-
-    None where a node holds what is in no pattern of its host.
-    """
-    item, host = _fitting(problem, hosts, Items.of(problem))
-    values = np.zeros(len(program.whole.objective), dtype=np.int64)
-    by_host = np.array([counts[:, nodes].sum(axis=1) for nodes in hosts.members], dtype=np.int64)
-    values[program.family("place")] = by_host[host, item]
-    taken = []
-    for nodes, patterns in zip(hosts.members, hosts.patterns, strict=True):
-        if patterns is not None:
-            holding = np.all(patterns >= counts[:, nodes].T[:, None], axis=2)
-            if not np.any(holding, axis=1).all():
-                return None
-            taken.append(np.bincount(np.argmax(holding, axis=1), minlength=len(patterns)))
-    if taken:
-        values[program.family("take")] = np.concatenate(taken)
-    owner, pair = least_pairs(problem, units)
-    enough = np.flatnonzero((pair <= counts.sum(axis=1)[:, None]).all(axis=0))
-    values[program.family("choose")][enough[np.unique(owner[enough], return_index=True)[1]]] = 1
-    if problem.fixed_use:
-        values[program.family("fixed_use")] = 1
-    return values

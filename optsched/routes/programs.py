@@ -6,7 +6,7 @@ leave a gap, a tree of cases over the program does. If the tree grows too large,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -20,10 +20,10 @@ from optsched.certificates.programs import (
     without_costs,
 )
 from optsched.certificates.trees import Step, Tree
-from optsched.core.errors import CertificateInvalid, ProblemFailed, SolverDisagreement
+from optsched.core.errors import CertificateInvalid, OutOfTime, ProblemFailed, SolverDisagreement
 from optsched.core.results import Certificate, Number, Proof, Sense, Solution, Termination
 from optsched.problems.base import exact
-from optsched.problems.programs import Limited, Program
+from optsched.problems.programs import Limited, Program, limit_unit
 from optsched.problems.relaxations import IntegerProgram
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, proof_of
@@ -43,30 +43,36 @@ _MOST_PROGRAMS = 2_000
 #: Denominator of the prices that bound a limit: the weights of large groups are small.
 _LIMIT_SCALE = 2**30
 
+#: Values that differ by less a solver may take for the same (its tolerances are 1e-6); a bound so large is none.
+_UNTOLD, _ENDLESS = 2e-6, 2**33
+
 #: From so many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
 OVERRUNS = {"arrays": 100_000}
 
 
-def by_route(call: Call[Any], profile: Profile) -> Solution:
+def by_route(call: Call[Any], profile: Profile, known: Sequence[Certificate] = ()) -> Solution:
     """One component after another, each at the best of those before, as long as these are proved.
 
-    Without another start it begins with what needs no search (`Call.plain`), if that is a decision.
+    Without another start it begins with what needs no search (`Call.plain`), if that is a decision. `known` has proofs
+    of the first components, which hold where nothing stronger is found.
     """
     call.start = call.start or call.plain()[0]
-    problem, search = call.problem, _Search(call, profile)
+    problem, search = call.problem, _Search(call, profile, known)
     call.hold(lambda: (search.held, tuple(search.proofs)))
     with call.until_stopped():
-        for position in range(len(problem.components)):
-            limited = position == 0 and isinstance(problem, Limited)
-            proof = search.limit_proof() if limited else search.proof()
-            if search.found.outcome.status is Termination.INFEASIBLE and search.held is None:
-                return call.infeasible(search.found.raw_status, search.found.solver, search.found.build_seconds)
+        for position, component in enumerate(problem.components):
+            proofs = list(known[position : position + 1])
+            if not any(map(search.attains, proofs)):
+                proofs.append(search.proof())
+                if search.found.outcome.status is Termination.INFEASIBLE and search.held is None:
+                    return call.infeasible(search.found.raw_status, search.found.solver, search.found.build_seconds)
+            sign = 1 if component.sense is Sense.MIN else -1
+            proof = max(proofs, key=lambda each: sign * each.claim)
             search.proofs.append(proof)
-            if search.held is None or problem.evaluate(search.held)[position] != proof.claim:
+            if not search.attains(proof):
                 break
-            unit = 1 if limited else search.program(search.before).unit
-            search.before += (exact(proof.claim * unit),)
-    return call.answered(search.held, search.proofs, search.found)
+            search.go_on(proof)
+    return call.answered(search.held, (*search.proofs, *known[len(search.proofs) :]), search.found)
 
 
 def plain(problem: Any) -> Held:
@@ -101,14 +107,28 @@ class _Search:
         Of the components that are settled.
     """
 
-    def __init__(self, call: Call[Any], profile: Profile) -> None:
-        self.call, self.problem, self._profile = call, call.problem, profile
+    def __init__(self, call: Call[Any], profile: Profile, known: Sequence[Certificate]) -> None:
+        self.call, self.problem, self._profile, self._known = call, call.problem, profile, known
         self.held, self.found = call.start, Found()
         self.before: tuple[Number, ...] = ()
         self.proofs: list[Certificate] = []
         self._posed: tuple[tuple[Number, ...], Program] | None = None
         self._roots: dict[tuple[Number, ...], Root] = {}
         self._best: dict[tuple[Number, ...], Found] = {}
+
+    @property
+    def _limited(self) -> bool:
+        """Whether limits settle the next component."""
+        return not self.before and isinstance(self.problem, Limited)
+
+    def attains(self, proof: Certificate) -> bool:
+        """Whether what is held is as good as is proved of the next component."""
+        return self.held is not None and self.problem.evaluate(self.held)[len(self.before)] == proof.claim
+
+    def go_on(self, proof: Certificate) -> None:
+        """Turn to the component after the one that is settled."""
+        unit = limit_unit(self.problem) if self._limited else self.program(self.before).unit
+        self.before += (exact(proof.claim * unit),)
 
     def program(self, before: tuple[Number, ...]) -> Program:
         """A program, which was looked at if it is another package's; the last one is held."""
@@ -125,14 +145,16 @@ class _Search:
     def best(self, before: tuple[Number, ...]) -> Found:
         """The best that is found of a program; it is held if it is better than what is."""
         if before not in self._best:
-            arrays = self.call.route == "arrays"
-            self._best[before] = self._by_arrays(before) if arrays else self._by_model()
+            arrays = self.call.route not in MODELS
+            self._best[before] = self._by_arrays(before) if arrays else self._by_model(before)
         self.found = self._best[before]
         self.held = _better(self.problem, self.held, self.found.decision)
         return self.found
 
-    def _by_model(self) -> Found:
-        limit = self.problem.evaluate(self.held)[0] if self.before else None
+    def _by_model(self, before: tuple[Number, ...]) -> Found:
+        limit = None if not before else self.problem.evaluate(self.held)[0]
+        if before and isinstance(self.problem, Limited):
+            limit = exact(before[0] * limit_unit(self.problem))
         return self.call.by_model(self._profile, limit, self.held)
 
     def _by_arrays(self, before: tuple[Number, ...]) -> Found:
@@ -158,7 +180,11 @@ class _Search:
         return found if isinstance(problem, Limited) and not before else found.checked(problem)
 
     def proof(self) -> Certificate:
-        """Of the next component: prices of the relaxation, or a tree at what is found, or the solver's word."""
+        """Of the next component, with the best decision that is found."""
+        return self._limit_proof() if self._limited else self._program_proof()
+
+    def _program_proof(self) -> Certificate:
+        """Prices of the relaxation, or a tree at what is found, or the solver's word."""
         found, problem, program = self.best(self.before), self.problem, self.program(self.before)
         whole = program.whole
         limit = int(problem.evaluate(found.decision)[program.component] * program.unit) if found.optimal else 2**60
@@ -172,11 +198,14 @@ class _Search:
         return proof_of(problem, priced, found, abs(program.unit))
 
     def _tree(self, whole: IntegerProgram, limit: int) -> Tree | None:
-        return settling_tree(whole, limit, self._profile.since(self.call.began), _MOST_PROGRAMS)
+        try:
+            return settling_tree(whole, limit, self._profile.since(self.call.began), _MOST_PROGRAMS)
+        except OutOfTime:  # what was found stays found, by a word
+            return None
 
-    def limit_proof(self) -> Certificate:
+    def _limit_proof(self) -> Certificate:
         """Of the first component, which limits settle: a tree by which nothing is below what is found, or the word."""
-        problem, claim = self.problem, self._least_limit()
+        problem, claim = self.problem, self._least_limit() * limit_unit(self.problem)
         program = _sound(program_below, problem, claim)
         tree = self._tree(without_costs(program.whole), 1)
         if tree is None:
@@ -186,9 +215,12 @@ class _Search:
     def _least_limit(self) -> Number:
         """The least value of the first component as far as is known, and `held` has it if that is settled."""
         problem, low = self.problem, self._first_limit()
-        if self.call.route != "arrays":
-            found = self.best(())
-            return problem.evaluate(found.decision)[0] if found.optimal else low
+        if self.call.route in MODELS:
+            bound = self.best(()).bound
+            if bound is None or abs(bound) >= _ENDLESS:
+                return low
+            believed = bound * limit_unit(problem) - _UNTOLD * max(1.0, abs(bound))
+            low = max(low, problem.value_from(Fraction(believed)))
         if self.held is None and self.best(()).decision is None:
             return low
 
@@ -199,9 +231,14 @@ class _Search:
             found = self.best((limit,))
             if found.decision is None:
                 return True if found.outcome.status is Termination.INFEASIBLE else None
-            return False if problem.evaluate(found.decision)[0] <= limit else None  # beyond it by tolerances
+            return False if self._first(found.decision) <= limit else None  # beyond it by tolerances
 
-        return self._least_but(self._least_but(low, empty), excluded)
+        return self._least_but(low if self.call.route in MODELS else self._least_but(low, empty), excluded)
+
+    def _first(self, decision: Any) -> Number:
+        """The first component of a decision, negated if more is better."""
+        first: Number = self.problem.minimised(self.problem.evaluate(decision))[0]
+        return first
 
     def _least_but(self, low: Number, excluded: Callable[[Number], bool | None]) -> Number:
         """The least value from `low` on that is not excluded: in steps that double, then by halves.
@@ -209,22 +246,22 @@ class _Search:
         It is at most that of what is held; and what was reached where it is not known whether a value is excluded.
         """
         problem, first = self.problem, low
-        high = problem.evaluate(self.held)[0]
+        high = self._first(self.held)
         while low < high:
             probe = problem.value_from(min(2 * low - first, Fraction(low + high) / 2))
             probe = probe if probe < high else low
             told = excluded(probe)
             if told is None:
                 break
-            low, high = (
-                (problem.value_above(probe), high) if told else (low, min(probe, problem.evaluate(self.held)[0]))
-            )
+            low, high = (problem.value_above(probe), high) if told else (low, min(probe, self._first(self.held)))
         return low
 
     def _first_limit(self) -> Number:
         """The first value that the relaxation, and the cheap bounds, leave for the first component."""
-        problem = self.problem
-        least = max(bound.value for bound in problem.cheap_bounds() if bound.component == problem.components[0].name)
+        problem, unit = self.problem, limit_unit(self.problem)
+        name = problem.components[0].name
+        claims = [bound.value for bound in problem.cheap_bounds() if bound.component == name]
+        least = max(claim * unit for claim in (*claims, *(proof.claim for proof in self._known[:1])))
         tree = root(self.program(()).whole, self._profile.since(self.call.began), _LIMIT_SCALE).tree
         first: Number = problem.value_from(least) if tree is None else problem.value_left(tree.multipliers[0], least)
         return first

@@ -2,44 +2,45 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from optsched.certificates.utility import utilisation_certificate, utility_certificate
-from optsched.core.instance import LARGEST
-from optsched.core.results import Certificate, Number, Sense, Solution
-from optsched.problems.base import GRID, exact
+from optsched.certificates.utility import utility_certificate
+from optsched.core.results import Limit, Solution
 from optsched.problems.utility import Utility
-from optsched.routes.base import MODELS
-from optsched.routes.call import Call, Found, Held, proof_of
+from optsched.routes import programs
+from optsched.routes.call import Call, Held
 from optsched.searches.utility import UtilitySearch
-from optsched.solvers.answers import stronger
+from optsched.searches.utility_columns import is_too_large
 from optsched.solvers.profiles import Profile
 
 __all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
 
 #: The default first.
-ROUTES = ("thresholds", *MODELS, "brute-force")
+ROUTES = ("thresholds", *programs.ROUTES)
 
 #: From so many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
-OVERRUNS = {"thresholds": 50_000}
-
-#: Utilities that differ by less a solver may take for the same (its tolerances are 1e-6); tables go in steps of 2^-20.
-_UNTOLD = 2e-6
+OVERRUNS = {"thresholds": 50_000, "arrays": 50_000}
 
 
 def by_route(call: Call[Utility], profile: Profile) -> Solution:
-    """The highest lowest utility, then the most utilisation; prices of tasks prove them, a tree over what these
-    leave, or the solver's word.
+    """The highest lowest utility, then the most utilisation.
+
+    Prices of tasks and packing close most of it; where they leave a gap, so does the program of the problem.
     """
     problem = call.problem
     if call.route != "thresholds" and len(problem.jobs):
-        return _by_models(call, profile)
+        return programs.by_route(call, profile)
     search = UtilitySearch(problem, profile, call.start)
     call.hold(lambda: (search.placement, search.certificates))
     search.run()
-    return call.solution(search.placement, search.certificates, search.limit, search.raw_status, search.solver)
+    closed = call.solution(search.placement, search.certificates, search.limit, "prices and packing meet")
+    if closed.optimal or search.limit is not None:
+        return closed
+    if is_too_large(problem):
+        told = "prices and packing leave a gap, and the exact program would be too large"
+        return call.solution(search.placement, search.certificates, Limit.GAP, told)
+    call.start = search.placement
+    return programs.by_route(call, profile, search.certificates)
 
 
 def plain(problem: Utility) -> Held:
@@ -50,22 +51,3 @@ def plain(problem: Utility) -> Held:
         proofs.append(utility_certificate(problem, problem.demand_map[:, position], problem.demand_reduce[:, position]))
     best = min(proofs, key=lambda proof: proof.claim)
     return UtilitySearch(problem, Profile("exact")).placement, (best,)
-
-
-def _by_models(call: Call[Utility], profile: Profile) -> Solution:
-    """A model twice: the highest lowest utility, then the most utilisation beside it."""
-    problem = call.problem
-    none = np.zeros(len(problem.jobs), dtype=np.int64)
-    plain = utility_certificate(problem, none, none)
-
-    def lowest(found: Found) -> Certificate:
-        if found.bound is None or abs(found.bound) >= LARGEST / GRID:
-            return plain
-        # Between two utilities that some job may have nothing is attained.
-        believed = found.bound + _UNTOLD * max(1.0, abs(found.bound))
-        return stronger(plain, exact(problem.utility_below(math.floor(believed * GRID) + 1), GRID), Sense.MAX)
-
-    def utilisation(lowest: Number, found: Found) -> Certificate:
-        return proof_of(problem, utilisation_certificate(problem, int(lowest * GRID), none, none, 1), found, GRID)
-
-    return call.by_two_programs(profile, (plain,), lowest, utilisation)

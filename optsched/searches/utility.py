@@ -12,25 +12,20 @@ from __future__ import annotations
 import copy
 import time
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from optsched.certificates.utility import utilisation_certificate, utility_certificate
 from optsched.core.instance import Ints
 from optsched.core.placement import Placement
-from optsched.core.results import Certificate, Limit, Proof, Termination
-from optsched.problems.base import GRID, exact
+from optsched.core.results import Certificate, Limit
+from optsched.problems.base import GRID
 from optsched.problems.utility import LEAST_FINITE, Utility
 from optsched.problems.utility_columns import TaskPrices
 from optsched.problems.utility_program import Hosts, Items
 from optsched.searches.utility_columns import (
-    allocation_of,
-    counts_of,
-    exact_hosts,
+    is_too_large,
     most_utilisation,
-    no_higher,
     solve_packing,
     vary,
 )
@@ -43,7 +38,6 @@ from optsched.searches.utility_patterns import (
     least_shortage,
     most_use,
 )
-from optsched.solvers.answers import whole_bound
 from optsched.solvers.outcome import STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile
 
@@ -81,8 +75,6 @@ class UtilitySearch:
         problem = self.problem
         self.items = Items.of(problem)
         self.patterns = Patterns()
-        self.solver: dict[str, Any] = {}
-        self.raw_status = "prices and packing meet"
         self.limit: Limit | None = None
         self.certificates: tuple[Certificate, ...] = ()
         self._began = time.perf_counter()
@@ -90,19 +82,20 @@ class UtilitySearch:
         self._scarce: Ints = np.zeros(len(self.items.limit), dtype=np.int64)
         self.counts: Ints = np.zeros((len(self.items.limit), len(problem.node_type)), dtype=np.int64)
         if self.start is not None:
-            self.counts = counts_of(problem, self.start)
+            self.counts = problem.items_on(self.start)
 
     # What is held -----------------------------------------------------------------------------------------------------
 
     @property
     def placement(self) -> Placement:
         """The best placement so far."""
-        return self.problem.placement_of(allocation_of(self.problem, self.counts))
+        return self.problem.placed(self.counts)
 
     def lowest(self, counts: Ints) -> int:
         """The lowest utility that counts give, in units."""
-        allocation = allocation_of(self.problem, counts)
-        units = self.problem.utility_units(*(part.sum(axis=1) for part in allocation))
+        maps, reduces = np.split(counts.sum(axis=1), 2)
+        fixed = self.problem.fixed
+        units = self.problem.utility_units(maps, reduces if fixed is None else fixed.sum(axis=1))
         return int(units.min(initial=self.problem.saturated_units))
 
     def used(self, counts: Ints) -> int:
@@ -130,10 +123,6 @@ class UtilitySearch:
         self.certificates = (best,)
         ceiling = int(best.claim * GRID)
         self._pack_downwards(ceiling, relaxation)
-        ceiling, proved = self._close(ceiling)
-        if not proved:
-            tree = no_higher(self.problem, ceiling, self._within())
-            self.certificates = (tree or Certificate("lowest-utility", Proof.SOLVER, exact(ceiling, GRID)),)
         if self.lowest(self.counts) == ceiling:
             self._use(ceiling)
         else:
@@ -189,13 +178,17 @@ class UtilitySearch:
     # Thresholds -------------------------------------------------------------------------------------------------------
 
     def _pack(self, threshold: int, relaxation: Relaxation, thoroughly: bool) -> bool:
-        """Try to hold a threshold: round the fractions, else ask the program over known patterns, then drawn ones."""
+        """Try to hold a threshold: round the fractions, else ask the program over known patterns, drawn ones, all."""
         counts = self._rounded(relaxation)
         if self.lowest(counts) < threshold:
             self._keep(counts)
             outcome, known = self._known_patterns(relaxation, use=False)
             if known is None and thoroughly and outcome.limit not in _STOPPING:
                 outcome, known = self._known_patterns(self._varied(relaxation), use=False)
+            if known is None and thoroughly and outcome.limit not in _STOPPING and not is_too_large(self.problem):
+                outcome, known = solve_packing(
+                    self.problem, self.problem.posing.hosts, threshold, self._within(), False
+                )
             if known is None:
                 self._interrupted(outcome)
                 return False
@@ -209,22 +202,6 @@ class UtilitySearch:
         worth = np.repeat(self._scarce[:, None].astype(np.float64), len(self.problem.type_size), axis=1)
         vary(relaxation.packing, patterns, worth, float(worth.max(initial=0)))
         return replace(relaxation, patterns=patterns)
-
-    def _close(self, ceiling: int) -> tuple[int, bool]:
-        """Run exact programs at what is open. Returns the proved bound, and whether prices alone proved it."""
-        by_prices, threshold = True, ceiling
-        while self.lowest(self.counts) < ceiling and self.limit is None:
-            answer = self._exactly(threshold, use=False)
-            if answer is None:
-                break
-            outcome, counts = answer
-            if counts is None and outcome.status is Termination.INFEASIBLE:
-                ceiling, by_prices = self.problem.utility_below(threshold), False
-            elif counts is None:
-                self.limit = outcome.limit
-                break
-            threshold = max((self.lowest(self.counts) + ceiling + 1) // 2, LEAST_FINITE)
-        return ceiling, by_prices
 
     def _use(self, units: int) -> None:
         """The most utilisation at the highest lowest utility."""
@@ -241,35 +218,17 @@ class UtilitySearch:
             self._keep(self._rounded(fractions))
             self._fill()
         given = TaskPrices(fractions.prices, USE_SCALE)
-        if self._packed(units, fractions, given, target):
-            return
-        if self.used(self.counts) == target or self.limit is not None:
-            return
-        answer = self._exactly(units, use=True)
-        if answer is None:
-            return
-        outcome = answer[0]
-        self.limit = outcome.limit
-        claimed = None
-        if outcome.bound is not None:
-            claimed = -whole_bound(outcome.bound) - problem.fixed_use
-        if outcome.status is Termination.OPTIMAL:
-            claimed = self.used(self.counts)
-        if claimed is not None and claimed < target:
-            word = Certificate("utilisation", Proof.SOLVER, exact(int(claimed + constant), GRID))
-            self.certificates = (self.certificates[0], word)
-        if claimed == self.used(self.counts) < target:
-            self._by_columns(units, given)
+        self._packed(units, fractions, given, target)
 
-    def _packed(self, units: int, relaxation: Relaxation, given: TaskPrices, target: int) -> bool:
-        """Pack what uses `target` units, or nearly so; whether that is proved to be the most by a tree."""
+    def _packed(self, units: int, relaxation: Relaxation, given: TaskPrices, target: int) -> None:
+        """Pack what uses `target` units, or nearly so, until that is proved to be the most by a tree."""
         packing, tried = relaxation.packing, -1
         worth = packing.items.share * USE_SCALE + relaxation.prices[:, None]
         for varied in (False, True):
             if self.used(self.counts) >= target or self.limit is not None:
-                return False
-            if self.used(self.counts) > tried and self._by_columns(units, given):
-                return True
+                return
+            if self.used(self.counts) > tried and self.by_columns(units, given):
+                return
             tried = self.used(self.counts)
             if varied:
                 vary(packing, relaxation.patterns, worth.astype(np.float64), float(target - tried) * USE_SCALE)
@@ -278,9 +237,10 @@ class UtilitySearch:
             if found is not None:
                 self._keep(found)
                 self._fill()
-        return tried < self.used(self.counts) < target and self._by_columns(units, given)
+        if tried < self.used(self.counts) < target:
+            self.by_columns(units, given)
 
-    def _by_columns(self, units: int, given: TaskPrices) -> bool:
+    def by_columns(self, units: int, given: TaskPrices) -> bool:
         """Whether a tree over the columns that prices leave proves the utilisation that is held, or that they have."""
         best = most_utilisation(self.problem, units, given, self.used(self.counts), self._within())
         if best is None:
@@ -354,23 +314,6 @@ class UtilitySearch:
         nodes = min(_NODES_OF_A_TRY, self.profile.node_limit or _NODES_OF_A_TRY)
         profile = replace(self._within(), node_limit=nodes)
         return solve_packing(problem, Hosts.of(problem, known), relaxation.packing.units, profile, use)
-
-    @cached_property
-    def _exact_hosts(self) -> Hosts | None:
-        """The hosts of the exact program; None where it would be too large."""
-        return exact_hosts(self.problem)
-
-    def _exactly(self, units: int, use: bool) -> tuple[SolverOutcome, Ints | None] | None:
-        """What the exact program says of a threshold, or of the most utilisation there; None where it is too large."""
-        if self._exact_hosts is None:
-            self.raw_status = "prices and packing leave a gap, and the exact program would be too large"
-            return None
-        start = self.counts if use else None
-        outcome, counts = solve_packing(self.problem, self._exact_hosts, units, self._within(), use, start)
-        self.solver, self.raw_status = dict(outcome.solver), outcome.raw_status
-        if counts is not None:
-            self._keep(counts)
-        return outcome, counts
 
     # Limits -----------------------------------------------------------------------------------------------------------
 

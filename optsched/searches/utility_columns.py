@@ -17,18 +17,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from optsched.certificates.programs import without_costs
 from optsched.certificates.trees import Tree
-from optsched.certificates.utility import utilisation_tree_certificate, utility_tree_certificate
+from optsched.certificates.utility import utilisation_tree_certificate
 from optsched.core.deadline import check
 from optsched.core.errors import OutOfTime, SolverDisagreement
 from optsched.core.instance import Floats, Ints
-from optsched.core.placement import Placement
 from optsched.core.results import Certificate, Termination
 from optsched.problems.knapsack import MOST_STATES
-from optsched.problems.utility import Allocation, Utility
+from optsched.problems.utility import Utility
 from optsched.problems.utility_columns import Columns, TaskPrices, columns_at
-from optsched.problems.utility_program import Hosts, packing_program, values_of
-from optsched.problems.utility_program import counts_of as counts_by
+from optsched.problems.utility_program import Hosts, UtilityProgram
 from optsched.searches.program_tree import as_arrays, settling_tree
 from optsched.searches.utility_patterns import Packing, Patterns, best_patterns
 from optsched.solvers.answers import whole_numbers
@@ -39,11 +38,8 @@ from optsched.solvers.profiles import Profile
 __all__ = [
     "MOST_COLUMNS",
     "Best",
-    "allocation_of",
-    "counts_of",
-    "exact_hosts",
+    "is_too_large",
     "most_utilisation",
-    "no_higher",
     "solve_packing",
     "vary",
 ]
@@ -106,12 +102,6 @@ def _dealt(problem: Utility, columns: Columns, values: Ints) -> Ints:
     return counts
 
 
-def no_higher(problem: Utility, units: int, profile: Profile) -> Certificate | None:
-    """The certificate that the lowest utility is no higher than `units`; None without a tree."""
-    tree = _tree(columns_at(problem, units + 1, TaskPrices.none(problem), None), 1, profile)
-    return None if tree is None else utility_tree_certificate(problem, units + 1, tree)
-
-
 def _tree(columns: Columns | None, limit: int, profile: Profile) -> Tree | None:
     """The tree over columns, with no more effort than it is worth."""
     if columns is None:
@@ -123,18 +113,17 @@ def _tree(columns: Columns | None, limit: int, profile: Profile) -> Tree | None:
         return None
 
 
-#: A type of nodes has at most so many patterns, else its nodes are counted one by one, with at most so many columns.
-_MOST_PATTERNS, MOST_COLUMNS = 5_000, 20_000
+#: The exact program has at most so many columns of trackers that are counted one by one.
+MOST_COLUMNS = 20_000
 
 
-def exact_hosts(problem: Utility) -> Hosts | None:
-    """The hosts of an exact program; None where it would be too large."""
-    hosts = Hosts.exact(problem, _MOST_PATTERNS)
-    return hosts if int(hosts.single.sum()) * 2 * len(problem.jobs) <= MOST_COLUMNS else None
+def is_too_large(problem: Utility) -> bool:
+    """Whether the exact program counts too many trackers one by one."""
+    return int(problem.posing.hosts.single.sum()) * 2 * len(problem.jobs) > MOST_COLUMNS
 
 
 def solve_packing(
-    problem: Utility, hosts: Hosts, units: int, profile: Profile, use: bool, start: Ints | None = None
+    problem: Utility, hosts: Hosts, units: int, profile: Profile, use: bool
 ) -> tuple[SolverOutcome, Ints | None]:
     """Find counts with which each job has a utility of at least `units`.
 
@@ -144,8 +133,6 @@ def solve_packing(
         Which nodes are told apart, and the patterns that they take.
     use
         Whether to maximise the utilisation; else any counts do.
-    start
-        Counts to start from, shape (items, nodes), with that utility.
 
     Returns
     -------
@@ -158,39 +145,20 @@ def solve_packing(
     SolverDisagreement
         If HiGHS holds counts that are not feasible, or too few.
     """
-    program = packing_program(problem, hosts, units)
-    whole = program.whole if use else replace(program.whole, objective=np.zeros_like(program.whole.objective))
-    hint = None if start is None else values_of(problem, hosts, program, start, units)
-
-    def dealt(values: Floats) -> Ints:
-        return counts_by(problem, hosts, program, whole_numbers(values))
-
-    def decode(values: Floats) -> Placement:
-        placement: Placement = problem.placement_of(allocation_of(problem, dealt(values)))
-        return placement
-
-    found = solve_arrays(as_arrays(whole), profile, None if hint is None else hint.astype(np.float64), decode)
+    posing = UtilityProgram(problem, hosts)
+    program = posing.most_used(units)
+    whole = program.whole if use else without_costs(program.whole)
+    found = solve_arrays(
+        as_arrays(whole), profile, None, lambda values: posing.decision_of(whole_numbers(values), program)
+    )
     if found.x is None:
         return found.outcome, None
-    wrong = [str(violation) for violation in problem.violations(decode(found.x))]
-    wrong += [] if wrong or program.broken(whole_numbers(found.x)) is None else ["what a job needs"]
+    values = whole_numbers(found.x)
+    wrong = [str(violation) for violation in problem.violations(posing.decision_of(values, program))]
+    wrong += [] if wrong or program.broken(values) is None else ["what a job needs"]
     if wrong:
         raise SolverDisagreement(f"{problem.name}: HiGHS holds a placement that violates {wrong[0]}")
-    return found.outcome, dealt(found.x)
-
-
-def allocation_of(problem: Utility, counts: Ints) -> Allocation:
-    """Counts of items by node, shape (items, nodes), as maps and reduces, with the fixed reduces added."""
-    maps, reduces = np.split(counts, 2)
-    return Allocation(maps, reduces if problem.fixed is None else problem.fixed)
-
-
-def counts_of(problem: Utility, placement: Placement) -> Ints:
-    """Counts of items by node in a placement, shape (items, nodes), without fixed reduces."""
-    counts: Ints = np.concatenate(problem.allocated(placement))
-    if problem.fixed is not None:
-        counts[len(problem.jobs) :] = 0
-    return counts
+    return found.outcome, posing.counts_of(values, program)
 
 
 #: Patterns are drawn so many times at most, and only as long as the dynamic programs have so many entries together.

@@ -16,14 +16,16 @@ from utility_instances import SWAPS, problems
 
 import optsched
 from optsched.certificates import certify, proved_bound, utilisation_certificate, utility_certificate
+from optsched.certificates.trees import over_rows
 from optsched.core.errors import CertificateInvalid
 from optsched.core.results import Certificate, Proof, Termination
 from optsched.instances.generate import generate
 from optsched.problems import Utility, utility_columns
 from optsched.problems.base import GRID
+from optsched.problems.utility_columns import TaskPrices
 from optsched.routes import bounds, solve
 from optsched.searches.enumeration import best_placement
-from optsched.searches.utility_columns import no_higher
+from optsched.searches.program_tree import settling_tree
 from optsched.solvers.profiles import load_profile
 from optsched.testing.proofs import tampered
 
@@ -135,12 +137,16 @@ def tree_certificates() -> list[tuple[Utility, Certificate, Any]]:
 
 
 def _lowest(problem: Utility) -> Certificate:
-    """The proof of the lowest utility by a tree."""
+    """The proof of the lowest utility by a tree over all columns, as version 0.1 wrote it."""
     value = solve(problem).bound[0]
     assert value is not None
-    proof = no_higher(problem, int(value * GRID), load_profile("exact"))
-    assert proof is not None
-    return proof
+    threshold, none = int(value * GRID) + 1, TaskPrices.none(problem)
+    columns = utility_columns.columns_at(problem, threshold, none, None)
+    assert columns is not None
+    tree = settling_tree(columns.program, 1, load_profile("exact"), 2_000)
+    assert tree is not None
+    data = {"map_prices": {}, "reduce_prices": {}, "scale": 1, "threshold": threshold, **over_rows(tree)}
+    return Certificate("lowest-utility", Proof.COMBINATORIAL, Fraction(problem.utility_below(threshold), GRID), data)
 
 
 def test_trees_prove_the_optimum() -> None:

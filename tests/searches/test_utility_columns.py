@@ -10,7 +10,7 @@ from utility_instances import SWAPS, posed, problems
 from optsched.certificates import certify
 from optsched.core.errors import OutOfTime, SolverDisagreement
 from optsched.core.placement import Placement
-from optsched.core.results import Proof
+from optsched.core.results import Limit, Proof
 from optsched.instances.generate import generate
 from optsched.problems import Utility
 from optsched.problems.base import GRID
@@ -20,7 +20,7 @@ from optsched.routes import solve
 from optsched.searches import utility_columns
 from optsched.searches.enumeration import best_placement, judged
 from optsched.searches.utility import UtilitySearch
-from optsched.searches.utility_columns import most_utilisation, no_higher, vary
+from optsched.searches.utility_columns import most_utilisation, vary
 from optsched.searches.utility_patterns import Packing, Patterns, best_patterns
 from optsched.solvers.profiles import Profile, load_profile
 
@@ -61,15 +61,12 @@ def test_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that there is no tree of too many columns or programs, nor past a deadline, and that a word is left."""
     none = TaskPrices.none(SWAPS)
     half = -GRID // 2
-    assert no_higher(SWAPS, half, EXACT) is not None
-    assert no_higher(SWAPS, half, Profile("none", time_limit=0)) is None
     assert most_utilisation(SWAPS, half, none, 0, Profile("none", time_limit=0)) is None
     with monkeypatch.context() as patch:
         patch.setattr(utility_columns, "_MOST_COLUMNS", 1)
         assert most_utilisation(SWAPS, half, none, 0, EXACT) is None
     with monkeypatch.context() as patch:
         patch.setattr(utility_columns, "_MOST_SOLVED", 1)
-        assert no_higher(SWAPS, half, EXACT) is None
         found = most_utilisation(SWAPS, half, none, 0, EXACT)
         assert found is not None
         assert (found.proof, found.counts is None) == (None, False)
@@ -79,7 +76,9 @@ def test_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with monkeypatch.context() as patch:
         patch.setattr(utility_columns, "settling_tree", late)
-        assert no_higher(SWAPS, half, EXACT) is None
+        found = most_utilisation(SWAPS, half, none, 0, EXACT)
+        assert found is not None
+        assert found.proof is None
 
 
 def test_no_exact_program(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,10 +86,11 @@ def test_no_exact_program(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = posed({"cpu": [3, 3], "disk": [3, 4]}, [{"maps": 3, "map": {"cpu": 2, "disk": 1}, "goal": 3, "time": 2}])
     monkeypatch.setattr(utility_columns, "MOST_COLUMNS", 0)
     monkeypatch.setattr(UtilitySearch, "_pack_downwards", lambda *_: None)
-    search = UtilitySearch(problem, Profile("exact"))
-    search.run()
-    assert "too large" in search.raw_status
-    assert not problem.violations(search.placement)
+    monkeypatch.setattr(UtilitySearch, "_fill", lambda *_: None)
+    solution = solve(problem)
+    assert "too large" in solution.raw_status
+    assert solution.limit is Limit.GAP
+    assert certify(problem, solution).valid
 
 
 @pytest.mark.parametrize(("x", "told"), [([2.0, 0.0, 1.0], "violates capacity"), ([1.0, 0.0, 1.0], "what a job needs")])
@@ -108,9 +108,9 @@ def test_too_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = posed({"cpu": [3, 5, 3]}, [{"maps": 9, "map": {"cpu": 1}}])
     columns = 2 * len(problem.jobs)  # of the one tracker that is like no other
     monkeypatch.setattr(utility_columns, "MOST_COLUMNS", columns)
-    assert utility_columns.exact_hosts(problem) is not None
+    assert not utility_columns.is_too_large(problem)
     monkeypatch.setattr(utility_columns, "MOST_COLUMNS", columns - 1)
-    assert utility_columns.exact_hosts(problem) is None
+    assert utility_columns.is_too_large(problem)
 
 
 @pytest.mark.parametrize("reduces", ["free", "fixed"])
@@ -120,10 +120,10 @@ def test_counts_are_those_of_the_placement(reduces: str) -> None:
     problem = posed({"cpu": [4, 2]}, [job, {"maps": 1, "map": {"cpu": 1}}], reduces=reduces)
     best = solve(problem).decision
     assert isinstance(best, Placement)
-    counts = utility_columns.counts_of(problem, best)
+    counts = problem.items_on(best)
     assert counts[:2].sum(axis=1).tolist() == [2, 1]
     assert counts[2:].sum() == (reduces == "free")
-    again = problem.placement_of(utility_columns.allocation_of(problem, counts))
+    again = problem.placed(counts)
     assert problem.evaluate(again) == problem.evaluate(best)
 
 
@@ -131,13 +131,12 @@ def test_counts_are_those_of_the_placement(reduces: str) -> None:
 @settings(max_examples=25)
 def test_utilisation_against_enumeration(problem: Utility) -> None:
     """Tests the most utilisation of counts with which no job is worth less than the lowest that any placement has."""
-    hosts = utility_columns.exact_hosts(problem)
-    assert hosts is not None
+    hosts = problem.posing.hosts
     outcome, counts = utility_columns.solve_packing(problem, hosts, problem.lowest_units, Profile("exact"), True)
     values = [value for value, _ in judged(problem)]
     assert counts is not None
     assert outcome.objective == pytest.approx(min(float(use) for _, use in values) * GRID, abs=1e-3)
-    found = problem.placement_of(utility_columns.allocation_of(problem, counts))
+    found = problem.placed(counts)
     assert problem.minimised(problem.evaluate(found))[1] == min(use for _, use in values)
 
 
