@@ -17,7 +17,7 @@ from optsched.core.errors import TooLarge, UsageError, described
 from optsched.core.instance import Ints
 from optsched.core.placement import NetworkFlow, Placement
 from optsched.core.schedule import Schedule
-from optsched.models.own_rows import Shared, members_of, refuse_unkept, remember
+from optsched.models.own_rows import Shared, members_of, refuse_outside, refuse_unkept, remember
 from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import AnyProblem, Problem, expect_problem, expect_recorded, stated
 
@@ -400,13 +400,15 @@ def decoder(
         Raises
         ------
         UsageError
-            If the model is of another problem, holds no solution, or one that is not whole; if a constraint of the
-            user's does not hold for the decision, or is on a variable that stands for several tasks.
+            If the model is of another problem, holds no solution, or one that is not whole or not within the bounds of
+            the variables; if a constraint of the user's does not hold for the decision, or is on a variable that stands
+            for several tasks.
         """
         expect_problem(problem, "decode", kind)
         due = f"decode takes a model of {kind.name}, as build_pyomo or build_pulp made it"
         if not isinstance(model, pulp.LpProblem | pyo.ConcreteModel):
             raise UsageError(f"{due}, not {described(model)}")
+        refuse_outside(model)
         try:
             decision = (literal if isinstance(model, pulp.LpProblem) else compact)(model, problem)
             if started is not None:

@@ -22,7 +22,7 @@ from optsched.core.errors import UsageError
 from optsched.core.results import Termination
 from optsched.solvers.algebraic import solve_pyomo
 
-__all__ = ["Shared", "is_per_pair", "members_of", "refuse_unkept", "refuse_untold", "remember"]
+__all__ = ["Shared", "is_per_pair", "members_of", "refuse_outside", "refuse_unkept", "refuse_untold", "remember"]
 
 #: The ids for which a variable stands together, from a model, the name of a component and an index.
 Shared = Callable[[Any, str, tuple[Any, ...]], Sequence[str]]
@@ -62,9 +62,9 @@ class Made:
 
 
 def _variables(model: Any) -> dict[str, list[Any]]:
-    """The entries of each variable, by its name; those of a PuLP model by ""."""
+    """The entries of each variable, by its name; those of a PuLP model, as they were built, by ""."""
     if isinstance(model, pulp.LpProblem):
-        return {"": model.variables()}
+        return {"": model._entries}
     return {each.name: list(each.values()) for each in model.component_objects(pyo.Var)}
 
 
@@ -100,9 +100,9 @@ def remember(model: Any, per_pair: bool, pruned: bool = False, shared: Shared = 
     """
     literal = isinstance(model, pulp.LpProblem)
     rows = {name: len(held) for name, held in _rows(model).items()}
-    bounds = dict[str, Any]()
-    if not per_pair and (pruned or not literal):  # else they are not asked for
-        bounds = {name: _bounds(entries) for name, entries in _variables(model).items()}
+    if literal:
+        model._entries = list(model.variables())  # PuLP sorts its own by name, also those of a user's
+    bounds = {name: _bounds(entries) for name, entries in _variables(model).items()}
     model._made = Made(per_pair, pruned, rows, bounds, None if literal else _objective(model), shared)
     model._refuse = refuse_untold
 
@@ -130,6 +130,23 @@ def refuse_untold(model: Any) -> None:
         )
     if not built.pruned:
         _refuse_shared(model, built, rows, held)
+
+
+def refuse_outside(model: Any) -> None:
+    """Raise UsageError where a variable has a value outside the bounds that the builder gave it."""
+    built: Made | None = getattr(model, "_made", None)
+    for name, (lower, upper) in () if built is None else built.bounds.items():
+        entries = _variables(model).get(name, [])
+        given = [entry.varValue if isinstance(entry, pulp.LpVariable) else entry.value for entry in entries]
+        values = np.array([math.nan if value is None else value for value in given], dtype=np.float64)[: len(lower)]
+        slack = _TOLERANCE * np.maximum(1.0, np.abs(values))
+        wrong = np.flatnonzero((values < lower[: len(values)] - slack) | (values > upper[: len(values)] + slack))
+        if len(wrong):
+            at = int(wrong[0])
+            raise UsageError(
+                f"{entries[at].name} is {values[at]:g}, and must be {lower[at]:g} to {upper[at]:g}, as the model was "
+                "built: fix it, or bound it, within that"
+            )
 
 
 def refuse_unkept(model: Any, said: Callable[[Any], Iterable[tuple[Any, float]]]) -> None:

@@ -171,6 +171,7 @@ def build_pulp(problem: Any, limit: Number | None = None, *, max_variables: int 
             model.addConstraint(pulp.lpSum(terms) <= upper, names[row])
         if lower is not None:
             model.addConstraint(pulp.lpSum(terms) >= lower, f"{names[row]}.least")
+    remember(model, False)
     return model
 
 

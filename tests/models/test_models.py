@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pulp
@@ -17,6 +18,7 @@ from optsched.instances.generate import generate
 from optsched.models.base import ModelSize
 from optsched.problems.base import stated
 from optsched.routes import solve
+from optsched.solvers.algebraic import solve_pyomo
 
 
 def test_module_of_unknown_problem() -> None:
@@ -77,3 +79,42 @@ def test_models_say_their_sizes_beforehand(name: str, grown: int) -> None:
                 assert built.variables <= said.variables
                 assert built.constraints <= said.constraints
                 assert built.terms <= said.terms <= 4 * built.terms + 40
+
+
+@pytest.mark.parametrize("name", models.names())
+def test_bug_values_outside_the_bounds_were_decoded(name: str) -> None:
+    """Tests that a variable with a value below or above its bounds is refused by name, in every kind of model.
+
+    `place.fix(-1)` in a model per pair gave a placement that was infeasible, or an error of numpy's.
+    """
+    record, module = records()[name], models.module(name)
+    problem = optsched.problem(name, generate(record.family, seed=0, **record.sizes))
+    for model in (module.build_pyomo(problem), module.build_pyomo(problem, per_pair=True), module.build_pulp(problem)):
+        literal = isinstance(model, pulp.LpProblem)
+        entries = model.variables() if literal else list(model.component_data_objects(pyo.Var))
+        lower = {entry.name: entry.lowBound if literal else entry.lb for entry in entries}
+        bounded = [entry for entry in entries if lower[entry.name] is not None]
+        for wrong in (bounded[0], bounded[-1]):
+            for entry in entries:
+                value = (lower[entry.name] or 0) - (entry is wrong)
+                if literal:
+                    entry.bounds(value, value)
+                    entry.varValue = value
+                else:
+                    entry.fix(value, skip_validation=True)
+            with pytest.raises(UsageError, match=rf"{re.escape(wrong.name)} is -?[0-9.]+, and must be"):
+                module.decode(model, problem)
+
+
+def test_bug_fixed_outside_its_bounds() -> None:
+    """Tests that a variable that is fixed at -1 and then solved with is refused, also one of several resources."""
+    for name, word in (("transmission", "run"), ("utility", "place")):
+        record, module = records()[name], models.module(name)
+        problem = optsched.problem(name, generate(record.family, seed=1, **record.sizes))
+        for per_pair in (False, True):
+            model = module.build_pyomo(problem, per_pair=per_pair)
+            entry = next(iter(model.component(word).values()))
+            entry.fix(-1, skip_validation=True)
+            solve_pyomo(model, "exact")
+            with pytest.raises(UsageError, match="is -1, and must be 0 to|has no value"):
+                module.decode(model, problem)
