@@ -82,3 +82,11 @@ class Counting:
         if self.offers > 1:
             time.sleep(10_000)
         return [int(view.pending[0])]
+
+
+class TakesOne:
+    """A policy whose `offer` lacks the view."""
+
+    def offer(self, offer: Any) -> list[int]:
+        """Answers nothing."""
+        return []

@@ -402,7 +402,7 @@ class _Checking(Checks):
         if best is not None and best[:position] == self.solution.bound[:position]:
             holds = at_least(component, best[position], claim)
             told = f"every {self.noun} was tried: {best[position]}, claimed {claim}"
-            self.check(f"enumeration of {component.name}", holds, told, proof=True)
+            self.check(f"proof of {component.name} by enumeration", holds, told, proof=True)
             return
         self.claims.append(
             Claim(str(certificate.kind), f"bound {claim} of {component.name} rests on: {certificate.kind}")

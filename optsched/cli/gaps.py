@@ -331,21 +331,29 @@ def summaries_text(found: Sequence[ProblemSummary], width: int, terminal: bool, 
 
 
 def _failures(reports: Sequence[GapReport], max_gap: Fraction | float | None) -> list[str]:
-    """A line for each heuristic that raised or answered nonsense, and for each gap over the limit.
+    """A line for each heuristic that raised or answered nonsense, and for each gap over the limit, with its seeds.
 
     A run that was out of time failed only where a gap was asked for.
     """
-    lines: dict[str, None] = {}
+    seeds: dict[tuple[str, str], list[int]] = {}
     for report in reports:
-        who = f"{report.problem.instance.name}, {report.problem.name}, seed {report.seed}"
         if report.error is not None and report.run.out_of_time is None:
-            lines.update((f"{who}: {line}", None) for line in report.error.splitlines())
+            who = f"{report.problem.instance.name}, {report.problem.name}"
+            for line in report.error.splitlines():
+                seeds.setdefault((who, line), []).append(report.seed)
         elif max_gap is not None:
             try:
                 report.raise_unless_within(max_gap)
             except HeuristicFailed as error:
-                lines[f"{error} (seed {report.seed})"] = None
-    return list(lines)
+                seeds.setdefault(("", str(error)), []).append(report.seed)
+    return [_with_seeds(who, line, own) for (who, line), own in seeds.items()]
+
+
+def _with_seeds(who: str, line: str, seeds: Sequence[int]) -> str:
+    """A line on runs with these seeds, `who` in front of it if that is anything."""
+    if len(seeds) > 1:
+        return f"{who}{': ' * bool(who)}{line} ({len(seeds)} seeds)"
+    return f"{who}, seed {seeds[0]}: {line}" if who else f"{line} (seed {seeds[0]})"
 
 
 # Every heuristic judged by every problem ---------------------------------------------------------------------------

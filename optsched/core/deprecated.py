@@ -123,7 +123,8 @@ class _FormerModules:
         def attribute(name: str) -> object:
             called = _present_name(former, name)
             found: object = getattr(import_module(present), called)
-            if not name.startswith("__"):
+            asked = sys._getframe(1).f_globals.get("__name__")  # `from` asks once whether the name is there
+            if not name.startswith("__") and asked != "importlib._bootstrap":
                 deprecated(f"{former}.{name}", f"{present}.{called}")
             return found
 

@@ -143,7 +143,7 @@ class InputError(OptschedError):
 def _alike(faults: Sequence[Fault]) -> list[list[Fault]]:
     """The faults line by line; many that differ in the number of their record alone are a line where the first is."""
     groups: dict[tuple[str, str], list[Fault]] = {}
-    keys = [(re.sub(r"\[\d+\]", "[]", fault.place), fault.message) for fault in faults]
+    keys = [(re.sub(r"\[\d+\]|, line \d+", "[]", fault.place), fault.message) for fault in faults]
     for key, fault in zip(keys, faults, strict=True):
         groups.setdefault(key, []).append(fault)
     lines = []

@@ -8,8 +8,10 @@ What is no table (name, labels, time, parameters, pairs, topology) is in the `at
 
 from __future__ import annotations
 
+import csv
 import json
 import os
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -457,7 +459,7 @@ def load_tables(tasks: Path) -> Instance:
     Raises
     ------
     InputError
-        If a table is missing, unreadable or wrong; lists every fault with row and column.
+        If a table is missing, unreadable or wrong; lists every fault with file, line and column.
 
     Examples
     --------
@@ -468,11 +470,9 @@ def load_tables(tasks: Path) -> Instance:
     ...     print(load_tables(Path(folder, "small.csv")))
     small: 2 tasks, 2 nodes
     """
-    frames = {_TASKS: _table(tasks, _TASKS)}
-    for name in TABLE_NAMES:
-        file = None if name == _TASKS else _beside(tasks, name)
-        if file is not None:
-            frames[name] = _table(file, name)
+    beside = {name: _beside(tasks, name) for name in TABLE_NAMES if name != _TASKS}
+    files = {_TASKS: tasks, **{name: file for name, file in beside.items() if file is not None}}
+    frames = {name: _table(file, name) for name, file in files.items()}
     if "nodes" not in frames:
         told = "is a table of tasks; put nodes.csv (a row for each node: id, slots, rack) next to it"
         raise InputError([Fault("", told)], str(tasks))
@@ -482,7 +482,26 @@ def load_tables(tasks: Path) -> Instance:
     try:
         return from_frames(**frames, **said)
     except InputError as error:
-        raise error.with_source(str(tasks)) from None
+        raise InputError([_in_file(fault, files, str(tasks)) for fault in error.faults]) from None
+
+
+def _in_file(fault: Fault, files: Mapping[str, Path], otherwise: str) -> Fault:
+    """A fault with the file that has it, and the line of its row; `otherwise` is the file of what is in no table."""
+    table, row = re.fullmatch(r"(\w*)(?:\[(\d+)\])?.*", fault.place, re.DOTALL).groups()  # type: ignore[union-attr]
+    where = otherwise if table not in files else str(files[table])
+    if table in files and row is not None:
+        where += f", {_line_of(files[table], int(row))}"
+    return Fault(f"{where}: {fault.place}" if fault.place else where, fault.message)
+
+
+def _line_of(path: Path, row: int) -> str:
+    """The line of a row of a table, the first of which is 0."""
+    if path.suffix != ".csv":
+        return f"row {row + 1}"
+    with path.open(encoding="utf-8", newline="") as file:
+        entries = csv.reader(file)
+        ends = [entries.line_num for entry in entries if entry]  # pandas leaves out empty lines, too
+    return f"line {ends[row + 1]}"
 
 
 def _header(path: Path) -> dict[str, Any]:

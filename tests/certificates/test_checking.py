@@ -144,7 +144,7 @@ def test_a_cheap_bound_proves_a_word() -> None:
     assert f"proved {proof}" in str(verdict).splitlines()
     words = tuple(replace(certificate, kind=Proof.SOLVER, data={}) for certificate in solution.certificates)
     tried = certify(LATENCY, replace(solution, certificates=words), enumerated=Enumerated(value=(3, 9)))
-    told = "enumeration of {}: every placement was tried: {}, claimed {}"
+    told = "proof of {} by enumeration: every placement was tried: {}, claimed {}"
     assert tried.proofs == (told.format("makespan", 3, 3), told.format("work", 9, 9))
 
 
@@ -365,15 +365,15 @@ def test_enumeration_and_rivals_are_told() -> None:
     words = replace(SOLVED["latency"], certificates=WORDS)
     tried = certify(LATENCY, words, enumerated=Enumerated((3, 9)))
     assert tried.proofs == (
-        "enumeration of makespan: every placement was tried: 3, claimed 3",
-        "enumeration of work: every placement was tried: 9, claimed 9",
+        "proof of makespan by enumeration: every placement was tried: 3, claimed 3",
+        "proof of work by enumeration: every placement was tried: 9, claimed 9",
     )
     assert tried.proved
     tried = certify(LATENCY, words, enumerated=Enumerated((2, 9)))
-    assert tried.contradicted == ("enumeration of makespan: every placement was tried: 2, claimed 3",)
+    assert tried.contradicted == ("proof of makespan by enumeration: every placement was tried: 2, claimed 3",)
     assert tried.proofs == ()
     assert tried.unproved == ("bound 9 of work rests on: solver",)
-    with pytest.raises(CertificateInvalid, match="enumeration of makespan"):
+    with pytest.raises(CertificateInvalid, match="proof of makespan by enumeration"):
         tried.raise_unless_proved(["solver"])
     slower, best = LATENCY.placement([0, 0, 0, 0, 1]), LATENCY.placement([0, 0, 0, 1, 2])
     told = certify(LATENCY, words, against={"slower": slower, "best": best, "none": Placement.empty(5)})

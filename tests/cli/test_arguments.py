@@ -348,3 +348,13 @@ def test_packages_names_are_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [group])
     monkeypatch.setattr("optsched.instances.generate.FAMILIES", {"latency": None, "late-ones": None})
     assert values("generate", "lat") == ["latency", "late-ones"]
+
+
+def test_bug_each_seed_had_a_line_of_its_own() -> None:
+    """Tests that an error of all seeds is told once, with their number, and the class that takes other arguments."""
+    result = run("gap", FIGURE, "--problem", "lsap", "--heuristic", "hostile_heuristics:TakesOne")
+    assert result.exit_code == 4
+    (line,) = [line for line in result.stderr.splitlines() if line.startswith("optsched: error:")]
+    assert "hostile_heuristics:TakesOne" in line
+    assert "takes other arguments than it is given (Offer, View): TakesOne.offer() takes 2 positional" in line
+    assert re.search(r"\(\S*hostile_heuristics\.py, line \d+\) \(10 seeds\)$", line)

@@ -14,10 +14,12 @@ from contract_page import shows
 from optsched.core import registry
 from optsched.core.errors import TooLarge
 from optsched.core.registry import Record, records
+from optsched.heuristics import heuristic
 from optsched.routes import routes_of, solve
-from optsched.testing import CHECKS, SEEDS, ContractBroken, NoGenerator, check_problem, contract, forget
+from optsched.testing import CHECKS, SEEDS, ContractBroken, NoGenerator, check_problem, contract, forget, schedulers
 from optsched.testing.__main__ import report
 from optsched.testing.cases import MOST_DECISIONS, cases
+from optsched.testing.contract import places
 from optsched.testing.proofs import tampered
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
@@ -176,3 +178,25 @@ def test_nothing_to_change() -> None:
     """Tests that a certificate without data has no copies, and one without anything inside stays as it is."""
     assert list(tampered({}, np.random.default_rng(0), 5)) == []
     assert list(tampered({"a": {}}, np.random.default_rng(0), 0)) == []
+
+
+@pytest.mark.parametrize("name", [name for name, entry in records().items() if places(entry)])
+def test_bug_overfull_nodes_passed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a heuristic which puts all tasks on the first node is named by the check, where nodes hold less."""
+
+    def overfull(problem: Any, rng: Any) -> Any:
+        return np.zeros(len(problem.tasks), dtype=np.int64)
+
+    monkeypatch.setattr(schedulers, "applicable", lambda problem, **_: [heuristic(overfull)])
+    if name == "latency":  # its nodes hold all tasks
+        CHECKS["heuristics"].function(records()[name], SEEDS[:1])
+        return
+    with pytest.raises(ContractBroken, match=r"overfull: .*(slots|capacity)\("):
+        CHECKS["heuristics"].function(records()[name], SEEDS[:1])
+
+
+def test_bug_a_field_was_not_named() -> None:
+    """Tests that the message on limits names what is limited, and the field of the record that draws it."""
+    bare = replace(records()["lsap-fairness"], sizes={"nodes": 1, "tasks": 1}, variants=())
+    with pytest.raises(ContractBroken, match="two values of what is limited: locality cost; let the field sizes"):
+        CHECKS["limits"].function(bare, SEEDS[:1])

@@ -69,3 +69,14 @@ def test_nothing_else_is_found() -> None:
         importlib.import_module("optsched.nothing")
     with pytest.raises(ModuleNotFoundError, match=r"No module named 'optsched\.measuring\.studies\.nothing'"):
         importlib.import_module("optsched.studies.nothing")
+
+
+@pytest.mark.parametrize(
+    "line", ["from optsched.errors import UsageError", "import optsched.errors as old; old.UsageError"]
+)
+def test_bug_a_former_path_warned_twice(line: str) -> None:
+    """Tests that each use of a name of a former path warns once: `from` looks first whether the name is there."""
+    command = [sys.executable, "-W", "always", "-c", f"{line}\n{line}"]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    told = [line for line in run.stderr.splitlines() if "deprecated" in line]
+    assert [entry.partition(" ")[0] for entry in told] == ["<string>:1:", "<string>:2:"]

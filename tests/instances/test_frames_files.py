@@ -74,7 +74,7 @@ def test_commands_take_tables(tmp_path: Path) -> None:
         ({"tasks__csv": "id,siz\nt1,2\n", "nodes__csv": NODES}, "tasks.siz: there is no such field; did you mean"),
         (
             {"tasks__csv": "id,size\nt1,2\nt2,x\n", "nodes__csv": NODES},
-            r"tasks.csv: tasks\[1\].size: expected a number, 0 or more, got \"x\"$",
+            r"tasks.csv, line 3: tasks\[1\].size: expected a number, 0 or more, got \"x\"$",
         ),
         ({"tasks__csv": "id,replicas\nt1,n1 n9\n", "nodes__csv": NODES}, r'tasks\[0\].replicas\[1\]: no node "n9"'),
         (
@@ -115,3 +115,18 @@ def test_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pd, "read_parquet", missing)
     with pytest.raises(InputError, match=r"small.parquet: Parquet needs pyarrow; install it \(pip install pyarrow\)"):
         load(path)
+
+
+def test_bug_faults_of_another_table(tmp_path: Path) -> None:
+    """Tests that a fault names its own file and line; each was told as one of tasks.csv, without a line."""
+    tables = {"tasks__csv": "id,job,replicas\nt1,a,n1\n\nt2,c,n9\n", "nodes__csv": "id,slots\nn1,2\n\nn2,-5\n"}
+    source = written(tmp_path, **tables, jobs__csv="id\na\n")
+    with pytest.raises(InputError) as caught:
+        load(source)
+    told = str(caught.value).splitlines()
+    assert f"{tmp_path / 'nodes.csv'}, line 4: nodes[1].slots: expected an integer, 0 or more, got -5" in told
+    with pytest.raises(InputError) as caught:
+        load(written(tmp_path, nodes__csv="id,slots\nn1,2\n"))
+    assert [line.partition(": ")[0] for line in str(caught.value).splitlines()] == [
+        f"{tmp_path / 'tasks.csv'}, line 4"
+    ] * 2

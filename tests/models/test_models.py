@@ -116,5 +116,5 @@ def test_bug_fixed_outside_its_bounds() -> None:
             entry = next(iter(model.component(word).values()))
             entry.fix(-1, skip_validation=True)
             solve_pyomo(model, "exact")
-            with pytest.raises(UsageError, match="is -1, and must be 0 to|has no value"):
+            with pytest.raises(UsageError, match=r"is -1, and must be 0 to|has no value"):
                 module.decode(model, problem)

@@ -6,6 +6,8 @@ An infeasible placement (overfull slots, tasks left out) is not nonsense. It has
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from traceback import walk_tb
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -35,7 +37,17 @@ def attempt(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     except (HeuristicFailed, OutOfTime, ProblemFailed):
         raise
     except (Exception, SystemExit) as error:
+        own = getattr(function, "__code__", None)
+        if own is not None and isinstance(error, TypeError) and own not in _codes(error):
+            given = ", ".join(type(argument).__name__ for argument in arguments)
+            told = f"takes other arguments than it is given ({given}): {error}"
+            raise HeuristicFailed(f"{told} ({own.co_filename}, line {own.co_firstlineno})") from error
         raise HeuristicFailed(f"raised {raised(error)}") from error
+
+
+def _codes(error: BaseException) -> set[CodeType]:
+    """The code of each call that an exception has passed."""
+    return {frame.f_code for frame, _ in walk_tb(error.__traceback__)}
 
 
 def placement_from(answer: Any, problem: Problem) -> Placement:
