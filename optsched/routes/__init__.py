@@ -138,7 +138,7 @@ def solve(
         - `latency`, `traffic`, `makespan` and `job-times`: `search`, `arrays`.
         - `generalized-assignment`: `search` (assignment to slots where each node only counts its tasks, else a tree,
           with HiGHS where the tree is too large), `arrays`.
-        - `transmission`: `search`; `utility`: `thresholds`; the others: `arrays`.
+        - `transmission`: `search`; `utility`: `thresholds`, `arrays`; the others: `arrays`.
 
         A problem whose record names no routes has `brute-force`; with a program `arrays`, `pyomo` and `pulp`, else the
         models that the record names. These are the default where there are too many placements to try.

@@ -20,7 +20,7 @@ from optsched.problems.base import GRID
 from optsched.routes import solve
 
 
-@pytest.mark.parametrize("route", ["thresholds", "pyomo", "pulp"])
+@pytest.mark.parametrize("route", ["thresholds", "arrays", "pyomo", "pulp"])
 def test_utilities_a_step_apart(route: str) -> None:
     """Tests two jobs whose worths of 12 of 17 and 41 of 69 maps differ by one step of 2^-20, less than a tolerance.
 
@@ -72,7 +72,7 @@ def test_laws(problem: Utility, data: st.DataObject) -> None:
     assert fixed <= best
 
 
-@pytest.mark.parametrize("route", ["thresholds", "pyomo", "pulp"])
+@pytest.mark.parametrize("route", ["thresholds", "arrays", "pyomo", "pulp"])
 def test_time_limit(route: str) -> None:
     """Tests that no time at all still gives a certified result, never a false OPTIMAL."""
     problem = Utility(generate("utility", seed=1, jobs=4, nodes=6, types=6, maps=9, reduces=3))
@@ -95,7 +95,7 @@ def test_demands_beyond_what_a_solver_takes() -> None:
     """Tests that programs count in the largest unit of all demands, and others of 1e15 are refused, not dropped."""
     common = posed({"cpu": [2.0**53, 2.0**50]}, [{"maps": 9, "map": {"cpu": 2.0**49}}])
     other = posed({"cpu": [2.0**51]}, [{"maps": 2, "map": {"cpu": 2.0**50 + 1}}, {"maps": 1, "map": {"cpu": 3}}])
-    for route in ("thresholds", "pyomo", "pulp"):
+    for route in ("thresholds", "arrays", "pyomo", "pulp"):
         solution = solve(common, route=route)
         assert solution.optimal
         assert solution.objective == solve(common, route="brute-force").objective
