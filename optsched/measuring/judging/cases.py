@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations_with_replacement, pairwise
 from typing import Any
 
 import numpy as np
@@ -14,24 +16,49 @@ from optsched.heuristics import run
 from optsched.instances.families.labl import initial_loads
 from optsched.instances.files import load
 from optsched.instances.generate import generate
+from optsched.measuring.judging.findings import Check, Finding
 from optsched.measuring.judging.quantities import Answer
 from optsched.measuring.studies.choices import parted
-from optsched.simulating import EveryRound, Levels, simulate
+from optsched.searches.assignment import cheapest_flow
+from optsched.simulating import EveryRound, Levels, Simulation, simulate
 
 __all__ = [
-    "apart_end",
-    "apart_work",
+    "apart",
+    "by_switches",
     "equal_replicas",
-    "first_end",
+    "extreme_rate",
     "first_jobs",
     "higher_loads",
-    "least_rate",
     "local_in_waves",
-    "most_rate",
+    "map_deviation",
+    "map_time",
     "rate",
+    "shuffle_shares",
     "two_jobs",
 ]
 
+
+# Shen et al.: Figure 3 -----------------------------------------------------------------------------------------------
+
+
+def shuffle_shares(check: Check, draws: int) -> Finding:
+    """Whether three shuffle ratios give Figure 3's numbers of jobs: 18 above 50 GB, 6 above 100, 6 below 10, of 30.
+
+    A ratio matters only by which of the inputs of 10, 20, ..., 100 GB it lifts above each limit, so one ratio between
+    any two neighbouring borders, and on each border, tries all.
+    """
+    sizes = range(10, 101, 10)
+    borders = sorted({Fraction(limit, size) for limit in (10, 50, 100) for size in sizes})
+    between = [(low + high) / 2 for low, high in pairwise([Fraction(0), *borders, borders[-1] + 1])]
+    counts = {tuple(sum(test(ratio * size) for size in sizes) for test in _FIGURE_3) for ratio in (*borders, *between)}
+    off = min(
+        max(abs(sum(column) - told) for column, told in zip(zip(*three, strict=True), (18, 6, 6), strict=True))
+        for three in combinations_with_replacement(sorted(counts), 3)
+    )
+    return Finding(check, off == 0, {"jobs that differ at least": [off]}, 1)
+
+
+_FIGURE_3: tuple[Callable[[Fraction], bool], ...] = (lambda mb: mb > 50, lambda mb: mb > 100, lambda mb: mb < 10)
 
 # Hsu and Freeh: the rate of a round ----------------------------------------------------------------------------------
 
@@ -53,39 +80,73 @@ def first_jobs(seed: int, jobs: str) -> Instance:
     return Instance.initial(whole.cluster, fewer, idle_slots=idle, parameters=whole.parameters, name=f"first-{jobs}")
 
 
-def _rates(answer: Answer) -> Floats:
-    """MB/s of each task on each node."""
-    workload, cluster = answer.problem.instance.workload, answer.problem.instance.cluster
-    rates = np.repeat(workload.rate_in[:, None], len(cluster), axis=1)
-    if workload.rate_in_by_type is not None:
-        by_type = workload.rate_in_by_type[:, cluster.type]
-        rates = np.where(np.isnan(by_type), rates, by_type)
-    return rates
-
-
 def rate(answer: Answer) -> float:
     """Total MB/s of what a decision starts."""
-    nodes = answer.decision.nodes
+    nodes = answer.decision.nodes[answer.problem.tasks]
     placed = np.flatnonzero(nodes != NONE)
-    return float(_rates(answer)[placed, nodes[placed]].sum())
+    columns = np.searchsorted(answer.problem.idle_nodes, nodes[placed])
+    return float(answer.problem.idle_rates[placed, columns].sum())
 
 
-def _extreme(answer: Answer, most: bool) -> float:
+def extreme_rate(answer: Answer, of: str) -> float:
+    """The `most` or the `least` total rate of any full placement."""
     from scipy.optimize import linear_sum_assignment
 
-    slots = np.repeat(np.arange(len(answer.problem.instance.cluster)), answer.problem.instance.state.idle_slots)
-    rates = _rates(answer)[:, slots]
-    return float(rates[linear_sum_assignment(rates, maximize=most)].sum())
+    problem = answer.problem
+    slots = np.repeat(np.arange(len(problem.idle_nodes)), problem.instance.state.idle_slots[problem.idle_nodes])
+    rates = problem.idle_rates[:, slots]
+    return float(rates[linear_sum_assignment(rates, maximize=of == "most")].sum())
 
 
-def most_rate(answer: Answer) -> float:
-    """The largest total rate of any full placement."""
-    return _extreme(answer, True)
+def by_switches(answer: Answer) -> Fraction:
+    """The least cost of a round over one switch for each type of demand and rack, instead of an arc for each pair.
+
+    A task pays its reading on the way to a switch, and the load of the node beyond it.
+    """
+    problem = answer.problem
+    table = problem.table(np.arange(len(problem.tasks)))
+    _, kind = np.unique(problem.idle_rates, axis=0, return_inverse=True)
+    _, rack = np.unique(problem.instance.cluster.rack[problem.idle_nodes], return_inverse=True)
+    tasks, nodes, racks = len(table), len(rack), int(rack.max()) + 1
+    first, door = (np.unique(groups, return_index=True)[1] for groups in (kind.ravel(), rack))
+    source, switch = tasks, tasks + 1 + nodes + np.arange(len(first) * racks).reshape(len(first), racks)
+    host, sink = tasks + 1 + np.arange(nodes), tasks + 1 + nodes + switch.size
+    beyond = table[first] - table[np.ix_(first, door)][:, rack]
+    slots = problem.instance.state.idle_slots[problem.idle_nodes]
+    count = min(tasks, int(slots.sum()))
+    arcs = [
+        (np.full(tasks, source), np.arange(tasks), np.zeros(tasks), np.ones(tasks)),
+        (
+            np.repeat(np.arange(tasks), racks),
+            switch[kind.ravel()].ravel(),
+            table[:, door].ravel(),
+            np.ones(tasks * racks),
+        ),
+        (switch[:, rack].ravel(), np.tile(host, len(first)), beyond.ravel(), np.tile(slots, len(first))),
+        (host, np.full(nodes, sink), np.zeros(nodes), slots),
+    ]
+    tail, head, cost, capacity = (np.concatenate(column).astype(np.int64) for column in zip(*arcs, strict=True))
+    supply = np.zeros(sink + 1, dtype=np.int64)
+    supply[source], supply[sink] = count, -count
+    sent = cheapest_flow(tail, head, capacity, cost, supply, "by_switches")
+    return Fraction(int((sent * cost).sum()), problem.grid)
 
 
-def least_rate(answer: Answer) -> float:
-    """The least total rate of any full placement."""
-    return _extreme(answer, False)
+def _map_times(done: Simulation, kind: str) -> Floats:
+    """Seconds of each map of the jobs of a type (`grep`)."""
+    tasks = done.tasks[done.tasks["kind"] == "map"]
+    times: Floats = tasks[tasks["job_id"].str.rstrip("0123456789") == kind]["execution_time"].to_numpy(dtype=float)
+    return times
+
+
+def map_time(done: Simulation, kind: str) -> float:
+    """How long a map of a job type takes on average."""
+    return float(_map_times(done, kind).mean())
+
+
+def map_deviation(done: Simulation, kind: str) -> float:
+    """The standard deviation of that."""
+    return float(_map_times(done, kind).std())
 
 
 # Guo et al.: idle slots and waves ------------------------------------------------------------------------------------
@@ -139,44 +200,24 @@ def two_jobs(seed: int, data: str) -> Instance:
     return Instance(cluster, workload, State.initial(cluster, workload, load=loads), name=f"two-jobs-{data}-{seed}")
 
 
-def _apart(answer: Answer) -> list[tuple[int, int, int]]:
-    """Makespan, work and latest end so far of each half of the tasks, placed one after the other."""
+def apart(answer: Answer, what: str) -> Fraction:
+    """`work` and `end` of both halves of the tasks, the second placed on the loads of the first; `first`: its end."""
     instance: Instance = answer.problem.instance
     loads: Any = instance.state.load
     name, values = parted(answer.source, "measure")
-    ends, found = 0, []
-    halves = np.array_split(np.arange(len(instance.workload)), 2)
-    for half in halves:
-        workload = Workload(
-            instance.workload.task_ids[half],
-            replicas=Ragged.from_rows([instance.replicas[task].tolist() for task in half.tolist()]),
-        )
-        posed = type(answer.problem)(
-            Instance(instance.cluster, workload, State.initial(instance.cluster, workload, load=loads))
-        )
+    found = []
+    for half in np.array_split(np.arange(len(instance.workload)), 2):
+        rows = [instance.replicas[task].tolist() for task in half.tolist()]
+        workload = Workload(instance.workload.task_ids[half], replicas=Ragged.from_rows(rows))
+        state = State.initial(instance.cluster, workload, load=loads)
+        posed = type(answer.problem)(Instance(instance.cluster, workload, state))
         given: dict[str, Any] = {"seed": answer.seed, **values}
         placement = run(posed, name, **given).raise_if_failed()
         local, remote = posed.counts(placement)
         loads = posed.initial_load + posed.w_loc * local + posed.w_rem * remote
-        makespan, work = map(int, posed.objective(placement))
-        ends = max(ends, makespan)
-        found.append((makespan, work, ends))
-    return found
-
-
-def apart_work(answer: Answer) -> Fraction:
-    """Work of both jobs, one after the other."""
-    return Fraction(sum(work for _, work, _ in _apart(answer)))
-
-
-def apart_end(answer: Answer) -> Fraction:
-    """When both jobs have ended, one after the other."""
-    return Fraction(_apart(answer)[-1][2])
-
-
-def first_end(answer: Answer) -> Fraction:
-    """When the first job has ended, if it is placed first."""
-    return Fraction(_apart(answer)[0][0])
+        found.append(posed.objective(placement))
+    ends, works = zip(*found, strict=True)
+    return Fraction({"work": sum(works), "end": max(ends), "first": ends[0]}[what])
 
 
 def higher_loads(seed: int, family: str, more: str, **parameters: str) -> Instance:

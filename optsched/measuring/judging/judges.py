@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -125,8 +126,8 @@ def _taken(what: str, known: Mapping[str, Callable[[Any], Any]], text: str) -> C
     if what in known:
         return known[what]
     if ":" in what:
-        function: Callable[[Any], Any] = imported(what)
-        return function
+        name, values = parted(what, "measure")
+        return partial(imported(name), **values)
     raise UsageError(f'measure "{text}": nothing is called "{what}"; {nearest(what, list(known))}')
 
 

@@ -125,8 +125,8 @@ def _maps_here(done: Simulation) -> Fraction:
 OF_RUNS: Mapping[str, Callable[[Simulation], Any]] = {
     "elapsed": lambda done: done.raise_if_unfinished().makespan,
     "mean job time": lambda done: float(done.raise_if_unfinished().job_times.mean()) / MICRO,
-    "least job time": lambda done: float(done.raise_if_unfinished().job_times.min()) / MICRO,
     "most job time": lambda done: float(done.raise_if_unfinished().job_times.max()) / MICRO,
+    "utilisation": lambda done: float(done.nodes["map_busy"].sum() / done.nodes["map_slots"].sum() / done.makespan),
     "local maps": _maps_here,
     "unfinished": lambda done: Fraction(bool(done.unfinished)),
 }
