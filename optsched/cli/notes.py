@@ -80,9 +80,7 @@ class Notes:
             )
             return
         if problem.offered and problem.due < count:
-            self.add(
-                "waits", instance, f"{{}}: {count - problem.due} of {count} {what} wait for want of idle slots", name
-            )
+            self.add("waits", instance, f"{{}}: {count - problem.due} of {count} {what} wait: no slot is idle", name)
         if problem.by_replicas:
             maps = instance.workload.kind[problem.tasks] == MAP
             bare = int(np.count_nonzero(maps & (instance.workload.replicas.lengths[problem.tasks] == 0)))

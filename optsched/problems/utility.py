@@ -154,7 +154,7 @@ class Utility(Problem, Limited):
         ]
         silent = ~np.any(given, axis=0) if given else np.ones(len(pending), dtype=bool)
         for task in pending[silent].tolist():
-            yield Fault(f"tasks[{task}].demand", f"{cls.name} needs what the task takes of some resource")
+            yield Fault(f"tasks[{task}].demand", f"{cls.name} needs the demand of the task for at least one resource")
         demand = _demands(instance, pending, parameters["phase"])
         for resource, column in demand.items():
             capacity = _capacity(instance, resource)

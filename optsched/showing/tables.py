@@ -57,7 +57,7 @@ def overview(parts: Sequence[ProblemSummary]) -> Table:
     note = (
         "Mean relative gap over the instances; (3/4): over 3 of the 4 instances, as the heuristic was not run "
         "on the others, or has no relative gap there. Means over different instances do not compare; the heuristics in "
-        "pairs do. A word: no run has a gap. Empty: not run there."
+        "pairs do. A word: no run there has a gap. An empty cell: not run there."
     )
     columns = tuple(part.problem for part in parts)
     return Table(("heuristic", *columns), rows, frozenset(columns), "overview", "Mean gaps at a glance", note)

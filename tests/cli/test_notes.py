@@ -60,7 +60,7 @@ def test_records_have_the_notes(command: str, problem: str, tmp_path: Path) -> N
     answered = json.loads(result.stdout)
     for record in answered if isinstance(answered, list) else [answered]:
         assumed = "assumed or inferred: slots; the labels say how (optsched describe)"
-        waits = [] if problem == "latency" else ["1 of 2 maps wait for want of idle slots"]
+        waits = [] if problem == "latency" else ["1 of 2 maps wait: no slot is idle"]
         assert record["notes"] == [*waits, assumed]
         assert list(record)[-1] == "notes"
         told = [f"small: {problem}: {line}" for line in waits] + [f"small: {assumed}"]
@@ -111,14 +111,14 @@ def test_tasks_that_wait(tmp_path: Path) -> None:
     """Tests that tasks beyond the idle slots are counted, for all problems in one line."""
     tasks = [{"id": f"t{i}", "replicas": ["a"]} for i in range(5)]
     small = write(tmp_path / "small.json", tasks=tasks)
-    assert told("gap", small) == ["small: lsap: 3 of 5 maps wait for want of idle slots"]
+    assert told("gap", small) == ["small: lsap: 3 of 5 maps wait: no slot is idle"]
     mixed = str(tmp_path / "mixed.json")
     save(generate("mixed", seed=0, nodes=4, tasks=20, reduces=12, jobs=2), mixed)
     lines = told(
         "gap", mixed, "--problem", "lsap", "--problem", "flow", "--problem", "transmission", "--heuristic", "fifo"
     )
     waiting = [line.split(": ", 1)[1] for line in lines if "wait" in line]
-    assert waiting[0] == "lsap, flow: 12 of 20 maps wait for want of idle slots"
+    assert waiting[0] == "lsap, flow: 12 of 20 maps wait: no slot is idle"
     assert waiting[1].startswith("transmission: ")
     assert " of 32 tasks wait" in waiting[1]
 
@@ -182,9 +182,9 @@ def test_many_instances_are_one_line(tmp_path: Path) -> None:
         for count in (3, 4, 5, 6)
     ]
     args = ["--problem", "lsap", "--heuristic", "dl"]
-    assert told("gap", *files[:3], *args)[2] == "i5: lsap: 3 of 5 maps wait for want of idle slots"
+    assert told("gap", *files[:3], *args)[2] == "i5: lsap: 3 of 5 maps wait: no slot is idle"
     (line,) = told("gap", *files, *args)
-    assert line == "i3: lsap: 1 of 3 maps wait for want of idle slots; likewise in 3 other instances"
+    assert line == "i3: lsap: 1 of 3 maps wait: no slot is idle; likewise in 3 other instances"
 
 
 def test_library_by_default_has_no_notes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,9 +245,9 @@ def test_notes_are_in_records(tmp_path: Path) -> None:
         record = json.loads(run(command, small, "--format", "json").stdout)[0]
         left, waits, racks = record["notes"]
         assert left.startswith("latency left out: nodes[1].load: ")
-        assert waits == "1 of 3 maps wait for want of idle slots"
+        assert waits == "1 of 3 maps wait: no slot is idle"
         assert racks == RACKS_TOLD.removeprefix("small: ")
     result = run("gap", small, "--problem", "lsap", "--format", "csv")
-    assert "wait for want of idle slots" in result.stdout
+    assert "wait: no slot is idle" in result.stdout
     clean = run("gap", "papers/guo-fig2", "--problem", "lsap", "--heuristic", "dl", "--format", "json")
     assert json.loads(clean.stdout)[0]["notes"] == []

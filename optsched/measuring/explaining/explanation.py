@@ -427,7 +427,7 @@ def _heading(explanation: Explanation) -> Iterator[str]:
     assert found is not None
     tasks = f"{counted(explanation.moved, 'task')} of {len(problem.tasks)}"
     verb = "is" if explanation.moved == 1 else "are"
-    fewest = "; no optimum moves fewer" if found.nearest else ", and no line can be left out" if found.needed else ""
+    fewest = "; no optimum moves fewer" if found.nearest else ", and every line is needed" if found.needed else ""
     yield f"{tasks} {verb} placed differently{fewest}."
     yield from (f"  -  {line}" for line in cause_lines(problem, causes_of(problem, found.here, found.there)))
     ordered = sum(chain.ordered for chain in chains)

@@ -250,7 +250,7 @@ def schedule_sentences(found: ScheduleExplanation, most: int = 10) -> Iterator[s
         if len(jobs) > most:
             yield f"  and {counted(len(jobs) - most, 'more job')}, which lose less."
     if found.chain:
-        yield "The last end comes of a chain of tasks:"
+        yield "This chain of tasks leads to the last end:"
         left = len(found.chain) - most
         if left > 0:
             yield f"  {counted(left, 'task')} before, then"

@@ -238,7 +238,7 @@ def test_sentences() -> None:
         "  2. i: 3 s, 3 s in the proved optimum, 3 s alone; its last task ran at the beginning",
         "  3. j: 7 s, 8 s in the proved optimum, 4 s alone; its last task, m on a, waited 3 s while no slot was free, "
         "and took 4 s",
-        "The last end comes of a chain of tasks:",
+        "This chain of tasks leads to the last end:",
         "  0 to 3 s: x on a: it ran at the beginning",
         "  3 to 7 s: m on a: x left the slot",
         "  8 to 9 s: n on a: m left the slot, 1 s later",
@@ -254,7 +254,7 @@ def test_few_are_told() -> None:
     assert [line.split(",")[0] for line in lines[4:]] == [
         "  1. k: 11 s",
         "  and 2 more jobs",
-        "The last end comes of a chain of tasks:",
+        "This chain of tasks leads to the last end:",
         "  3 tasks before",
         "  9 to 11 s: r on a: n",
     ]
