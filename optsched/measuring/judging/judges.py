@@ -48,9 +48,9 @@ def found_by(
         raise UsageError(f"seeds {seeds!r}: give how many draws, 1 or more")
     begin = time.perf_counter()
     found = []
-    with deadline(time_limit):
-        for check in checks:
-            draws = seeds or (check.full if effort == "full" else 0) or check.draws
+    for check in checks:
+        draws = seeds or (check.full if effort == "full" else 0) or check.draws
+        with deadline(None if time_limit is None else time_limit / len(checks)):
             found.append(_judge(check.judge)(check, draws))
     kept = all(finding.kept for finding in found)
     truths = {finding.true for finding in found}
