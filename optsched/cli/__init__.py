@@ -152,9 +152,9 @@ class _CommandLine(arguments.Commands):
         except Exception as error:
             from optsched.core.outside import blamed
 
-            told = blamed(error)
-            if told is not None:
-                return _tell(ExitCode.BUG, f"error: {told}")
+            cause = blamed(error)
+            if cause is not None:
+                return _tell(ExitCode.BUG, f"error: {cause}")
             traceback.print_exc()
             return _tell(ExitCode.BUG, f"bug: {type(error).__name__}: {error}; please report it with what is above")
         return code if isinstance(code, int) else 0
@@ -176,11 +176,11 @@ class _Warnings:
     """Tells each of this package's own warnings once, in one line; those of libraries are not the user's to mend."""
 
     def __init__(self) -> None:
-        self.told: set[str] = set()
+        self.seen: set[str] = set()
 
     def __call__(self, message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-        if category.__module__.startswith("optsched.") and str(message) not in self.told:
-            self.told.add(str(message))
+        if category.__module__.startswith("optsched.") and str(message) not in self.seen:
+            self.seen.add(str(message))
             _tell(0, f"warning: {message}")
 
 

@@ -182,7 +182,7 @@ def _together(*options: Callable[[Command], Command]) -> Callable[[Command], Com
     return decorate
 
 
-def _seconds(told: str, none: bool = False) -> Callable[[click.Context, click.Parameter, str | None], float | None]:
+def _seconds(hint: str, none: bool = False) -> Callable[[click.Context, click.Parameter, str | None], float | None]:
     """Reads a finite number of seconds, or `none` as infinity; without `none`, 0 is refused, too."""
 
     def read(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
@@ -195,7 +195,7 @@ def _seconds(told: str, none: bool = False) -> Callable[[click.Context, click.Pa
         except ValueError:
             seconds = math.nan
         if not math.isfinite(seconds) or seconds < 0 or (seconds == 0 and not none):
-            raise click.BadParameter(f"{value!r} is no number of seconds{told}", ctx, param)
+            raise click.BadParameter(f"{value!r} is no number of seconds{hint}", ctx, param)
         return seconds
 
     return read
@@ -451,11 +451,11 @@ def note_limits(reports: Sequence[GapReport], seconds: float | None) -> None:
         for entry in solutions
         if entry.decision is None and (entry.limit is Limit.MEMORY or told_end(entry) is not None)
     }
-    for told in refused:
-        note(f"not solved: {told}", "warning")
+    for reason in refused:
+        note(f"not solved: {reason}", "warning")
     ended = {entry.raw_status: None for entry in solutions if entry.decision is not None and told_end(entry)}
-    for told in ended:
-        note(f"reference cut short: {told}; it is what was held by then", "warning")
+    for reason in ended:
+        note(f"reference cut short: {reason}; it is what was held by then", "warning")
     late = sum(entry.limit is Limit.TIME and told_end(entry) is None for entry in solutions)
     runs = sum(report.run.out_of_time is not None for report in reports)
     counted = [(late, "reference"), (runs, "run of a heuristic" if runs == 1 else "runs of heuristics")]

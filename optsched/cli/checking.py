@@ -191,9 +191,9 @@ def _tell(write: Write, results: Sequence[Result], folder: str, github: bool) ->
     """What does not hold, check by check."""
     import secrets
 
-    from optsched.measuring.studies.check_reports import told
+    from optsched.measuring.studies.check_reports import breach_lines
 
-    texts = {result.planned.name: list(told(result, folder)) for result in results}
+    texts = {result.planned.name: list(breach_lines(result, folder)) for result in results}
     lines = [line for name, text in texts.items() if text for line in ("", f"{name}:", *text)]
     if lines:
         stop = secrets.token_hex(8)

@@ -250,8 +250,8 @@ def _command(importer: Importer) -> click.Command:
         )
     )
     if importer.splits:
-        told = "Write each job as DIR/<name>.json instead."
-        parameters.append(click.Option(["--split-jobs", "folder"], metavar="DIR", help=told, type=arguments.FOLDER))
+        text = "Write each job as DIR/<name>.json instead."
+        parameters.append(click.Option(["--split-jobs", "folder"], metavar="DIR", help=text, type=arguments.FOLDER))
     return click.Command(importer.name, params=parameters, callback=partial(_import, importer), help=importer.title)
 
 

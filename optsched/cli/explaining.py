@@ -103,8 +103,8 @@ def explain(
         raise UsageError("explain takes the placement of a --heuristic, or that of a --solution: give one of them")
     kind = problem_class(problem_name)
     if not issubclass(kind, Problem | ScheduleProblem):
-        told = "explain is of moves of tasks from node to node, and of schedules"
-        raise UsageError(f"{problem_name} decides a {kind.decided.noun}: {told}")
+        subject = "explain is of moves of tasks from node to node, and of schedules"
+        raise UsageError(f"{problem_name} decides a {kind.decided.noun}: {subject}")
     limits, seconds = arguments.limited(profile, time_limit)
     choice = None if heuristic is None else choice_of(heuristic)
     posed, notes = pose(instance, problem_name, params)
@@ -155,8 +155,8 @@ def words(found: Explanation | ScheduleExplanation, most: int, file: bool = Fals
     from optsched.measuring.explaining.schedules import schedule_sentences
     from optsched.measuring.printing import folded, page_width
 
-    told = sentences(found, most) if isinstance(found, Explanation) else schedule_sentences(found, most)
-    return "".join(folded(printable(line), page_width(file), _indent(line)) for line in told)
+    lines = sentences(found, most) if isinstance(found, Explanation) else schedule_sentences(found, most)
+    return "".join(folded(printable(line), page_width(file), _indent(line)) for line in lines)
 
 
 def _indent(line: str) -> str:
@@ -175,12 +175,12 @@ def _jobs_table(found: ScheduleExplanation) -> Table:
         last = job.last
         times: tuple[float | None, ...] = (job.time, job.best, job.alone)
         if last is None:
-            told, times = ("-", "-"), (*times, *[None] * 5)
+            last_run, times = ("-", "-"), (*times, *[None] * 5)
         else:
-            told = (last.task, last.node)
+            last_run = (last.task, last.node)
             times = (*times, last.waited, last.maps, last.slots, last.passed, last.end - last.start)
         cells = [number(time) for time in times]
-        rows.append((job.job, *cells[:3], *told, *cells[3:]))
+        rows.append((job.job, *cells[:3], *last_run, *cells[3:]))
     return Table(("job", *seconds[:3], "last task", "node", *seconds[3:]), rows, frozenset(seconds))
 
 
@@ -202,10 +202,10 @@ def explanation_table(found: Explanation | ScheduleExplanation, most: int) -> Ta
     shown = found.chains[:most]
     for rank, chain in enumerate(shown, start=1):
         for first, move in enumerate(found.moves(chain)):
-            told = ("", "", "") if first else (str(rank), chain.kind, value(chain.gain))
+            chain_cells = ("", "", "") if first else (str(rank), chain.kind, value(chain.gain))
             where = (move.here or "-", move.there or "-")
             paid = (number(move.cost_here), number(move.cost_there))
-            rows.append((*told, move.task, *where, *paid, move.data_here or "-", move.data_there or "-"))
+            rows.append((*chain_cells, move.task, *where, *paid, move.data_here or "-", move.data_there or "-"))
     left = found.chains[len(shown) :]
     if left:
         tasks = sum(len(chain.positions) for chain in left)
@@ -312,8 +312,8 @@ def _check_same_noun(posed: AnyProblem | None, held: Sequence[tuple[str, Solutio
         assert decision is not None
         noun = decision.noun
         if posed is not None and noun != posed.decided.noun:
-            told = f"holds a {noun}, and {posed.name} decides a {posed.decided.noun}"
-            raise UsageError(f"{path}: {told}; give a solution of such a problem, or name another --problem")
+            mismatch = f"holds a {noun}, and {posed.name} decides a {posed.decided.noun}"
+            raise UsageError(f"{path}: {mismatch}; give a solution of such a problem, or name another --problem")
 
 
 def _posed(

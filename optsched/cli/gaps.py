@@ -147,12 +147,12 @@ def gap(
 def _note_infeasible(reports: Sequence[GapReport]) -> bool:
     """Say on stderr of which problems nothing is feasible; whether that is so of all of them."""
     found = {id(report.reference): report for report in reports}.values()
-    told = {
+    reasons = {
         f"{report.problem.instance.name}, {report.problem.name}": report.reference.infeasible
         for report in found
         if report.reference.infeasible is not None
     }
-    for where, why in told.items():
+    for where, why in reasons.items():
         arguments.note(f"{where}: nothing is feasible: {why}", "warning")
     return all(report.reference.infeasible is not None for report in found)
 
@@ -171,12 +171,12 @@ def _planned(
     from optsched.measuring.studies.runs import check_served, posed, problems_with_heuristics, work_on
     from optsched.problems import problem_class
 
-    given, held, told = _decided(given, solutions) if solutions else (given, [], {})
-    named = list(dict.fromkeys(problem_class(name).name for name in problems)) or list(told)
+    given, held, parameters_of = _decided(given, solutions) if solutions else (given, [], {})
+    named = list(dict.fromkeys(problem_class(name).name for name in problems)) or list(parameters_of)
     chosen = named or problems_with_heuristics()
     values = arguments.parameters_of(chosen, params)
-    for name in told.keys() & set(chosen):
-        values[name] = {**told[name], **values[name]}
+    for name in parameters_of.keys() & set(chosen):
+        values[name] = {**parameters_of[name], **values[name]}
     choices = [*map(choice_of, dict.fromkeys(heuristics)), *held]
     check_served(choices, chosen, listed=not named)
     notes = Notes()
@@ -205,7 +205,7 @@ def _decided(
     if len(instances) != 1:
         raise UsageError(f"--solution is of one instance, and {len(instances)} are named: give its INSTANCE alone")
     choices: list[Choice] = []
-    told: dict[str, dict[str, Any]] = {}
+    parameters_of: dict[str, dict[str, Any]] = {}
     for path in dict.fromkeys(paths):
         held = held_on(instances[0], path)
         choices.append(Choice(custom(held, path), {}, path))
@@ -213,9 +213,9 @@ def _decided(
         table = problem_class(name).parameter_table
         usual, found = resolve(name, table, {}), resolve(name, table, parameters)
         other = {key: value for key, value in found.items() if value != usual[key]}
-        if told.setdefault(name, other) != other:
+        if parameters_of.setdefault(name, other) != other:
             raise UsageError(f"{path}: another --solution has other parameters of {name}; measure them one by one")
-    return list(groups), choices, told
+    return list(groups), choices, parameters_of
 
 
 def _records(form: str, write: Write, work: Sequence[Work], notes: Notes, placements: bool, explain: bool) -> Records:
@@ -224,8 +224,8 @@ def _records(form: str, write: Write, work: Sequence[Work], notes: Notes, placem
 
     def record(entry: Run) -> dict[str, Any]:
         problem = entry.report.problem
-        told = entry.report.record(placements) | {"notes": notes.told(problem.instance.name, problem.name)}
-        return {**told, "explanation": _explanation(entry.report)} if explain else told
+        fields = entry.report.record(placements) | {"notes": notes.recorded(problem.instance.name, problem.name)}
+        return {**fields, "explanation": _explanation(entry.report)} if explain else fields
 
     entries = (choice.entry for part in work for choice in part.choices)
     posed_on = (part.problem for part in work)
@@ -317,17 +317,17 @@ def summaries_text(found: Sequence[ProblemSummary], width: int, terminal: bool, 
     if any(row.instances < part.instances for part in found for row in part.rows):
         fewer = "A heuristic that does not apply everywhere has a row over fewer instances: its mean does not compare."
         more = f" {fewer}{more}"
-    told = []
+    parts = []
     for part in found:
         if form == "table":
             table = fitted(part.table(), width, SHED, terminal, keyed="on")
         else:
             table = render(part.table(), form=form)
-        told.append(titled(part.heading(), table, form, width))
+        parts.append(titled(part.heading(), table, form, width))
     if found:
         legend = f"{LEGEND}{more}"
-        told.append(folded(legend, width) if form == "table" else f"{'% ' * (form == 'latex')}{legend}\n")
-    return "\n".join(told)
+        parts.append(folded(legend, width) if form == "table" else f"{'% ' * (form == 'latex')}{legend}\n")
+    return "\n".join(parts)
 
 
 def _failures(reports: Sequence[GapReport], max_gap: Fraction | float | None) -> list[str]:
@@ -417,7 +417,7 @@ def matrix(
         entries = (entry for entry, _ in listed.values())
 
         def record(run: Run) -> dict[str, Any]:
-            return cell_record(run) | {"notes": notes.told(loaded.name, run.problem)}
+            return cell_record(run) | {"notes": notes.recorded(loaded.name, run.problem)}
 
         return gap_records(form, write, posed, entries, record, ("ran_in", "reason", "notes"))
 
@@ -552,5 +552,5 @@ def report(
     """
     from optsched.showing import write_report
 
-    for told in write_report(sources, to, problems=problems, heuristics=heuristics, title=title):
-        arguments.note(told)
+    for line in write_report(sources, to, problems=problems, heuristics=heuristics, title=title):
+        arguments.note(line)

@@ -201,7 +201,7 @@ def _all_of(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for field, content in entry.items():
         if isinstance(content, Mapping):
             yield field, "" if content else "-"
-            yield from ((f"  {name}", _told(told)) for name, told in content.items())
+            yield from ((f"  {name}", _told(value)) for name, value in content.items())
         else:
             yield field, _read(field, content)
 
@@ -228,8 +228,8 @@ def _told(entry: Any) -> str:
     """What is told of a parameter (its default, what it is) or of an optimum (its value, how it is proved)."""
     if not isinstance(entry, Mapping):
         return _cell(entry)
-    told = [_cell(entry[key]) for key in ("default", "value", "doc", "range", "certificate") if key in entry]
-    return "; ".join(told)
+    parts = [_cell(entry[key]) for key in ("default", "value", "doc", "range", "certificate") if key in entry]
+    return "; ".join(parts)
 
 
 def _plain(content: Any) -> str:
@@ -291,8 +291,8 @@ def _by_routes(posed: AnyProblem, known: Value, routes: tuple[str, ...]) -> Iter
     for route in routes:
         solution = solve(posed, route=route)
         holds = solution.optimal and solution.objective == known and certify(posed, solution).valid
-        told = ", ".join(map(str, solution.objective or ("none",)))
-        yield Finding(f"{posed.name} by {route}", holds, f"optimum {', '.join(map(str, known))}, found {told}")
+        objective = ", ".join(map(str, solution.objective or ("none",)))
+        yield Finding(f"{posed.name} by {route}", holds, f"optimum {', '.join(map(str, known))}, found {objective}")
 
 
 @click.command()

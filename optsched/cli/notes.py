@@ -55,7 +55,7 @@ class Notes:
         said[problem] = None
         self._all.append((instance.name, problem, words))
 
-    def told(self, instance: str, problem: str) -> list[str]:
+    def recorded(self, instance: str, problem: str) -> list[str]:
         """What there was to say of a problem on an instance, and of the instance: for records."""
         found = [
             (of, words)
@@ -106,16 +106,16 @@ class Notes:
 
     def of_labels(self, noun: Instance | FlowNetwork) -> None:
         """What is labelled as assumed or inferred; of what is drawn as a whole it was told when it was drawn."""
-        if told := assumed_in_words([noun]):
-            self.add("assumed", noun, f"{told}; {_HOW}")
+        if assumed := assumed_in_words([noun]):
+            self.add("assumed", noun, f"{assumed}; {_HOW}")
 
     def left_out(self, instance: Instance, problem: str, error: InputError) -> None:
         """A problem that was not asked for by name and cannot be posed, unless its fields just are not there."""
         if isinstance(error, MissingField) and not _nearly(instance, error):
             return
         shown, more = error.faults[0], len(error.faults) - 1
-        told = str(shown).replace(f"{problem} needs", "needs") + (f"; and {more} more" if more else "")
-        self.add(f"left out: {_INDEX.sub('', told)}", instance, f"{_LEFT_OUT}{told}", problem)
+        reason = str(shown).replace(f"{problem} needs", "needs") + (f"; and {more} more" if more else "")
+        self.add(f"left out: {_INDEX.sub('', reason)}", instance, f"{_LEFT_OUT}{reason}", problem)
 
     def tell(self) -> None:
         """Put it all on stderr."""
@@ -136,7 +136,7 @@ def pose(argument: str, problem_name: str, params: Sequence[str]) -> tuple[AnyPr
     notes.of(posed)
     notes.of_labels(posed.instance)
     notes.tell()
-    return posed, notes.told(posed.instance.name, posed.name)
+    return posed, notes.recorded(posed.instance.name, posed.name)
 
 
 def _nearly(instance: Instance, error: MissingField) -> bool:

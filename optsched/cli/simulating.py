@@ -191,8 +191,8 @@ def simulate(
         pictures = [(what, files.enter_context(picturing(path))) for what, path in drawn]
         named = collected(found, sink, output, "runs" if seeds is None else f"of {steps} runs", steps)
         stopped = [(text, run) for text, run in named if run.unfinished and not run.starved]
-        for told in dict.fromkeys(f"{run.instance.name}, {text}: {run.unfinished}" for text, run in stopped):
-            arguments.note(told)
+        for message in dict.fromkeys(f"{run.instance.name}, {text}: {run.unfinished}" for text, run in stopped):
+            arguments.note(message)
         starved = [(text, run) for text, run in named if run.starved]
         left = dict.fromkeys(f'{run.instance.name}: under policy "{text}": {run.unfinished}' for text, run in starved)
         if failed:
@@ -341,7 +341,7 @@ def _sink(form: str, write: Write, output: str | None, given: Sequence[Instance]
 
     def record(named: Named) -> dict[str, Any]:
         run = named[1]
-        return {"version": code_version(), **run.record_of(), "notes": notes.told(run.instance.name, "")}
+        return {"version": code_version(), **run.record_of(), "notes": notes.recorded(run.instance.name, "")}
 
     return Records(form, write, ["version", *FIELDS], record)
 
@@ -508,7 +508,7 @@ def decompose(
                 assign=assign,
                 time_limit=seconds,
                 profile=loaded,
-                step=lambda told: step(f"{posed.instance.name} {posed.name}: {told}"),
+                step=lambda part: step(f"{posed.instance.name} {posed.name}: {part}"),
             )
         if not found:
             found.raise_if_failed()
@@ -561,8 +561,8 @@ def _rows(found: Decompositions) -> str:
     """The CSV form: a row for each policy."""
     from optsched.measuring.printing import to_csv
 
-    told = content(found)
-    shared = {name: told[name] for name in ("version", "instance", "problem", "parameters", "assumed")}
+    record = content(found)
+    shared = {name: record[name] for name in ("version", "instance", "problem", "parameters", "assumed")}
     records = [
         {
             **shared,
@@ -570,14 +570,14 @@ def _rows(found: Decompositions) -> str:
             "heuristic_parameters": one["heuristic_parameters"],
             "seeds": len(one["runs"]),
             **one["means"],
-            "arrived": told["arrived"],
-            "known": told["known"],
-            "bound": told["bound"],
-            "certificate": told["certificate"],
+            "arrived": record["arrived"],
+            "known": record["known"],
+            "bound": record["bound"],
+            "certificate": record["certificate"],
             **{part.replace(" ", "_"): value for part, value in one["parts"].items()},
             "gap": one["gap"],
         }
-        for one in told["policies"]
+        for one in record["policies"]
     ]
     return to_csv(records, list(records[0]))
 

@@ -82,8 +82,8 @@ def solve(
         if begin is None:
             raise UsageError(f"{start}: holds no decision on this instance to start from")
         if not isinstance(begin, posed.decided):
-            told = f"holds a {begin.noun}, and {posed.name} decides a {posed.decided.noun}"
-            raise UsageError(f"{start}: {told}; give a solution of such a problem")
+            mismatch = f"holds a {begin.noun}, and {posed.name} decides a {posed.decided.noun}"
+            raise UsageError(f"{start}: {mismatch}; give a solution of such a problem")
     with nullcontext() if output is None else replacing(output) as file:
         with progress(sys.stderr) as step:
             step(f"{posed.instance.name} {posed.name}")
@@ -173,8 +173,8 @@ def _solution_table(problem: AnyProblem, solution: Solution) -> Any:
     for position, component in enumerate(() if nothing else problem.components):
         held = solution.objective[position] if solution.objective is not None else None
         proof = _proof(proofs.get(component.name))
-        told = f"{number(held)} {component.unit}, bound {number(solution.bound[position])}, {proof}"
-        rows.append((f"  {component.name} ({component.sense})", told))
+        text = f"{number(held)} {component.unit}, bound {number(solution.bound[position])}, {proof}"
+        rows.append((f"  {component.name} ({component.sense})", text))
     if isinstance(problem, Problem) and isinstance(solution.decision, Placement):
         rows.append(("placed", f"{solution.decision.placed} of {len(problem.tasks)} tasks"))
     if isinstance(problem, TaskProblem) and isinstance(solution.decision, Schedule):
@@ -440,12 +440,12 @@ def _write_program(problem: AnyProblem, target: str, kind: str, limit: str | Non
             write(built, program, [written_by, *meaning.notes(negated)])
             content = program.read_bytes()
     except OSError as error:  # no room where temporary files go
-        told = f"cannot be written: {error.strerror or error} ({tempfile.gettempdir()})"
-        raise InputError([Fault("", told)], target) from None
+        message = f"cannot be written: {error.strerror or error} ({tempfile.gettempdir()})"
+        raise InputError([Fault("", message)], target) from None
     write_whole(target, content)
     if negated or meaning.units != 1:
-        for told in meaning.notes(negated):
-            arguments.note(f"{target}: {told}")
+        for message in meaning.notes(negated):
+            arguments.note(f"{target}: {message}")
 
 
 def _limit(problem: str, text: str) -> int | Fraction:
@@ -610,14 +610,14 @@ def _verdict(
         found = f"sha256 {instance.sha256[:12]}, the {solution.noun} is of {solution.instance_sha256[:12]}"
         return Verdict((Finding("instance", False, found),), ())
     if solution.problem not in PROBLEMS:  # a name that came with the file is bad input, not wrong usage
-        told = f'there is no problem "{solution.problem}"; {nearest(solution.problem, list(PROBLEMS))}'
-        raise InputError([Fault("problem", told)], source)
+        message = f'there is no problem "{solution.problem}"; {nearest(solution.problem, list(PROBLEMS))}'
+        raise InputError([Fault("problem", message)], source)
     table = PROBLEMS[solution.problem].parameter_table
     known = [parameter.name for parameter in table]
     strangers = [name for name in solution.parameters if name not in known]
     if strangers:
         unknown = [f'{solution.problem} has no parameter "{name}"; {nearest(name, known)}' for name in strangers]
-        raise InputError([Fault("parameters", told) for told in unknown], source)
+        raise InputError([Fault("parameters", message) for message in unknown], source)
     asked = arguments.parameters_of([solution.problem], params)[solution.problem]
     try:
         claimed = resolve(solution.problem, table, solution.parameters)

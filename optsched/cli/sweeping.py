@@ -228,8 +228,8 @@ def _note_kept(agenda: Agenda, path: str, retry: str | None) -> None:
     from optsched.measuring.sweeping.store import of_other_code
 
     if agenda.stale:
-        told = f"{path} has {counted(agenda.stale.total(), 'run')} measured {of_other_code(agenda.stale)}"
-        arguments.note(f"{told}: to be computed again; the old results stay in the store")
+        stale = f"{path} has {counted(agenda.stale.total(), 'run')} measured {of_other_code(agenda.stale)}"
+        arguments.note(f"{stale}: to be computed again; the old results stay in the store")
     late = agenda.kept["out-of-time"]
     if late and retry is None:
         arguments.note(f"{counted(late, 'run')} there had too little time; --retry timed-out computes them again")
@@ -248,13 +248,13 @@ def _carried_out(
     from optsched.measuring.printing import Progress, progress, time_left
     from optsched.measuring.sweeping.executing import Steps, carry_out, executor_of
 
-    class Told(Steps):
+    class Noted(Steps):
         agenda: Agenda | None = None
         bar = Progress()
-        began = told = 0.0
+        began = noted = 0.0
 
-        def waits(self, told: str) -> None:
-            arguments.note(f"{path}: {told}; waiting for its end (Ctrl-C gives up)")
+        def waits(self, message: str) -> None:
+            arguments.note(f"{path}: {message}; waiting for its end (Ctrl-C gives up)")
 
         def begins(self, agenda: Agenda) -> None:
             self.agenda = agenda
@@ -262,23 +262,23 @@ def _carried_out(
             _note_kept(agenda, path, retry)
             self.bar = stack.enter_context(progress(sys.stderr, agenda.runs + agenda.optima))
             self.bar("")
-            self.began = self.told = time.monotonic()
+            self.began = self.noted = time.monotonic()
 
-        def ended(self, told: str, agenda: Agenda) -> None:
-            self.bar(told)
+        def ended(self, run: str, agenda: Agenda) -> None:
+            self.bar(run)
             now = time.monotonic()
-            if not sys.stderr.isatty() and now - self.told >= PAUSE:
-                self.told = now
+            if not sys.stderr.isatty() and now - self.noted >= PAUSE:
+                self.noted = now
                 done = agenda.ended.total()
                 left = time_left(now - self.began, done + agenda.solved.total(), agenda.runs + agenda.optima)
                 arguments.note(f"{done} of {agenda.runs} runs{_worse(agenda.ended)}, {left}")
 
-    steps = Told()
+    steps = Noted()
     with ExitStack() as stack:
         executor = stack.enter_context(executor_of(where[0], limits, where[1]))
         try:
             return carry_out(
-                plan, path, executor, retry=retry, limits=limits, notes=notes.told, steps=steps, options=said
+                plan, path, executor, retry=retry, limits=limits, notes=notes.recorded, steps=steps, options=said
             )
         except KeyboardInterrupt:
             stack.close()
@@ -286,8 +286,8 @@ def _carried_out(
                 arguments.note("interrupted before anything was begun", "warning")
             else:
                 wanted = len(plan.unique)
-                told = f"{wanted - steps.agenda.left} of {wanted} runs are in {path}"
-                arguments.note(f"interrupted: {told}; the same command goes on with the others", "warning")
+                counts = f"{wanted - steps.agenda.left} of {wanted} runs are in {path}"
+                arguments.note(f"interrupted: {counts}; the same command goes on with the others", "warning")
             raise
 
 
@@ -325,8 +325,8 @@ def _raise_failures(records: Sequence[Mapping[str, Any]]) -> None:
     late = sum(record["status"] == "out-of-time" for record in records)
     unsolved = sum(record["limit"] == "TIME" for record in records)
     if late or unsolved:
-        told = f"{counted(late, 'run')} had too little time, and {counted(unsolved, 'run')} a reference that had"
-        arguments.note(f"{told}; --retry timed-out computes them again, with a higher limit")
+        counts = f"{counted(late, 'run')} had too little time, and {counted(unsolved, 'run')} a reference that had"
+        arguments.note(f"{counts}; --retry timed-out computes them again, with a higher limit")
     failed: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for record in records:
         if record["status"] in ("failed", "crashed", "out-of-memory"):
@@ -362,7 +362,7 @@ def _check(path: str) -> None:
     optima += "".join(f", {count} on {_WORDS[kind]}" for kind, count in found.claimed.items())
     arguments.emit(f"{path}: {counted(found.runs, 'run')}, {optima}, {counted(found.instances, 'instance')}\n")
     if found.others:
-        told = f"{path} has {counted(found.others.total(), 'run')} measured {of_other_code(found.others)}"
-        arguments.note(f"{told}: the same sweep computes them again")
+        others = f"{path} has {counted(found.others.total(), 'run')} measured {of_other_code(found.others)}"
+        arguments.note(f"{others}: the same sweep computes them again")
     if found.faults:
-        raise InputError([Fault("", told) for told in found.faults], path)
+        raise InputError([Fault("", message) for message in found.faults], path)

@@ -100,8 +100,8 @@ class Reference:
         return reference
 
     def __repr__(self) -> str:
-        told = repr(self.solution) if "solution" in self.__dict__ else f"{self.problem!r}, not solved yet"
-        return brief(f"Reference: {told}")
+        text = repr(self.solution) if "solution" in self.__dict__ else f"{self.problem!r}, not solved yet"
+        return brief(f"Reference: {text}")
 
     @cached_property
     def solution(self) -> Solution:
@@ -218,15 +218,15 @@ def _check_holds(problem: TaskProblem[Any], solution: Solution) -> None:
     decision, objective = solution.decision, solution.objective
     if isinstance(decision, problem.decided) and objective is not None:
         noun, wrong = decision.noun, problem.violations(decision)
-        told = f"its {noun} is infeasible: {wrong[0]}" if wrong else ""
+        fault = f"its {noun} is infeasible: {wrong[0]}" if wrong else ""
         if not wrong and problem.evaluate(decision) != objective:
-            told = f"its {noun} is not worth {', '.join(map(str, objective))}"
-        if told:
-            raise UsageError(f"the reference is of another problem than {problem.name} as it is posed: {told}")
+            fault = f"its {noun} is not worth {', '.join(map(str, objective))}"
+        if fault:
+            raise UsageError(f"the reference is of another problem than {problem.name} as it is posed: {fault}")
     for certificate in solution.certificates:
         if certificate.kind.checkable and str(certificate.kind) not in record_of(type(problem)).provers:
-            told = f"{problem.name} as it is posed has no proof of kind {certificate.kind}"
-            raise UsageError(f"the reference is of another problem: {told}")
+            mismatch = f"{problem.name} as it is posed has no proof of kind {certificate.kind}"
+            raise UsageError(f"the reference is of another problem: {mismatch}")
 
 
 @dataclass(frozen=True)

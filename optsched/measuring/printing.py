@@ -336,8 +336,8 @@ def page_width(file: bool = False) -> int:
     """
     if not file:
         return shutil.get_terminal_size().columns
-    told = os.environ.get("COLUMNS", "")
-    return int(told) if told.isdecimal() and int(told) else 80
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if columns.isdecimal() and int(columns) else 80
 
 
 def elided(text: str, most: int) -> str:
@@ -473,21 +473,21 @@ def fitted(table: Table, most: int, shed: Sequence[str] = (), terminal: bool = F
     """
     columns, *rows = ([printable(cell) for cell in row] for row in (table.columns, *table.rows))
     numbers, key = set(table.numbers), ""
-    told = any(row[-1] for row in rows)
-    if not told:
+    noted = any(row[-1] for row in rows)
+    if not noted:
         columns[-1] = ""
 
     def widths() -> list[int]:
         return [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
 
-    if keyed is not None and sum(width + 2 for width in widths()[: None if told else -1]) - 2 > most:
+    if keyed is not None and sum(width + 2 for width in widths()[: None if noted else -1]) - 2 > most:
         at = columns.index(keyed)
         names = list(dict.fromkeys(row[at] for row in rows if row[at]))
         rows = [[*row[:at], str(names.index(row[at]) + 1) if row[at] else "", *row[at + 1 :]] for row in rows]
         numbers.add(keyed)
         entries = ", ".join(f"{number}:\0{name}" for number, name in enumerate(names, 1))
         key = folded(f"{keyed}\0{entries}", most, "  ").replace("\0", " ") if names else ""
-    lines = Fitted(Lines(columns, widths(), frozenset(numbers)), most, shed, min(widths()[-1], _ROOM) if told else 0)
+    lines = Fitted(Lines(columns, widths(), frozenset(numbers)), most, shed, min(widths()[-1], _ROOM) if noted else 0)
     return lines.head(terminal) + "".join(map(lines.line, rows)) + (key if keyed in lines.columns else "")
 
 

@@ -332,18 +332,18 @@ class Run:
 def legend(runs: Iterable[Run]) -> list[str]:
     """What the marks in the cells of these runs mean, a line for each mark that there is."""
     runs = list(runs)
-    told: dict[str, None] = {}
+    entries: dict[str, None] = {}
     for run in runs:
         if run.deciding is not None and (position := run.deciding[0]):
             first, later = " and ".join(run.components[:position]), run.components[position]
-            told[f"({position + 1}) in {run.problem}: gap in {later}, where {first} is at the optimum"] = None
+            entries[f"({position + 1}) in {run.problem}: gap in {later}, where {first} is at the optimum"] = None
     if any(run.deciding is not None and run.deciding[2] is None for run in runs):
-        told[f"+: {OVER_ZERO}"] = None
+        entries[f"+: {OVER_ZERO}"] = None
     if any(run.bounded for run in runs):
-        told["~: against a bound, since no optimum is proved: the gap may be smaller"] = None
+        entries["~: against a bound, since no optimum is proved: the gap may be smaller"] = None
     if any(run.carried for run in runs):
-        told["*: placed in another problem, which the heuristic serves"] = None
-    return list(told)
+        entries["*: placed in another problem, which the heuristic serves"] = None
+    return list(entries)
 
 
 def frame_of(kept: Iterable[Run], beside: Sequence[str] = ()) -> pd.DataFrame:

@@ -179,8 +179,8 @@ def timeline(of: Any, decision: Any = None, name: str = "") -> Timeline:
     elif isinstance(of, ScheduleProblem):
         found = _of_schedule(of, decision, "schedule")
     else:
-        told = "a Simulation, a report on a problem over time, or such a problem with a schedule"
-        raise UsageError(f"timeline takes {told}, not {described(of)}")
+        expected = "a Simulation, a report on a problem over time, or such a problem with a schedule"
+        raise UsageError(f"timeline takes {expected}, not {described(of)}")
     return replace(found, name=name) if name else found
 
 

@@ -113,7 +113,7 @@ def test_bug_a_gap_over_zero_had_five_names() -> None:
     with pytest.raises(HeuristicFailed) as failed:
         report.raise_unless_within(0.5)
     assert Aim().over_zero(report)
-    told = [line, breach.told, str(failed.value), part.table().rows[0][-1], *legend([run]), tables.gaps(part).note]
+    told = [line, breach.message, str(failed.value), part.table().rows[0][-1], *legend([run]), tables.gaps(part).note]
     told += [", ".join(tables.gaps(part).columns), LEGEND, gap_told(report)]
     told += [panels(found)["lsap"]["dl"].lacking() for panels in (runs_of, partial(ratios, against="reference"))]
     assert [text for text in told if "over 0" not in text.lower()] == []

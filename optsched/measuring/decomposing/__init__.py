@@ -160,15 +160,15 @@ class Decomposition:
                 "part": part,
                 "seconds": None if seconds is None else float(seconds),
                 "share": float(seconds / gap) if gap and seconds is not None else None,
-                "is": told,
+                "is": meaning,
             }
-            for (part, seconds), told in zip(self.parts.items(), PARTS.values(), strict=True)
+            for (part, seconds), meaning in zip(self.parts.items(), PARTS.values(), strict=True)
         ]
         return pd.DataFrame(rows)
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{part} {float(value):g}" for part, value in self.parts.items() if value is not None)
-        return brief(f"Decomposition of {self.label} on {self.problem.instance}: {told}")
+        parts = ", ".join(f"{part} {float(value):g}" for part, value in self.parts.items() if value is not None)
+        return brief(f"Decomposition of {self.label} on {self.problem.instance}: {parts}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -217,8 +217,8 @@ class Decompositions(Sequence[Decomposition]):
         return pd.DataFrame(rows, index, columns).astype(float)
 
     def __repr__(self) -> str:
-        told = ", ".join(one.label for one in self.found) or "none"
-        return brief(f"Decompositions of {counted(len(self), 'gap')} on {self.problem.instance}: {told}")
+        labels = ", ".join(one.label for one in self.found) or "none"
+        return brief(f"Decompositions of {counted(len(self), 'gap')} on {self.problem.instance}: {labels}")
 
 
 def decompose(
@@ -358,8 +358,8 @@ class _Made:
 def _made(problem: ScheduleProblem, policies: Any) -> list[_Made]:
     """The policies, each with its parameters; UsageError where these are none, or one is there twice."""
     if isinstance(policies, str) or not isinstance(policies, Iterable):
-        told = "a list of policies; for one alone there is optsched.decompose"
-        raise UsageError(f"decompose_all takes {told}, not {described(policies)}")
+        expected = "a list of policies; for one alone there is optsched.decompose"
+        raise UsageError(f"decompose_all takes {expected}, not {described(policies)}")
     made: dict[str, _Made] = {}
     for given in policies:
         policy, parameters = given if isinstance(given, tuple) and len(given) == 2 else (given, {})

@@ -194,11 +194,11 @@ def explained(report: GapReport, worth: int = 0) -> Explanation | ScheduleExplan
     if not infeasible and report.decision is None:
         raise HeuristicFailed(*(report.error or "").split("\n")) from run.cause
     if not infeasible and report.objective is None:
-        told = "; ".join(map(str, report.violations[:5]))
+        violations = "; ".join(map(str, report.violations[:5]))
         given = run.name == f"the {problem.decided.noun}"
         who = run.name if given else f"the {problem.decided.noun} of {run.name}"
         failed = UsageError if given else HeuristicFailed
-        raise failed(f"{problem.place}: {who} is infeasible, so that there is no gap to explain: {told}")
+        raise failed(f"{problem.place}: {who} is infeasible, so that there is no gap to explain: {violations}")
     if isinstance(problem, ScheduleProblem):
         return ScheduleExplanation(problem, report)
     assert isinstance(problem, Problem)

@@ -122,8 +122,8 @@ class ExplainedGap:
         where = self.problem.instance.name or "instance"
         if self.infeasible:
             return brief(f"{self.problem.name} on {where}: infeasible{found}")
-        told = f"no better {self.problem.decided.noun} known" if gap is None else f"gap {', '.join(map(str, gap))}"
-        return brief(f"{self.who} on {where}, {self.problem.name}: {told}{found}")
+        gap_text = f"no better {self.problem.decided.noun} known" if gap is None else f"gap {', '.join(map(str, gap))}"
+        return brief(f"{self.who} on {where}, {self.problem.name}: {gap_text}{found}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -412,8 +412,8 @@ def _values(explanation: Explanation) -> str:
     here, there = report.objective, report.reference.solution.objective
     names = ", then ".join(f"{part.name} ({part.unit})" for part in problem.components)
     best = "the proved optimum" if explanation.optimal else "the best placement known, which is not proved the best"
-    told = f"{problem.instance.name or 'instance'}, {problem.name}: {explanation.who} has {value(here)} {names}"
-    return f"{told}; {best}: {'nothing' if there is None else value(there)}."
+    text = f"{problem.instance.name or 'instance'}, {problem.name}: {explanation.who} has {value(here)} {names}"
+    return f"{text}; {best}: {'nothing' if there is None else value(there)}."
 
 
 def _nothing(explanation: Explanation) -> str:
@@ -488,12 +488,12 @@ def gained(problem: Problem, gain: Sequence[Number]) -> str:
     >>> gained(Latency(Instance(Cluster(["a"]), Workload(["t"]))), (3, -1))
     '3 less makespan, 1 more work'
     """
-    told = []
+    parts = []
     for part, entry in zip(problem.components, gain, strict=True):
         if entry:
             more = (entry > 0) == (part.sense is Sense.MAX)
-            told.append(f"{number(entry if entry > 0 else -entry)} {'more' if more else 'less'} {part.name}")
-    return ", ".join(told) or "no change by itself"
+            parts.append(f"{number(entry if entry > 0 else -entry)} {'more' if more else 'less'} {part.name}")
+    return ", ".join(parts) or "no change by itself"
 
 
 def _worth(problem: Problem, worth: Worth) -> str:
@@ -506,9 +506,9 @@ def _worth(problem: Problem, worth: Worth) -> str:
         what = f"one more replica of {worth.of}, on {worth.node}"
     if worth.gain is None:
         return f"{what}: not proved within the limit"
-    told = gained(problem, worth.gain) if any(worth.gain) else "the optimum stays as it is"
+    change = gained(problem, worth.gain) if any(worth.gain) else "the optimum stays as it is"
     more = f", with {counted(worth.placed, 'task')} more placed" if worth.placed else ""
-    return f"{what}: {told} ({value(worth.objective)}){more}"
+    return f"{what}: {change} ({value(worth.objective)}){more}"
 
 
 def _conflict(explanation: Explanation) -> str:
@@ -519,16 +519,16 @@ def _conflict(explanation: Explanation) -> str:
     several = len(conflict.tasks) > 1
     these = f"These {len(conflict.tasks)} tasks"
     if conflict.slots is None:
-        told = f"{these} cannot be placed together" if several else "One task cannot be placed"
-        told += f": {tasks}." + (f" What forbids it are the limits of {nodes}." if nodes else "")
+        text = f"{these} cannot be placed together" if several else "One task cannot be placed"
+        text += f": {tasks}." + (f" What forbids it are the limits of {nodes}." if nodes else "")
     elif several:
         hold = "together hold" if len(conflict.nodes) > 1 else "holds"
-        told = f"{these} can only go to {nodes}, which {hold} {conflict.slots} of them: {tasks}."
+        text = f"{these} can only go to {nodes}, which {hold} {conflict.slots} of them: {tasks}."
     else:
-        told = f"There is no room for {tasks}" + (f" on {nodes}, where alone it may go." if nodes else " on any node.")
+        text = f"There is no room for {tasks}" + (f" on {nodes}, where alone it may go." if nodes else " on any node.")
     if several and conflict.irreducible:
-        return f"{told} Without any one of them the others can be placed."
-    return told + ("" if conflict.irreducible else " Perhaps fewer of them do as well: not each was tried.")
+        return f"{text} Without any one of them the others can be placed."
+    return text + ("" if conflict.irreducible else " Perhaps fewer of them do as well: not each was tried.")
 
 
 def cause_lines(problem: Problem, causes: Sequence[Cause]) -> Iterator[str]:
@@ -544,12 +544,12 @@ def cause_lines(problem: Problem, causes: Sequence[Cause]) -> Iterator[str]:
     """
     own = own_costs_of(problem)
     for cause in causes:
-        told = ""
+        gain = ""
         if own is not None and cause.gain is not None:
-            told = f" ({gained(problem, [cause.gain * (own.component == n) for n in range(len(problem.components))])})"
+            gain = f" ({gained(problem, [cause.gain * (own.component == n) for n in range(len(problem.components))])})"
         called = "remote map" if cause.data == "remote" else "rack-local map"
         racks = f", {'rack' if len(cause.racks) == 1 else 'racks'} {_places(cause.racks)}" if cause.racks else ""
-        yield f"{counted(len(cause.positions), f'avoidable {called}')}{told}, on {_places(cause.nodes)}{racks}"
+        yield f"{counted(len(cause.positions), f'avoidable {called}')}{gain}, on {_places(cause.nodes)}{racks}"
 
 
 def _places(places: Mapping[str, int]) -> str:

@@ -236,10 +236,10 @@ def schedule_sentences(found: ScheduleExplanation, most: int = 10) -> Iterator[s
     best, held = reference.solution.objective, found.report.objective
     assert held is not None
     unit = component.unit
-    told = "none is known to compare with" if best is None else f"{_kind(found)}: {number(best[0])} {unit}"
+    compared = "none is known to compare with" if best is None else f"{_kind(found)}: {number(best[0])} {unit}"
     assumed = found.report.run.assumed
     who = f"{found.who} ({assumed})" if assumed else found.who
-    yield f"{where}: {who} has a {problem.value_in_words} of {number(held[0])} {unit}; {told}."
+    yield f"{where}: {who} has a {problem.value_in_words} of {number(held[0])} {unit}; {compared}."
     yield from _beside(found)
     yield _waits(found)
     jobs = found.jobs
@@ -265,9 +265,9 @@ def _beside(found: ScheduleExplanation) -> Iterator[str]:
     """What the problem tells of a schedule beside its value, and of the best one: of a sum the mean."""
     assert found.schedule is not None
     best = {} if found.best is None else dict(found.problem.told(found.best))
-    for name, told in found.problem.told(found.schedule):
+    for name, text in found.problem.told(found.schedule):
         there = f". In {_kind(found)}: {best[name]}" if name in best else ""
-        yield f"{name.capitalize()}: {told}{there}."
+        yield f"{name.capitalize()}: {text}{there}."
 
 
 def _waits(found: ScheduleExplanation) -> str:
@@ -275,8 +275,8 @@ def _waits(found: ScheduleExplanation) -> str:
     tasks = found.tasks
     idle = sum(not task.waited for task in tasks)
     maps, slots, passed = (sum(getattr(task, cause) for task in tasks) for cause in ("maps", "slots", "passed"))
-    told = _causes(maps, slots, passed, "all of them together ")
-    return f"{counted(len(tasks), 'task')}: {idle} waited for nothing" + (f"; {told}." if told else ".")
+    causes = _causes(maps, slots, passed, "all of them together ")
+    return f"{counted(len(tasks), 'task')}: {idle} waited for nothing" + (f"; {causes}." if causes else ".")
 
 
 def _causes(maps: float, slots: float, passed: float, who: str = "") -> str:
@@ -286,8 +286,8 @@ def _causes(maps: float, slots: float, passed: float, who: str = "") -> str:
         (slots, "while no slot was free"),
         (passed, "while a slot was free somewhere"),
     ]
-    told = ", ".join(f"{_seconds(time)} {what}" for time, what in parts if time)
-    return f"{who}waited {told}" if told else ""
+    causes = ", ".join(f"{_seconds(time)} {what}" for time, what in parts if time)
+    return f"{who}waited {causes}" if causes else ""
 
 
 def _job(job: JobTold, found: ScheduleExplanation) -> str:
@@ -460,13 +460,13 @@ class ScheduleExplanation(ExplainedGap):
 
         `most` counts for sentences alone: all jobs, tasks and links are here.
         """
-        told: dict[str, Any] = {
+        record: dict[str, Any] = {
             **self.gap_document(self.gap),
             "assumed": self.report.run.assumed,
             "infeasible": self.report.reference.infeasible,
         }
         if self.schedule is None:
-            return {**told, "jobs": [], "tasks": [], "chain": []}
+            return {**record, "jobs": [], "tasks": [], "chain": []}
         tasks, nodes = self.problem.instance.workload.task_ids, self.problem.instance.cluster.node_ids
         chain = [
             {
@@ -481,7 +481,7 @@ class ScheduleExplanation(ExplainedGap):
             for link in self.chain
         ]
         jobs, each = ([asdict(entry) for entry in entries] for entries in (self.jobs, self.tasks))
-        return {**told, "jobs": jobs, "tasks": each, "chain": chain}
+        return {**record, "jobs": jobs, "tasks": each, "chain": chain}
 
     def __repr__(self) -> str:
         return self.brief(self.gap, "" if self.infeasible else f", {counted(len(self.problem.jobs), 'job')}")

@@ -271,10 +271,10 @@ class Find:
 
     def test(self, name: str) -> str:
         """The text of a test: the gap must not grow; a broken claim stays broken, and a failure a failure."""
-        told, seeds = "the gap is no larger than when the instance was mined", f"seeds=[{self.report.seed}]"
+        claim, seeds = "the gap is no larger than when the instance was mined", f"seeds=[{self.report.seed}]"
         imports, mark = ["from pathlib import Path"], []
         if self.aim.claim is not None:
-            told = "the claim is still broken; where it holds by now, take this test away"
+            claim = "the claim is still broken; where it holds by now, take this test away"
             imports += ["", "from optsched.measuring.mining import is_broken"]
             imports += ["from optsched.measuring.studies.choices import users_function"]
             lines = [
@@ -283,14 +283,14 @@ class Find:
                 "assert is_broken(claim(reports.measured[0].report))",
             ]
         elif not self.report.feasible:
-            told = "there is a feasible placement: once there is, take the mark away"
+            claim = "there is a feasible placement: once there is, take the mark away"
             imports += ["", "import pytest"]
             mark = ['@pytest.mark.xfail(strict=True, raises=AssertionError, reason="there is a feasible placement")']
             lines = [self._call(name, seeds)]
         else:
             lines = [self._call(name, self._limit())]
         text = [f'"""Mined: {_quoted(str(self))}."""', "", *imports, "", "", *mark]
-        text += [f"def test_{_identifier(name)}(optsched_gap):", f'    """Tests that {told}."""']
+        text += [f"def test_{_identifier(name)}(optsched_gap):", f'    """Tests that {claim}."""']
         return "\n".join([*text, *(f"    {line}" for line in lines)]) + "\n"
 
     def _call(self, name: str, arguments: str) -> str:
@@ -315,19 +315,19 @@ class Find:
             limit, component = f'max_absolute="{self.aim.gap(self.report)}"', component or names[deciding]
         else:
             relative = self.aim.worst == "relative"
-            told = f"{100 * gap}%" if relative and gap.denominator == 1 else f"{gap}"
-            limit = f'{"max_gap" if relative else "max_absolute"}="{told}"'
+            limit_text = f"{100 * gap}%" if relative and gap.denominator == 1 else f"{gap}"
+            limit = f'{"max_gap" if relative else "max_absolute"}="{limit_text}"'
             runs = self._seeds()
         return ", ".join([limit, *([] if component is None else [f'component="{component}"']), runs])
 
     def _seeds(self) -> str:
         """All runs, as arguments of `optsched_gap`."""
-        told = [f"seeds={[run.seed for run in self.runs]}"]
+        arguments = [f"seeds={[run.seed for run in self.runs]}"]
         if len(self.runs) > 1 and self.aim.over != "worst":
-            told.insert(0, f'over="{self.aim.limit.over}"')
+            arguments.insert(0, f'over="{self.aim.limit.over}"')
         if not all(run.feasible for run in self.runs):
-            told.append("feasible=False")
-        return ", ".join(told)
+            arguments.append("feasible=False")
+        return ", ".join(arguments)
 
 
 def _proof(kinds: Sequence[str]) -> str:
@@ -504,10 +504,10 @@ def _spent(search: Search, judge: Judge, time_limit: float | None) -> bool:
 
 def _check_posed(search: Search, judge: Judge, starts: Starts) -> None:
     """Raise UsageError where nothing was found since nothing could be judged."""
-    told = judge.passed or judge.refused
-    if search.tried and not search.posed and told is not None:
+    why = judge.passed or judge.refused
+    if search.tried and not search.posed and why is not None:
         raise UsageError(
-            f"none of {search.tried} instances from family {starts.family} could be judged: {str(told).splitlines()[0]}"
+            f"none of {search.tried} instances from family {starts.family} could be judged: {str(why).splitlines()[0]}"
         )
 
 

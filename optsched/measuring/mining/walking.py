@@ -210,7 +210,7 @@ class Judged:
         return self.score, tuple(-part for part in size(self.document))
 
     @property
-    def told(self) -> str:
+    def compared(self) -> str:
         """What the heuristic comes to, in words: `4, 11 against the optimum 3, 9`."""
         report = self.report
         best = ", ".join(map(str, report.reference.value or ()))
@@ -615,7 +615,7 @@ class Search:
             self.posed = True
             if found.counts and (self.best is None or found.key > self.best.key):
                 self.best = found
-        worst = "" if self.best is None else f", worst so far: {self.best.told}"
+        worst = "" if self.best is None else f", worst so far: {self.best.compared}"
         self._step(f"{self.tried}{'' if self._budget is None else f' of {self._budget}'}{worst}")
         return found
 
@@ -650,7 +650,7 @@ class Search:
         assert self.best is not None
         self._judge.left()
         self.tried += 1
-        self._step(f"shrinking: {self.best.told}")
+        self._step(f"shrinking: {self.best.compared}")
         found = self._judge(document, self.best.score)
         if found is None or found.score < self.best.score:
             return None

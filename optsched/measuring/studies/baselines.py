@@ -87,16 +87,16 @@ class Baseline:
         try:
             document = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError) as error:
-            told = getattr(error, "strerror", None) or error
+            reason = getattr(error, "strerror", None) or error
             raise InputError(
-                [Fault("", f"cannot be read as a baseline: {told}; mend it, or remove it and record it again")],
+                [Fault("", f"cannot be read as a baseline: {reason}; mend it, or remove it and record it again")],
                 str(path),
             ) from None
         faults: list[Fault] = []
         found = getattr(document, "get", lambda _: None)("format")
         if found != FORMAT:
-            told = f'expected "{FORMAT}", not {json.dumps(found)}; remove the file and record it again'
-            raise InputError([Fault("format", told)], str(path))
+            message = f'expected "{FORMAT}", not {json.dumps(found)}; remove the file and record it again'
+            raise InputError([Fault("format", message)], str(path))
         entries: dict[_Key, _Result] = {}
         runs = document.get("runs")
         for number, run in enumerate(runs if isinstance(runs, list) else []):
@@ -157,11 +157,11 @@ class Baseline:
             names = _key(entry)[:_NAMED]
             if names not in seeds and names[:-1] in others:
                 continue
-            told = self._worse(entry)
-            if isinstance(told, str):
-                breaches.append(Breach(f"{told}; if this is meant, {recorder}", entry, (entry,)))
+            judged = self._worse(entry)
+            if isinstance(judged, str):
+                breaches.append(Breach(f"{judged}; if this is meant, {recorder}", entry, (entry,)))
             else:
-                improved, equal = improved + told, equal + (not told)
+                improved, equal = improved + judged, equal + (not judged)
         return Comparison(tuple(breaches), improved, equal)
 
     def _worse(self, entry: Run) -> str | bool:
@@ -238,9 +238,9 @@ def _held(path: Path) -> Iterator[None]:
             held.execute("BEGIN EXCLUSIVE")
         except sqlite3.Error as error:
             busy = error.sqlite_errorcode == sqlite3.SQLITE_BUSY
-            told = f"another process has been recording in it for {PATIENCE:g} s" if busy else "cannot be written"
-            told += f" ({lock}: {error})"
-            raise InputError([Fault("", told)], str(path)) from None
+            message = f"another process has been recording in it for {PATIENCE:g} s" if busy else "cannot be written"
+            message += f" ({lock}: {error})"
+            raise InputError([Fault("", message)], str(path)) from None
         yield
 
 

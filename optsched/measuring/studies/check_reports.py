@@ -14,7 +14,7 @@ from optsched.measuring.records import Run
 from optsched.measuring.studies.checks import Outcome, Planned
 from optsched.measuring.studies.limits import Breach, GapLimit, frames_of, traceback_of
 
-__all__ = ["COLUMNS", "NUMBERS", "Result", "github_annotations", "junit", "markdown", "told"]
+__all__ = ["COLUMNS", "NUMBERS", "Result", "breach_lines", "github_annotations", "junit", "markdown"]
 
 #: Of the table, and which of them hold numbers.
 COLUMNS = ("check", "runs", "seeds", "worst", "mean", "verdict", "limit")
@@ -59,14 +59,14 @@ class Result:
         if self.outcome is None:
             return self.planned.name, f"{self.done}{self.planned.whole}", "-", "-", "-", self.verdict, asserted
         limit, worst, mean = self.outcome.check.limit, *self._gaps(self.outcome)
-        told = [f"{self.outcome.improved} better than recorded"] if self.outcome.improved else []
+        parts = [f"{self.outcome.improved} better than recorded"] if self.outcome.improved else []
         if limit is not None and limit.statistic != "worst":
             judged = limit.shown(limit.compared(self.outcome.reports.measured))
             if limit.statistic != "mean" or not mean.startswith(judged.partition(" ")[0]):
-                told.append(f"{limit.statistic} {judged}")
-        beside = f" ({', '.join(told)})" if told else ""
+                parts.append(f"{limit.statistic} {judged}")
+        details = f" ({', '.join(parts)})" if parts else ""
         seeds = f"{self.outcome.numbers['seeds']:g}"
-        return self.planned.name, str(self.done), seeds, worst, mean, self.verdict, asserted + beside
+        return self.planned.name, str(self.done), seeds, worst, mean, self.verdict, asserted + details
 
     def _gaps(self, outcome: Outcome) -> tuple[str, str]:
         """Worst and mean gap; a word where a run has no feasible placement, or is over 0."""
@@ -81,7 +81,7 @@ class Result:
         return limit.shown(numbers.get("worst")), mean
 
 
-def told(result: Result, folder: str = "") -> Iterator[str]:
+def breach_lines(result: Result, folder: str = "") -> Iterator[str]:
     """What does not hold, for people: the lines on each breach, and the traceback of what a heuristic raised.
 
     `folder` is where commands are to be typed, if not here.
@@ -161,7 +161,7 @@ def _failure(case: ET.Element, broken: Sequence[Breach], outcome: Outcome, folde
     cause = next(filter(None, causes), None)
     text = list(outcome.lines(folder, broken))
     kind = "AssertionError" if cause is None else getattr(cause, "kind", type(cause).__name__)
-    failure = ET.SubElement(case, "failure", {"type": kind, "message": _held(broken[0].told)})
+    failure = ET.SubElement(case, "failure", {"type": kind, "message": _held(broken[0].message)})
     if cause is not None:
         text.append(traceback_of(cause).rstrip("\n"))
     failure.text = _held("\n".join(text))
@@ -252,7 +252,7 @@ def markdown(results: Sequence[Result], folder: str = "") -> str:
     table = render(Table(COLUMNS, [result.cells for result in results], NUMBERS), form="markdown")
     parts = [f"## optsched check: {heading}", table.rstrip("\n")]
     for result in failed:
-        text = "\n".join(map(_line, told(result, folder)))
+        text = "\n".join(map(_line, breach_lines(result, folder)))
         fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
         parts.append(f"### {escaped(result.planned.name, 'markdown')}\n\n{fence}text\n{text}\n{fence}")
     return "\n\n".join(parts) + "\n"

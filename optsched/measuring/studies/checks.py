@@ -219,12 +219,12 @@ class Check:
     @property
     def asserted(self) -> str:
         """What must hold, in a few words."""
-        told = {
+        claims = {
             str(self.limit): self.limit is not None,
             "no worse than recorded": self.baseline is not None,
             "proved": self.allowed is not None,
         }
-        return ", ".join(words for words, holds in told.items() if holds) or "feasible"
+        return ", ".join(words for words, holds in claims.items() if holds) or "feasible"
 
     def planned(self, record: bool = False, recorder: str = "record it") -> Planned:
         """What is to be run; all that was asked for wrongly is found here.
@@ -330,8 +330,8 @@ class Planned:
     def _compared(self, reports: GapReports, path: Path) -> Comparison:
         if self.recorded is not None:
             return self.recorded.compare(reports.measured, self.recorder, every=self.check.seeds is not None)
-        told = f"there is no baseline {path}; {self.recorder}"
-        return Comparison((Breach(told, reports.measured[0], reports.measured),), 0, 0)
+        message = f"there is no baseline {path}; {self.recorder}"
+        return Comparison((Breach(message, reports.measured[0], reports.measured),), 0, 0)
 
 
 @dataclass(frozen=True)
@@ -456,8 +456,8 @@ class CheckFile:
         lines = [self._text.count("\n", 0, head.start(1)) + 1 for head in heads]
         entries: list[tuple[str, int | None, Looking]] = []
         for number, table in enumerate(tables):
-            told = (", ".join(map(str, listed(table.values.get(key)))) for key in ("heuristic", "problem"))
-            name = table.values.get("name") or " in ".join(told)
+            parts = (", ".join(map(str, listed(table.values.get(key)))) for key in ("heuristic", "problem"))
+            name = table.values.get("name") or " in ".join(parts)
             same = next((other.place for called, _, other in entries if called == name), None)
             if same is not None and not table.missing:
                 words = f'{same} is called "{name}", too: give each a name of its own'

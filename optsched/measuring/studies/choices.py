@@ -298,9 +298,9 @@ class Family:
         return brief(f"Family {self}")
 
     def __str__(self) -> str:
-        told = [f"{key}={value}" for key, value in self.parameters.items()]
+        parameters = [f"{key}={value}" for key, value in self.parameters.items()]
         seeds = seeds_of(self.seeds)
-        return f"{','.join([self.name, *told])} ({counted(len(seeds), 'seed')})"
+        return f"{','.join([self.name, *parameters])} ({counted(len(seeds), 'seed')})"
 
 
 @dataclass(frozen=True)
@@ -383,18 +383,18 @@ def _paths(source: str) -> list[str]:
         if tasks_table(source) is not None:
             return [source]
         found = sorted(str(path) for path in Path(source).iterdir() if path.name.endswith(SUFFIXES))
-        told = f"holds no instance: no file whose name ends in {', '.join(SUFFIXES)}, and no tasks.csv"
+        message = f"holds no instance: no file whose name ends in {', '.join(SUFFIXES)}, and no tasks.csv"
     elif glob.has_magic(source) and not os.path.exists(source):
         found = sorted(path for path in glob.glob(source, recursive=True) if os.path.isfile(path))
         found = found or [entry.name for entry in fitting(source) if NETWORK not in entry.tags]
-        told = "fits no file, and no instance of the library"
+        message = "fits no file, and no instance of the library"
     elif source.endswith(SUFFIXES) or os.path.exists(source):
         return [source]
     else:  # of the library: its whole name, which is that of no other instance
         found = [entry.name for entry in fitting(source)]
         return found if len(found) == 1 else [source]
     if not found:
-        raise InputError([Fault("", told)], source)
+        raise InputError([Fault("", message)], source)
     return found
 
 
@@ -441,7 +441,7 @@ class Rule:
 
     Attributes
     ----------
-    told
+    expected
         That, in words.
     holds
         Whether a value has that form.
@@ -449,7 +449,7 @@ class Rule:
         Raises UsageError or InputError for what is wrong with one of that form.
     """
 
-    told: str
+    expected: str
     holds: Callable[[Any], bool]
     check: Callable[[Any], object] = lambda value: None
 
@@ -548,14 +548,14 @@ def formed(table: Mapping[str, Any], rules: Mapping[str, Rule], before: str, fau
 
 def _sound_entries(key: str, value: Any, rule: Rule, before: str, faults: list[Fault]) -> dict[str, Any]:
     """What is left of a value of a wrong form: a list of entries, with None for those of a wrong one."""
-    told = rule.told
+    expected = rule.expected
     sound = [entry if rule.holds([entry]) else None for entry in value] if isinstance(value, list) else []
     if not any(entry is not None for entry in sound):
-        faults.append(Fault(f"{before}{key}", f"expected {told}, got {_shown(value)}"))
+        faults.append(Fault(f"{before}{key}", f"expected {expected}, got {_shown(value)}"))
         return {}
     for row, entry in enumerate(sound):
         if entry is None:
-            faults.append(Fault(f"{before}{key}[{row}]", f"expected {told}, got {_shown(value[row])}"))
+            faults.append(Fault(f"{before}{key}[{row}]", f"expected {expected}, got {_shown(value[row])}"))
     return {key: sound}
 
 
@@ -680,12 +680,12 @@ def tables_of(
         place = f"{key}[{number}]." if key in document else ""
         own = formed(table, rules, place, faults)
         given = {*shared, *table}
-        told = {name: f"is missing: give {rules[name].told}" for name in needed if name not in given}
+        missing = {name: f"is missing: give {rules[name].expected}" for name in needed if name not in given}
         if not {"instances", "family"} & given:
-            told["instances"] = f"is missing: give {rules['instances'].told}, or a family"
-        faults += [Fault(f"{place}{name}", words) for name, words in told.items()]
+            missing["instances"] = f"is missing: give {rules['instances'].expected}, or a family"
+        faults += [Fault(f"{place}{name}", words) for name, words in missing.items()]
         places = {name: f"{place}{name}" if name in table else name for name in rules}
-        found.append(Looking({**values, **own}, places, faults, place.rstrip("."), bool(told)))
+        found.append(Looking({**values, **own}, places, faults, place.rstrip("."), bool(missing)))
     return values, found
 
 

@@ -41,7 +41,7 @@ _OVER = ("worst", "mean", "median")
 _ENDLESS = math.inf
 
 
-def difference(given: Any, told: str = "a difference") -> Fraction | float:
+def difference(given: Any, name: str = "a difference") -> Fraction | float:
     """A difference as a number of at least 0, in the unit of the component.
 
     Raises
@@ -58,7 +58,7 @@ def difference(given: Any, told: str = "a difference") -> Fraction | float:
         return ratio("" if "%" in str(given) else given)
     except UsageError:
         mend = "; a percentage is for max_gap" if "%" in str(given) else ""
-        raise UsageError(f"{told} is a number of at least 0, such as 2, not {given!r}{mend}") from None
+        raise UsageError(f"{name} is a number of at least 0, such as 2, not {given!r}{mend}") from None
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ class Breach:
 
     Attributes
     ----------
-    told
+    message
         What is wrong, in a sentence.
     worst
         The run that shows it best.
@@ -214,7 +214,7 @@ class Breach:
         All runs of the group.
     """
 
-    told: str
+    message: str
     worst: Run
     runs: tuple[Run, ...]
 
@@ -234,9 +234,9 @@ def breaches(measured: Iterable[Run], limit: GapLimit | None, feasible: bool = T
     """
     found = []
     for runs in _grouped(measured):
-        told = _broken(runs, limit, feasible)
-        if told is not None:
-            found.append(Breach(told[0], told[1], tuple(runs)))
+        broken = _broken(runs, limit, feasible)
+        if broken is not None:
+            found.append(Breach(broken[0], broken[1], tuple(runs)))
     return found
 
 
@@ -281,8 +281,8 @@ def _broken(runs: Sequence[Run], limit: GapLimit | None, feasible: bool) -> tupl
     over = "" if len(runs) == 1 else f" ({limit.statistic} of {len(runs)} runs)"
     pair = limit.pair(worst.report) if math.isinf(compared) and worst.report.feasible else None
     if pair is not None:
-        told = f"the gap is {pair[0]} over 0: the reference is 0, and there is no percentage"
-        return f"{told}: give max_absolute instead of max_gap", worst
+        message = f"the gap is {pair[0]} over 0: the reference is 0, and there is no percentage"
+        return f"{message}: give max_absolute instead of max_gap", worst
     kind = worst.report.reference.kind
     against = "" if kind != "bound" else "; the reference is a bound, so that the true gap may be smaller"
     return f"the gap is {limit.shown(compared)}{over}, over the limit of {limit.shown(limit.most)}{against}", worst
@@ -328,7 +328,7 @@ def lines(
         entry = breach.worst
         report = entry.report
         where = report.problem.instance.name or entry.group
-        yield f"{entry.heuristic} on {where}, {report.problem.name}, seed {report.seed}: {breach.told}"
+        yield f"{entry.heuristic} on {where}, {report.problem.name}, seed {report.seed}: {breach.message}"
         if report.objective is not None and report.reference.value is not None:
             best = f"the {report.reference.kind} {_told(report.reference.value)}"
             yield f"  value {_told(report.objective)} against {best}"
@@ -358,8 +358,8 @@ def differing(report: GapReport) -> Iterator[str]:
         return
     kind = "an optimal" if report.reference.solution.optimal else "the best known"
     yield from cause_lines(problem, causes_of(problem, before, after))
-    told = "the nearest optimal" if nearest else kind
-    yield f"{len(moved)} of {len(problem.tasks)} tasks run elsewhere than in {told} placement:"
+    optimum = "the nearest optimal" if nearest else kind
+    yield f"{len(moved)} of {len(problem.tasks)} tasks run elsewhere than in {optimum} placement:"
     rows = [("task", "heuristic", kind.removeprefix("an ").removeprefix("the "))]
     ids, nodes = problem.instance.workload.task_ids[problem.tasks], problem.instance.cluster.node_ids
     for task in moved[:_SHOWN].tolist():
@@ -420,8 +420,8 @@ def _found_from(name: str, folder: str) -> str:
     path = Path(getattr(sys.modules.get(name), "__file__", None) or "").resolve()
     parts = (*name.split("."), *["__init__"] * (path.stem == "__init__"))
     root = path.parents[len(parts) - 1] if len(path.parents) >= len(parts) else path
-    told = path.with_suffix("").parts[-len(parts) :] == parts
-    if not told or root == Path(folder).resolve() or {"site-packages", "dist-packages"} & set(root.parts):
+    installed = path.with_suffix("").parts[-len(parts) :] == parts
+    if not installed or root == Path(folder).resolve() or {"site-packages", "dist-packages"} & set(root.parts):
         return ""
     return f"PYTHONPATH={shlex.quote(os.path.relpath(root, folder or os.curdir))} "
 

@@ -112,11 +112,11 @@ def posed(
             try:
                 found.append((label, problem_class(name)(instance, **parameters.get(name, {}))))
             except InputError as error:
-                told = error if error.source else error.with_source(instance.name)
+                fault = error if error.source else error.with_source(instance.name)
                 if needed and not strict and isinstance(error, MissingField):
-                    passed.setdefault(name, told)
+                    passed.setdefault(name, fault)
                     continue
-                missing.append(told)
+                missing.append(fault)
                 if not needed:
                     refused(instance, name, error)
         if needed:
@@ -306,6 +306,6 @@ def _repeatable(first: GapReport, choice: Choice, time_limit: float | None) -> b
 def tell_unrepeatable(label: str, on: str) -> bool:
     """Warn of two runs that differ, though they have one seed; False."""
     where = f" on {on}" if on else ""
-    told = f"{label} is not repeatable: two runs{where} with seed {SEEDS[0]} differ; draw from rng alone"
-    warn(told, UnrepeatableWarning, stacklevel=2)
+    message = f"{label} is not repeatable: two runs{where} with seed {SEEDS[0]} differ; draw from rng alone"
+    warn(message, UnrepeatableWarning, stacklevel=2)
     return False

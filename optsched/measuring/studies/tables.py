@@ -221,30 +221,30 @@ class GapReports(Sequence[GapReport]):
         count = counted(len(self), "run") + f" of {seeds} seeds" * (seeds > 1)
         numbers: dict[str, float] = {"runs": len(self), "feasible": len(values), "over_zero": values.count(math.inf)}
         numbers["seeds"] = seeds
-        told = []
+        parts = []
         if known:
             every = [value for part in known.values() for value in part]
             means = list(map(statistics.fmean, known.values()))
             numbers |= {"worst": max(every), "mean": statistics.fmean(means)}
-            told.append(f"worst gap {limit.shown(max(every))}")
+            parts.append(f"worst gap {limit.shown(max(every))}")
             drawn = means if len(means) > 1 else every
             if len(drawn) >= LEAST and (limits := interval(drawn)):
                 numbers["half_width"] = (limits[1] - limits[0]) / 2
             if len(every) > 1:
-                told.append(f"mean {spread(limit.shown(numbers['mean']), numbers.get('half_width', 0))}")
+                parts.append(f"mean {spread(limit.shown(numbers['mean']), numbers.get('half_width', 0))}")
             compared = limit.compared(self.measured)
             if limit.statistic not in numbers and compared is not None:
                 numbers[limit.statistic] = float(compared)
-                told.append(f"{limit.statistic} {limit.shown(compared)}")
+                parts.append(f"{limit.statistic} {limit.shown(compared)}")
         counts = {
             "over 0": numbers["over_zero"],
             "without a feasible placement": len(self) - len(values),
             "unknown": values.count(None),
         }
-        told += [f"{number} {what}" for what, number in counts.items() if number]
+        parts += [f"{number} {what}" for what, number in counts.items() if number]
         heuristics = ", ".join(dict.fromkeys(entry.heuristic for entry in self.measured))
         problems = ", ".join(dict.fromkeys(report.problem.name for report in self))
-        return f"{heuristics} in {problems}, {count}: {', '.join(told)}", numbers
+        return f"{heuristics} in {problems}, {count}: {', '.join(parts)}", numbers
 
 
 def summary_frame(found: Iterable[ProblemSummary]) -> pd.DataFrame:
@@ -490,11 +490,11 @@ def _gaps(group: Sequence[GapReport], repeated: bool) -> list[str]:
     cells: list[list[str]] = [[], []]
     for position in range(len(group[0].problem.components)):
         pairs = [(report.absolute_gap[position], report.relative_gap[position]) for report in known]  # type: ignore[index]
-        told = [(absolute, relative) for absolute, relative in pairs if absolute is not None]
+        shares = [(absolute, relative) for absolute, relative in pairs if absolute is not None]
         # Over 0 no gap is a percentage: then the row has the differences themselves.
         relative_to = all(report.reference.value[position] != 0 for report in known)  # type: ignore[index]
         show: Callable[[Any], str] = percent if relative_to else _difference
-        values = [float(relative if relative_to else absolute) for absolute, relative in told]  # type: ignore[arg-type]
+        values = [float(relative if relative_to else absolute) for absolute, relative in shares]  # type: ignore[arg-type]
         limits = interval(values)
         half = (limits[1] - limits[0]) / 2 if limits else 0
         cells[0].append(spread(show(statistics.fmean(values)), half) if values else "-")
@@ -539,15 +539,15 @@ def _gap_note(group: Sequence[GapReport]) -> str:
         else:
             continue
         notes[note] = notes.get(note, 0) + 1
-    told = list(notes) if len(group) == 1 else [f"{times} of {len(group)} {note}" for note, times in notes.items()]
+    parts = list(notes) if len(group) == 1 else [f"{times} of {len(group)} {note}" for note, times in notes.items()]
     late = [report.reference for report in group if report.reference.solution.limit is Limit.TIME]
     if late:
         from optsched.routes.contained import told_end
 
         limit = late[0].profile.time_limit if told_end(late[0].solution) is None else None
-        told.append("reference out of time" + (f" after {limit:g} s" if limit is not None else ""))
+        parts.append("reference out of time" + (f" after {limit:g} s" if limit is not None else ""))
     assumed = dict.fromkeys(report.run.assumed for report in group if report.run.assumed)
-    return "; ".join([*told, *assumed])
+    return "; ".join([*parts, *assumed])
 
 
 def _nearer(report: GapReport) -> str:
@@ -557,12 +557,12 @@ def _nearer(report: GapReport) -> str:
     if held is None or best is None or held == best or not racks or not any(report.deciding or ()):
         return ""
     several = sum(any(counts.values()) for counts in best.values()) > 1
-    told = []
+    parts = []
     for kind, counts in held.items():
         if counts != best[kind]:
             mine, others = ("/".join(str(number) for number in each.values()) for each in (counts, best[kind]))
-            told.append(f"{f'{kind}s ' if several else ''}{mine} {'/'.join(counts)}, optimum {others}")
-    return "; ".join(told)
+            parts.append(f"{f'{kind}s ' if several else ''}{mine} {'/'.join(counts)}, optimum {others}")
+    return "; ".join(parts)
 
 
 def _shortened(text: str, most: int = 60) -> str:
@@ -663,19 +663,19 @@ class GapPage:
             }
             away = {name for name, held in names.items() if len(held) == 1}
             words = {"heuristic": "", "problem": "in ", "instance": "on "}
-            told = " ".join(words[name] + min(names[name]) for name in names if name in away)
-            work, heading = self._work, told.removeprefix("in ").removeprefix("on ")
+            place = " ".join(words[name] + min(names[name]) for name in names if name in away)
+            work, heading = self._work, place.removeprefix("in ").removeprefix("on ")
         else:
             problem, reference = first.problem, first.reference
             here = (problem.instance.name, problem.name)
             work = [entry for entry in self._work if (entry[0].instance.name, entry[0].name) == here]
             away = {"instance", "problem", "reference", "proof"}
             parts = ", ".join(part.name for part in problem.components)
-            told = f"{reference.kind} {value(reference.value)} ({parts}), proof: {reference.certificate or '-'}"
+            text = f"{reference.kind} {value(reference.value)} ({parts}), proof: {reference.certificate or '-'}"
             if reference.kind is None:
                 why = reference.infeasible
-                told = "no reference is known" if why is None else f"nothing is feasible: {why}"
-            heading = f"{', '.join(here)}: {told}"
+                text = "no reference is known" if why is None else f"nothing is feasible: {why}"
+            heading = f"{', '.join(here)}: {text}"
         lines = gap_lines(work, self._repeated)
         self._columns = tuple(name for name in lines.columns if name not in away | {"kind"})
         widths = [width for name, width in zip(lines.columns, lines.widths, strict=True) if name in self._columns]

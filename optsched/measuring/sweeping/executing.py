@@ -349,7 +349,7 @@ class Agenda:
             return self._take_optimum(key, outcome, further)
         run = self.plan.unique[key]
         self._take_run(run, outcome, further)
-        return run.told
+        return run.label
 
     def _take_optimum(self, key: str, outcome: Outcome, further: Mapping[str, Any]) -> str:
         runs = self._waiting[key]
@@ -486,13 +486,13 @@ PRELOADED = ("optsched.measuring.sweeping.executing", "optsched.routes.call", "s
 class Steps:
     """Told how a sweep goes; this one says nothing."""
 
-    def waits(self, told: str) -> None:
+    def waits(self, message: str) -> None:
         """Another sweep is on in the store, or another program holds it, and this one waits for its end."""
 
     def begins(self, agenda: Agenda) -> None:
         """It is known what is to be done."""
 
-    def ended(self, told: str, agenda: Agenda) -> None:
+    def ended(self, run: str, agenda: Agenda) -> None:
         """A run or an optimum has ended."""
 
 

@@ -144,7 +144,7 @@ def digest_of(module: str) -> str:
     if module.partition(".")[0] == _OURS:
         return ""
     parts = sorted(set(_parts(module)))
-    return hashlib.sha256("\n".join(f"{what} {told}" for what, told in parts).encode()).hexdigest()
+    return hashlib.sha256("\n".join(f"{what} {text}" for what, text in parts).encode()).hexdigest()
 
 
 def _parts(first: str) -> Iterator[tuple[str, str]]:
@@ -365,7 +365,7 @@ class Planned:
         return self.group, self.instance, self.choice.label, self.variant
 
     @property
-    def told(self) -> str:
+    def label(self) -> str:
         """What runs, in a few words."""
         problem = self.posed.problem
         variant = f" {self.variant}" if self.variant else ""
@@ -433,7 +433,7 @@ def planned(
     --------
     >>> variants = [{"w_rem": 3}, {"w_rem": 5}]
     >>> plan = planned("papers/guo-fig2", "latency", ["labl", "round-robin"], 3, parameters=variants)
-    >>> len(plan), len({run.posed.key for run in plan.runs}), plan.runs[-1].told
+    >>> len(plan), len({run.posed.key for run in plan.runs}), plan.runs[-1].label
     (12, 2, 'guo-fig2, latency w_rem=5, round-robin, seed 2')
     """
     variants = [parameters] if isinstance(parameters, Mapping) else list(parameters) or [{}]
@@ -511,7 +511,7 @@ _PART: dict[str, Rule] = {
 _WHOLE: dict[str, Rule] = {
     "store": Rule('the path of a file, such as "sweep.sqlite"', is_text),
     "time_limit": Rule(
-        MEASURED["time_limit"].told + ', or "none"',
+        MEASURED["time_limit"].expected + ', or "none"',
         lambda value: value == "none" or MEASURED["time_limit"].holds(value),
     ),
     "run_limit": Rule("a number of seconds above 0", is_above_zero),

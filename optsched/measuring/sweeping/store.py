@@ -223,8 +223,8 @@ class Store:
         """Raise InputError unless this is a store that this version knows; make one of an empty file."""
         application, version = self._number("application_id"), self._number("user_version")
         if application == APPLICATION and version > VERSION:
-            told = f"is a store of a newer optsched (version {version}; this one knows {VERSION}): update optsched"
-            raise InputError([Fault("", told)], self.path)
+            message = f"is a store of a newer optsched (version {version}; this one knows {VERSION}): update optsched"
+            raise InputError([Fault("", message)], self.path)
         if application == APPLICATION:
             # Who reads meets what is damaged; who adds to it should know beforehand.
             if self._write and (self._connection.execute("PRAGMA quick_check(1)").fetchone() or [""])[0] != "ok":
@@ -340,16 +340,16 @@ def _patiently(
     connection: sqlite3.Connection, waits: Callable[[], None] | None, command: str, *values: Any
 ) -> sqlite3.Cursor:
     """Have a command done; while another program holds the file, try again, after a call of `waits` the first time."""
-    told = False
+    warned = False
     while True:
         try:
             return connection.execute(command, values)
         except sqlite3.OperationalError as error:
             if waits is None or not _busy(error):
                 raise
-        if not told:
+        if not warned:
             waits()
-            told = True
+            warned = True
 
 
 def _busy(error: sqlite3.Error) -> bool:
@@ -424,8 +424,8 @@ class Sweep:
 
     def __repr__(self) -> str:
         others = Counter(row["version"] for row in self._rows if row["version"] != code_version())
-        told = f", {others.total()} {of_other_code(others)}" if others else ""
-        return brief(f"Sweep in {self.path}: {len(self)} of {counted(self.planned, 'run')} done{told}")
+        others_text = f", {others.total()} {of_other_code(others)}" if others else ""
+        return brief(f"Sweep in {self.path}: {len(self)} of {counted(self.planned, 'run')} done{others_text}")
 
     def _repr_html_(self) -> str:
         return self.summary().to_html(index=False, na_rep="-")
@@ -597,12 +597,12 @@ def check_store(path: str | os.PathLike[str], step: Callable[[str], None] = lamb
         for row in store.rows("SELECT * FROM runs"):
             runs += 1
             others[row["version"]] += row["version"] != code_version()
-            faults += [f"run {row['key'][:12]}: {told}" for told in _of_run(row)]
+            faults += [f"run {row['key'][:12]}: {fault}" for fault in _of_run(row)]
         for row in store.rows(OPTIMA):
             optima += 1
             step(f"{row['name']} {row['problem']}")
-            told, rests_on = _of_optimum(row, store.path)
-            faults += [f"optimum {row['key'][:12]} ({row['name']}, {row['problem']}): {line}" for line in told]
+            lines, rests_on = _of_optimum(row, store.path)
+            faults += [f"optimum {row['key'][:12]} ({row['name']}, {row['problem']}): {line}" for line in lines]
             rests.update(rests_on)
         (counted,) = store.rows("SELECT count(*) AS instances FROM instances")
         proved = rests.pop(_PROVED, 0)

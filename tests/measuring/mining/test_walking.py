@@ -166,7 +166,7 @@ def test_gaps() -> None:
     """Tests a relative gap, an absolute one, and the difference against an optimum of 0."""
     found = judged(elsewhere, Aim())
     assert found is not None
-    assert (found.score, found.counts, found.told) == ((0, Fraction(1)), True, "2 against the optimum 1")
+    assert (found.score, found.counts, found.compared) == ((0, Fraction(1)), True, "2 against the optimum 1")
     roomy = {**DOCUMENT, "nodes": [{"id": "a", "slots": 2}, *DOCUMENT["nodes"][1:]]}
     for aim, sort in ((Aim(), OVER_ZERO), (Aim(worst="absolute"), 0)):
         found = judged(elsewhere, aim, roomy)
@@ -261,7 +261,7 @@ def test_failures() -> None:
         found = judged(heuristic, Aim())
         assert found is not None
         assert found.score == BROKEN
-        assert "the optimum is 1" in found.told
+        assert "the optimum is 1" in found.compared
         assert judged(heuristic, Aim(failures=False)) is None
         assert judged(heuristic, Aim(claim=lambda report: False)) is None
 

@@ -71,7 +71,7 @@ def test_compared(then: list[Any], now: list[Any], told: str | None) -> None:
         assert (found.improved, found.equal) == ((0, 1) if then == now else (1, 0))
     else:
         (breach,) = found.breaches
-        assert breach.told.startswith(told)
+        assert breach.message.startswith(told)
         assert (found.improved, found.equal) == (0, 0)
 
 
@@ -80,7 +80,7 @@ def test_compared_in_order_of_components_and_by_sense() -> None:
     piled = Instance(Cluster(["a", "b"]), Workload(["t1", "t2"], replicas=Ragged.from_rows([[0], [0]])), name="piled")
     work = Baseline.of(runs(["a", "a"], piled, "latency"))  # (2, 2)
     assert "the value is 3, 4, 50 % from the optimum; recorded is 2, 2 (0 %); if this is meant, record it again" in [
-        breach.told for breach in work.compare(runs(["a", "b"], piled, "latency")).breaches
+        breach.message for breach in work.compare(runs(["a", "b"], piled, "latency")).breaches
     ]
     measured = list(measure(plan("papers/ras-immobile", "utility", "fair-sharing"), 1))
     report = measured[0].report
@@ -97,11 +97,11 @@ def test_other_instances_parameters_and_runs() -> None:
     recorded = Baseline.of(runs(["a", "b"]))
     other = Instance(TWO.cluster, Workload(["t1", "t2"]), name="two")
     (breach,) = recorded.compare(runs(["a", "b"], other)).breaches
-    assert "another than the recorded one" in breach.told
+    assert "another than the recorded one" in breach.message
     (breach,) = recorded.compare(runs(["a", "b"], levels=(0, 1, 2))).breaches
-    assert "other parameters" in breach.told
+    assert "other parameters" in breach.message
     (breach,) = recorded.compare(runs(["a", "b"], name="latency")).breaches
-    assert "nothing is recorded" in breach.told
+    assert "nothing is recorded" in breach.message
 
 
 def test_instances_of_one_name() -> None:
@@ -116,7 +116,7 @@ def test_a_value_of_another_length() -> None:
     measured = runs(["a", "b"])
     ((key, (_, gap)),) = Baseline.of(measured).entries.items()
     (breach,) = Baseline({key: ((0, 0), gap)}).compare(measured).breaches
-    assert "what is recorded, 0, 0, is no value of lsap; if this is meant, record it again" in breach.told
+    assert "what is recorded, 0, 0, is no value of lsap; if this is meant, record it again" in breach.message
 
 
 @pytest.mark.thorough

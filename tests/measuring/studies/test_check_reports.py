@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from optsched.measuring.studies.baselines import Baseline
-from optsched.measuring.studies.check_reports import COLUMNS, Result, github_annotations, junit, markdown, told
+from optsched.measuring.studies.check_reports import COLUMNS, Result, breach_lines, github_annotations, junit, markdown
 from optsched.measuring.studies.checks import Check
 from optsched.measuring.studies.choices import Choice, chosen
 
@@ -100,9 +100,9 @@ def test_recorded_and_better(tmp_path: Path) -> None:
 
 def test_told() -> None:
     """Tests that of what passed nothing is told, and of what raised the message and its own traceback."""
-    assert list(told(result("lsap-sched"))) == []
-    assert list(told(unfinished(1))) == []
-    lines = list(told(result(broken), "a b"))
+    assert list(breach_lines(result("lsap-sched"))) == []
+    assert list(breach_lines(unfinished(1))) == []
+    lines = list(breach_lines(result(broken), "a b"))
     assert "raised KeyError" in lines[0]
     again = "  see it again: cd 'a b' && PYTHONPATH=.. optsched gap papers/guo-fig2"
     assert any(line.startswith(again) for line in lines)

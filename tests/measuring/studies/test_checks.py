@@ -91,7 +91,7 @@ def test_each_assertion_fails() -> None:
     assert not Check.of(nowhere, "papers/guo-fig2", "lsap", feasible=False, certify=True).planned().run().failed
     tried = Family("job-times", [0], {"nodes": 2, "tasks": 5, "jobs": 3, "replicas": 1, "reduces": 0, "slots": 1})
     (breach,) = Check.of("dl", tried, "job-times", certify=[]).planned().run().breaches
-    assert breach.told.startswith("the reference is not proved: ")
+    assert breach.message.startswith("the reference is not proved: ")
     assert not Check.of("dl", tried, "job-times", certify="enumeration").planned().run().failed
 
 
@@ -112,7 +112,7 @@ def test_against_a_baseline(tmp_path: Path) -> None:
         return made.planned(record, "run it with --record").run()
 
     (breach,) = check("lsap-sched").breaches
-    assert breach.told == f"there is no baseline {path}; run it with --record"
+    assert breach.message == f"there is no baseline {path}; run it with --record"
     recorded = check("lsap-sched", record=True)
     assert not recorded.failed
     assert not path.exists(), "what is recorded is written by whoever asks for it"

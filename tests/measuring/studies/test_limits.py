@@ -63,7 +63,7 @@ def test_over_runs(over: Any, most: Any, holds: bool) -> None:
     assert (not found) is holds
     if found:
         assert found[0].worst is measured[-1], "the worst run is shown"
-        assert str(Fraction(str(most)) * 100 // 1) in found[0].told
+        assert str(Fraction(str(most)) * 100 // 1) in found[0].message
 
 
 def test_an_optimum_of_zero() -> None:
@@ -71,11 +71,11 @@ def test_an_optimum_of_zero() -> None:
     measured = list(measure(plan(zero(), "lsap", swapped), 1))
     share = GapLimit.of(max_gap="10000%")
     (breach,) = breaches(measured, share)
-    assert "over 0: the reference is 0" in breach.told
-    assert "max_absolute" in breach.told
+    assert "over 0: the reference is 0" in breach.message
+    assert "max_absolute" in breach.message
     assert not breaches(measured, GapLimit.of(max_absolute=2))
     (breach,) = breaches(measured, GapLimit.of(max_absolute=1))
-    assert breach.told == "the gap is 2, over the limit of 1"
+    assert breach.message == "the gap is 2, over the limit of 1"
 
 
 def zero() -> Instance:
@@ -98,7 +98,7 @@ def test_infeasible_placements() -> None:
     sometimes.run = 0  # type: ignore[attr-defined]
     measured = list(measure(plan(zero(), "lsap", sometimes), 4))
     (breach,) = breaches(measured, None)
-    assert breach.told.startswith("1 of 4 runs without a feasible placement: infeasible: cardinality")
+    assert breach.message.startswith("1 of 4 runs without a feasible placement: infeasible: cardinality")
     assert not breaches(measured, None, feasible=False)
     assert not breaches(measured, GapLimit.of(max_gap=0, over=0.75), feasible=False)
     assert breaches(measured, GapLimit.of(max_gap=0, over="worst"), feasible=False)
@@ -158,7 +158,7 @@ def test_component_and_frontier() -> None:
         assert limit.gap(measured[0].report) == gap, given
     relative = GapLimit.of(max_gap="133%", component="work", frontier=True)
     (breach,) = breaches(measured, relative)
-    assert "133.3 %, over the limit of 133 %" in breach.told
+    assert "133.3 %, over the limit of 133 %" in breach.message
     for wrong, told in (({"component": "load"}, "makespan"), ({}, "wants component")):
         with pytest.raises(UsageError, match=told):
             breaches(measured, GapLimit.of(max_absolute=0, **wrong))
@@ -174,8 +174,8 @@ def test_later_component_of_a_worse_run() -> None:
 
     (breach,) = breaches(measure(plan(LATENCY, "latency", far), 1), GapLimit.of(max_absolute=0, component="work"))
     assert isinstance(breach, Breach)
-    assert "unknown" in breach.told
-    assert "frontier" in breach.told
+    assert "unknown" in breach.message
+    assert "frontier" in breach.message
 
 
 @pytest.mark.parametrize("given", [{"over": "mean"}, {"component": "work"}, {"frontier": True}, {"over": "nonsense"}])
@@ -192,7 +192,7 @@ def test_bug_a_frontier_at_zero_was_told_by_another_gap() -> None:
     unknown = replace(entry, made=replace(entry.report, absolute_gap=None, relative_gap=None))
     for measured in (entry, unknown):
         (breach,) = breaches([measured], limit)
-        assert breach.told.startswith("the gap is 1/15 over 0: ")
+        assert breach.message.startswith("the gap is 1/15 over 0: ")
 
 
 def swap(problem: Any, rng: Any) -> list[str]:

@@ -42,7 +42,7 @@ def test_runs_share_optima() -> None:
     assert len(plan) == len(plan.unique) == 2 * 2 * 3
     assert len({run.posed.key for run in plan.runs}) == 2
     assert len({id(run.posed) for run in plan.runs}) == 2
-    assert plan.runs[-1].told == "lsap-n4-t5-seed1, lsap, rand, seed 2"
+    assert plan.runs[-1].label == "lsap-n4-t5-seed1, lsap, rand, seed 2"
 
 
 def test_the_same_by_content_is_one_run() -> None:
