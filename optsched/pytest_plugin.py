@@ -34,7 +34,7 @@ _BEGUN = pytest.StashKey[bool]()
 _LONGEST = 100
 
 #: Where the terminal's summary finds what a test measured.
-_TOLD = "optsched"
+_PROPERTY = "optsched"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -142,9 +142,9 @@ class GapCheck:
         if isinstance(instances, str | os.PathLike):
             given, folder = os.fspath(instances), str(Path(self._node.path).parent)
             pattern = glob.has_magic(given) and not os.path.exists(os.path.join(folder, given))
-            beside = os.path.join(glob.escape(folder) if pattern else folder, given)
-            here, there = (os.path.exists(path) or bool(glob.glob(path, recursive=True)) for path in (given, beside))
-            return beside if given and there and not here else instances
+            in_folder = os.path.join(glob.escape(folder) if pattern else folder, given)
+            here, there = (os.path.exists(path) or bool(glob.glob(path, recursive=True)) for path in (given, in_folder))
+            return in_folder if given and there and not here else instances
         if isinstance(instances, list | tuple | set):
             return [self._found(entry) for entry in instances]
         return instances
@@ -163,11 +163,11 @@ class GapCheck:
 
     def _tell(self, outcome: Outcome) -> None:
         """Put what was measured into the test's properties, which JUnit XML holds and xdist brings home."""
-        count = 1 + sum(name == _TOLD for name, _ in self._node.user_properties)
-        told = f"{outcome.told} (--optsched-update records them)" if outcome.improved else outcome.told
-        self._node.user_properties.append((_TOLD, f"{'FAILED ' if outcome.failed else ''}{told}"))
+        count = 1 + sum(name == _PROPERTY for name, _ in self._node.user_properties)
+        line = f"{outcome.told} (--optsched-update records them)" if outcome.improved else outcome.told
+        self._node.user_properties.append((_PROPERTY, f"{'FAILED ' if outcome.failed else ''}{line}"))
         for name, value in outcome.numbers.items():
-            self._node.user_properties.append((f"{_TOLD}.{count}.{name}", value))
+            self._node.user_properties.append((f"{_PROPERTY}.{count}.{name}", value))
 
 
 def own_name(nodeid: str) -> str:
@@ -189,22 +189,22 @@ def own_name(nodeid: str) -> str:
         return name
     given = given.removesuffix("]")
     plain = re.sub(r"[^\w.-]+", "-", given, flags=re.ASCII)[:_LONGEST]
-    told = f"{name}-{plain}"
-    return told if plain == given else f"{told}-{hashlib.sha256(given.encode()).hexdigest()[:8]}"
+    unique = f"{name}-{plain}"
+    return unique if plain == given else f"{unique}-{hashlib.sha256(given.encode()).hexdigest()[:8]}"
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """List what was measured, one line a check."""
-    told = [
+    lines = [
         (report.nodeid, value)
         for reports in terminalreporter.stats.values()
         for report in reports
         if getattr(report, "when", None) == "call"
         for name, value in report.user_properties
-        if name == _TOLD
+        if name == _PROPERTY
     ]
-    if not told:
+    if not lines:
         return
     terminalreporter.section("optsched gaps")
-    for nodeid, value in sorted(told):
+    for nodeid, value in sorted(lines):
         terminalreporter.write_line(f"{nodeid}: {value}")

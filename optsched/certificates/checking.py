@@ -149,9 +149,9 @@ class Verdict:
         """
         self.raise_if_invalid()
         kinds = {str(kind) for kind in allow}
-        told = [f"not proved: {claim.sentence}" for claim in self.claims if claim.kind not in kinds]
-        if told:
-            raise CertificateInvalid(*told)
+        unproved = [f"not proved: {claim.sentence}" for claim in self.claims if claim.kind not in kinds]
+        if unproved:
+            raise CertificateInvalid(*unproved)
 
     def __str__(self) -> str:
         lines = [f"{mark_of(check):6} {check.what}: {check.found}" for check in self.checks]
@@ -211,8 +211,8 @@ def certify(
     True
     """
     expect_problem(problem, "certify")
-    told = "solve first, or read one: claim_files.read_solution"
-    expect(solution, (Solution, Frontier), "certify takes a solution", told)
+    hint = "solve first, or read one: claim_files.read_solution"
+    expect(solution, (Solution, Frontier), "certify takes a solution", hint)
     expect(against, (Mapping, NoneType), "certify compares with a dictionary of decisions by name")
     expect(enumerated, (Enumerated, NoneType), "certify takes what was enumerated", "doubts.enumerated(problem) has it")
     if not isinstance(solution, Solution):
@@ -237,8 +237,8 @@ def identity(problem: AnyProblem, claimed: Solution | Frontier) -> Iterator[Find
     other = "" if same else f", claimed {claimed.instance_sha256[:12]}"
     yield Finding("instance", same, f"sha256 {digest[:12]}{other}")
     differing = problem.differing(claimed.parameters)
-    told = [f"{name}={shown(value)}" for name, value in problem.parameters.items()]
-    asked = ", ".join(told) or "none"
+    parameters = [f"{name}={shown(value)}" for name, value in problem.parameters.items()]
+    asked = ", ".join(parameters) or "none"
     if differing:
         others = ", ".join(f"{name}={shown(claimed.parameters[name])}" for name in differing)
         asked = f"the {noun} has {others}, asked for: {asked}"
@@ -401,8 +401,8 @@ class _Checking(Checks):
         best = None if self.enumerated is None else self.enumerated.value
         if best is not None and best[:position] == self.solution.bound[:position]:
             holds = at_least(component, best[position], claim)
-            told = f"every {self.noun} was tried: {best[position]}, claimed {claim}"
-            self.check(f"proof of {component.name} by enumeration", holds, told, proof=True)
+            text = f"every {self.noun} was tried: {best[position]}, claimed {claim}"
+            self.check(f"proof of {component.name} by enumeration", holds, text, proof=True)
             return
         self.claims.append(
             Claim(str(certificate.kind), f"bound {claim} of {component.name} rests on: {certificate.kind}")
@@ -435,8 +435,8 @@ class _Checking(Checks):
         found = nothing_feasible(self.problem, given, "termination", "INFEASIBLE")
         if isinstance(found, Claim) and self.enumerated is not None:
             holds = self.enumerated.value is None
-            told = f"every {noun} was tried: {'none is' if holds else 'one is'} feasible"
-            self.check("termination", holds, f"INFEASIBLE: {told}", proof=True)
+            text = f"every {noun} was tried: {'none is' if holds else 'one is'} feasible"
+            self.check("termination", holds, f"INFEASIBLE: {text}", proof=True)
         else:
             self.add(found)
 
@@ -484,31 +484,31 @@ class _Checking(Checks):
         self.claims.append(Claim(NOTHING, f"no bound is claimed{good}"))
 
 
-def nothing_feasible(problem: AnyProblem, certificate: Certificate | None, what: str, told: str) -> Finding | Claim:
+def nothing_feasible(problem: AnyProblem, certificate: Certificate | None, what: str, claim: str) -> Finding | Claim:
     """Whether a certificate, or a plain reason, shows that no decision is feasible; else a claim, a solver's word.
 
     Parameters
     ----------
     problem, certificate
         What it is about, and the proof, where one is given.
-    what, told
+    what, claim
         What is looked at, and how that says that nothing is feasible, for messages.
     """
     noun = problem.decided.noun
     if stated(problem, "always_feasible", False):
-        return Finding(what, False, f"{told}, but {problem.name} always has a feasible {noun}")
+        return Finding(what, False, f"{claim}, but {problem.name} always has a feasible {noun}")
     if certificate is not None and certificate.kind.checkable:
-        return _shown_infeasible(problem, certificate, told)
+        return _shown_infeasible(problem, certificate, claim)
     plain = stated(problem, "plainly_infeasible", None)
     if plain is not None:
-        return Finding(what, True, f"{told}: {plain}", proof=True)
+        return Finding(what, True, f"{claim}: {plain}", proof=True)
     if stated(problem, "always_plain", False):
-        return Finding(what, False, f"{told}, but nothing makes that so: a {noun} is feasible")
+        return Finding(what, False, f"{claim}, but nothing makes that so: a {noun} is feasible")
     kind = Proof.SOLVER if certificate is None else certificate.kind
     return Claim(str(kind), f"that there is no feasible {noun} rests on: {kind}")
 
 
-def _shown_infeasible(problem: AnyProblem, certificate: Certificate, told: str) -> Finding | Claim:
+def _shown_infeasible(problem: AnyProblem, certificate: Certificate, claim: str) -> Finding | Claim:
     """Whether a certificate shows that no decision is feasible, recomputed from its data."""
     what = f"{certificate.kind} proof that nothing is feasible"
     prover = record_of(type(problem)).infeasible
@@ -516,7 +516,7 @@ def _shown_infeasible(problem: AnyProblem, certificate: Certificate, told: str) 
         return Finding(what, False, f"{problem.name} has no such proof")
     if (certificate.component, certificate.claim) != (FEASIBLE, 0):
         return Finding(what, False, f"claims {certificate.component} {certificate.claim}, not {FEASIBLE} 0")
-    return tried(what, certificate, lambda: (True, f"{told}: {imported(prover)(problem, certificate)}"))
+    return tried(what, certificate, lambda: (True, f"{claim}: {imported(prover)(problem, certificate)}"))
 
 
 def at_least(component: Component, value: Number, claim: Number) -> bool:

@@ -80,9 +80,9 @@ class _FrontierChecks(Checks):
         """Whether each point is worse than the one before in the first component, and better in the second."""
         steps = list(zip(self.values, self.values[1:], strict=False))
         wrong = [number for number, (a, b) in enumerate(steps, 2) if not (a[0] < b[0] and a[1] > b[1])]
-        told = f"points {wrong[0] - 1} and {wrong[0]} are not" if wrong else "each point is"
+        which = f"points {wrong[0] - 1} and {wrong[0]} are not" if wrong else "each point is"
         first, second = self.frontier.components
-        self.check("order", not wrong, f"{told} worse in {first} and better in {second} than the one before")
+        self.check("order", not wrong, f"{which} worse in {first} and better in {second} than the one before")
         return not wrong
 
     def point(self, number: int, point: FrontierPoint) -> None:
@@ -91,21 +91,21 @@ class _FrontierChecks(Checks):
         if not _feasible(self, where, point.placement, point.objective):
             return
         first, second = self.problem.components
-        earlier, beside = point.certificates
+        earlier, proof = point.certificates
         if number:
             before = self.frontier[number - 1].objective
             self.between(f"before {where}", earlier, point.objective, before)
         else:
             self.bound(f"before {where}", first, earlier, point.objective[0], point.objective)
-        self.bound(where, second, beside, point.objective[1], point.objective)
+        self.bound(where, second, proof, point.objective[1], point.objective)
 
     def between(self, where: str, certificate: Certificate, value: Value, before: Value) -> None:
         """Nothing that is better than a point in the first component is better in the second than the one before."""
         first, second = self.problem.components
         step = stated(self.problem, "first_step", None)
         if step is None and certificate.kind.checkable:
-            told = f"{where}: {self.problem.name} does not say what values of {first.name} are multiples of"
-            self.claims.append(Claim(NOTHING, f"{told} (first_step), so that the certificate is of no value before"))
+            text = f"{where}: {self.problem.name} does not say what values of {first.name} are multiples of"
+            self.claims.append(Claim(NOTHING, f"{text} (first_step), so that the certificate is of no value before"))
             return
         better = (0 if step is None else step) * (1 if first.sense is Sense.MIN else -1)
         self.bound(where, second, certificate, before[1], (value[0] - better, before[1]))
@@ -114,8 +114,8 @@ class _FrontierChecks(Checks):
         """Nothing is behind the last point where all points are said to be there."""
         frontier = self.frontier
         if frontier.infeasible is not None and (len(frontier) or not frontier.complete):
-            beside = counted(len(frontier), "point") if len(frontier) else "it is not complete"
-            self.check("infeasible", False, f"a proof that nothing is feasible, but {beside}")
+            points = counted(len(frontier), "point") if len(frontier) else "it is not complete"
+            self.check("infeasible", False, f"a proof that nothing is feasible, but {points}")
         elif frontier.complete and frontier.limit is not None:
             self.check("complete", False, f"complete, but cut short by {frontier.limit}")
         elif not frontier.complete:
@@ -124,8 +124,8 @@ class _FrontierChecks(Checks):
         elif len(frontier):
             where, second = f"after point {len(frontier)}", self.problem.components[1]
             if not self.cheap(f"{where}: ", second, frontier[-1].objective[1]):
-                told = f"that nothing has better {second.name} than point {len(frontier)} rests on: {NOTHING}"
-                self.claims.append(Claim(NOTHING, told))
+                text = f"that nothing has better {second.name} than point {len(frontier)} rests on: {NOTHING}"
+                self.claims.append(Claim(NOTHING, text))
         else:
             self.add(nothing_feasible(self.problem, frontier.infeasible, "complete", "no point"))
 

@@ -107,8 +107,8 @@ def program_below(problem: Any, claim: Number) -> Program:
         value = problem.evaluate(placement)[0]
         if below < value * unit < claim * unit:
             low, high = sorted((below * unit, claim))
-            told = f"a placement has {value}, though none should be above {low} and below {high}"
-            raise CertificateInvalid(f"{problem.name}: {problem.components[0].name}: {told}")
+            message = f"a placement has {value}, though none should be above {low} and below {high}"
+            raise CertificateInvalid(f"{problem.name}: {problem.components[0].name}: {message}")
     return program
 
 

@@ -44,8 +44,8 @@ def shown(value: Any) -> str:
     >>> shown([True]), len(shown("x" * 5000)), shown([10**5000])
     ('[True]', 60, 'a list that is too long to show')
     """
-    told = spelt(value)
-    return told if len(told) <= _SHOWN else f"{told[: _SHOWN - 3]}..."
+    text = spelt(value)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
 def spelt(value: Any) -> str:
@@ -141,8 +141,8 @@ def entries(
     position_of = ids if isinstance(ids, Mapping) else {name: position for position, name in enumerate(ids)}
     for name in given:
         if name not in position_of:
-            told = name if isinstance(name, str) else spelt(name)
-            raise CertificateInvalid(f'{place}: there is no {noun} "{told[:_SHOWN]}"')
+            text = name if isinstance(name, str) else spelt(name)
+            raise CertificateInvalid(f'{place}: there is no {noun} "{text[:_SHOWN]}"')
         yield position_of[name], read(given, name)
 
 
@@ -154,8 +154,8 @@ def prices_of(
     given = mapping(data, key)
     position_of = ids if isinstance(ids, Mapping) else {name: position for position, name in enumerate(ids)}
     positions, prices = [position_of.get(name, NONE) for name in given], list(given.values())
-    whole = NONE not in positions and set(map(type, prices)) <= {int}
-    if not whole or max(map(abs, prices), default=0) > LARGEST:  # `entries` tells what is wrong
+    integral = NONE not in positions and set(map(type, prices)) <= {int}
+    if not integral or max(map(abs, prices), default=0) > LARGEST:  # `entries` tells what is wrong
         prices = list(dict(entries(data, key, position_of, noun, integer, place)).values())
     found[positions] = prices
     return found

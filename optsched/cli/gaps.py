@@ -281,19 +281,19 @@ class _Explained:
 
     def __init__(self, write: Write, rows: Sink[Run]) -> None:
         self._write, self._rows = write, rows
-        self._told: list[GapReport] = []
+        self._explained: list[GapReport] = []
 
     def add(self, run: Run) -> None:
         self._rows.add(run)
         if run.report.objective is not None:
-            self._told.append(run.report)
+            self._explained.append(run.report)
 
     def close(self) -> None:
         from optsched.cli.explaining import words
         from optsched.measuring.explaining import Explanation, explained
 
         self._rows.close()
-        for report in self._told:
+        for report in self._explained:
             found = explained(report)
             if found.chains if isinstance(found, Explanation) else found.jobs:
                 self._write(f"\n{words(found, MOST)}")

@@ -171,7 +171,7 @@ def list_(what: str, name: str | None, form: str) -> None:
     """
     from optsched.core.papers import cited
 
-    find, beside = LISTS[what]
+    find, key = LISTS[what]
     found = find()
     if name is not None:
         known = [entry["name"] for entry in found]
@@ -192,7 +192,7 @@ def list_(what: str, name: str | None, form: str) -> None:
         arguments.emit(fitted(Table(("field", "value"), rows), page_width(), terminal=drawn(None)))
         return
     lines = click.HelpFormatter(width=page_width())
-    lines.write_dl([(entry["name"], printable(_read(beside, entry[beside]))) for entry in found], col_max=40)
+    lines.write_dl([(entry["name"], printable(_read(key, entry[key]))) for entry in found], col_max=40)
     arguments.emit(lines.getvalue())
 
 
@@ -201,7 +201,7 @@ def _all_of(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for field, content in entry.items():
         if isinstance(content, Mapping):
             yield field, "" if content else "-"
-            yield from ((f"  {name}", _told(value)) for name, value in content.items())
+            yield from ((f"  {name}", _details(value)) for name, value in content.items())
         else:
             yield field, _read(field, content)
 
@@ -224,7 +224,7 @@ def _cell(content: Any) -> str:
     return "-" if content is None else _plain(content)
 
 
-def _told(entry: Any) -> str:
+def _details(entry: Any) -> str:
     """What is told of a parameter (its default, what it is) or of an optimum (its value, how it is proved)."""
     if not isinstance(entry, Mapping):
         return _cell(entry)

@@ -22,7 +22,7 @@ from optsched.problems.base import TaskProblem
 __all__ = ["Notes", "pose", "tell_assumed"]
 
 #: Instances that are told of one by one; of more there is one line.
-_TOLD = 3
+_MOST_SHOWN = 3
 
 #: Where it is said what was assumed.
 _HOW = "the labels say how (optsched describe)"
@@ -51,8 +51,8 @@ class Notes:
 
     def add(self, sort: str, instance: Instance | FlowNetwork, words: str, problem: str = "") -> None:
         """One thing; the same of several problems is one line, with their names where `words` has {}."""
-        said = self._found.setdefault(sort, {}).setdefault((instance.name, words), {})
-        said[problem] = None
+        problems = self._found.setdefault(sort, {}).setdefault((instance.name, words), {})
+        problems[problem] = None
         self._all.append((instance.name, problem, words))
 
     def recorded(self, instance: str, problem: str) -> list[str]:
@@ -119,10 +119,10 @@ class Notes:
 
     def tell(self) -> None:
         """Put it all on stderr."""
-        for said in self._found.values():
-            lines = [f"{name}: {words.replace('{}', ', '.join(problems))}" for (name, words), problems in said.items()]
-            others = len({name for name, _ in said}) - 1
-            if others >= _TOLD:
+        for found in self._found.values():
+            lines = [f"{name}: {words.replace('{}', ', '.join(problems))}" for (name, words), problems in found.items()]
+            others = len({name for name, _ in found}) - 1
+            if others >= _MOST_SHOWN:
                 lines = [f"{lines[0]}; likewise in {others} other instances"]
             for line in lines:
                 arguments.note(line)

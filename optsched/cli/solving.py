@@ -463,17 +463,17 @@ def _limit(problem: str, text: str) -> int | Fraction:
     if limited is None:
         *most, last = (name for name, entry in records().items() if entry.limit is not None)
         raise UsageError(f"--limit is of {', '.join(most)} and {last}; {problem} has none")
-    whole = limited.denominator == 1
+    integral = limited.denominator == 1
     try:
         limit = Fraction(text) if len(text) <= _LONGEST_NUMBER and "e" not in text.lower() else None
     except (ValueError, ZeroDivisionError):
         limit = None
-    if limit is None or abs(limit) > LARGEST or (whole and (limit < 0 or limit.denominator > 1)):
-        must = "a whole number, 0 or more" if whole else "a number, such as 0.5, -2 or 1/3"
+    if limit is None or abs(limit) > LARGEST or (integral and (limit < 0 or limit.denominator > 1)):
+        must = "a whole number, 0 or more" if integral else "a number, such as 0.5, -2 or 1/3"
         raise UsageError(f'--limit "{text[:_LONGEST_NUMBER]}": of {problem} it must be {must}, and at most 2^53')
     if limited.denominator is None:
         return limit
-    return int(limit) if whole else Fraction(round(limit * limited.denominator), limited.denominator)
+    return int(limit) if integral else Fraction(round(limit * limited.denominator), limited.denominator)
 
 
 # Is what a file of a solution or a frontier claims true? -----------------------------------------------------------

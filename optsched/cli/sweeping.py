@@ -131,9 +131,9 @@ def sweep(
     where = jobs or options.get("jobs", 1), dask or (None if jobs else options.get("dask"))
     from optsched.processes import Limits
 
-    said = {key: value for key, value in ctx.params.items() if _said(ctx, key)}
+    named = {key: value for key, value in ctx.params.items() if _said(ctx, key)}
     with chdir(folder):
-        agenda = _carried_out(plan, path, Limits(*limits), where, retry, notes, said)
+        agenda = _carried_out(plan, path, Limits(*limits), where, retry, notes, named)
     _put(agenda, path, arguments.format_of(form, output), output)
 
 
@@ -242,7 +242,7 @@ def _carried_out(
     where: tuple[int, str | None],
     retry: str | None,
     notes: Notes,
-    said: dict[str, Any],
+    options: dict[str, Any],
 ) -> Agenda:
     """The sweep itself: how it goes is told on stderr, on a bar, or a line now and then where there is no terminal."""
     from optsched.measuring.printing import Progress, progress, time_left
@@ -278,7 +278,7 @@ def _carried_out(
         executor = stack.enter_context(executor_of(where[0], limits, where[1]))
         try:
             return carry_out(
-                plan, path, executor, retry=retry, limits=limits, notes=notes.recorded, steps=steps, options=said
+                plan, path, executor, retry=retry, limits=limits, notes=notes.recorded, steps=steps, options=options
             )
         except KeyboardInterrupt:
             stack.close()

@@ -72,9 +72,9 @@ def joined(ids: Strings) -> bytes:
         characters = ids.view(np.uint32).reshape(len(ids), -1)
         lines = np.full((len(ids), characters.shape[1] + 1), ord("\n"), dtype=np.uint8)
         lines[:, :-1] = characters
-        told = lines.tobytes().translate(None, b"\0")[:-1]  # ids end where the zeros begin
-        if int(characters.max()) < 128 and len(told) == int(np.strings.str_len(ids).sum()) + len(ids) - 1:
-            return told
+        text = lines.tobytes().translate(None, b"\0")[:-1]  # ids end where the zeros begin
+        if int(characters.max()) < 128 and len(text) == int(np.strings.str_len(ids).sum()) + len(ids) - 1:
+            return text
     return "\n".join(ids.tolist()).encode()
 
 

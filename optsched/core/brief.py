@@ -18,13 +18,13 @@ __all__ = ["LONGEST", "assumed", "assumed_in_words", "brief", "counted", "labell
 LONGEST = 199
 
 
-def brief(told: str) -> str:
+def brief(text: str) -> str:
     """Text between angle brackets, in one line and at most `LONGEST` characters.
 
     >>> brief("Instance of 9 tasks"), len(brief("x" * 1000))
     ('<Instance of 9 tasks>', 199)
     """
-    text = printable(told)
+    text = printable(text)
     most = LONGEST - 2
     return f"<{text if len(text) <= most else text[: most - 3] + '...'}>"
 

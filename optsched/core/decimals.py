@@ -49,7 +49,7 @@ _RATIONAL = re.compile(rf"(-?[0-9]{{1,{MOST_DIGITS}}})/([1-9][0-9]{{0,{MOST_DIGI
 _LARGEST_INTEGER = 10**59
 
 #: No two decimals of at most 15 digits are the same double, so up to here doubles tell which one is meant.
-_TOLD = 10**15
+_EXACT = 10**15
 
 #: What is past 2^53 units becomes this, which no problem takes: int64 would wrap round.
 _BEYOND = 2**60
@@ -178,7 +178,7 @@ def _of_short(values: Floats, most: int) -> int | None:
     ten = 1
     while ten <= most:
         units = np.rint(values * ten)
-        if (np.abs(units) < _TOLD).all() and (units / ten == values).all():
+        if (np.abs(units) < _EXACT).all() and (units / ten == values).all():
             return ten // gcd(ten, int(np.gcd.reduce(units.astype(np.int64))))
         ten *= 10
     return None
@@ -216,15 +216,15 @@ def rounded_in_words(values: Floats, denominator: int, what: str) -> str | None:
     '1 of 2 sizes in MB are rounded to multiples of 1/1048576, by up to 1e-07, 1 of them to 0'
     """
     units = values * float(denominator)
-    whole = np.rint(units)
-    off = np.abs(units - whole)
+    nearest = np.rint(units)
+    off = np.abs(units - nearest)
     rounded = off > np.abs(units) * 2.0**-50  # less is the product's own error
     if not rounded.any():
         return None
-    gone = int(np.count_nonzero(rounded & (whole == 0)))
+    gone = int(np.count_nonzero(rounded & (nearest == 0)))
     most = float(off[rounded].max()) / denominator
-    told = f"{np.count_nonzero(rounded)} of {len(values)} {what} are rounded to multiples of 1/{denominator}"
-    return f"{told}, by up to {most:.3g}" + (f", {gone} of them to 0" if gone else "")
+    count = f"{np.count_nonzero(rounded)} of {len(values)} {what} are rounded to multiples of 1/{denominator}"
+    return f"{count}, by up to {most:.3g}" + (f", {gone} of them to 0" if gone else "")
 
 
 def for_each(values: Floats, function: Callable[[Fraction], int]) -> Ints:

@@ -53,14 +53,14 @@ def deprecated(former: str, present: str, stacklevel: int = 2) -> None:
 
     Examples
     --------
-    >>> with warnings.catch_warnings(record=True) as told:
+    >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     deprecated("optsched.old", "optsched.new")
-    >>> print(told[0].message)
+    >>> print(caught[0].message)
     optsched.old is deprecated and will go in a later release: use optsched.new
     """
-    told = f"{former} is deprecated and will go in a later release: use {present}"
-    warnings.warn(told, DeprecationWarning, stacklevel=stacklevel + 1)
+    message = f"{former} is deprecated and will go in a later release: use {present}"
+    warnings.warn(message, DeprecationWarning, stacklevel=stacklevel + 1)
 
 
 def former_names(module: str, **present: str) -> Callable[[str], object]:

@@ -129,10 +129,10 @@ class InputError(OptschedError):
 
     def __str__(self) -> str:
         before = printable(f"{self.source}: ") if self.source else ""
-        told = _alike(self.faults)
-        lines = [f"{before}{_line(group)}" for group in told[:FAULTS_SHOWN]]
-        if len(told) > FAULTS_SHOWN:
-            lines.append(f"{before}and {sum(map(len, told[FAULTS_SHOWN:]))} more faults")
+        groups = _alike(self.faults)
+        lines = [f"{before}{_line(group)}" for group in groups[:FAULTS_SHOWN]]
+        if len(groups) > FAULTS_SHOWN:
+            lines.append(f"{before}and {sum(map(len, groups[FAULTS_SHOWN:]))} more faults")
         return "\n".join(lines)
 
     def with_source(self, source: str) -> InputError:

@@ -128,16 +128,16 @@ def column_faults(cluster: Cluster, workload: Workload, state: State) -> Iterato
     for column, rows in held:
         if isinstance(rows, Ragged) and not _row_starts_fit(rows, count := counts[column.table]):
             misshapen = True
-            told = f"the row starts must run from 0 to {rows.values.size} over {count} rows"
-            yield Fault(f"{column.table}.{column.field}", told)
+            message = f"the row starts must run from 0 to {rows.values.size} over {count} rows"
+            yield Fault(f"{column.table}.{column.field}", message)
     if misshapen:
         return  # what follows compares columns with one another
     yield from _state_faults(cluster, workload, state)
     yield from _replica_faults(cluster, workload)
     rates = state.running_rates
     for entry in np.flatnonzero(~((rates.values >= 0) & (rates.values <= LARGEST))):
-        told = f"{rates.values[entry]} must be a rate in MB/s, 0 or more"
-        yield Fault(_entry("nodes", "running_rates", rates, entry), told)
+        message = f"{rates.values[entry]} must be a rate in MB/s, 0 or more"
+        yield Fault(_entry("nodes", "running_rates", rates, entry), message)
     yield from _matrix_faults(cluster, workload)
     yield from _shuffle_faults(workload, state)
     yield from _link_faults(cluster.topology)

@@ -214,8 +214,8 @@ def _faults(network: FlowNetwork) -> Iterator[Fault]:
         for row in np.flatnonzero((values < 0) | (values >= len(network))).tolist():
             yield Fault(f"arcs[{row}].{column.field}", f"there is no node {values[row]}")
     for row in np.flatnonzero((network.lower > network.capacity) & (network.capacity >= 0)).tolist():
-        told = f"{network.lower[row]} is more than the capacity {network.capacity[row]}"
-        yield Fault(f"arcs[{row}].lower", told)
+        message = f"{network.lower[row]} is more than the capacity {network.capacity[row]}"
+        yield Fault(f"arcs[{row}].lower", message)
     total = sum(network.supply.tolist())
     if total:
         yield Fault("nodes.supply", f"the supplies add up to {total}, not 0: what enters must leave somewhere")

@@ -77,26 +77,26 @@ def brought(
     faults: list[UsageError] = []
     points = [(_package(point), point) for point in entry_points(group=group)]
     for package, point in sorted(points, key=lambda known: (known[0], known[1].name)):
-        told = f'the entry point "{point.name} = {point.value}" of {package} ({group})'
+        origin = f'the entry point "{point.name} = {point.value}" of {package} ({group})'
         try:
-            for entry in _entries(point, kind, told):
-                _refuse(entry, told, {*taken, *found}, check)
+            for entry in _entries(point, kind, origin):
+                _refuse(entry, origin, {*taken, *found}, check)
                 found[entry.name] = entry, package
         except UsageError as error:
             faults.append(error)
     return found, tuple(faults)
 
 
-def _refuse(entry: Entry, told: str, taken: Collection[str], check: Check[Entry] | None) -> None:
+def _refuse(entry: Entry, origin: str, taken: Collection[str], check: Check[Entry] | None) -> None:
     """Raise UsageError if anything is wrong with a record."""
     name = entry.name
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise UsageError(f"{told} is called {name!r}; a name is of letters, digits, - and _; mend that package")
+        raise UsageError(f"{origin} is called {name!r}; a name is of letters, digits, - and _; mend that package")
     if name in taken:
-        raise UsageError(f'{told} bears the name "{name}", which is taken; rename it, or uninstall the package')
-    fault = None if check is None else _attempt(check, entry, told)
+        raise UsageError(f'{origin} bears the name "{name}", which is taken; rename it, or uninstall the package')
+    fault = None if check is None else _attempt(check, entry, origin)
     if fault is not None:
-        raise UsageError(f"{told}: {fault}; mend or uninstall that package")
+        raise UsageError(f"{origin}: {fault}; mend or uninstall that package")
 
 
 class Listed(Mapping[str, Entry]):
@@ -158,22 +158,22 @@ def _package(point: EntryPoint) -> str:
     return point.dist.name if point.dist is not None else "a package"
 
 
-def _entries(point: EntryPoint, kind: type[Entry], told: str) -> Iterator[Entry]:
+def _entries(point: EntryPoint, kind: type[Entry], origin: str) -> Iterator[Entry]:
     """The records that an entry point names."""
-    given: Any = _attempt(lambda at: at.load(), point, told)
+    given: Any = _attempt(lambda at: at.load(), point, origin)
     for entry in given if isinstance(given, tuple) else (given,):
         if not isinstance(entry, kind):
             wanted = f"{kind.__module__}.{kind.__qualname__}"
-            raise UsageError(f"{told} names {described(entry)}; it must name a {wanted}, or a tuple of them")
+            raise UsageError(f"{origin} names {described(entry)}; it must name a {wanted}, or a tuple of them")
         yield entry
 
 
-def _attempt(load: Callable[[Given], Loaded], given: Given, told: str) -> Loaded:
+def _attempt(load: Callable[[Given], Loaded], given: Given, origin: str) -> Loaded:
     """What comes of it; UsageError if importing somebody's modules raises."""
     try:
         return load(given)
     except (Exception, SystemExit) as error:
-        raise UsageError(f"{told} cannot be loaded: {raised(error)}; mend or uninstall that package") from error
+        raise UsageError(f"{origin} cannot be loaded: {raised(error)}; mend or uninstall that package") from error
 
 
 def blamed(error: BaseException) -> str | None:

@@ -134,11 +134,11 @@ class Column:
         return read_only(np.full(count, self.default) if values is None else values, self.dtype)
 
 
-def as_column(table: str, form: Form, default: float | None = None, **said: Any) -> dict[str, Any]:
+def as_column(table: str, form: Form, default: float | None = None, **metadata: Any) -> dict[str, Any]:
     """The metadata of an attribute that is a column: its records, its form, and the other fields of `Column`."""
     if default is None:
         default = -1 if form in ("label", "reference") else math.nan
-    return {"table": table, "form": form, "default": default, **said}
+    return {"table": table, "form": form, "default": default, **metadata}
 
 
 def _rows_of(table: str) -> dict[str, Any]:
@@ -157,9 +157,9 @@ def _described(part: type) -> dict[str, dict[str, Any]]:
 def columns_of(part: type) -> tuple[Column, ...]:
     """The columns of a part of an instance, or of a network, in its order."""
     return tuple(
-        Column(**{"field": attribute, "part": part.__name__.lower(), "attribute": attribute, **said})
-        for attribute, said in _described(part).items()
-        if "form" in said
+        Column(**{"field": attribute, "part": part.__name__.lower(), "attribute": attribute, **metadata})
+        for attribute, metadata in _described(part).items()
+        if "form" in metadata
     )
 
 
@@ -339,8 +339,8 @@ class Workload(Part):
 
     def __repr__(self) -> str:
         kinds = zip(np.bincount(self.kind, minlength=len(KINDS)).tolist(), KINDS, strict=True)
-        told = ", ".join(counted(count, kind) for count, kind in kinds if count) or "no task"
-        return brief(f"Workload: {told} of {counted(len(self.job_ids), 'job')}")
+        counts = ", ".join(counted(count, kind) for count, kind in kinds if count) or "no task"
+        return brief(f"Workload: {counts} of {counted(len(self.job_ids), 'job')}")
 
     @cached_property
     def group(self) -> Ints:
@@ -379,8 +379,8 @@ class Workload(Part):
             return self
         counts = {"tasks": tasks, "jobs": jobs, "groups": len(self.group_ids)}
         other = object.__new__(Workload)
-        for name, said in _described(Workload).items():
-            object.__setattr__(other, name, _first(getattr(self, name), counts[said["table"]]))
+        for name, metadata in _described(Workload).items():
+            object.__setattr__(other, name, _first(getattr(self, name), counts[metadata["table"]]))
         rates = other.rate_in_by_type
         none = {"rate_in_by_type"} if rates is not None and np.isnan(rates).all() else set()
         for name in (*none, "shuffle", "pairs"):
@@ -390,9 +390,9 @@ class Workload(Part):
     def _with_rows(self, tasks: Ints, jobs: Ints, hindsight: bool) -> Workload:
         rows = {"tasks": tasks, "jobs": jobs, "groups": np.arange(len(self.group_ids))}
         seen = {
-            name: _taken(getattr(self, name), rows[said["table"]])
-            for name, said in _described(Workload).items()
-            if hindsight or not said.get("hindsight")
+            name: _taken(getattr(self, name), rows[metadata["table"]])
+            for name, metadata in _described(Workload).items()
+            if hindsight or not metadata.get("hindsight")
         }
         number = np.full(len(self.job_ids) + 1, -1)  # a task without a job picks the last entry
         number[jobs] = np.arange(len(jobs))
@@ -451,12 +451,12 @@ class State(Part):
         Where there is no shuffle, nothing is emitted, and where nothing of that is said it is not known.
         """
         entries = 0 if workload.shuffle is None else len(workload.shuffle)
-        said = self.emitted is not None and bool(self.emitted.size) == bool(entries)
-        if self.group_running_tasks is not None and said:
+        given = self.emitted is not None and bool(self.emitted.size) == bool(entries)
+        if self.group_running_tasks is not None and given:
             return self
-        whole = replace(self) if said else replace(self, emitted=_DEFAULT)
-        whole._fill({"groups": len(workload.group_ids), "shuffle": entries})
-        return whole
+        state = replace(self) if given else replace(self, emitted=_DEFAULT)
+        state._fill({"groups": len(workload.group_ids), "shuffle": entries})
+        return state
 
     def taken(self, tasks: Ints, entries: Ints) -> State:
         """The state with the given tasks and entries of the shuffle alone, and all nodes."""

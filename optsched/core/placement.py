@@ -21,13 +21,13 @@ __all__ = ["NONE", "NetworkFlow", "Placement", "frozen_numbers", "noun_of"]
 NONE = -1
 
 
-def frozen_numbers(numbers: npt.ArrayLike, told: str) -> npt.NDArray[np.int64]:
+def frozen_numbers(numbers: npt.ArrayLike, what: str) -> npt.NDArray[np.int64]:
     """A copy of a row of whole numbers that cannot be changed; ValueError where it is none."""
     given = np.asarray(numbers)
     if given.size and given.dtype.kind not in "iu":
-        raise ValueError(f"{told}: whole numbers, not {given.dtype}")
+        raise ValueError(f"{what}: whole numbers, not {given.dtype}")
     if given.ndim != 1:
-        raise ValueError(f"{told}: one dimension, not {given.ndim}")
+        raise ValueError(f"{what}: one dimension, not {given.ndim}")
     frozen = np.array(given, dtype=np.int64, copy=True)
     frozen.setflags(write=False)
     return frozen

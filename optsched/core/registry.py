@@ -115,8 +115,8 @@ _Module = Annotated[str, _said('a text "package.module"', r"^[\w.]+\Z")]
 
 def _in_words(kind: Any) -> str:
     """What a field of this kind may hold."""
-    said = (one.description for one in getattr(kind, "__metadata__", ()) if one.description)
-    return next(said, None) or _in_words(get_args(kind)[0])
+    descriptions = (one.description for one in getattr(kind, "__metadata__", ()) if one.description)
+    return next(descriptions, None) or _in_words(get_args(kind)[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -212,12 +212,12 @@ class Digested(Protocol):
         """Its digest."""
 
 
-def digest_of(whole: Digested) -> str:
+def digest_of(digested: Digested) -> str:
     """What a result is made with in place of a digest, which is then made when somebody looks at it.
 
     Of a million tasks the digest takes longer than many a problem on them takes to solve.
     """
-    return cast(str, whole)
+    return cast(str, digested)
 
 
 class _Digest:
@@ -227,9 +227,9 @@ class _Digest:
         if held is None:
             raise AttributeError(_DIGEST)
         value = held.__dict__[_DIGEST]
-        told: str = value if isinstance(value, str) else value.sha256
-        held.__dict__[_DIGEST] = told
-        return told
+        digest: str = value if isinstance(value, str) else value.sha256
+        held.__dict__[_DIGEST] = digest
+        return digest
 
     def __set__(self, held: object, value: str) -> None:
         held.__dict__[_DIGEST] = value

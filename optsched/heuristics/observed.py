@@ -29,8 +29,8 @@ def observed_schedule(instance: Instance) -> Schedule:
     waits = state.status == PENDING
     known = waits & (workload.observed != NONE) & ~np.isnan(state.start)
     if waits.any() and not known.any():
-        told = "no task that waits says where and when it started (observed, start), as a Rumen trace does"
-        raise MissingField([Fault("tasks[].start", told)], f"{instance.name}: observed")
+        message = "no task that waits says where and when it started (observed, start), as a Rumen trace does"
+        raise MissingField([Fault("tasks[].start", message)], f"{instance.name}: observed")
     tasks = np.flatnonzero(known)
     return Schedule.empty(len(workload)).with_tasks(tasks, workload.observed[tasks], microseconds(state.start[tasks]))
 

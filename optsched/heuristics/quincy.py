@@ -115,8 +115,8 @@ class _Flow:
 
     @staticmethod
     def _free(tail: Ints, head: Ints, capacity: Ints) -> _Arcs:
-        whole = np.asarray(capacity, dtype=np.int64)
-        return _Arcs(np.asarray(tail, dtype=np.int64), np.asarray(head, dtype=np.int64), whole, np.zeros_like(whole))
+        most = np.asarray(capacity, dtype=np.int64)
+        return _Arcs(np.asarray(tail, dtype=np.int64), np.asarray(head, dtype=np.int64), most, np.zeros_like(most))
 
     def placed(self) -> Ints:
         """Node or -1 of each map."""

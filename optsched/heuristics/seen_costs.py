@@ -117,8 +117,8 @@ _BLOCK = 2**22
 
 def sizes_parameter(default: str) -> Parameter:
     """The parameter `sizes` of heuristics that look at the shuffle."""
-    told = "MB of the shuffle: extrapolated by progress (Shen et al. 2016, (3)), emitted so far, or actual (a guess)"
-    return Parameter("sizes", default, choice(default, *(way for way in SIZES if way != default)), told)
+    text = "MB of the shuffle: extrapolated by progress (Shen et al. 2016, (3)), emitted so far, or actual (a guess)"
+    return Parameter("sizes", default, choice(default, *(way for way in SIZES if way != default)), text)
 
 
 def missing_distances(problem: TaskProblem[Any]) -> Sequence[Fault]:
@@ -332,16 +332,16 @@ class _Entries:
         entries, sender, row = entries[there], sender[there], received.row_of[there]
         ends = sender, self._reduces[rows][row], self._shuffle.size[entries]
         emitted = view.emitted[entries]
-        told = self._told(sender, emitted, ends[2], view) if sizes == "extrapolated" else None
+        reporting = self._reporting(sender, emitted, ends[2], view) if sizes == "extrapolated" else None
         seen = view.workload, *ends, emitted, view.status, view.bytes_read, sizes
-        return held(row, view.node[sender], seen_sizes(*seen, self._fan_out, told), len(rows), len(view.cluster))
+        return held(row, view.node[sender], seen_sizes(*seen, self._fan_out, reporting), len(rows), len(view.cluster))
 
-    def _told(self, sender: Ints, emitted: Floats, size: Floats, view: View) -> Bools:
+    def _reporting(self, sender: Ints, emitted: Floats, size: Floats, view: View) -> Bools:
         """Of each task whether it is known of any reduce how much it sends there, where that matters."""
-        told: Bools = np.zeros(len(view.status), dtype=np.bool_)
-        told[sender[~np.isnan(np.where((view.status == FINISHED)[sender], size, emitted))]] = True
+        reporting: Bools = np.zeros(len(view.status), dtype=np.bool_)
+        reporting[sender[~np.isnan(np.where((view.status == FINISHED)[sender], size, emitted))]] = True
         reads = (view.bytes_read > 0) | (view.status == FINISHED)
-        open_ones = np.flatnonzero(reads & ~told & (self._fan_out > 0) & (view.workload.job >= 0))
+        open_ones = np.flatnonzero(reads & ~reporting & (self._fan_out > 0) & (view.workload.job >= 0))
         jobs = np.zeros(len(view.workload.job_ids), dtype=np.bool_)
         jobs[view.workload.job[sender[view.workload.job[sender] >= 0]]] = True
         open_ones = open_ones[jobs[view.workload.job[open_ones]]]
@@ -352,8 +352,8 @@ class _Entries:
             sent = self._of_map.take(open_ones)
             finished = (view.status[open_ones] == FINISHED)[sent.row_of]
             known = ~np.isnan(np.where(finished, self._shuffle.size[sent.values], view.emitted[sent.values]))
-            told[open_ones] = sent.any_in_row(known)
-        return told
+            reporting[open_ones] = sent.any_in_row(known)
+        return reporting
 
 
 def instance_held(instance: Instance, node: Ints, reduces: Ints, sizes: str) -> Floats:

@@ -220,14 +220,14 @@ def parse_claim(
     value = opened(content, source) if isinstance(content, bytes) else content
     own = value.get("format") if isinstance(value, Mapping) else None
     if str(own).startswith(_RETIRED):
-        told = f'"{own}" is an ordered vector of utilities, which optsched no longer reads; solve --problem utility'
-        raise InputError([Fault("format", f"{told} has the lowest utility and its proof")], source)
+        message = f'"{own}" is an ordered vector of utilities, which optsched no longer reads; solve --problem utility'
+        raise InputError([Fault("format", f"{message} has the lowest utility and its proof")], source)
     meant = next((form for form in formats if str(own).startswith(form.removesuffix("1"))), formats[0])
     variety = _VARIETIES[meant]
     if own != meant:
-        said = f', and it says "{own[:40]}"' if isinstance(own, str) else ""
-        told = f'is no {variety.called} file: it must begin {{"format": "{meant}", ...}}{said}'
-        raise InputError([Fault("format", told)], source)
+        found = f', and it says "{own[:40]}"' if isinstance(own, str) else ""
+        message = f'is no {variety.called} file: it must begin {{"format": "{meant}", ...}}{found}'
+        raise InputError([Fault("format", message)], source)
     if meant != SOLUTION and not isinstance(instance, Instance):
         raise InputError([Fault("format", "it is of an instance, and this is a flow network")], source)
     diagnosis = Diagnosis(_DEEPEST)
@@ -264,8 +264,8 @@ def _document(claim: Claim, writing: Writing) -> dict[str, Any]:
         return {"format": form, **variety.write(claim, writing)}
     decided = not isinstance(claim, Solution) or claim.decision is not None
     if decided and claim.instance_sha256 != on.sha256:
-        told = f"the {claim.noun} is of another instance than {on.name or 'this'}: give the one it is of"
-        raise UsageError(told)
+        message = f"the {claim.noun} is of another instance than {on.name or 'this'}: give the one it is of"
+        raise UsageError(message)
     return {
         "format": form,
         "problem": claim.problem,
@@ -326,8 +326,8 @@ def _nouns_of(on: Instance | FlowNetwork) -> tuple[str, ...]:
 
 
 def _read_solution(document: _Solution, reading: Reading) -> Solution:
-    told, engine = document.solver, document.solver.get("engine")
-    seconds = (told.get("build_seconds"), told.get("solve_seconds"))
+    solver, engine = document.solver, document.solver.get("engine")
+    seconds = (solver.get("build_seconds"), solver.get("solve_seconds"))
     build, solve = (float(one) if isinstance(one, int | float) and one is not True else 0.0 for one in seconds)
     return Solution(
         problem=document.problem,
@@ -339,11 +339,11 @@ def _read_solution(document: _Solution, reading: Reading) -> Solution:
         termination=document.termination,
         limit=document.limit,
         certificates=tuple(reading.certificates(document.certificates)),
-        route=str(told.get("route", "")),
+        route=str(solver.get("route", "")),
         build_seconds=build,
         solve_seconds=solve,
         solver=engine if isinstance(engine, Mapping) else {},
-        raw_status=str(told.get("raw_status", "")),
+        raw_status=str(solver.get("raw_status", "")),
     )
 
 
@@ -414,8 +414,8 @@ def _write_point(frontier: Frontier, row: int, writing: Writing) -> dict[str, An
 def _too_many(points: int, instance: Any) -> str:
     """That so many placements are not read, as words; empty where they are."""
     taken = 8 * points * len(instance.workload)
-    told = f"{points} placements of {len(instance.workload)} tasks take {taken} bytes; at most {_MOST_BYTES} are read"
-    return told if taken > _MOST_BYTES else ""
+    text = f"{points} placements of {len(instance.workload)} tasks take {taken} bytes; at most {_MOST_BYTES} are read"
+    return text if taken > _MOST_BYTES else ""
 
 
 def _read_frontier(document: _Frontier, reading: Reading) -> Frontier | None:
@@ -456,8 +456,8 @@ def _read_point(point: _Point, place: str, before: Placement | None, reading: Re
 def _placement(point: _Point, place: str, before: Placement | None, reading: Reading) -> Placement:
     """The placement of a point: given whole, or as what runs elsewhere than at the point before."""
     if (point.placement is UNSET) == (point.moved is UNSET):
-        told = "give the placement, or in its place moved (what runs elsewhere than at the point before)"
-        reading.fault(f"{place}.placement", told)
+        message = "give the placement, or in its place moved (what runs elsewhere than at the point before)"
+        reading.fault(f"{place}.placement", message)
     elif point.moved is UNSET:
         return reading.placement(point.placement, f"{place}.placement")
     elif before is None:
@@ -480,8 +480,8 @@ def _read_schedule(document: _Schedule, reading: Reading) -> Schedule | None:
     if reading.same:
         return reading.schedule(document.schedule, "schedule")
     on, theirs = reading.on, document.instance_sha256[:12]
-    told = f"is of {theirs}, and {on.name or 'the instance'} is {on.sha256[:12]}: give the instance it is of"
-    reading.fault("instance_sha256", told)
+    message = f"is of {theirs}, and {on.name or 'the instance'} is {on.sha256[:12]}: give the instance it is of"
+    reading.fault("instance_sha256", message)
     return None
 
 

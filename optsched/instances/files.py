@@ -118,10 +118,10 @@ def load(
     except InputError:
         from optsched.instances.importers.foreign import READ, told_of
 
-        told = told_of(_beginning(source, READ), source)
-        if told is None:
+        reason = told_of(_beginning(source, READ), source)
+        if reason is None:
             raise
-        raise InputError([Fault("", told)], source) from None
+        raise InputError([Fault("", reason)], source) from None
 
 
 def _loaded(path: Path, source: str) -> Instance | FlowNetwork:
@@ -158,12 +158,12 @@ def _of_library(name: str) -> str | Path:
     found = fitting(name)
     if len(found) > 1:
         shown = ", ".join(entry.name for entry in found[:_NAMES_SHOWN]) + ", ..." * (len(found) > _NAMES_SHOWN)
-        told = f"fits {len(found)} instances of the library, and one is needed: {shown}"
-        raise InputError([Fault("", told)], name)
+        message = f"fits {len(found)} instances of the library, and one is needed: {shown}"
+        raise InputError([Fault("", message)], name)
     if not found:
         hint = nearest(name, list(library()))
-        told = hint if hint.startswith("did") else "optsched list instances"
-        raise InputError([Fault("", f"there is no such file, and no such instance in the library; {told}")], name)
+        hint_text = hint if hint.startswith("did") else "optsched list instances"
+        raise InputError([Fault("", f"there is no such file, and no such instance in the library; {hint_text}")], name)
     return found[0].path
 
 
@@ -372,7 +372,7 @@ def _from_archive(data: bytes) -> Instance | FlowNetwork:
         ) from None
     if any(value and isinstance(value, list) for value in document.values()):
         raise InputError([Fault("header", "holds records; in an archive they belong in columns")])
-    said = {name: getattr(header, name) for name in HEADER}
+    fields = {name: getattr(header, name) for name in HEADER}
     if isinstance(header, Instance):
-        said |= {"time": header.time, "parameters": header.parameters, "topology": header.cluster.topology}
-    return to_noun(arrays, said, isinstance(header, Instance))
+        fields |= {"time": header.time, "parameters": header.parameters, "topology": header.cluster.topology}
+    return to_noun(arrays, fields, isinstance(header, Instance))

@@ -198,8 +198,8 @@ def from_frames(
     try:
         instance = from_document(document)
     except InputError as error:
-        told = [Fault(places.get(fault.place, fault.place), fault.message) for fault in error.faults]
-        raise InputError(told, error.source) from None
+        renamed = [Fault(places.get(fault.place, fault.place), fault.message) for fault in error.faults]
+        raise InputError(renamed, error.source) from None
     assert isinstance(instance, Instance)  # as the format says
     return instance
 
@@ -241,8 +241,8 @@ def _frame_records(table: str, frame: pd.DataFrame) -> list[dict[str, Any]]:
             elif isinstance(record.setdefault(field, {}), dict):
                 record[field][key] = value
             else:
-                told = f'is given both as "{field}" and as "{title}"; give one of them'
-                raise InputError([Fault(f"{table}[{row}].{field}", told)])
+                message = f'is given both as "{field}" and as "{title}"; give one of them'
+                raise InputError([Fault(f"{table}[{row}].{field}", message)])
     return records
 
 
@@ -358,11 +358,11 @@ def distance_matrix(given: Any, nodes: Sequence[str], place: str = "topology.dis
     try:
         matrix: Floats = np.asarray(found, dtype=np.float64)
     except (TypeError, ValueError):
-        told = f"expected an array, a frame or a graph of distances, got {described(given)}"
-        raise InputError([Fault(place, f"{told}; each entry must be a number")]) from None
+        message = f"expected an array, a frame or a graph of distances, got {described(given)}"
+        raise InputError([Fault(place, f"{message}; each entry must be a number")]) from None
     if matrix.shape != (len(names), len(names)):
-        told = f"has shape {matrix.shape}, not nodes x nodes {(len(names), len(names))}"
-        raise InputError([Fault(place, f"{told}; give a row and a column for each node, in the nodes' order")])
+        message = f"has shape {matrix.shape}, not nodes x nodes {(len(names), len(names))}"
+        raise InputError([Fault(place, f"{message}; give a row and a column for each node, in the nodes' order")])
     return matrix
 
 
@@ -393,8 +393,8 @@ def _missing(there: set[str], names: Sequence[str], place: str) -> Iterator[Faul
     missing = [name for name in names if name not in there]
     if missing:
         more = f" and {len(missing) - _NAMES_SHOWN} more" if len(missing) > _NAMES_SHOWN else ""
-        told = ", ".join(f'"{name}"' for name in missing[:_NAMES_SHOWN])
-        yield Fault(place, f"lacks {told}{more}; it must have every node")
+        listed = ", ".join(f'"{name}"' for name in missing[:_NAMES_SHOWN])
+        yield Fault(place, f"lacks {listed}{more}; it must have every node")
 
 
 def _by_paths(graph: Any, names: Sequence[str], place: str) -> Floats:
@@ -406,15 +406,15 @@ def _by_paths(graph: Any, names: Sequence[str], place: str) -> Floats:
         raise InputError(missing)
     for one, other, weight in graph.edges(data="weight", default=1):
         if isinstance(weight, bool) or not isinstance(weight, int | float | np.number) or not weight >= 0:
-            told = f'the edge from "{one}" to "{other}" weighs {weight!r}; give a number, 0 or more'
-            raise InputError([Fault(place, told)])
+            message = f'the edge from "{one}" to "{other}" weighs {weight!r}; give a number, 0 or more'
+            raise InputError([Fault(place, message)])
     matrix = np.zeros((len(names), len(names)))
     for row, name in enumerate(names):
         lengths = nx.single_source_dijkstra_path_length(graph, vertices[name])
         for column, other in enumerate(names):
             if vertices[other] not in lengths:
-                told = f'the graph has no path from "{name}" to "{other}"; add an edge'
-                raise InputError([Fault(place, told)])
+                message = f'the graph has no path from "{name}" to "{other}"; add an edge'
+                raise InputError([Fault(place, message)])
             matrix[row, column] = lengths[vertices[other]]
     return matrix
 
@@ -474,13 +474,13 @@ def load_tables(tasks: Path) -> Instance:
     files = {_TASKS: tasks, **{name: file for name, file in beside.items() if file is not None}}
     frames = {name: _table(file, name) for name, file in files.items()}
     if "nodes" not in frames:
-        told = "is a table of tasks; put nodes.csv (a row for each node: id, slots, rack) next to it"
-        raise InputError([Fault("", told)], str(tasks))
+        message = "is a table of tasks; put nodes.csv (a row for each node: id, slots, rack) next to it"
+        raise InputError([Fault("", message)], str(tasks))
     header = tasks.with_name("header.json")
-    said = _header(header) if header.is_file() else {}
-    said.setdefault("name", tasks.resolve().parent.name if tasks.stem == _TASKS else tasks.stem)
+    fields = _header(header) if header.is_file() else {}
+    fields.setdefault("name", tasks.resolve().parent.name if tasks.stem == _TASKS else tasks.stem)
     try:
-        return from_frames(**frames, **said)
+        return from_frames(**frames, **fields)
     except InputError as error:
         raise InputError([_in_file(fault, files, str(tasks)) for fault in error.faults]) from None
 
@@ -507,13 +507,13 @@ def _line_of(path: Path, row: int) -> str:
 def _header(path: Path) -> dict[str, Any]:
     """What is no table."""
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
+        header = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise InputError([Fault("", f"cannot be read: {error}")], str(path)) from None
-    if not isinstance(said, dict) or set(said) & {*TABLE_NAMES}:
-        told = "holds what is no table, as an object: name, time, parameters, pairs, topology, labels"
-        raise InputError([Fault("", told)], str(path))
-    return said
+    if not isinstance(header, dict) or set(header) & {*TABLE_NAMES}:
+        message = "holds what is no table, as an object: name, time, parameters, pairs, topology, labels"
+        raise InputError([Fault("", message)], str(path))
+    return header
 
 
 def _table(path: Path, name: str) -> pd.DataFrame:
@@ -533,11 +533,11 @@ def _table(path: Path, name: str) -> pd.DataFrame:
                 if frame[title].dtype.kind not in "iufb":  # some entry is no number: the others stay what they are
                     frame[title] = frame[title].map(_number).astype(object)
     except ImportError:
-        told = "Parquet needs pyarrow; install it (pip install pyarrow), or write CSV"
-        raise InputError([Fault("", told)], source) from None
+        message = "Parquet needs pyarrow; install it (pip install pyarrow), or write CSV"
+        raise InputError([Fault("", message)], source) from None
     except pd.errors.ParserWarning:
-        told = "has rows with more entries than the header; quote an entry with a comma, or name each column"
-        raise InputError([Fault("", told)], source) from None
+        message = "has rows with more entries than the header; quote an entry with a comma, or name each column"
+        raise InputError([Fault("", message)], source) from None
     except (OSError, ValueError) as error:  # also what pandas calls a ParserError, or an EmptyDataError
         raise InputError([Fault("", f"is no table: {' '.join(str(error).split())}")], source) from None
     if "replicas" in frame.columns:

@@ -593,8 +593,8 @@ def gap(
     (0,)
     """
     expect_problem(problem, "gap", TaskProblem)
-    beside = reference_of(problem, reference, profile, time_limit)
-    return gap_of(problem, run(problem, heuristic, seed, time_limit=time_limit, **parameters), seed, beside)
+    against = reference_of(problem, reference, profile, time_limit)
+    return gap_of(problem, run(problem, heuristic, seed, time_limit=time_limit, **parameters), seed, against)
 
 
 def reference_of(

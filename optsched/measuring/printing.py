@@ -624,8 +624,8 @@ def figures(value: float | None) -> Cell:
     """A value of an objective with six digits, a whole one with all."""
     if value is None:
         return Cell("-", None)
-    whole = float(value).is_integer() and abs(value) < 2**53
-    return Cell(str(int(value)) if whole else f"{value:.6g}", int(value) if whole else float(value))
+    integral = float(value).is_integer() and abs(value) < 2**53
+    return Cell(str(int(value)) if integral else f"{value:.6g}", int(value) if integral else float(value))
 
 
 # Progress ---------------------------------------------------------------------------------------------------------

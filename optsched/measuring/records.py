@@ -346,7 +346,7 @@ def legend(runs: Iterable[Run]) -> list[str]:
     return list(entries)
 
 
-def frame_of(kept: Iterable[Run], beside: Sequence[str] = ()) -> pd.DataFrame:
+def frame_of(kept: Iterable[Run], further: Sequence[str] = ()) -> pd.DataFrame:
     """A row for each run, one number a column; `optsched.GapReports.frame` says which.
 
     `beside`: the names of what gaps say beside themselves.
@@ -355,7 +355,7 @@ def frame_of(kept: Iterable[Run], beside: Sequence[str] = ()) -> pd.DataFrame:
 
     runs = list(kept)
     columns = max((len(run.record.components) for run in runs), default=1) or 1
-    frame = pd.DataFrame([_row(run, columns, beside) for run in runs])
+    frame = pd.DataFrame([_row(run, columns, further) for run in runs])
     texts = {"group", "instance", "problem", "parameters", "heuristic", "status", "error", "proof", "termination"}
     for name in frame.columns:
         if name not in texts | {"seed", "feasible", "starved"} and not name.startswith("component_"):
@@ -363,7 +363,7 @@ def frame_of(kept: Iterable[Run], beside: Sequence[str] = ()) -> pd.DataFrame:
     return frame
 
 
-def _row(run: Run, columns: int, beside: Sequence[str]) -> dict[str, Any]:
+def _row(run: Run, columns: int, further: Sequence[str]) -> dict[str, Any]:
     record = run.record
     absolute, relative = run.gap
     row: dict[str, Any] = {
@@ -394,5 +394,5 @@ def _row(run: Run, columns: int, beside: Sequence[str]) -> dict[str, Any]:
         for kind in KINDS:
             for place in CLASSES:
                 row[f"{whose}{kind}_{place}"] = None if counts is None else counts.get(kind, {}).get(place)
-    row |= {name: record.further.get(name) for name in beside}
+    row |= {name: record.further.get(name) for name in further}
     return row | {name: getattr(record, name) for name in ("build_seconds", "solve_seconds", "heuristic_seconds")}

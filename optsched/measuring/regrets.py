@@ -116,8 +116,8 @@ def _taken(posed: Problem, rest: Solution, tasks: Ints, node: int) -> Number | N
     `rest` is the optimum of the snapshot in which they run.
     """
     others = rest.decision if isinstance(rest.decision, Placement) else Placement.empty(len(posed.instance.workload))
-    whole = others.with_tasks(tasks, np.full(len(tasks), node))
-    return None if posed.violations(whole) else posed.evaluate(whole)[0]
+    placement = others.with_tasks(tasks, np.full(len(tasks), node))
+    return None if posed.violations(placement) else posed.evaluate(placement)[0]
 
 
 def _worse(posed: Problem, taken: Number | None, optimum: Number | None) -> Number | None:

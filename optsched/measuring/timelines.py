@@ -434,12 +434,12 @@ def locality_by_size(runs: Any) -> pd.DataFrame:
         name: [entry for one in held for entry in _localities(one, unit)] for name, held in by_name.items()
     }
     sizes = sorted({size for held in rows.values() for size, _ in held})
-    whole = {size: size if len(sizes) <= _SIZES else np.floor(np.log2(size)) if size > 0 else -np.inf for size in sizes}
+    kept = {size: size if len(sizes) <= _SIZES else np.floor(np.log2(size)) if size > 0 else -np.inf for size in sizes}
     found = []
     for name, held in rows.items():
         bins: dict[float, list[tuple[float, Ints]]] = {}
         for size, counts in sorted(held, key=lambda entry: entry[0]):
-            bins.setdefault(whole[size], []).append((size, counts))
+            bins.setdefault(kept[size], []).append((size, counts))
         for entries in bins.values():
             counts = np.sum([count for _, count in entries], axis=0)
             maps = int(counts.sum())

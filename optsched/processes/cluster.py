@@ -111,8 +111,8 @@ class DaskExecutor(Executor):
         try:
             answer = future.result()
         except KilledWorker as error:
-            told = f"{error.allowed_failures + 1} workers in a row died while they had it"
-            return Outcome(Status.CRASHED, message=told)
+            message = f"{error.allowed_failures + 1} workers in a row died while they had it"
+            return Outcome(Status.CRASHED, message=message)
         except CancelledError:
             raise OptschedError(self._lost) from None
         return outcome_of(answer)
@@ -157,8 +157,8 @@ def _connected(address: str) -> Client:
         from distributed.comm import get_address_host_port
         from distributed.versions import VersionMismatchWarning
     except ImportError:
-        told = "a Dask cluster needs distributed, which is not installed"
-        raise UsageError(f'{told}: pip install "optsched[dask]"') from None
+        message = "a Dask cluster needs distributed, which is not installed"
+        raise UsageError(f'{message}: pip install "optsched[dask]"') from None
     try:
         with socket.create_connection(get_address_host_port(address), _ANSWERS):
             pass
@@ -168,9 +168,9 @@ def _connected(address: str) -> Client:
             warnings.simplefilter("ignore", VersionMismatchWarning)  # what matters is told by `_check_same`
             return Client(address, timeout=_ANSWERS, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:  # TypeError: an address that is no text
-        told = " ".join(str(error).split()) or f"nothing was said in {_ANSWERS:g} s"
+        reason = " ".join(str(error).split()) or f"nothing was said in {_ANSWERS:g} s"
         mend = "start one (dask scheduler), or mend the address, such as tcp://10.0.0.1:8786"
-        raise UsageError(f'no Dask scheduler answers at "{address}" ({told}): {mend}') from None
+        raise UsageError(f'no Dask scheduler answers at "{address}" ({reason}): {mend}') from None
 
 
 async def _greeted(address: str) -> None:
@@ -207,8 +207,8 @@ def _check_same(client: Client, address: str) -> None:
             if theirs is None or _begin_of(theirs, parts) != _begin_of(str(ours), parts):
                 lines.setdefault(f"{name} is {theirs or 'not installed'} and not {ours}", worker)
     if lines:
-        told = "; ".join(f"{line} (worker {worker})" for line, worker in lines.items())
-        raise UsageError(f"the Dask cluster at {address} has other versions than are here: {told}; install the same")
+        others = "; ".join(f"{line} (worker {worker})" for line, worker in lines.items())
+        raise UsageError(f"the Dask cluster at {address} has other versions than are here: {others}; install the same")
 
 
 def _begin_of(version: str, parts: int | None) -> list[str]:

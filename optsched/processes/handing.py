@@ -100,9 +100,9 @@ class Receiver:
             else:
                 self._data += part
             if len(self._data) >= self._length:
-                whole = bytes(self._data)
+                message = bytes(self._data)
                 self._length, self._data = None, bytearray()
-                return whole
+                return message
             if not self.connection.poll():
                 return None
 

@@ -269,13 +269,13 @@ class LocalExecutor(Executor):
     ) -> Outcome:
         """The same of function and job by `pack`."""
         supervised = _living(self._idle) or _spared(self._preload)
-        whole = False
+        usable = False
         try:
             supervised.ask(packed, limits or self.limits, Surroundings.here(), self._session, within)
             answered = supervised.answer(latest)
-            whole = not supervised.lost
+            usable = not supervised.lost
         finally:
-            if whole:
+            if usable:
                 self._idle.append(supervised)
             else:
                 supervised.close()
@@ -413,19 +413,19 @@ class _Supervised:
             If the process could not begin.
         """
         try:
-            said = self._receiver.take()
+            packed = self._receiver.take()
         except (EOFError, OSError):
             self.lost = True
             if not self._began:
-                told = "a process for runs could not be started; what it wrote on stderr says why"
-                raise OptschedError(told) from None
+                message = "a process for runs could not be started; what it wrote on stderr says why"
+                raise OptschedError(message) from None
             return Answer(Status.CRASHED, message="the process that watched over it was killed")
-        if said is None:
+        if packed is None:
             return None
         if not self._began:
             self._began = True
             return None
-        answered: Answer | Held = pickle.loads(said)
+        answered: Answer | Held = pickle.loads(packed)
         if isinstance(answered, Held):
             self.held = [*(self.held if answered.more else ()), answered.value]
             return None
@@ -453,14 +453,14 @@ def _living(idle: list[_Supervised]) -> _Supervised | None:
 
 def outcome_of(answer: Answer) -> Outcome:
     """What is to be told of an answer: its value is read here."""
-    told = {part.name: getattr(answer, part.name) for part in fields(Outcome)}
+    values = {part.name: getattr(answer, part.name) for part in fields(Outcome)}
     if answer.done:
         try:
-            told["value"] = unpack(answer.value)
+            values["value"] = unpack(answer.value)
         except Exception as error:  # whatever its own code raises
             message = f"its value cannot be read: {type(error).__name__}: {error}"
-            told |= {"status": Status.FAILED, "value": None, "message": message}
-    return Outcome(**told)
+            values |= {"status": Status.FAILED, "value": None, "message": message}
+    return Outcome(**values)
 
 
 #: Idle processes that may be used again, by what they have loaded.
@@ -472,12 +472,12 @@ _lock = threading.Lock()
 def _borrowed(preload: tuple[str, ...], most: int = _KEPT) -> Iterator[_Supervised]:
     """A process for one job; it is kept, unless something went wrong here."""
     supervised = _spared(preload)
-    whole = False
+    usable = False
     try:
         yield supervised
-        whole = not supervised.lost
+        usable = not supervised.lost
     finally:
-        if whole:
+        if usable:
             _keep(supervised, most)
         else:
             supervised.close()

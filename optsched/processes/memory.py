@@ -44,10 +44,10 @@ def available_mb() -> int:
     import psutil
 
     left: list[int] = [psutil.virtual_memory().available]
-    for limit, used, told, files in _GROUPS:
+    for limit, used, statistics, files in _GROUPS:
         with suppress(OSError, ValueError):  # ValueError: no limit, which is told by a word
             most, taken = int(Path(limit).read_text()), int(Path(used).read_text())
-            left.append(most - taken + _count(Path(told).read_text(), files))
+            left.append(most - taken + _count(Path(statistics).read_text(), files))
     allowed = allowed_mb.get()
     if allowed < math.inf:
         left.append(round(allowed * _MIB) - psutil.Process().memory_info().rss)
@@ -63,14 +63,14 @@ def has_room(size: float) -> bool:
     return size <= _ALWAYS or size <= available_mb() * _MIB
 
 
-def refuse_beyond(size: float, told: str, mend: str) -> None:
+def refuse_beyond(size: float, what: str, mend: str) -> None:
     """Refuse what would take more memory than there is, before it is made.
 
     Parameters
     ----------
     size
         Bytes that it would take, about.
-    told
+    what
         Where and what it is: `NAME: ... would have so many entries`.
     mend
         What to do instead.
@@ -85,16 +85,16 @@ def refuse_beyond(size: float, told: str, mend: str) -> None:
     >>> refuse_beyond(1000, "here: a table would have 125 entries", "take fewer tasks")
     """
     if not has_room(size):
-        raise TooLarge(f"{told}, and take about {size / _MIB:,.0f} MB where there are {available_mb():,}; {mend}")
+        raise TooLarge(f"{what}, and take about {size / _MIB:,.0f} MB where there are {available_mb():,}; {mend}")
 
 
-def _count(told: str, word: str) -> int:
+def _count(text: str, word: str) -> int:
     r"""The number after a word that begins a line; 0 where there is none. Files that are read count as used till then.
 
     >>> _count("cache 3\ninactive_file 5\n", "inactive_file")
     5
     """
-    return next((int(line.split()[1]) for line in told.splitlines() if line.split()[:1] == [word]), 0)
+    return next((int(line.split()[1]) for line in text.splitlines() if line.split()[:1] == [word]), 0)
 
 
 def refused(error: BaseException | None) -> bool:
@@ -107,10 +107,10 @@ def refused(error: BaseException | None) -> bool:
     """
     while error is not None:
         try:
-            told = str(error).lower()
+            words = str(error).lower()
         except Exception:  # its own code
-            told = ""
-        if isinstance(error, MemoryError) or any(text in told for text in _REFUSED):
+            words = ""
+        if isinstance(error, MemoryError) or any(text in words for text in _REFUSED):
             return True
         error = error.__cause__ or error.__context__
     return False

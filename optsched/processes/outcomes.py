@@ -59,8 +59,8 @@ class Limits:
         try:
             return cls(run_limit, memory_limit) or None
         except UsageError as error:
-            told = str(error).replace("memory_mb=", "memory_limit=").replace("seconds=", "run_limit=")
-            raise UsageError(told) from None
+            message = str(error).replace("memory_mb=", "memory_limit=").replace("seconds=", "run_limit=")
+            raise UsageError(message) from None
 
     @property
     def options(self) -> list[str]:

@@ -348,12 +348,12 @@ def _failed(error: BaseException) -> Answer:
     assert error.__traceback__ is not None
     error = error.with_traceback(error.__traceback__.tb_next)  # the job's own, without this module
     try:
-        told, trace = raised(error), "".join(traceback.format_exception(error))
+        message, trace = raised(error), "".join(traceback.format_exception(error))
     except Exception:  # its own code, of __str__ for one, raises as well
-        told = trace = type(error).__name__
+        message = trace = type(error).__name__
     if refused(error):
-        return Answer(Status.OUT_OF_MEMORY, message=f"memory was refused: {told}", traceback=trace)
-    return Answer(Status.FAILED, message=f"raised {told}", traceback=trace, reusable=isinstance(error, Exception))
+        return Answer(Status.OUT_OF_MEMORY, message=f"memory was refused: {message}", traceback=trace)
+    return Answer(Status.FAILED, message=f"raised {message}", traceback=trace, reusable=isinstance(error, Exception))
 
 
 def _alone() -> bool:
@@ -493,28 +493,28 @@ class _Supervisor:
             while True:
                 left = ends - time.monotonic()
                 if self._speaks(worker, min(left, memory.pause)):
-                    said = worker.receiver.take()
-                    answer = None if said is None else pickle.loads(said)
+                    packed = worker.receiver.take()
+                    answer = None if packed is None else pickle.loads(packed)
                     if isinstance(answer, Answer):
-                        return memory.told(answer)
-                    if said is not None:
-                        send(self._control, said)
+                        return memory.with_peak(answer)
+                    if packed is not None:
+                        send(self._control, packed)
                 elif worker.exit_code() is not None and not worker.connection.poll():
                     break
                 if left <= 0:
                     seconds = limits.seconds or time.monotonic() - began
-                    return memory.told(Answer(Status.TIMED_OUT, message=f"killed after {seconds:.3g} s"))
+                    return memory.with_peak(Answer(Status.TIMED_OUT, message=f"killed after {seconds:.3g} s"))
                 if self._stopping and not stopped:
                     stopped = True
                     ends = min(ends, time.monotonic() + _STOPS)
                     worker.interrupt()
                 if memory.over():
-                    return memory.told(Answer(Status.OUT_OF_MEMORY))
+                    return memory.with_peak(Answer(Status.OUT_OF_MEMORY))
         except _Abandoned:
             raise
         except Exception:  # the pipe is closed, or what came through it is no answer
             worker.await_end()
-        return memory.told(_crashed(worker.exit_code(), killed_before))
+        return memory.with_peak(_crashed(worker.exit_code(), killed_before))
 
 
 def _crashed(code: int | None, killed_before: int | None) -> Answer:
@@ -624,7 +624,7 @@ class _Memory:
         self.peak = max(self.peak or 0.0, used)
         return used > self._limit
 
-    def told(self, answer: Answer) -> Answer:
+    def with_peak(self, answer: Answer) -> Answer:
         """The answer with the peak that was seen from here, if that is above its own.
 
         An answer that came just before the process would have been killed is none.
@@ -632,6 +632,6 @@ class _Memory:
         peak = max(filter(None, (answer.peak_mb, self.peak)), default=None)
         over = self._limit is not None and peak is not None and peak > self._limit
         if over and answer.status not in (Status.CRASHED, Status.TIMED_OUT):
-            told = f"took {peak:.0f} MiB of the {self._limit:g} that it may take"
-            return Answer(Status.OUT_OF_MEMORY, message=told, traceback=answer.traceback, peak_mb=peak)
+            message = f"took {peak:.0f} MiB of the {self._limit:g} that it may take"
+            return Answer(Status.OUT_OF_MEMORY, message=message, traceback=answer.traceback, peak_mb=peak)
         return replace(answer, peak_mb=peak)

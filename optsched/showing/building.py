@@ -44,17 +44,17 @@ def built(
     UsageError
         If no record is of a chosen problem or heuristic.
     """
-    entries, told = entries_of(found.runs)
+    entries, notes = entries_of(found.runs)
     cells = [record for record in found.cells if not problems or record.problem in problems]
     frontiers = [record for record in found.frontiers if not problems or record.problem in problems]
     if entries and not (problems and (cells or frontiers) and not _names(entries) & set(problems)):
         entries = chosen(entries, problems, heuristics)
     if not (entries or cells or frontiers):
         raise UsageError(f"no record is of {', '.join((*problems, *heuristics))}")
-    told += _versions(found)
+    notes += _versions(found)
     unfinished = sum(source.unfinished for source in found.sources)
     if unfinished:
-        told.append(f"{counted(unfinished, 'run')} of the sources {'is' if unfinished == 1 else 'are'} not finished")
+        notes.append(f"{counted(unfinished, 'run')} of the sources {'is' if unfinished == 1 else 'are'} not finished")
     parts = summaries(entries)
     by_problem: dict[str, list[Run]] = {}
     for entry in entries:
@@ -75,10 +75,10 @@ def built(
         lines: tuple[Part, ...] = (failed,) if failed.rows else ("Every run has a feasible placement.",)
         sections.append(Section("failed", "Failures", lines))
         sections.append(Section("each", "Runs", (tables.all_runs(entries),)))
-    sections.append(_provenance(found, entries, told, again(problems, "report.html")))
+    sections.append(_provenance(found, entries, notes, again(problems, "report.html")))
     heading = title or "Gaps to the proved optimum"
     findings = tuple(filter(None, map(_finding, parts)))
-    return Report(heading, _summary(entries, len(cells), len(frontiers)), tuple(sections), findings), told
+    return Report(heading, _summary(entries, len(cells), len(frontiers)), tuple(sections), findings), notes
 
 
 def _names(entries: Sequence[Run]) -> set[str]:
@@ -115,8 +115,8 @@ def _finding(part: ProblemSummary) -> str:
     if means[best] == means[worst]:
         who = f"{best} has" if len(means) == 1 else f"all {len(means)} heuristics have"
         return f"{part.problem}: {who} a mean gap of {percent(means[best])} {over}."
-    told = f"{best} has the smallest mean gap, {percent(means[best])} {over}"
-    return f"{part.problem}: {told}; {worst} has the largest, {percent(means[worst])}."
+    finding = f"{best} has the smallest mean gap, {percent(means[best])} {over}"
+    return f"{part.problem}: {finding}; {worst} has the largest, {percent(means[worst])}."
 
 
 def _versions(found: Found) -> list[str]:
@@ -152,18 +152,18 @@ def _problem(part: ProblemSummary, entries: Sequence[Run], again: Callable[[Sequ
     parts: list[Part] = [gaps]
     if known:
         medians = ", ".join(f"{row[0]} {row[5]}" for row in gaps.rows)
-        told = f"Box plot of the relative gaps in {name}, a row for each heuristic. Medians over instances: {medians}."
-        parts.append(Picture("box", f"Gaps in {name}", told, gaps.key, command, partial(box_plot, frame)))
+        text = f"Box plot of the relative gaps in {name}, a row for each heuristic. Medians over instances: {medians}."
+        parts.append(Picture("box", f"Gaps in {name}", text, gaps.key, command, partial(box_plot, frame)))
         at_zero = ", ".join(f"{row[0]} {row[2]}" for row in spread.rows)
-        told = f"For each gap the share of a heuristic's runs in {name} that do not exceed it. At 0: {at_zero}."
+        text = f"For each gap the share of a heuristic's runs in {name} that do not exceed it. At 0: {at_zero}."
         title = f"Distribution of gaps in {name}"
-        parts.append(Picture("curve", title, told, spread.key, command, partial(distribution, frame)))
+        parts.append(Picture("curve", title, text, spread.key, command, partial(distribution, frame)))
     parts.append(spread)
     if known and len(part.rows) > 1:
         best = ", ".join(f"{row[0]} {row[2]}" for row in profile.rows)
-        told = f"For each factor the share of a heuristic's runs in {name} within it. Runs that none beats: {best}."
+        text = f"For each factor the share of a heuristic's runs in {name} within it. Runs that none beats: {best}."
         title = f"Performance profile in {name}"
-        parts.append(Picture("factors", title, told, profile.key, command, partial(performance_profile, frame)))
+        parts.append(Picture("factors", title, text, profile.key, command, partial(performance_profile, frame)))
     parts += [profile, *([compared] if compared is not None else []), tables.times(entries), tables.instances(entries)]
     parts.append("This part of the report alone, and what measures its runs again (rebuilt from the records):")
     lines = study([entry.record for entry in entries])
@@ -177,14 +177,14 @@ def _frontier(number: int, found: FrontierRecord, entries: Sequence[Run]) -> tup
     table = tables.frontier(number, found, entries)
     draw = partial(frontier_picture, found, tables.beside(found, entries), found.instance)
     points = "; ".join(", ".join(row[1:3]) for row in table.rows[: len(found.points)][:20])
-    told = f"{table.title}: a staircase of points ({', '.join(found.components)}): {points}. Heuristics are drawn in."
-    return Picture("stairs", table.title, told, table.key, "commands-frontiers", draw), table
+    text = f"{table.title}: a staircase of points ({', '.join(found.components)}): {points}. Heuristics are drawn in."
+    return Picture("stairs", table.title, text, table.key, "commands-frontiers", draw), table
 
 
 # Provenance -------------------------------------------------------------------------------------------------------
 
 
-def _provenance(found: Found, entries: Sequence[Run], told: Sequence[str], command: str) -> Section:
+def _provenance(found: Found, entries: Sequence[Run], remarks: Sequence[str], command: str) -> Section:
     rows = [
         [
             source.name,
@@ -204,8 +204,8 @@ def _provenance(found: Found, entries: Sequence[Run], told: Sequence[str], comma
         if source.command:
             parts.append(f"The runs of {source.name} were measured with {source.computed_with}, by this command:")
             parts.append(Lines((source.command,), command=True))
-    if told:
-        parts.append(Lines(tuple(f"{line[0].upper()}{line[1:]}." for line in told)))
+    if remarks:
+        parts.append(Lines(tuple(f"{line[0].upper()}{line[1:]}." for line in remarks)))
     notes = Counter(note for entry in entries for note in dict.fromkeys(entry.record.notes))
     if notes:
         rows = [[note, *counts(count)] for note, count in notes.most_common(_NOTES)]
@@ -270,9 +270,9 @@ def write_report(
     >>> import tempfile, optsched
     >>> found = optsched.study("papers/guo-table2", "fair-lsap", ["dl", "lsap-fair-sched"])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     told = write_report(found, f"{folder}/gaps.md")
+    ...     notes = write_report(found, f"{folder}/gaps.md")
     ...     text = Path(folder, "gaps.md").read_text()
-    >>> told, text.splitlines()[2]
+    >>> notes, text.splitlines()[2]
     ([], '2 runs of 2 heuristics in 1 problem on 1 instance.')
     """
     targets = [os.fspath(to)] if isinstance(to, str | os.PathLike) else [os.fspath(one) for one in to]
@@ -280,7 +280,7 @@ def write_report(
     files = [GrowingFile(path) for path in targets]
     done = 0
     try:
-        report, told = built(read(sources), problems, heuristics, title)
+        report, notes = built(read(sources), problems, heuristics, title)
         contents, missing = _contents(report, targets)
         for file, content in zip(files, contents, strict=True):
             file.write(content)
@@ -292,7 +292,7 @@ def write_report(
             part = file.abandon()
             if part is not None and part.name.endswith(".partial"):
                 part.unlink(missing_ok=True)
-    return [*told, *missing]
+    return [*notes, *missing]
 
 
 def check_forms(targets: Sequence[str]) -> None:

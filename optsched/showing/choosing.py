@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 __all__ = [
     "draw",
     "explained_picture",
-    "gap_told",
+    "gap_text",
     "panel",
     "side_by_side",
 ]
@@ -193,25 +193,25 @@ def panel(problem: Problem | ScheduleProblem, given: Any, name: str = "") -> Pan
         if decision is None:
             return timeline(problem, Schedule.empty(len(problem.instance.workload)), name)
         found = timeline(given) if isinstance(given, GapReport) else timeline(problem, decision)
-        return timeline(found, name=f"{name}: {_value_told(problem, decision, given)}")
+        return timeline(found, name=f"{name}: {_value_text(problem, decision, given)}")
     if decision is None:
         nothing = of_placement(problem, Placement.empty(len(problem.instance.workload)), name)
-        return replace(nothing, told=tuple((given.error or given.status).splitlines()[:1]))
+        return replace(nothing, lines=tuple((given.error or given.status).splitlines()[:1]))
     assert isinstance(decision, Placement)
-    return of_placement(problem, decision, name, [_value_told(problem, decision, given)])
+    return of_placement(problem, decision, name, [_value_text(problem, decision, given)])
 
 
-def _value_told(problem: TaskProblem[Any], decision: Any, given: Any) -> str:
+def _value_text(problem: TaskProblem[Any], decision: Any, given: Any) -> str:
     """The value of a decision, with its gap where that was measured; or what is wrong with it."""
     wrong = problem.violations(decision)
     if wrong:
         return f"infeasible: {'; '.join(map(str, wrong[:2]))}{'; ...' if len(wrong) > 2 else ''}"
     parts = zip(problem.components, problem.objective(decision), strict=True)
-    told = [f"{part.name} {number(entry)}" for part, entry in parts]
-    return ", ".join([*told, *([gap_told(given)] if isinstance(given, GapReport) else [])])
+    values = [f"{part.name} {number(entry)}" for part, entry in parts]
+    return ", ".join([*values, *([gap_text(given)] if isinstance(given, GapReport) else [])])
 
 
-def gap_told(report: GapReport) -> str:
+def gap_text(report: GapReport) -> str:
     """The gap of the component that decides, in words."""
     if report.deciding is None:
         return "gap unknown"
@@ -246,10 +246,10 @@ def _network(of: Any, flows: Sequence[Any], profile: str | Path | Profile, time_
         if not isinstance(flow, NetworkFlow):
             raise UsageError(f"flows are drawn on a network, not {described(given)}")
         flow.to_dict(network)
-        told = ""
+        result = ""
         if isinstance(of, BaseProblem):
-            told = ", infeasible" if of.violations(flow) else f": {value(of.objective(flow))}"
-        shown.append((f"{flow.noun}{told}", flow))
+            result = ", infeasible" if of.violations(flow) else f": {value(of.objective(flow))}"
+        shown.append((f"{flow.noun}{result}", flow))
     if isinstance(of, BaseProblem):
         from optsched.routes import solve
 
@@ -400,12 +400,12 @@ def _arcs(axes: Axes, network: FlowNetwork, places: dict[int, tuple[float, float
         middle = start + 0.42 * across + np.array([across[1], -across[0]]) * -bend * 0.48
         box = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
         weight = "bold" if units else "normal"
-        told = _told(network, arc, flow)
+        text = _arc_text(network, arc, flow)
         x, y = middle.tolist()
-        plain(axes.text(x, y, told, fontsize=6.5, ha="center", va="center", bbox=box, zorder=2, fontweight=weight))
+        plain(axes.text(x, y, text, fontsize=6.5, ha="center", va="center", bbox=box, zorder=2, fontweight=weight))
 
 
-def _told(network: FlowNetwork, arc: int, flow: NetworkFlow | None) -> str:
+def _arc_text(network: FlowNetwork, arc: int, flow: NetworkFlow | None) -> str:
     """What stands on an arc: units of its capacity, and the cost of a unit."""
     capacity = "∞" if network.capacity[arc] == UNBOUNDED else str(network.capacity[arc])
     lower = f"{network.lower[arc]}.." if network.lower[arc] else ""

@@ -103,7 +103,7 @@ class Scene:
         The cluster and its tasks.
     name
         What placed the tasks.
-    told
+    lines
         What is said below the name, a line each.
     tasks
         int64: the tasks that are decided.
@@ -117,7 +117,7 @@ class Scene:
 
     instance: Instance
     name: str
-    told: tuple[str, ...]
+    lines: tuple[str, ...]
     tasks: Ints
     placement: Placement
     kinds: tuple[int, ...] = (MAP,)
@@ -152,8 +152,8 @@ class Scene:
 
     def counted(self) -> str:
         """The counts in words: `14 node, 92 rack, 25 remote`, and how many wait."""
-        told = [f"{count} {_NAMES[cell]}" for cell, count in self.counts.items()]
-        return ", ".join([*told, *([f"{len(self.waiting)} waiting"] if len(self.waiting) else [])])
+        counts = [f"{count} {_NAMES[cell]}" for cell, count in self.counts.items()]
+        return ", ".join([*counts, *([f"{len(self.waiting)} waiting"] if len(self.waiting) else [])])
 
     def idle_slots(self, kind: int) -> Ints:
         """The slots of a kind on each node that are idle before anything is placed."""
@@ -213,11 +213,11 @@ def of_snapshot(instance: Instance) -> Scene:
     scene = of_placement(instance, Placement.empty(len(instance.workload)), instance.name or "instance")
     _, ids, noun = grouped(instance)
     sizes = [counted(len(instance.cluster), "node"), *([counted(len(ids), noun)] if len(ids) else [])]
-    return replace(scene, told=(", ".join([*sizes, counted(len(scene.tasks), "task") + " to place"]),))
+    return replace(scene, lines=(", ".join([*sizes, counted(len(scene.tasks), "task") + " to place"]),))
 
 
 def of_placement(
-    posed: Problem | Instance, placement: Placement, name: str = "placement", told: Sequence[str] = ()
+    posed: Problem | Instance, placement: Placement, name: str = "placement", lines: Sequence[str] = ()
 ) -> Scene:
     """A placement on an instance, or of a problem, with the counts of its tasks below what else is told of it.
 
@@ -236,8 +236,8 @@ def of_placement(
         kinds = slotted = (MAP, REDUCE) if bool((of_task == REDUCE).any()) else (MAP,)
         decided = (placement.nodes != NONE) | (instance.state.status == PENDING)
         tasks = np.flatnonzero(decided & np.isin(of_task, kinds))
-    scene = Scene(instance, name, tuple(told), tasks, placement, kinds, slotted)
-    return replace(scene, told=(*scene.told, scene.counted()))
+    scene = Scene(instance, name, tuple(lines), tasks, placement, kinds, slotted)
+    return replace(scene, lines=(*scene.lines, scene.counted()))
 
 
 # Pictures ------------------------------------------------------------------------------------------------------------
@@ -263,7 +263,7 @@ def drawn(scenes: Sequence[Scene], title: str = "") -> Figure:
     if len({id(scene.instance.cluster) for scene in scenes}) > 1:
         raise UsageError("placements side by side are on one cluster; draw those on another one apart")
     nodes, cells = len(scenes[0].instance.cluster), max(scene.size for scene in scenes)
-    title = title or "; ".join(f"{scene.name}: {', '.join(scene.told)}" for scene in scenes)
+    title = title or "; ".join(f"{scene.name}: {', '.join(scene.lines)}" for scene in scenes)
     with settings():
         return (detail if nodes <= _NODES and cells <= _CELLS else counts)(scenes, title)
 
@@ -285,7 +285,7 @@ WIDEST, LEAST = 15.0, 2.8
 def headings(scene: Scene, width: float) -> list[tuple[str, str]]:
     """The lines above a panel of a width, each with the weight of its letters."""
     lines = []
-    for text, weight, size in [(scene.name, "bold", _TITLE), *((told, "normal", LEGEND_SIZE) for told in scene.told)]:
+    for text, weight, size in [(scene.name, "bold", _TITLE), *((part, "normal", LEGEND_SIZE) for part in scene.lines)]:
         lines += [(line, weight) for line in fold(text, width, size, max_lines=3, placeholder=" ...") or [""]]
     return lines
 
@@ -378,10 +378,10 @@ def detail(scenes: Sequence[Scene], title: str) -> Figure:
     waiting = max(math.ceil(len(scene.waiting) / per_line) for scene in scenes)
     height = rows.height + (_NAME + waiting * _ROW if waiting else 0)
     cells = {cell for scene in scenes for cell in np.unique(scene.cells[1]).tolist()}
-    told = [f"{what} {how}" for what, how in (("tasks", cut), ("nodes", cut_ids)) if how]
+    notes = [f"{what} {how}" for what, how in (("tasks", cut), ("nodes", cut_ids)) if how]
     if any(bool((scene.instance.workload.kind[scene.tasks] == REDUCE).any()) for scene in scenes):
-        told.append("reduces are in italics")
-    figure, places = page(scenes, rows.width, height, title, cells, "; ".join(told))
+        notes.append("reduces are in italics")
+    figure, places = page(scenes, rows.width, height, title, cells, "; ".join(notes))
     for axes, scene in zip(places, scenes, strict=True):
         _racks(axes, rows, labels)
         _cells(axes, scene, rows, tasks)
@@ -395,8 +395,8 @@ def _labels(instance: Instance) -> tuple[list[str], str]:
     loads = instance.state.load
     if not loads.any():
         return ids, cut
-    whole = [int(load) if float(load).is_integer() else float(load) for load in loads]
-    return [f"{name}  load {number(load)}" for name, load in zip(ids, whole, strict=True)], cut
+    numbers = [int(load) if float(load).is_integer() else float(load) for load in loads]
+    return [f"{name}  load {number(load)}" for name, load in zip(ids, numbers, strict=True)], cut
 
 
 def _rows(instance: Instance, most: Ints, labels: Sequence[str], widest: float) -> Rows:
@@ -414,9 +414,9 @@ def _rows(instance: Instance, most: Ints, labels: Sequence[str], widest: float) 
     bare = np.flatnonzero(rack < 0)
     if len(bare):
         racks.append((f"no {noun}" if racks else "", bare))
-    beside = max(1, int((LEAST - 2 * _ROOM) / wide_node), math.ceil(max(len(of) for _, of in racks) * _ROW / _HIGH))
-    width = max([2 * _ROOM + beside * wide_node, *(wide(name, TEXT) + 2 * _ROOM for name, _ in racks)])
-    splits = [np.array_split(nodes, min(beside, len(nodes))) for _, nodes in racks]
+    abreast = max(1, int((LEAST - 2 * _ROOM) / wide_node), math.ceil(max(len(of) for _, of in racks) * _ROW / _HIGH))
+    width = max([2 * _ROOM + abreast * wide_node, *(wide(name, TEXT) + 2 * _ROOM for name, _ in racks)])
+    splits = [np.array_split(nodes, min(abreast, len(nodes))) for _, nodes in racks]
     heights = [
         _ROW * max(int(lines[part].sum()) for part in parts) + 2 * _ROOM + (_NAME if name else 0)
         for (name, _), parts in zip(racks, splits, strict=True)

@@ -52,7 +52,7 @@ class Picture:
     ----------
     sort, title
         What kind of picture it is, and its title.
-    told
+    alt
         What it shows, for whoever does not see it.
     table, command
         Keys of the table that has its numbers, and of the lines that give it again.
@@ -62,7 +62,7 @@ class Picture:
 
     sort: str
     title: str
-    told: str
+    alt: str
     table: str
     command: str
     draw: Callable[[], Figure] = field(repr=False)
@@ -125,7 +125,7 @@ def markdown(report: Report) -> str:
     """The report as GitHub shows it: headings, texts and tables; pictures are on the page of HTML."""
     blocks = [f"# {_escaped(report.title)}", _escaped(report.summary)]
     if report.findings:
-        blocks.append("\n".join(f"- {_escaped(told)}" for told in report.findings))
+        blocks.append("\n".join(f"- {_escaped(finding)}" for finding in report.findings))
     for section in report.sections:
         parts = [block for part in section.parts for block in _marked(part)]
         if parts:
@@ -154,7 +154,7 @@ def _marked(part: Part) -> Iterator[str]:
 def latex(report: Report) -> str:
     r"""The tables as floats with caption and label, for `\input` into a text that loads booktabs."""
     lines = [
-        *(f"% {printable(told)}" for told in (f"{report.title}: {report.summary}", *report.findings)),
+        *(f"% {printable(comment)}" for comment in (f"{report.title}: {report.summary}", *report.findings)),
         "% To be read by \\input in a text with \\usepackage{booktabs,graphicx}; pictures are on the page of HTML.",
     ]
     for number, section in enumerate(report.sections):
@@ -268,7 +268,7 @@ def page(report: Report, pictures: bool = True) -> str:
     links = [_e("li", {}, _e("a", {"href": f"#{_id(one.key)}"}, one.title)) for one in report.sections]
     head_parts = [_e("h1", {}, report.title), _e("p", {}, report.summary)]
     if report.findings:
-        head_parts.append(_e("ul", {"class": "findings"}, *(_e("li", {}, told) for told in report.findings)))
+        head_parts.append(_e("ul", {"class": "findings"}, *(_e("li", {}, finding) for finding in report.findings)))
     body = _e(
         "body",
         {},
@@ -353,9 +353,9 @@ def _table(table: Table) -> ET.Element:
         drawn.set("data-filtered", "")
     wrapped = _e("div", {"class": "wide", "tabindex": "0", "role": "group", "aria-label": table.title}, drawn)
     parts: list[ET.Element] = [wrapped]
-    told = f"The first {len(rows)} of {len(table.rows)} rows are shown; all are in the CSV. " if left else ""
-    if told or table.note:
-        parts.append(_e("p", {"class": "note"}, told + table.note))
+    left_text = f"The first {len(rows)} of {len(table.rows)} rows are shown; all are in the CSV. " if left else ""
+    if left_text or table.note:
+        parts.append(_e("p", {"class": "note"}, left_text + table.note))
     carried = _carried(table)
     if carried is not None:
         parts.append(carried)
@@ -397,7 +397,7 @@ def _carried(table: Table) -> ET.Element | None:
 def _pictured(part: Picture) -> ET.Element:
     svg = _inlined(picture(part.draw()), _id(part.key))
     svg.set("role", "img")
-    svg.set("aria-label", printable(part.told))
+    svg.set("aria-label", printable(part.alt))
     links = [
         _e("a", {"href": f"#{_id(key)}"}, text) for key, text in ((part.table, "numbers"), (part.command, "command"))
     ]

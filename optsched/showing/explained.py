@@ -83,15 +83,15 @@ def chains_picture(found: Explanation, most: int = MOST) -> Figure:
     >>> [text.get_text() for text in figure.axes[0].texts if text.get_fontweight() == "bold"][0]
     '1. 2 less work'
     """
-    told = list(sentences(found, 0))
+    lines = list(sentences(found, 0))
     rows, closing = _rows(found, most) if found.chains else ([], [])
     ends = [wide(text, 9) for text, _ in rows] + [_length(part) for _, parts in rows for part in parts]
-    heading = [line for text in (told[:1] if rows else told) for line in fold(text, max([6.0, *ends]), 9)]
+    heading = [line for text in (lines[:1] if rows else lines) for line in fold(text, max([6.0, *ends]), 9)]
     width = max([*ends, *(wide(line, 9) for line in heading), *(wide(line, _TEXT) for line in closing)]) + 2 * _ROOM
     height = _LINE * sum(len(parts) for _, parts in rows) + _HEAD * (len(rows) + len(closing)) + 2 * _ROOM
     top = 0.2 * len(heading) + 0.1
     with settings():
-        figure = begun(width, height + top, told[0] if rows else " ".join(told), constrained=False)
+        figure = begun(width, height + top, lines[0] if rows else " ".join(lines), constrained=False)
         axes = figure.add_axes((0, 0, 1, height / (height + top)))
         axes.set(xlim=(0, width), ylim=(height, 0))
         axes.set_axis_off()
@@ -144,12 +144,12 @@ def _names(moves: Sequence[Move]) -> tuple[dict[tuple[str, str], str], list[str]
         "nodes": list(dict.fromkeys(place for move in moves for place in (move.here, move.there) if place is not None)),
         "tasks": list(dict.fromkeys(move.task for move in moves)),
     }
-    names, told = {("nodes", _WAITS): _WAITS}, []
+    names, notes = {("nodes", _WAITS): _WAITS}, []
     for what, ids in held.items():
         shown, shared = trimmed(ids, _LETTERS)
         names |= {(what, name): text for name, text in zip(ids, shown, strict=True)}
-        told += [f"{what} {shared}"] if shared else []
-    return names, ["; ".join(told)] if told else []
+        notes += [f"{what} {shared}"] if shared else []
+    return names, ["; ".join(notes)] if notes else []
 
 
 def _broken(moves: Sequence[Move], names: Mapping[tuple[str, str], str]) -> list[list[_Link]]:
@@ -261,7 +261,7 @@ def decomposition_picture(found: Decomposition) -> Figure:
         for row, (_, seconds) in enumerate(steps):
             colour, hatch = _MORE if seconds >= 0 else _LESS
             axes.barh(row, -seconds, left=at, height=0.6, color=colour, hatch=hatch, edgecolor="black")
-            axes.annotate(_told(seconds), (at - seconds / 2, row), (0, 14), textcoords="offset points", ha="center")
+            axes.annotate(_time(seconds), (at - seconds / 2, row), (0, 14), textcoords="offset points", ha="center")
             axes.plot([at - seconds] * 2, [row, min(row + 1, len(steps) - 1)], color="black", linewidth=0.7)
             at -= seconds
         axes.set_yticks(range(len(steps)), [part for part, _ in steps])
@@ -318,11 +318,11 @@ def decompositions_picture(found: Sequence[Decomposition]) -> Figure:
                 at += seconds
             reach = sum(float(value) for value in one.parts.values() if value is not None and value > 0)
             longest = max(longest, reach)
-            axes.annotate(_told(at), (reach, row), (4, 0), textcoords="offset points", va="center", fontsize=8)
+            axes.annotate(_time(at), (reach, row), (4, 0), textcoords="offset points", va="center", fontsize=8)
         named(axes.yaxis, range(len(held)), [short(one.label) for one in held])
         axes.invert_yaxis()
         axes.set_xlim(0, 1.15 * longest or 1)
-        axes.set_xlabel(_with_labels(f"{what} above the {below} {_told(float(end))} (s)", first))
+        axes.set_xlabel(_with_labels(f"{what} above the {below} {_time(float(end))} (s)", first))
         order = sorted(bars, key=lambda part: (list(PARTS).index(part.split(",")[0]), part))
         keyed(figure, [bars[part] for part in order], order, loc="outside lower center", ncols=min(3, len(order)))
         headed(
@@ -336,6 +336,6 @@ def _with_labels(text: str, found: Decomposition) -> str:
     return "\n".join(filter(None, [text, assumed_in_words([found.problem.instance])]))
 
 
-def _told(seconds: float) -> str:
+def _time(seconds: float) -> str:
     """Seconds in few digits, and none after the point where there are many before it."""
     return f"{seconds:.4g} s" if abs(seconds) < 1000 else f"{seconds:,.0f} s"

@@ -114,10 +114,10 @@ def require() -> None:
         raise UsageError('pictures need matplotlib: pip install "optsched[plots]"') from None
 
 
-def check_kind(path: str | os.PathLike[str], told: str = "") -> str:
+def check_kind(path: str | os.PathLike[str], prefix: str = "") -> str:
     """The ending of a file for a picture, in small letters; UsageError where pictures have no such ending.
 
-    `told` is put before the message: the option, for instance.
+    `prefix` is put before the message: the option, for instance.
 
     >>> check_kind("a.SVG")
     '.svg'
@@ -125,7 +125,7 @@ def check_kind(path: str | os.PathLike[str], told: str = "") -> str:
     suffix = Path(path).suffix.lower()
     if suffix not in KINDS:
         wrong = f'no kind of picture ends in "{suffix}"' if suffix else "the name has no ending"
-        raise UsageError(f"{told}{os.fspath(path)}: {wrong}; it must end in {', '.join(KINDS)}")
+        raise UsageError(f"{prefix}{os.fspath(path)}: {wrong}; it must end in {', '.join(KINDS)}")
     return suffix
 
 
@@ -177,8 +177,8 @@ def picture(figure: Figure, kind: str = ".svg") -> bytes:
             missing[chr(int(glyph[1]))] = None
     if missing and kind.lower() != ".svg":
         shown = "".join(list(missing)[:20])
-        told = f"the font of the picture lacks {shown}: they are shown as boxes; a picture in .svg shows them"
-        warnings.warn(MissingGlyphs(told), stacklevel=2)
+        message = f"the font of the picture lacks {shown}: they are shown as boxes; a picture in .svg shows them"
+        warnings.warn(MissingGlyphs(message), stacklevel=2)
     return content.getvalue()
 
 
@@ -251,11 +251,11 @@ def trimmed(names: Sequence[str], most: int) -> tuple[list[str], str]:
     if not begin and not end:
         return [short(name, most) for name in names], ""
     first = names[0]
-    told = [f"begin with {short(first[:begin], 40)}"] if begin else []
-    told += [f"end in {short(first[len(first) - end :], 40)}"] if end else []
+    shared = [f"begin with {short(first[:begin], 40)}"] if begin else []
+    shared += [f"end in {short(first[len(first) - end :], 40)}"] if end else []
     cut = [name[begin : len(name) - end] for name in names]
     shown = [f"{'…' * bool(begin)}{short(name, most - 2)}{'…' * bool(end)}" for name in cut]
-    return shown, ", ".join(told)
+    return shown, ", ".join(shared)
 
 
 def _alike(names: Sequence[str]) -> int:
@@ -328,5 +328,5 @@ def whole_ticks(axis: Axis, values: Sequence[Any], most: int = 6) -> None:
     """Some ticks, at whole numbers alone where all values are whole."""
     from matplotlib.ticker import MaxNLocator
 
-    whole = all(value == int(value) for value in values if math.isfinite(value))
-    axis.set_major_locator(MaxNLocator(nbins=most, integer=whole, min_n_ticks=1))
+    integral = all(value == int(value) for value in values if math.isfinite(value))
+    axis.set_major_locator(MaxNLocator(nbins=most, integer=integral, min_n_ticks=1))

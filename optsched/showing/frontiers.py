@@ -63,9 +63,9 @@ def frontier_picture(
     given = heuristics if isinstance(heuristics, Mapping) else values_of(heuristics)
     title = f"{name}: {found.problem}" if name else found.problem
     title += "" if found.complete else " (not complete)"
-    told = "; ".join(", ".join(map(str, entry)) for entry in found.values[:20]) or "no point"
+    values = "; ".join(", ".join(map(str, entry)) for entry in found.values[:20]) or "no point"
     with settings():
-        figure = begun(7.0, 3.6 + 0.08 * max(0, len(given) - 12), f"{title}: {told}")
+        figure = begun(7.0, 3.6 + 0.08 * max(0, len(given) - 12), f"{title}: {values}")
         axes = figure.subplots()
         every = [*found.values, *(entry for entry in given.values() if not isinstance(entry, str))]
         for axis, position in ((axes.xaxis, 0), (axes.yaxis, 1)):

@@ -143,13 +143,13 @@ def _boxes(axes: Axes, rows: Mapping[str, Runs], factor: float) -> None:
     axes.set_ylim(0.4, len(rows) + 0.6)
     named(axes.yaxis, positions, [short(name) for name in rows])
     _spread(axes, [value for row in values for value in row])
-    beside = axes.secondary_yaxis("right")
-    beside.tick_params(length=0, labelsize=8)
-    named(beside.yaxis, positions, [_told(runs) for runs in rows.values()])
+    right = axes.secondary_yaxis("right")
+    right.tick_params(length=0, labelsize=8)
+    named(right.yaxis, positions, [_lacking_text(runs) for runs in rows.values()])
     axes.grid(axis="x", alpha=0.3)
 
 
-def _told(runs: Runs) -> str:
+def _lacking_text(runs: Runs) -> str:
     """What stands beside a box: `30 runs, 18 at 0; 2 infeasible`."""
     at_zero = sum(value == 0 for value in runs.values)
     lacking = runs.lacking()
@@ -530,8 +530,8 @@ def _entries(rows: Mapping[str, Runs]) -> list[str]:
     entries = []
     for name, runs in rows.items():
         lacking = runs.lacking()
-        told = f" (of {runs.count}: {lacking})" if lacking else ""
+        counts = f" (of {runs.count}: {lacking})" if lacking else ""
         if not lacking and runs.count != usual:
-            told = f" ({counted(runs.count, 'run')})"
-        entries.append(short(name) + told)
+            counts = f" ({counted(runs.count, 'run')})"
+        entries.append(short(name) + counts)
     return entries

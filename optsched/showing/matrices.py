@@ -90,16 +90,16 @@ def heat_map(
     """
     missing = [pair for row in rows for column in columns if (pair := (row, column)) not in cells]
     if missing or not rows or not columns:
-        told = f"the cell of {', '.join(missing[0])}" if missing else "any row or column"
-        raise UsageError(f"a heat map lacks {told}")
+        what = f"the cell of {', '.join(missing[0])}" if missing else "any row or column"
+        raise UsageError(f"a heat map lacks {what}")
     gaps = np.array([[_depth(cells[row, column][1]) for column in columns] for row in rows])
     across = max(_COLUMN, *(wide(cells[row, column][0], 7.5) + 0.12 for row in rows for column in columns))
     names = [short(name) for name in rows], [short(name) for name in columns]
-    beside, below = (max(wide(name, 9) for name in part) for part in names)
+    side, below = (max(wide(name, 9) for name in part) for part in names)
     with settings():
         from matplotlib import colormaps
 
-        left = max(beside, below - across / 2) + 0.6
+        left = max(side, below - across / 2) + 0.6
         width = across * len(columns) + left
         below_it = [line for remark in remarks for line in fold(remark, width, _REMARK, subsequent_indent="  ")]
         figure = begun(width, _ROW * len(rows) + 0.6 * below + 0.8 + 0.02 * _REMARK * len(below_it), title)

@@ -66,9 +66,9 @@ def times_picture(runs: Any) -> Figure:
     ['jobs, from arrival to end', 'maps', 'reduces']
     """
     held = timelines_of(runs)
-    told = {"job": "jobs, from arrival to end", "map": "maps", "reduce": "reduces"}
-    frames = {of: time_distribution(held, of) for of in told}
-    shown = [of for of in told if of == "job" or len(frames[of])]
+    titles = {"job": "jobs, from arrival to end", "map": "maps", "reduce": "reduces"}
+    frames = {of: time_distribution(held, of) for of in titles}
+    shown = [of for of in titles if of == "job" or len(frames[of])]
     names = list(dict.fromkeys(one.name for one in held))
     with settings():
         figure = begun(_WIDE * len(shown), _HIGH + 0.4, f"Times of jobs and tasks: {', '.join(names)}")
@@ -76,7 +76,7 @@ def times_picture(runs: Any) -> Figure:
             parts = [frames[of][frames[of]["run"] == name] for name in names]
             curves = [(part["seconds"].to_numpy(), part["share"].to_numpy()) for part in parts]
             _cumulative(axes, curves, "time, s", f"{of}s", 0.0)
-            axes.set_title(told[of], fontsize=9)
+            axes.set_title(titles[of], fontsize=9)
         _key(figure, names)
         _headed(figure, held)
     return figure
@@ -194,8 +194,8 @@ def locality_picture(runs: Any) -> Figure:
         from matplotlib.patches import Patch
 
         handles = [Patch(facecolor=grey, hatch=hatch, edgecolor="black") for grey, hatch in _NEAR.values()]
-        told = ["on a node with the data", "in the rack of one", "remote"]
-        keyed(figure, handles, told, loc="outside lower center", ncols=3)
+        labels = ["on a node with the data", "in the rack of one", "remote"]
+        keyed(figure, handles, labels, loc="outside lower center", ncols=3)
         _headed(figure, held)
     return figure
 
@@ -249,9 +249,9 @@ def _line(axes: Axes, across: Any, up: Any, number: int) -> None:
     axes.plot(across, up, drawstyle="steps-post", markevery=(every // 2, every), **look(number))
 
 
-def _nothing(axes: Axes, told: str) -> None:
+def _nothing(axes: Axes, text: str) -> None:
     """Why a panel is empty."""
-    axes.text(0.5, 0.5, told, transform=axes.transAxes, ha="center", va="center")
+    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center")
 
 
 def _headed(figure: Figure, held: Sequence[Timeline]) -> None:
@@ -261,13 +261,13 @@ def _headed(figure: Figure, held: Sequence[Timeline]) -> None:
     for one in held:
         if one.name not in of_names.setdefault(one.assumed or "as scheduled", []):
             of_names[one.assumed or "as scheduled"].append(one.name)
-    told = [
+    lines = [
         assumed if len(of_names) == 1 else f"{', '.join(map(short, names))}: {assumed}"
         for assumed, names in of_names.items()
     ]
     where = short(instances[0], 60) if len(instances) == 1 else counted(len(instances), "instance")
     labelled = assumed_in_words(one.instance for one in held)
-    plain(figure.suptitle("\n".join([where, *told, *([labelled] if labelled else [])]), fontsize=8))
+    plain(figure.suptitle("\n".join([where, *lines, *([labelled] if labelled else [])]), fontsize=8))
 
 
 def _thinned(time: Any, value: Any) -> tuple[Any, Any]:
@@ -332,7 +332,7 @@ _SLOTS, _NAMES = 480, 40
 _ROW, _PANEL, _COLUMN, _AROUND, _LETTERS = 0.16, 6.5, 7.0, 1.5, 14
 
 #: Bars before their tasks have no names, and the share of the whole time that a name of a letter needs.
-_TOLD, _LETTER = 60, 0.014
+_MOST_ROWS, _LETTER = 60, 0.014
 
 
 def gantt_picture(runs: Any, title: str = "", framed: Sequence[int] = ()) -> Figure:
@@ -365,7 +365,7 @@ def gantt_picture(runs: Any, title: str = "", framed: Sequence[int] = ()) -> Fig
     looks, legend = _looks(held)
     step = _every(held, kinds)
     rows = [_Rows(held, kind, step) for kind in kinds]
-    told = _left_out(held, step)
+    notes = _left_out(held, step)
     lines = 2 if any(one.assumed for one in held) else 1
     with settings():
         heights = [min(_PANEL, max(0.8, _ROW * one.count)) for one in rows]
@@ -388,9 +388,9 @@ def gantt_picture(runs: Any, title: str = "", framed: Sequence[int] = ()) -> Fig
                 if not len(one.rows):
                     _nothing(axes, "nothing ran")
         if merged:
-            told.append("bars of a job that follow one another on a slot are one")
+            notes.append("bars of a job that follow one another on a slot are one")
         for axes in grid[-1]:
-            axes.set_xlabel("\n".join(["time, s", *told]))
+            axes.set_xlabel("\n".join(["time, s", *notes]))
         _limits(grid, held)
         _legend(figure, legend)
         if title:
@@ -414,13 +414,13 @@ def _check_nodes(held: Sequence[Timeline]) -> None:
 def _left_out(held: Sequence[Timeline], step: int) -> list[str]:
     """What is not to be seen, in words, and what of the instance was assumed."""
     vain = sum(one.vain for one in held)
-    told = [
+    notes = [
         (step > 1, f"one node in {step} is drawn"),
         (not all(one.ended.all() for one in held), "tasks that had not ended are cut off at the end"),
         (vain > 0, f"{counted(vain, 'start')} in vain, on lost nodes, not drawn"),
     ]
     assumed = assumed_in_words(one.instance for one in held)
-    return [*(words for holds, words in told if holds), *([assumed] if assumed else [])]
+    return [*(words for holds, words in notes if holds), *([assumed] if assumed else [])]
 
 
 def _looks(held: Sequence[Timeline]) -> tuple[list[Ints], list[tuple[int, str]]]:
@@ -479,9 +479,9 @@ class _Rows:
         edges = np.append(self.first[self._nodes], self.count)
         axes.hlines(edges[1:-1], 0, 1, transform=axes.get_yaxis_transform(), color="0.6", linewidth=0.4)
         every = math.ceil(len(self._nodes) / _NAMES) if len(self._nodes) else 1
-        told = self._nodes[::every] if names else self._nodes[:0]
-        middle = self.first[told] + self._width[told] / 2
-        named(axes.yaxis, middle.tolist(), [short(str(name), _LETTERS) for name in self._ids[told]], fontsize=6)
+        named_nodes = self._nodes[::every] if names else self._nodes[:0]
+        middle = self.first[named_nodes] + self._width[named_nodes] / 2
+        named(axes.yaxis, middle.tolist(), [short(str(name), _LETTERS) for name in self._ids[named_nodes]], fontsize=6)
         axes.tick_params(axis="y", length=0)
 
 
@@ -500,7 +500,7 @@ def _panel(axes: Axes, one: Timeline, rows: _Rows, looks: Ints) -> bool:
         axes.add_patch(_together(sides, facecolor=grey, hatch=hatch, **rim))
         if ink != "black" or not edge:
             axes.add_patch(_together(sides, facecolor="none", edgecolor="black", linewidth=max(edge, 0.15)))
-    if len(one.rows) <= _TOLD:
+    if len(one.rows) <= _MOST_ROWS:
         _names(axes, one, own, y)
     return len(merged) < len(bars)
 
@@ -527,11 +527,11 @@ def _merged(bars: Ints, unseen: float) -> Ints:
 
 def _names(axes: Axes, one: Timeline, own: Ints, y: Ints) -> None:
     """The ids of tasks in their bars, where there is room."""
-    whole = max(1, one.last - one.begin)
+    length = max(1, one.last - one.begin)
     for row, at in zip(own.tolist(), y.tolist(), strict=True):
         name = str(one.instance.workload.task_ids[one.rows[row]])
         start, end = int(one.starts[row]), int(one.ends[row])
-        if (end - start) / whole >= _LETTER * len(name):
+        if (end - start) / length >= _LETTER * len(name):
             box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
             at_x = (start + end) / 2 / MICRO
             plain(axes.text(at_x, at + 0.5, short(name), fontsize=6, ha="center", va="center", bbox=box))

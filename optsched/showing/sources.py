@@ -192,8 +192,8 @@ def _read(given: Any) -> tuple[Source, list[Record | FrontierRecord]]:
     documents = [{"version": code_version(), **record} for record in given.records()]
     unfinished = given.planned - len(documents) if stored else 0
     if not documents:
-        told = f"holds no finished run ({unfinished} planned)" if unfinished else "holds no records"
-        raise InputError([Fault("", told)], name)
+        message = f"holds no finished run ({unfinished} planned)" if unfinished else "holds no records"
+        raise InputError([Fault("", message)], name)
     source, entries = _of_json(msgspec.json.encode(documents, enc_hook=_mapping), name, kind)
     return replace(source, unfinished=unfinished), entries
 
@@ -235,12 +235,12 @@ def _of_json(content: bytes, name: str, kind: str) -> tuple[Source, list[Record 
     try:
         document = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        told = f"is no JSON and no store of a sweep ({error})"
+        message = f"is no JSON and no store of a sweep ({error})"
         if Path(name).suffix == ".csv":
-            told += "; records are read as JSON (--format json)"
+            message += "; records are read as JSON (--format json)"
         if Path(name).suffix == ".partial":
-            told += "; an interrupted command left it: close its list, or run it again"
-        raise InputError([Fault("", told)], name) from None
+            message += "; an interrupted command left it: close its list, or run it again"
+        raise InputError([Fault("", message)], name) from None
     several = isinstance(document, list)
     documents = document if several else [document]
     if not documents:
@@ -300,22 +300,22 @@ def parsed(document: Any, place: str) -> Record | FrontierRecord | list[Fault]:
     if isinstance(known, str) and known in _OTHERS:
         return [Fault(place, _OTHERS[known])]
     if "chains" in document:
-        told = "explains a gap: give what optsched gap --format json writes"
+        message = "explains a gap: give what optsched gap --format json writes"
     else:
         fields = ", ".join(sorted(map(str, document))[:4])
-        told = f"is no record of a gap, matrix or frontier (it has {fields or 'no field'})"
-    return [Fault(place, told)]
+        message = f"is no record of a gap, matrix or frontier (it has {fields or 'no field'})"
+    return [Fault(place, message)]
 
 
 def _converted(document: Mapping[str, Any], made: Callable[[Any], Kept], place: str) -> Kept | list[Fault]:
     try:
         return made(document)
     except msgspec.ValidationError as error:
-        told, _, where = str(error).partition(" - at `$")
-        missing = re.match(r"Object missing required field `(\w+)`", told)
+        message, _, where = str(error).partition(" - at `$")
+        missing = re.match(r"Object missing required field `(\w+)`", message)
         if missing:
-            told = f"lacks the field {missing[1]}: write it with optsched gap, matrix or frontier --format json"
-        return [Fault(f"{place}{where.rstrip('`')}".lstrip("."), told[0].lower() + told[1:])]
+            message = f"lacks the field {missing[1]}: write it with optsched gap, matrix or frontier --format json"
+        return [Fault(f"{place}{where.rstrip('`')}".lstrip("."), message[0].lower() + message[1:])]
 
 
 def _uniform(record: Record, place: str) -> Record | list[Fault]:
@@ -329,8 +329,8 @@ def _uniform(record: Record, place: str) -> Record | list[Fault]:
     sizes = {name: len(value) for name, value in several.items()}
     if len(set(sizes.values())) == 1:
         return record
-    told = ", ".join(f"{name} {size}" for name, size in sizes.items())
-    return [Fault(place, f"its lists must have an entry a component each, not {told}")]
+    counts = ", ".join(f"{name} {size}" for name, size in sizes.items())
+    return [Fault(place, f"its lists must have an entry a component each, not {counts}")]
 
 
 # Runs ------------------------------------------------------------------------------------------------------------
@@ -351,10 +351,10 @@ def entries_of(records: Iterable[Record]) -> tuple[list[Run], list[str]]:
             repeated += 1
             changed += _result(distinct.pop(key)) != _result(record)
         distinct[key] = record
-    told = []
+    notes = []
     if repeated:
         also = f", {changed} of them with another result: the last counts" if changed else ""
-        told.append(f"{repeated} runs are recorded more than once and count once{also}")
+        notes.append(f"{repeated} runs are recorded more than once and count once{also}")
     kept = list(distinct.values())
     problems = _labels(kept, "problem", "parameters", lambda record: (*_posed_on(record), record.problem))
     heuristics = _labels(
@@ -372,7 +372,7 @@ def entries_of(records: Iterable[Record]) -> tuple[list[Run], list[str]]:
     found = [
         Run(record, str(_problem(record)), heuristics(record), problems(record), _instance(record)) for record in kept
     ]
-    return found, told
+    return found, notes
 
 
 def chosen(entries: Sequence[Run], problems: Sequence[str], heuristics: Sequence[str]) -> list[Run]:

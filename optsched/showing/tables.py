@@ -205,8 +205,8 @@ def times(entries: Sequence[Run]) -> Table:
         references[entry.reference] = None if None in parts else sum(part or 0 for part in parts)
     for name, measured in (("the reference (build and solve)", list(references.values())), *by_heuristic.items()):
         known = sorted(value for value in measured if value is not None)
-        told = (statistics.median, statistics.fmean, max, sum)
-        cells = [seconds(function(known) if known else None) for function in told]
+        statistics_shown = (statistics.median, statistics.fmean, max, sum)
+        cells = [seconds(function(known) if known else None) for function in statistics_shown]
         rows.append([name, *counts(len(known)), *cells])
     columns = ("heuristic", "runs", "median s", "mean s", "longest s", "all s")
     note = "Wall-clock seconds, as recorded: comparable where the runs were on one machine that did little else."
@@ -244,9 +244,9 @@ def failures(entries: Sequence[Run]) -> Table:
         if entry.status == "done":
             continue
         record = entry.record
-        told = record.error or "; ".join(_violation(wrong) for wrong in record.violations[:5])
+        reason = record.error or "; ".join(_violation(wrong) for wrong in record.violations[:5])
         cells = [entry.instance, entry.problem, entry.heuristic]
-        cells += [*counts(record.seed), entry.status.replace("-", " "), told, again(record)]
+        cells += [*counts(record.seed), entry.status.replace("-", " "), reason, again(record)]
         rows.append(cells)
     columns = ("instance", "problem", "heuristic", "seed", "what", "told", "see it again")
     note = "They are in no mean, and among the runs of every table."
@@ -313,8 +313,8 @@ def beside(found: FrontierRecord, entries: Sequence[Run]) -> dict[str, Value | s
         record = entry.record
         if (record.instance, record.problem, record.parameters) == (found.instance, found.problem, found.parameters):
             known = tuple(Fraction(part) for part in record.of_each("objective") if part is not None)
-            whole = entry.status == "done" and len(known) == len(found.components)
-            results.setdefault(entry.heuristic, {}).setdefault(known if whole else entry.status, record.seed)
+            complete = entry.status == "done" and len(known) == len(found.components)
+            results.setdefault(entry.heuristic, {}).setdefault(known if complete else entry.status, record.seed)
     return {
         name if len(held) == 1 else f"{name}, seed {seed}": value
         for name, held in results.items()
@@ -349,20 +349,20 @@ def matrices(cells: Iterable[Record]) -> list[Table]:
 # Cells ------------------------------------------------------------------------------------------------------------
 
 
-def _of(part: int, whole: int) -> Cell:
+def _of(part: int, total: int) -> Cell:
     """So many of all, sorted by their share."""
-    return Cell(f"{part}/{whole}", part / whole if whole else None)
+    return Cell(f"{part}/{total}", part / total if total else None)
 
 
 def _without(row: Row) -> str:
-    return ", ".join(told for name, told in WITHOUT.items() if getattr(row, name))
+    return ", ".join(text for name, text in WITHOUT.items() if getattr(row, name))
 
 
 def _p(value: float | None, by: str | None = None) -> Cell:
     if value is None:
         return Cell("-")
-    told = "< 0.0001" if value < 1e-4 else f"{value:.2g}"
-    return Cell(f"~ {told}" if by == "normal" else told, value)
+    text = "< 0.0001" if value < 1e-4 else f"{value:.2g}"
+    return Cell(f"~ {text}" if by == "normal" else text, value)
 
 
 def _effect(value: float | None) -> Cell:

@@ -217,8 +217,8 @@ class Beats:
 #: The most rounds of offers that a policy may let pass on purpose.
 _MOST_VAIN = 20_000
 
-#: How often it is told which share of a run is over.
-_TOLD = 200
+#: How many times a run reports which share of it is over.
+_REPORTS = 200
 
 #: So many tasks are named in a message.
 _NAMED = 3
@@ -258,7 +258,7 @@ class Rules:
     until: int | None = None
     losses: tuple[tuple[int, int, int], ...] = ()
 
-    def told(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """The rules of all runs, as `optsched.simulate` takes them, times in seconds; without losses."""
         return {
             "heartbeat": self.heartbeat / MICRO,
@@ -443,8 +443,8 @@ class Engine(Asked, Course):
         running = np.flatnonzero(state.status == RUNNING).tolist()
         unknown = [task for task in running if np.isnan(state.start[task])]
         if unknown:
-            told = "it runs: a simulation needs when it started"
-            raise MissingField([Fault(f"tasks[{task}].start", told) for task in unknown], instance.name)
+            message = "it runs: a simulation needs when it started"
+            raise MissingField([Fault(f"tasks[{task}].start", message) for task in unknown], instance.name)
         begun = microseconds(np.nan_to_num(state.start)).tolist()
         for task in running:
             self.goes_on(task, int(state.node[task]), begun[task])
@@ -519,7 +519,7 @@ class Engine(Asked, Course):
         super().ends(task)
         if self.tell_share is not None:
             self._ended += 1
-            if self._ended % max(1, self._left // _TOLD) == 0:
+            if self._ended % max(1, self._left // _REPORTS) == 0:
                 self.tell_share(self._share())
 
     def _share(self) -> float:
@@ -716,27 +716,27 @@ class Engine(Asked, Course):
         # A reduce whose job has maps left has no end by then, whoever says when it ends.
         late = [task for task in running if self._kind[task] == REDUCE and self._waits_for_maps(task)]
         endless = sorted({*running} - {*late})
-        told = []
+        reasons = []
         if endless:
             runs = f"{counted(len(endless), 'task')} run{'s' * (len(endless) == 1)}"
-            told.append(
+            reasons.append(
                 f"{runs} for ever ({self._named(endless)}): the service {type(self.service).__name__} gives no end; a "
                 "service must answer one for each task (a rate of 0 gives none)"
             )
         for kind in (MAP, REDUCE):
-            told += self._why_waits(kind, bool(running))
+            reasons += self._why_waits(kind, bool(running))
         if late and not endless:
             one = len(late) == 1
             wait = (
                 f"{counted(len(late), 'reduce')} run{'s' * one} until all maps of {'its job' if one else 'their jobs'}"
             )
-            told.append(f"{wait} have ended ({self._named(late)})")
+            reasons.append(f"{wait} have ended ({self._named(late)})")
         held = [task for tasks in self._held.values() for task in tasks]
-        if held and not told:
+        if held and not reasons:
             wait = f"{counted(len(held), 'reduce')} held back by slowstart ({self._named(held)})"
-            told.append(f"{wait}: too few maps of their jobs have ended")
-        self.starved = bool(told)
-        return "; ".join(told)
+            reasons.append(f"{wait}: too few maps of their jobs have ended")
+        self.starved = bool(reasons)
+        return "; ".join(reasons)
 
     def _waits_for_maps(self, task: int) -> bool:
         """Whether maps of a task's job are left."""

@@ -202,9 +202,9 @@ class Rates(Service):
             if task in self._readings and self._readings[task].turn == turn:
                 self._untold[task] = None
         self._turn_all(now)
-        told = {*self._settle(now), *self._untold}
+        touched = {*self._settle(now), *self._untold}
         self._untold.clear()
-        ends = [end for task in sorted(told) for end in self._end_of(task)]
+        ends = [end for task in sorted(touched) for end in self._end_of(task)]
         if self._turns:
             ends.append((WAKE, max(now, self._turns[0][0])))
         return ends
@@ -212,17 +212,17 @@ class Rates(Service):
     def progress(self, beats: Ints, now: int) -> Progress | None:
         heard = np.flatnonzero(beats > self._heard).tolist()
         self._heard = beats
-        told, shares = [], []
+        reporting, shares = [], []
         for node in heard:
             beat = int(beats[node])
             for task in self._on[node]:
                 reading = self._readings[task]
                 if self._is_map[task] and reading.whole > 0 and reading.marks:
-                    told.append(task)
+                    reporting.append(task)
                     shares.append(1 - reading.reported(beat) / reading.whole)
-        if not told:
+        if not reporting:
             return None
-        maps, share = np.array(told), np.array(shares)
+        maps, share = np.array(reporting), np.array(shares)
         sent = self._shuffling.of_map.take(maps)
         return Progress(
             maps,
@@ -410,8 +410,8 @@ def least_times(instance: Instance, local: str = "free") -> Instance:
             far = float(min(by_network[row], gives[holders].max()))
         fastest = max(near, far)
         if amounts[task] and not fastest:
-            told = f"tasks[{task}] can read nowhere, and would never end; give its nodes rates above 0"
-            raise UsageError(f"{place_of(instance, 'rates')}: {told}")
+            message = f"tasks[{task}] can read nowhere, and would never end; give its nodes rates above 0"
+            raise UsageError(f"{place_of(instance, 'rates')}: {message}")
         took = [_took(amounts[task], rate or fastest) for rate in (near, far, far)]
         read, start = state.bytes_read[task], state.start[task]
         if state.status[task] == RUNNING and workload.kind[task] == MAP and not isnan(read) and not isnan(start):

@@ -132,13 +132,13 @@ class Recorded(Service):
     def prepare(self, instance: Instance) -> None:
         duration = instance.workload.duration
         missing = np.flatnonzero(np.isnan(duration) & (instance.state.status != FINISHED)).tolist()
-        told = (
+        message = (
             "the trace does not say how long it took; leave the task out (import rumen --unsuccessful leave-out), or "
             "take another service"
         )
         if missing:
             raise MissingField(
-                [Fault(f"tasks[{task}].duration", told) for task in missing], place_of(instance, "recorded")
+                [Fault(f"tasks[{task}].duration", message) for task in missing], place_of(instance, "recorded")
             )
         self._takes = microseconds(np.nan_to_num(duration)).tolist()
 
@@ -396,10 +396,10 @@ class Transfer(Service):
     def progress(self, beats: Ints, now: int) -> Progress | None:
         heard = np.flatnonzero(beats > self._reported).tolist()
         self._reported = beats
-        told = [task for node in heard for task in sorted(self._running[node]) if self._is_map[task]]
-        if not told:
+        reporting = [task for node in heard for task in sorted(self._running[node]) if self._is_map[task]]
+        if not reporting:
             return None
-        maps = np.array(told)
+        maps = np.array(reporting)
         went = np.maximum(0, beats[self._node[maps]] - self._begin[maps])
         takes, fetches = self._takes[maps], self._fetches[maps]
         if self.reads == "throughout":

@@ -105,8 +105,8 @@ class Simulation:
         )
 
     def __repr__(self) -> str:
-        told = f"{self.schedule.placed} of {counted(len(self.schedule), 'task')} ran"
-        return brief(f"Simulation of {self.policy} on {self.instance}: {told}{', unfinished' * bool(self.unfinished)}")
+        ran = f"{self.schedule.placed} of {counted(len(self.schedule), 'task')} ran"
+        return brief(f"Simulation of {self.policy} on {self.instance}: {ran}{', unfinished' * bool(self.unfinished)}")
 
     def raise_if_unfinished(self) -> Simulation:
         """The same; HeuristicFailed where tasks are left though nothing stopped the run."""
@@ -329,7 +329,7 @@ class Simulation:
             "parameters": dict(self.parameters),
             "seed": self.seed,
             "service": self.service,
-            **rules.told(),
+            **rules.record(),
             "losses": " ".join(
                 ":".join(
                     [str(self.instance.cluster.node_ids[node]), *(f"{at / MICRO:g}" for at in times if at < NEVER)]
@@ -489,11 +489,11 @@ class Reports(Course):
         if (found := self.service.progress(beats, time)) is not None:
             # A heartbeat reports of its node, and only then starts tasks on it.
             began = [self.start[task] < int(beats[self.node[task]]) for task in found.tasks.tolist()]
-            told = found.tasks[began]
-            self._bytes_read[told] = found.bytes_read[began]
+            reporting = found.tasks[began]
+            self._bytes_read[reporting] = found.bytes_read[began]
             if len(found.entries):
-                of_told = np.isin(self._sender[found.entries], told)
-                self._emitted[found.entries[of_told]] = found.emitted[of_told]
+                of_reporting = np.isin(self._sender[found.entries], reporting)
+                self._emitted[found.entries[of_reporting]] = found.emitted[of_reporting]
         runs = state.status == RUNNING
         return replace(
             state, bytes_read=np.where(runs, self._bytes_read, state.bytes_read), emitted=self._emitted.copy()

@@ -22,7 +22,7 @@ from optsched.measuring.records import Record, Run, frame_of, legend
 from optsched.measuring.studies.limits import GapLimit, breaches
 from optsched.measuring.studies.tables import GapReports, summaries, summary_frame
 from optsched.showing import tables
-from optsched.showing.choosing import gap_told
+from optsched.showing.choosing import gap_text
 from optsched.showing.gaps import ratios, runs_of
 
 
@@ -114,7 +114,7 @@ def test_bug_a_gap_over_zero_had_five_names() -> None:
         report.raise_unless_within(0.5)
     assert Aim().over_zero(report)
     told = [line, breach.message, str(failed.value), part.table().rows[0][-1], *legend([run]), tables.gaps(part).note]
-    told += [", ".join(tables.gaps(part).columns), LEGEND, gap_told(report)]
+    told += [", ".join(tables.gaps(part).columns), LEGEND, gap_text(report)]
     told += [panels(found)["lsap"]["dl"].lacking() for panels in (runs_of, partial(ratios, against="reference"))]
     assert [text for text in told if "over 0" not in text.lower()] == []
     words = re.compile("beside.zero|beside 0|(optimum.?|reference|bound) of 0")

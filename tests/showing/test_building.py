@@ -80,7 +80,7 @@ def test_pictures_have_tables() -> None:
     for picture in pictures:
         assert picture.table in keys
         assert picture.command in lines
-        assert re.search(r"dl .*, fair ", picture.told)
+        assert re.search(r"dl .*, fair ", picture.alt)
     assert len(pictures[0].draw().axes) == 1
     alone, _ = report([record(None)])
     assert not [part for part in section(alone, "lsap").parts if isinstance(part, Picture)], "there is nothing to draw"
@@ -95,7 +95,7 @@ def test_frontier_or_matrix_alone() -> None:
     assert found.summary == "1 frontier."
     picture, _, lines = section(found, "Frontiers").parts
     assert isinstance(picture, Picture)
-    assert picture.told.endswith("on a: a staircase of points (x, y): 1, 2. Heuristics are drawn in.")
+    assert picture.alt.endswith("on a: a staircase of points (x, y): 1, 2. Heuristics are drawn in.")
     assert len(picture.draw().axes) == 1
     assert isinstance(lines, Lines)
     assert lines.lines[1] == "optsched frontier a.json --problem latency --format json"

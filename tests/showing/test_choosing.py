@@ -106,20 +106,20 @@ def test_values_and_gaps_of_placements() -> None:
     """Tests the words of a gap: above, at the optimum, beside 0, below a maximum, and of the optimum itself."""
     problem = optsched.problem("latency", "papers/fsy-not-optimal")
     report = optsched.gap(problem, "labl")
-    assert scene(problem, report, "LABL").told[0] == "makespan 4, work 7, 33.33 % above the optimum"
+    assert scene(problem, report, "LABL").lines[0] == "makespan 4, work 7, 33.33 % above the optimum"
     best = [text.get_text() for text in draw(report).texts]
     assert best[-3:-1] == ["optimum (proved: combinatorial)", "makespan 3, work 9"]
     again = optsched.gap(problem, lambda posed, rng: report.reference.solution.decision)
-    assert scene(problem, again).told[0] == "makespan 3, work 9, at the optimum"
+    assert scene(problem, again).lines[0] == "makespan 3, work 9, at the optimum"
     zero = optsched.gap(optsched.problem("lsap", "papers/guo-fig2"), "dl", seed=0)
     assert (
-        scene(optsched.problem("lsap", "papers/guo-fig2"), zero).told[0]
+        scene(optsched.problem("lsap", "papers/guo-fig2"), zero).lines[0]
         == "locality-cost 1, 1 above the optimum (over 0)"
     )
     most = optsched.problem("utility", "papers/ras-endless-swap")
     below = optsched.gap(most, "fair-sharing")
     if below.deciding is not None and below.deciding[0]:
-        assert "below the optimum" in scene(most, below).told[0]
+        assert "below the optimum" in scene(most, below).lines[0]
 
 
 def scene(problem: Any, given: Any, name: str = "") -> Scene:
@@ -133,11 +133,11 @@ def test_infeasible_failed_and_starved_are_told() -> None:
     """Tests that a placement with violations is drawn with them, and a failure says what failed."""
     problem = optsched.problem("lsap", racked())
     crowd = optsched.gap(problem, lambda posed, rng: [0, 0, 0, 0, 0])
-    assert scene(problem, crowd).told[0].startswith("infeasible: slots")
+    assert scene(problem, crowd).lines[0].startswith("infeasible: slots")
     broken = scene(problem, optsched.gap(problem, lambda posed, rng: 1 / 0))  # type: ignore[arg-type,return-value]
     assert broken.name.endswith(": failed")
-    assert "ZeroDivisionError" in broken.told[0]
-    assert len(broken.told) == 1, "nothing is counted where there is no placement"
+    assert "ZeroDivisionError" in broken.lines[0]
+    assert len(broken.lines) == 1, "nothing is counted where there is no placement"
 
     class Never:
         """Takes nothing."""

@@ -225,7 +225,7 @@ def test_snapshot() -> None:
         (3, IDLE, -1),
     ]
     assert scene.waiting.tolist() == [0, 1, 2, 3, 4]
-    assert (scene.name, scene.told) == ("racked", ("4 nodes, 2 racks, 5 tasks to place",))
+    assert (scene.name, scene.lines) == ("racked", ("4 nodes, 2 racks, 5 tasks to place",))
     assert scene.size >= len(cells(scene))
 
 
@@ -242,7 +242,7 @@ def test_placement_by_hand() -> None:
         (2, NODE, 2),
         (3, REMOTE, 3),
     ]
-    assert scene.told == ("3 node, 1 rack, 1 remote",)
+    assert scene.lines == ("3 node, 1 rack, 1 remote",)
     assert scene.counts == {NODE: 3, RACK: 1, REMOTE: 1}
 
 
@@ -263,10 +263,10 @@ def test_without_racks_and_without_data() -> None:
     """Tests that no rack is spoken of where there is none, and nothing of data where nothing has data."""
     nodes = [{"id": "a"}, {"id": "b"}]
     bare = racked(nodes=nodes, tasks=[{"id": "t", "replicas": ["a"]}])
-    assert of_placement(optsched.problem("lsap", bare), Placement.of([1])).told[-1] == "0 node, 1 remote"
+    assert of_placement(optsched.problem("lsap", bare), Placement.of([1])).lines[-1] == "0 node, 1 remote"
     empty = racked(nodes=nodes, tasks=[{"id": "t"}])
     scene = of_placement(optsched.problem("latency", empty), Placement.of([1]))
-    assert scene.told[-1] == "1 placed"
+    assert scene.lines[-1] == "1 placed"
     assert cells(scene) == [(1, PLACED, 0)], "a problem without slots shows none"
 
 
@@ -274,7 +274,7 @@ def test_on_an_instance_nothing_is_judged() -> None:
     """Tests a placement without a problem: the tasks that are placed or wait, counts and no value."""
     instance = racked()
     scene = of_placement(instance, Placement.of([0, None, 2, 3, None, None]))
-    assert scene.told == ("2 node, 0 rack, 1 remote, 2 waiting",)
+    assert scene.lines == ("2 node, 0 rack, 1 remote, 2 waiting",)
     with pytest.raises(UsageError, match="placement of 2 tasks"):
         of_placement(instance, Placement.of([0, 1]))
     with pytest.raises(UsageError, match="placement of 6 tasks"):
@@ -294,7 +294,7 @@ def test_datacenters_stand_for_racks() -> None:
     apart = racked(nodes=[{"id": "a", "datacenter": "d"}, {"id": "b", "datacenter": "e"}], tasks=[])
     index, names, noun = grouped(apart)
     assert (index.tolist(), names.tolist(), noun) == ([0, 1], ["d", "e"], "datacenter")
-    assert of_snapshot(apart).told == ("2 nodes, 2 datacenters, 0 tasks to place",)
+    assert of_snapshot(apart).lines == ("2 nodes, 2 datacenters, 0 tasks to place",)
     assert grouped(racked(nodes=[{"id": "a"}], tasks=[]))[2] == "rack"
 
 

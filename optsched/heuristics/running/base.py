@@ -256,8 +256,8 @@ class Heuristic:
             raise UsageError(f'heuristic "{self.name}": give batch or policy, and one of them only')
         for what, given, kind in (("problems", self.problems, str), ("parameters", self.parameters or (), Parameter)):
             if not isinstance(given, tuple) or not all(isinstance(entry, kind) for entry in given):
-                told = "names of problems" if kind is str else "Parameters"
-                raise UsageError(f'heuristic "{self.name}": its {what} are {given!r}; give a tuple of {told}')
+                expected = "names of problems" if kind is str else "Parameters"
+                raise UsageError(f'heuristic "{self.name}": its {what} are {given!r}; give a tuple of {expected}')
         if self.policy is not None:
             object.__setattr__(self, "problems", tuple(dict.fromkeys((*self.problems, *over_time()))))
 

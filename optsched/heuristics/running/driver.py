@@ -265,9 +265,9 @@ class Asked:
 
     def __init__(self, policy: Policy, known: Known, order: np.random.Generator, observers: Sequence[Observer]) -> None:
         self._policy, self.known, self._order, self._observers = policy, known, order, observers
-        told = getattr(policy, "notify", None)
+        notify = getattr(policy, "notify", None)
         #: None: the policy hears nothing.
-        self._notify = None if getattr(told, "__func__", told) in (None, Policy.notify) else told
+        self._notify = None if getattr(notify, "__func__", notify) in (None, Policy.notify) else notify
         # An observer sees every offer.
         self._refuses = _nothing if observers else getattr(policy, "refuses", None) or _nothing
         #: Whether it may say of nodes that they need not be asked.

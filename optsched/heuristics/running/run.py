@@ -202,10 +202,10 @@ class HeuristicRun:
         return self.placement if self.schedule is None else self.schedule
 
     def __repr__(self) -> str:
-        told = self.error
+        result = self.error
         if self.placement is not None:
-            told = f"{self.placement.placed} of {counted(len(self.placement), 'task')} placed"
-        return brief(f"HeuristicRun of {self.name}: {told}{', starved' if self.starved else ''}")
+            result = f"{self.placement.placed} of {counted(len(self.placement), 'task')} placed"
+        return brief(f"HeuristicRun of {self.name}: {result}{', starved' if self.starved else ''}")
 
     def raise_if_failed(self) -> Placement:
         """The placement; HeuristicFailed where there is none, from what the heuristic raised."""
@@ -287,8 +287,8 @@ def _over_time(
     """The run of a policy over time (`optsched.Simulation`), by the runner that the problem's record names."""
     runner = record_of(type(problem)).runner
     if runner is None:
-        told = f"no record names what runs policies over time in {type(problem).__name__}"
-        raise UsageError(f"{problem.name}: {told}; name a runner in its record (optsched.core.registry)")
+        reason = f"no record names what runs policies over time in {type(problem).__name__}"
+        raise UsageError(f"{problem.name}: {reason}; name a runner in its record (optsched.core.registry)")
     return registered(runner)(problem, heuristic, values, seed, observers, **timing)
 
 
@@ -390,8 +390,8 @@ def values_in_force(heuristic: Heuristic, given: Mapping[str, Any]) -> dict[str,
 def check_seed(seed: int | Sequence[int]) -> None:
     """UsageError for what no stream can be made of."""
     entries = list(seed) if isinstance(seed, Sequence) else [seed]
-    whole = all(isinstance(entry, int | np.integer) and not isinstance(entry, bool) for entry in entries)
-    if not entries or not whole or min(entries) < 0:
+    integral = all(isinstance(entry, int | np.integer) and not isinstance(entry, bool) for entry in entries)
+    if not entries or not integral or min(entries) < 0:
         raise UsageError(f"seed {seed!r}: give a whole number, 0 or more")
 
 

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from optsched.core.errors import Fault, InputError
 
-__all__ = ["header_text", "pack", "read_arrays", "told", "whole"]
+__all__ = ["header_text", "kind_of", "pack", "read_arrays", "whole"]
 
 _Array = npt.NDArray[Any]
 
@@ -91,8 +91,8 @@ def header_text(arrays: dict[str, _Array], form: str) -> bytes:
     """
     text = arrays.pop("header", None)
     if text is None or text.dtype.kind not in "uSU":
-        told = f'the column is missing; it holds the JSON text {{"format": "{form}", ...}}'
-        raise InputError([Fault("header", told)])
+        message = f'the column is missing; it holds the JSON text {{"format": "{form}", ...}}'
+        raise InputError([Fault("header", message)])
     return text.tobytes()
 
 
@@ -101,7 +101,7 @@ def whole(values: _Array) -> bool:
     return values.dtype.kind in "iu" and values.dtype != np.uint64
 
 
-def told(values: _Array) -> str:
+def kind_of(values: _Array) -> str:
     """What an array is, for messages."""
     return f"{values.dtype} of shape {values.shape}"
 

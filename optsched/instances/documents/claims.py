@@ -176,7 +176,7 @@ def unpacked(data: bytes, largest: int) -> Any:
     document = decode(archive.header_text(arrays, "optsched-solution/1"))
     if isinstance(document, Mapping) and str(document.get("format")).startswith(_NOUNS):
         return document  # whose arrays are of another form; whoever reads it says that it is no file of claims
-    faults = [Fault(name, told) for name, values in arrays.items() if (told := _placed(document, name, values))]
+    faults = [Fault(name, fault) for name, values in arrays.items() if (fault := _placed(document, name, values))]
     if faults:
         raise InputError(faults)
     return document
@@ -252,13 +252,13 @@ class Reading:
         if ids is None:
             raise ValueError(f"there are no {rows.counted} here")
         if not archive.whole(values) or values.ndim == 0 or values.shape[:-1] not in ((), (2,)):
-            raise ValueError(f"expected rows of positions and of whole numbers, got {archive.told(values)}")
+            raise ValueError(f"expected rows of positions and of whole numbers, got {archive.kind_of(values)}")
         return Chosen(ids, values) if values.ndim == 1 else ById(ids, *values)
 
-    def fault(self, place: str, told: str) -> None:
+    def fault(self, place: str, message: str) -> None:
         """Add what is wrong at a place, unless something is known to be."""
         if place not in self.known:
-            self.faults.append(Fault(place, told))
+            self.faults.append(Fault(place, message))
 
     def placement(self, value: Any, at: str, before: Placement | None = None) -> Placement:
         """A placement: an object {task: node or null}, or the position of each task's node.
@@ -306,10 +306,10 @@ class Reading:
         empty = Schedule.empty(tasks)
         if isinstance(value, np.ndarray):
             wanted = f"two rows for {tasks} tasks, positions of nodes (-1: does not run) and starts in microseconds"
-            told = self._numbers(value, (2, tasks), at, wanted)
-            if told is None:
+            numbers = self._numbers(value, (2, tasks), at, wanted)
+            if numbers is None:
                 return empty
-            nodes, starts = told
+            nodes, starts = numbers
             self._known(nodes, NONE, len(self.on.cluster), "node", f"{at}[0]")
             late = (nodes != NONE) & ((starts < -LARGEST) | (starts > LARGEST))
             for row in np.flatnonzero(late).tolist():
@@ -410,7 +410,7 @@ class Reading:
         """An array of a file as int64; None, with a fault, where it is another one."""
         if archive.whole(values) and values.shape == shape:
             return np.asarray(values, dtype=np.int64)
-        self.fault(at, f"expected {wanted}, got {archive.told(values)}")
+        self.fault(at, f"expected {wanted}, got {archive.kind_of(values)}")
         return None
 
     def _known(self, positions: Ints, least: int, count: int, noun: str, at: str) -> Bools:

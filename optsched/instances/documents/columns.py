@@ -205,8 +205,8 @@ class Reading:
         if not any(isinstance(rates, dict) for rates in given):
             return
         if len(given) * len(types) > MOST_CELLS:
-            told = f"{len(given)} tasks by {len(types)} types is past {MOST_CELLS} rates"
-            self.faults.append(Fault(name, told))
+            message = f"{len(given)} tasks by {len(types)} types is past {MOST_CELLS} rates"
+            self.faults.append(Fault(name, message))
             return
         by_type = np.full((len(given), len(types)), np.nan)
         for row, rates in enumerate(given):
@@ -241,8 +241,8 @@ class Reading:
     def _topology(self, forms: TopologyForms, nodes: int) -> Topology | None:
         given = {name: value for name in forms.__struct_fields__ if (value := getattr(forms, name)) is not UNSET}
         if len(given) != 1:
-            told = " and ".join(given) or "none of them"
-            self.faults.append(Fault("topology", f"give exactly one of distance, hops, rate and links, not {told}"))
+            found = " and ".join(given) or "none of them"
+            self.faults.append(Fault("topology", f"give exactly one of distance, hops, rate and links, not {found}"))
         elif "hops" in given:
             return Topology("hops", hops={name: getattr(forms.hops, name) for name in HOPS})
         elif "links" in given:
@@ -576,9 +576,9 @@ def plain_numbers(values: _Array) -> list[Any]:
     if values.dtype.kind != "f":
         return plain
     with np.errstate(invalid="ignore"):
-        whole = values.astype(np.int64)
-    if np.array_equal(whole, values):
-        plain = whole.tolist()
+        integers = values.astype(np.int64)
+    if np.array_equal(integers, values):
+        plain = integers.tolist()
     else:
         plain = [None if value != value else int(value) if value.is_integer() else value for value in plain]
     return plain

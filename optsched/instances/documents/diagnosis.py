@@ -93,8 +93,8 @@ def decode(text: bytes, source: str = "") -> Any:
             parse_float=_float,
         )
     except UnicodeDecodeError as error:
-        told = f"is no UTF-8 text ({error.reason}); is it a binary or compressed file under a wrong name?"
-        raise InputError([Fault(f"byte {error.start}", told)], source) from None
+        message = f"is no UTF-8 text ({error.reason}); is it a binary or compressed file under a wrong name?"
+        raise InputError([Fault(f"byte {error.start}", message)], source) from None
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise InputError([Fault(place, f"is no JSON here: {error.msg}")], source) from None
@@ -170,12 +170,12 @@ class Diagnosis:
         """
         known = f'known: "{INSTANCE}", "{NETWORK}"'
         if not isinstance(value, Mapping):
-            told = f'expected an object that begins {{"format": "{INSTANCE}", ...}}, got {_shown(value)}'
-            raise InputError([Fault("", told)], source)
+            message = f'expected an object that begins {{"format": "{INSTANCE}", ...}}, got {_shown(value)}'
+            raise InputError([Fault("", message)], source)
         name = value.get("format", UNSET)
         if name not in (INSTANCE, NETWORK):
-            told = "is missing" if name is UNSET else f"unknown format {_shown(name)}"
-            self.faults.append(Fault("format", f"{told}; {known}"))
+            fault = "is missing" if name is UNSET else f"unknown format {_shown(name)}"
+            self.faults.append(Fault("format", f"{fault}; {known}"))
             name = INSTANCE if "tasks" in value else NETWORK if "arcs" in value else UNSET
             if name is UNSET or "format" in value:
                 raise InputError(self.faults, source)
@@ -343,8 +343,8 @@ def _explained(kind: Any, value: Any) -> str:
     choices = _choices(base)
     if choices and isinstance(value, str):
         hint = nearest(value, choices)
-        told = f"expected one of {', '.join(choices)}, got {_shown(value)}"
-        return told if hint.startswith("known") else f"{told}; {hint}"
+        message = f"expected one of {', '.join(choices)}, got {_shown(value)}"
+        return message if hint.startswith("known") else f"{message}; {hint}"
     if base is str and isinstance(value, str):
         return (
             "must not be empty"

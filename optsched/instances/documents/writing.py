@@ -85,9 +85,9 @@ class GrowingFile:
         self.path = path
         try:
             self._target = _resolved(path)
-            beside = not self._target.exists() or self._target.is_file()
-            self.partial = self._target.with_name(f"{self._target.name}.partial") if beside else None
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC if beside else os.O_WRONLY
+            replaceable = not self._target.exists() or self._target.is_file()
+            self.partial = self._target.with_name(f"{self._target.name}.partial") if replaceable else None
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC if replaceable else os.O_WRONLY
             self._file = os.open(self.partial or self._target, flags | getattr(os, "O_BINARY", 0), 0o666)
         except (OSError, ValueError) as error:
             raise _refused(error, path) from None

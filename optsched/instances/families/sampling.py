@@ -208,14 +208,14 @@ def proportional_shuffle(map_job: Ints, output: Floats, reduce_job: Ints, receiv
     ([2, 2], [2.0, 6.0])
     """
     jobs = 1 + int(max(map_job.max(initial=-1), reduce_job.max(initial=-1)))
-    whole = np.bincount(map_job, output, minlength=jobs)
-    weight = np.where(whole[map_job] > 0, output, 1.0)
-    whole = np.bincount(map_job, weight, minlength=jobs)
+    total = np.bincount(map_job, output, minlength=jobs)
+    weight = np.where(total[map_job] > 0, output, 1.0)
+    total = np.bincount(map_job, weight, minlength=jobs)
     order = np.argsort(reduce_job, kind="stable")
     fan = np.bincount(reduce_job, minlength=jobs)
     first = np.cumsum(fan) - fan
     sender = np.repeat(np.arange(len(map_job)), fan[map_job])
     rank = np.arange(len(sender)) - np.repeat(np.cumsum(fan[map_job]) - fan[map_job], fan[map_job])
     receiver = order[first[map_job[sender]] + rank]
-    size = np.round(received[receiver] * weight[sender] / whole[map_job[sender]], 6)
+    size = np.round(received[receiver] * weight[sender] / total[map_job[sender]], 6)
     return Shuffle(sender, len(map_job) + receiver, size)

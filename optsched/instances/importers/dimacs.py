@@ -65,8 +65,8 @@ def import_dimacs(path: str | os.PathLike[str], name: str | None = None) -> Impo
             faults.append(Fault(reader.header, f"says {reader.arcs_due} arcs, but there are {len(reader.arcs)}"))
         total = sum(reader.supply.values())
         if total and not faults:
-            told = f"the supplies of its nodes add up to {total}, not 0: what enters must leave somewhere"
-            faults.append(Fault(reader.header, told))
+            message = f"the supplies of its nodes add up to {total}, not 0: what enters must leave somewhere"
+            faults.append(Fault(reader.header, message))
     if faults:
         raise InputError(faults, os.fspath(path))
     nodes = [
@@ -93,7 +93,7 @@ class _Reader:
         self.header = ""
         self.misread = False
         self.supply: dict[int, int] = {}
-        self.told: dict[int, int] = {}
+        self.supplied: dict[int, int] = {}
         self.arcs: list[dict[str, Any]] = []
 
     def read(self, line: Line) -> None:
@@ -148,10 +148,10 @@ class _Reader:
         supply = line.integer(2, "the supply", self.faults)
         if len(self.faults) > before:
             return
-        if node in self.told:
-            self._fault(line, f"node {node} has a supply on line {self.told[node]} already")
+        if node in self.supplied:
+            self._fault(line, f"node {node} has a supply on line {self.supplied[node]} already")
             return
-        self.told[node] = line.number
+        self.supplied[node] = line.number
         if supply:
             self.supply[node] = supply
 

@@ -147,8 +147,8 @@ def slots_given(slots: str | int, *words: str) -> str | int:
         slots = int(slots)
     if slots in words or (isinstance(slots, int) and not isinstance(slots, bool) and slots >= 1):
         return slots
-    told = ", ".join(f'"{word}"' for word in words)
-    raise UsageError(f"slots must be {told} or a number of at least 1, not {slots!r}")
+    choices = ", ".join(f'"{word}"' for word in words)
+    raise UsageError(f"slots must be {choices} or a number of at least 1, not {slots!r}")
 
 
 def most_at_once(intervals: Iterable[tuple[Hashable, int, int]]) -> int:
@@ -390,11 +390,11 @@ def _told_of_numbers(begin: bytes) -> str | None:
     A set of generalized assignment is agents m, jobs n, 2 m n numbers and m more; assignment is n and n x n numbers.
     """
     words = begin.split()
-    whole = len(begin) < READ
-    words = words if whole else words[:-1]
+    complete = len(begin) < READ
+    words = words if complete else words[:-1]
     if len(words) < 4 or not all(_DECIMAL.fullmatch(word) for word in words):
         return None
-    if not whole or not words[0].isdigit():
+    if not complete or not words[0].isdigit():
         return _EITHER
     first, at, sets = int(words[0]), 1, 0
     if len(words) == 1 + first**2:

@@ -121,8 +121,8 @@ def import_orlib_assign(path: str | os.PathLike[str], sense: str = "min", name: 
     numbers.raise_faults()
     due = 1 + items * items
     if len(numbers.words) != due:
-        told = f"{items} items need {items * items} costs, but {len(numbers.words) - 1} numbers follow"
-        raise InputError([Fault(numbers.place(min(due, len(numbers.words) - 1)), told)], os.fspath(path))
+        message = f"{items} items need {items * items} costs, but {len(numbers.words) - 1} numbers follow"
+        raise InputError([Fault(numbers.place(min(due, len(numbers.words) - 1)), message)], os.fspath(path))
     cost = numbers.matrix(1, items, items)
     numbers.raise_faults()
     ids = range(1, items + 1)
@@ -197,11 +197,11 @@ class _Numbers:
             at += size
         if len(starts) == agents and starts and at == len(self.words):
             return starts
-        told = (
+        message = (
             f"{agents} agents and {jobs} jobs need {self._size(agents, jobs) - 2} more numbers, but "
             f"{len(self.words) - 2} follow; nor are these {agents} sets one after the other"
         )
-        raise InputError([Fault(self.place(0), told)], self.source)
+        raise InputError([Fault(self.place(0), message)], self.source)
 
     def _size(self, agents: int, jobs: int) -> int:
         """Numbers of a set, with the two that begin it."""

@@ -216,11 +216,11 @@ def _cluster(trace: Trace, topology: dict[str, str | None] | None) -> _Cluster:
             racks[location.host] = location.rack
         elif location.rack not in (None, rack):
             other.setdefault(location.host, location.rack or "")
-    told = topology or {}
+    given = topology or {}
     contradictions = [
         Fault(f'host "{host}"', f'is in rack "{racks[host]}" and in rack "{rack}"; a topology file can say which')
         for host, rack in other.items()
-        if told.get(host) is None
+        if given.get(host) is None
     ]
     if contradictions:
         raise InputError(contradictions, trace.source)

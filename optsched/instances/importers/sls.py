@@ -278,8 +278,8 @@ def _hosts(log: list[_Job], path: str | os.PathLike[str]) -> dict[str, _Node]:
                 continue
             known = racks.setdefault(where.host, where.rack)
             if known != where.rack:
-                told = f'host "{where.host}" is in rack {shown(where.rack)} here, and in {shown(known)} before'
-                faults.append(Fault(f"{job.id}, container {number}", told))
+                message = f'host "{where.host}" is in rack {shown(where.rack)} here, and in {shown(known)} before'
+                faults.append(Fault(f"{job.id}, container {number}", message))
     if not racks:
         faults.append(Fault("", "the jobs name no host, and there is no node file"))
     if faults:

@@ -181,8 +181,8 @@ def _times(size: float, rate: int, remote: int, written: int | None) -> dict[str
 def _labels_of_times(rate: int | None, remote: int) -> dict[str, str]:
     if rate is None:
         return {}
-    told = f"generated: {SETUP} s and {rate} MB/s of what a map reads, or a reduce takes in and writes"
-    return {"times": f"{told}; maps off their data {remote} % longer"}
+    text = f"generated: {SETUP} s and {rate} MB/s of what a map reads, or a reduce takes in and writes"
+    return {"times": f"{text}; maps off their data {remote} % longer"}
 
 
 def _labels(nodes: int, slots: int, replicas: int, block: int, seed: int) -> dict[str, str]:

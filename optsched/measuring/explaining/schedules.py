@@ -244,8 +244,8 @@ def schedule_sentences(found: ScheduleExplanation, most: int = 10) -> Iterator[s
     yield _waits(found)
     jobs = found.jobs
     if jobs:
-        beside = "alone on all slots" if found.best is None else f"in {_kind(found)}"
-        yield f"Jobs, from arrival to end, the one that loses most to its time {beside} first:"
+        place = "alone on all slots" if found.best is None else f"in {_kind(found)}"
+        yield f"Jobs, from arrival to end, the one that loses most to its time {place} first:"
         yield from (f"  {rank}. {_job(job, found)}" for rank, job in enumerate(jobs[:most], start=1))
         if len(jobs) > most:
             yield f"  and {counted(len(jobs) - most, 'more job')}, which lose less."
@@ -291,8 +291,8 @@ def _causes(maps: float, slots: float, passed: float, who: str = "") -> str:
 
 
 def _job(job: JobTold, found: ScheduleExplanation) -> str:
-    beside = "" if job.best is None else f", {_seconds(job.best)} in {_kind(found)}"
-    return f"{job.job}: {_seconds(job.time)}{beside}, {_seconds(job.alone)} alone; {_last(job.last)}"
+    optimal = "" if job.best is None else f", {_seconds(job.best)} in {_kind(found)}"
+    return f"{job.job}: {_seconds(job.time)}{optimal}, {_seconds(job.alone)} alone; {_last(job.last)}"
 
 
 def _last(task: TaskTold | None) -> str:

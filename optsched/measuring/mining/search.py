@@ -149,9 +149,9 @@ class Find:
         return tuple(sorted({str(claim.kind) for claim in report.claims}))
 
     def __str__(self) -> str:
-        return f"{self.choice.label} on {self.problem}: {self._told()}, on {self._sizes()}"
+        return f"{self.choice.label} on {self.problem}: {self._in_words()}, on {self._sizes()}"
 
-    def _told(self) -> str:
+    def _in_words(self) -> str:
         report = self.report
         best = ", ".join(map(str, report.reference.value or ()))
         if report.objective is None:
@@ -484,14 +484,14 @@ def _check_counts(**counts: int | None) -> None:
 
 def _spent(search: Search, judge: Judge, time_limit: float | None) -> bool:
     """Search and shrink as long as budget and time allow; whether an interrupt cut it short after a find."""
-    whole = Clock(time_limit)
+    clock = Clock(time_limit)
     try:
         try:
             judge.left = Clock(None if time_limit is None else SEARCHED * time_limit).left
             search.run()
         except OutOfTime:
             pass
-        judge.left = whole.left
+        judge.left = clock.left
         search.shrink()
     except OutOfTime:
         pass

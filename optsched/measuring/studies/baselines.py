@@ -181,16 +181,16 @@ class Baseline:
         if objective is None:
             return report.feasible
         if len(objective) != len(report.problem.components):
-            return f"what is recorded, {_told(objective)}, is no value of {report.problem.name}"
+            return f"what is recorded, {_value_text(objective)}, is no value of {report.problem.name}"
         if report.objective is None:
-            return f"had the value {_told(objective)} when it was recorded; now {reason(report)}"
+            return f"had the value {_value_text(objective)} when it was recorded; now {reason(report)}"
         now, then = (_compared(report, value) for value in (report.objective, objective))
         if now <= then:
             return now < then
         share = _share(report)
         away = "" if share is None else f", {percent(share)} from the optimum"
         before = "" if gap is None else f" ({percent(gap)})"
-        return f"the value is {_told(report.objective)}{away}; recorded is {_told(objective)}{before}"
+        return f"the value is {_value_text(report.objective)}{away}; recorded is {_value_text(objective)}{before}"
 
 
 def _key(entry: Run) -> _Key:
@@ -250,5 +250,5 @@ def _compared(report: GapReport, value: Value) -> Value:
     return tuple(part if sense is Sense.MIN else -part for sense, part in zip(senses, value, strict=True))
 
 
-def _told(value: Value) -> str:
+def _value_text(value: Value) -> str:
     return ", ".join(map(str, value))

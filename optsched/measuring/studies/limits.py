@@ -330,8 +330,8 @@ def lines(
         where = report.problem.instance.name or entry.group
         yield f"{entry.heuristic} on {where}, {report.problem.name}, seed {report.seed}: {breach.message}"
         if report.objective is not None and report.reference.value is not None:
-            best = f"the {report.reference.kind} {_told(report.reference.value)}"
-            yield f"  value {_told(report.objective)} against {best}"
+            best = f"the {report.reference.kind} {_value_text(report.reference.value)}"
+            yield f"  value {_value_text(report.objective)} against {best}"
         yield from (f"  {line}" for line in differing(report))
         choice = by_label.get(entry.heuristic)
         yield f"  see it again: {go}{again(entry, choice, profile, time_limit, contained, folder)}"
@@ -339,7 +339,7 @@ def lines(
         yield f"and {len(breaches) - _SHOWN} more"
 
 
-def _told(value: Sequence[object]) -> str:
+def _value_text(value: Sequence[object]) -> str:
     return ", ".join("unknown" if part is None else str(part) for part in value)
 
 

@@ -187,8 +187,8 @@ class GapReports(Sequence[GapReport]):
             maps are to their data), `reduce_...`, the same of the reference (`reference_map_node`, ...), what a gap
             says beside itself, and the seconds. Numbers are doubles, NaN where unknown.
         """
-        beside = list(dict.fromkeys(name for report in self for name in fields_beside(report.problem)))
-        return frame_of(self.measured, beside)
+        further = list(dict.fromkeys(name for report in self for name in fields_beside(report.problem)))
+        return frame_of(self.measured, further)
 
     def summary(self) -> pd.DataFrame:
         """A row for each problem and heuristic: how many instances and runs, how many at the optimum, and the gaps.

@@ -469,7 +469,7 @@ def _of_variant(
 ) -> Iterable[Planned]:
     """The runs with one choice of parameters; `known` are the problems of all choices by now."""
     for part in plan(groups, problems, heuristics, values, refused=refused):
-        variant = _told(part.problem, values) if several else ""
+        variant = _variant_text(part.problem, values) if several else ""
         key = optimum_key(part.problem, profile)
         posed = known.setdefault(key, Posed(key, part.problem, profile))
         for choice in part.choices:
@@ -478,7 +478,7 @@ def _of_variant(
                 yield Planned(run_key(key, choice, seed), posed, choice, seed, part.group, name, variant)
 
 
-def _told(problem: TaskProblem[Any], values: Parameters) -> str:
+def _variant_text(problem: TaskProblem[Any], values: Parameters) -> str:
     """Those of the parameters that a problem has, in a few words."""
     of_one = values.get(problem.name)
     own = of_one if isinstance(of_one, Mapping) else {}

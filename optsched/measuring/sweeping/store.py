@@ -206,12 +206,12 @@ class Store:
             raise InputError([Fault("", "is a folder; name a file, such as sweep.sqlite")], self.path)
         if os.path.exists(self.path) and not os.path.isfile(self.path):
             raise InputError([Fault("", "is a device or a pipe; name a file, such as sweep.sqlite")], self.path)
-        with self._told():
+        with self._named_errors():
             mode = "rwc" if write else "rw"  # a hot journal must be rolled back by whoever reads, too
             uri = f"{Path(self.path).absolute().as_uri()}?mode={mode}"
             self._connection = sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None)
         try:
-            with self._told():
+            with self._named_errors():
                 self._connection.execute("PRAGMA foreign_keys = ON")
                 self._connection.execute("PRAGMA synchronous = FULL")
                 self._check_kind()
@@ -252,7 +252,7 @@ class Store:
         self._connection.close()
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _named_errors(self) -> Iterator[None]:
         """What SQLite says is wrong, in words of ours."""
         try:
             yield
@@ -262,7 +262,7 @@ class Store:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """What is put in within is there as a whole, on the disk, or not at all."""
-        with self._told():
+        with self._named_errors():
             _patiently(self._connection, self._waits, "BEGIN IMMEDIATE")
             try:
                 yield
@@ -293,7 +293,7 @@ class Store:
 
     def rows(self, query: str, *values: Any) -> Iterator[dict[str, Any]]:
         """What a query finds, a row a dictionary."""
-        with self._told():
+        with self._named_errors():
             cursor = _patiently(self._connection, self._waits, query, *values)
             names = [column[0] for column in cursor.description]
             for row in cursor:
@@ -301,7 +301,7 @@ class Store:
 
     def faults(self) -> list[str]:
         """What is wrong with the file by SQLite's own check, and which rows refer to rows that are not there."""
-        with self._told():
+        with self._named_errors():
             found = [str(row[0]) for row in self._connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
             found += [
                 f"table {row[0]}, row {row[1]}: refers to a row of {row[2]} that is not there"
@@ -374,14 +374,14 @@ def locked(path: str | os.PathLike[str], waits: Callable[[], None] = lambda: Non
     InputError
         If the file beside it cannot be written.
     """
-    beside = f"{os.path.realpath(path)}-lock"  # the same by whichever name the store is called
+    lock_file = f"{os.path.realpath(path)}-lock"  # the same by whichever name the store is called
     connection = None
     try:
-        connection = sqlite3.connect(beside, timeout=_PAUSE, isolation_level=None)
+        connection = sqlite3.connect(lock_file, timeout=_PAUSE, isolation_level=None)
         _patiently(connection, waits, "BEGIN EXCLUSIVE")
         yield
     except sqlite3.Error as error:
-        raise InputError([Fault("", _words(error))], beside) from None
+        raise InputError([Fault("", _words(error))], lock_file) from None
     finally:
         if connection is not None:
             connection.close()
@@ -443,8 +443,8 @@ class Sweep:
     def frame(self) -> pd.DataFrame:
         """A row for each run, one number a column: that of `optsched.GapReports`."""
         names = dict.fromkeys(run.problem for run in self._runs)
-        beside = dict.fromkeys(field for name in names for field in fields_beside(problem_class(name)))
-        return frame_of(self._runs, list(beside))
+        further = dict.fromkeys(field for name in names for field in fields_beside(problem_class(name)))
+        return frame_of(self._runs, list(further))
 
     def summary(self) -> pd.DataFrame:
         """A row for each problem and heuristic: that of `optsched.GapReports`, each variant of a problem by itself."""
