@@ -56,6 +56,7 @@ def test_the_page_shows_the_package() -> None:
     assert shown["project"]["entry-points"] == project()["entry-points"]
 
 
+@pytest.mark.thorough
 def test_the_page_prints_what_it_shows(site: Path, tmp_path: Path) -> None:
     """Tests that each command of the page, where the package is installed, prints what the page shows."""
     page = (ROOT / "docs" / "how-to" / "package.md").read_text()

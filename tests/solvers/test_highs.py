@@ -558,7 +558,10 @@ FIRST = {
 }
 
 
-@pytest.mark.parametrize("first", FIRST)
+@pytest.mark.parametrize(
+    "first",
+    ["arrays", "Pyomo", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("PuLP", "options", "export"))],
+)
 def test_nothing_is_printed(first: str, tmp_path: Path) -> None:
     """Tests each way in a process of its own, by the file descriptor, which is what HiGHS prints to."""
     program = f"""
