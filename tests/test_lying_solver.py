@@ -27,14 +27,16 @@ def honest(posed: AnyProblem, truth: Solution, found: Solution) -> bool:
     return truth.objective is None or posed.beaten(truth.objective, found.bound) is None
 
 
-def lie_to(name: str, seeds: Iterable[int], often: float, routes: int | None = None) -> dict[str, int]:
+def lie_to(name: str, seeds: Iterable[int], often: float, quick: bool = False) -> dict[str, int]:
     """How each lie came out on each route of a problem: no error but SolverDisagreement, no false claim."""
     count = dict.fromkeys(("right", "disagreement", "open"), 0)
     for seed in seeds:
         posed = small_problem(name, seed)
         truth = solve(posed)
         chosen = [route for route in routes_of(posed) if route not in ("brute-force", "dense", "tabled")]
-        for route in chosen[:routes]:
+        if quick:
+            chosen = ["arrays"] if "arrays" in chosen else chosen[1:2]
+        for route in chosen:
             for lie in LIES:
                 with lying(lie, zlib.crc32(f"{name} {route} {lie} {seed}".encode()), often) as told:
                     try:
@@ -50,8 +52,8 @@ def lie_to(name: str, seeds: Iterable[int], often: float, routes: int | None = N
 
 @pytest.mark.parametrize("name", NAMES)
 def test_bug_lies_that_were_decoded(name: str) -> None:
-    """Tests that each kind of lie ends in the right answer, a disagreement or none, by two routes."""
-    count = lie_to(name, [1], 1.0, routes=2)
+    """Tests that each kind of lie ends in the right answer, a disagreement or none, by a route of HiGHS."""
+    count = lie_to(name, [1], 1.0, quick=True)
     assert sum(count.values()) >= len(LIES)
 
 

@@ -30,6 +30,7 @@ def test_every_table_is_printed(
     assert "| 14 | 21 | 10 | 11 | 170 |" in printed
 
 
+@pytest.mark.thorough
 def test_page_quotes_the_workload(study: ModuleType) -> None:
     """Tests the rows of one job, and what is said of convexity."""
     printed = [line for line in study.workload([1]).splitlines()[2:] if line]

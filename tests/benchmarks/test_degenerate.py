@@ -22,6 +22,13 @@ ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
 
 
+#: Each problem; the quick run takes one of each sort: tasks to place, a schedule, a flow.
+EACH = [
+    pytest.param(name, marks=[] if name in ("latency", "job-times", "min-cost-flow") else pytest.mark.thorough)
+    for name in (entry.name for entry in SHIPPED)
+]
+
+
 @pytest.fixture(name="degenerate")
 def _degenerate(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
@@ -55,7 +62,7 @@ def numbers(value: Any) -> list[Any]:
     return [value] if isinstance(value, int | float) and not isinstance(value, bool) else []
 
 
-@pytest.mark.parametrize("name", [entry.name for entry in SHIPPED])
+@pytest.mark.parametrize("name", EACH)
 def test_kinds_are_what_they_are_called(degenerate: ModuleType, name: str) -> None:
     """Tests each kind that a problem sees on documents: its domain allows some, and these are as the kind says."""
     met: dict[str, int] = {}
@@ -103,7 +110,7 @@ def test_huge_numbers_are_near_what_is_allowed(degenerate: ModuleType) -> None:
             assert 2 ** held[0].bits - 4 <= max(costs) <= 2 ** held[0].bits
 
 
-@pytest.mark.parametrize("name", [entry.name for entry in SHIPPED])
+@pytest.mark.parametrize("name", EACH)
 def test_who_does_not_see_a_kind_is_named(degenerate: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a kind changes what some decisions are worth, or violate, just where the problem is said to see it."""
     kind_of = record(name).problem_class

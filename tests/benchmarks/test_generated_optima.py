@@ -46,6 +46,7 @@ def compared(optima: ModuleType, number: int, turn: int = 1) -> tuple[list[str],
     return optima.compared(optima.drawn(0, number), turn, counts), counts
 
 
+@pytest.mark.thorough
 def test_instances_agree_and_are_kept(optima: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Tests an instance of every problem, that what is kept is not done again, and that a line of it fails."""
     kept = tmp_path / "kept"

@@ -137,6 +137,7 @@ def test_clairvoyant_optimum_equals_enumeration(study: ModuleType, seed: int) ->
     assert study.clairvoyant(instance, waves) == every_run(Lsap(instance), waves)
 
 
+@pytest.mark.thorough
 def test_table_3_defaults(study: ModuleType) -> None:
     """Tests Guo et al.'s Table III defaults (N=1000, S=2, T=300, I=.1, C=3) against a simulator without our code: 4
     sigma.
@@ -150,6 +151,7 @@ def test_table_3_defaults(study: ModuleType) -> None:
     assert local_share(study, sizes, repetitions, "lsap-sched") == pytest.approx(0.506, abs=error)
 
 
+@pytest.mark.thorough
 def test_figure_6h_many_tasks(study: ModuleType) -> None:
     """Tests that with 40 times more tasks than idle slots over 90 % run on their data (Guo et al. 2012, IV.C)."""
     sizes = (1000, 2, 200, 8192, 3)

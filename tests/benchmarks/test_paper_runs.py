@@ -35,6 +35,7 @@ def part(name: str) -> ModuleType:
     return importlib.import_module(f"rerunning.{name}")
 
 
+@pytest.mark.thorough
 def test_every_table_of_small_runs(runs: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     """Tests that papers print their figures, as tables and as records, which tell the same."""
     arguments = ["--divide", "100", "--seeds", "1"]

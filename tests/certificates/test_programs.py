@@ -73,7 +73,7 @@ def test_proofs_of_an_earlier_form() -> None:
         proved_bound(ONE_SLOT, certificate)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_tampered(seed: int) -> None:
     """Tests that whatever is changed in a tree, it is refused or proves no more than the truth."""
     problem, solution = solved()
@@ -126,7 +126,7 @@ def test_limits_are_proved_by_what_is_empty() -> None:
             proved_bound(problem, lower, solution.objective)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_tampered_limits(seed: int) -> None:
     """Tests that whatever is changed in the tree of a limit, it is refused or proves no more than the truth."""
     for problem in (ONE_SLOT, RACKS):

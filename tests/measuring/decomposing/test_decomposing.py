@@ -112,7 +112,7 @@ def drawn(seed: int, arrive: bool) -> JobTimes | Makespan:
     return (JobTimes, Makespan)[seed % 2](instance)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in (0, 2, 3))])
 def test_laws_of_parts(seed: int) -> None:
     """Tests that knowledge is nothing where all arrives at once, waits for offers where there are no heartbeats, that
     heartbeats change no other part, and that all policies share what is below the best order.

@@ -244,7 +244,7 @@ def test_another_family_and_parameters() -> None:
     found = mine(
         "dl,reading=heartbeat",
         "lsap",
-        budget=100,
+        budget=20,
         parameters={"levels": "0,1,2"},
         family="lsap",
         family_parameters={"nodes": 3},
@@ -255,7 +255,7 @@ def test_another_family_and_parameters() -> None:
     )
     assert found.command == (
         "optsched mine --problem lsap --heuristic dl,reading=heartbeat --param levels=0,1,2 --set nodes=3 "
-        "--family lsap --budget 100 --seed 0"
+        "--family lsap --budget 20 --seed 0"
     )
 
 
