@@ -76,7 +76,7 @@ def check(posed: Problem, here: Solution, folder: Path, most: int = 4) -> list[W
     return list(found.worths)
 
 
-@pytest.mark.parametrize("seeds", [(3,), pytest.param((2, 4), marks=pytest.mark.thorough)], ids=str)
+@pytest.mark.parametrize("seeds", [(3,), pytest.param((2, 3), marks=pytest.mark.thorough)], ids=str)
 @pytest.mark.parametrize("record", PLACING, ids=lambda record: record.name)
 def test_worth_is_what_solving_again_gives(record: Record, seeds: tuple[int, ...], tmp_path: Path) -> None:
     """Tests each problem of the registry and its variants by enumeration of a changed file; what helps it is tried."""
