@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from optsched.certificates.assignment import assignment_proof
+from optsched.certificates.programs import program_proof
 from optsched.certificates.reading import entries, integer, number, written
 from optsched.core.errors import CertificateInvalid
 from optsched.core.results import Certificate, Number, Proof, Value
@@ -43,6 +44,8 @@ def lsap_fairness_certificate(
 
 def lsap_fairness_proof(problem: LsapFairness, certificate: Certificate, objective: Value | None) -> Number:
     """The bound on the distance that the certificate proves, with the locality cost of the placement taken as given."""
+    if "before" in certificate.data:
+        return program_proof(problem, certificate, objective)
     if certificate.component == "locality-cost":
         return assignment_proof(problem, certificate, objective)
     data = certificate.data

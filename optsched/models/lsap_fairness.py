@@ -11,6 +11,7 @@ step[g,i]           tasks of the group that are placed at the step, no more than
 group_steps[g]      the placed tasks of the group are those of its steps
 fairness_distance   expression: mean distance of the groups' shares from their weights
 locality_limit      no more tasks off their data than the limit (only with one)
+runs_before         1 (only with a limit): the distance of what runs before
 objective           with a limit: least fairness_distance; without: least locality_cost
 =================== ========================================================================================
 
@@ -23,7 +24,6 @@ two is 0. But its corner lies between whole numbers of tasks, so the program's r
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -99,10 +99,7 @@ def build_pyomo(problem: LsapFairness, limit: int | None = None, *, per_pair: bo
 @of_problem(LsapFairness)
 def compact_size(problem: LsapFairness, limit: int | None = None) -> ModelSize:
     """What `build_pyomo` would take: variables for classes, their replicas, nodes and the groups' steps."""
-    if limit is None:
-        return size_of(problem.program())
-    size = size_of(problem.program((limit,)))
-    return replace(size, terms=size.terms + sum(map(len, problem.steps)))  # what steps cost is not in the program
+    return size_of(problem.program(() if limit is None else (limit,)))
 
 
 @of_problem(LsapFairness)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from optsched.core.decimals import MOST_DIGITS
-from optsched.core.errors import Fault, InputError
+from optsched.core.errors import Fault, InputError, TooLarge
 from optsched.core.instance import Instance, Ints
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Bound, Component, Number, Proof, Sense, Value
@@ -23,12 +23,16 @@ from optsched.problems.assignment import LevelledProblem, Pool, minimum_by_row
 from optsched.problems.assignment_program import AssignmentProgram, enter_places, enter_steps, filled
 from optsched.problems.base import OwnCosts, Parameter, choice, exact, exact_product
 from optsched.problems.groups import Groups, missing_groups
-from optsched.problems.programs import Builder, Program
+from optsched.problems.programs import Builder, Program, Programmed
 
 __all__ = ["LsapFairness"]
 
 
-class LsapFairness(LevelledProblem, AssignmentProgram):
+#: A program has costs of so many units together at most, and such units of distance at least as small.
+_LARGEST, _FINE = 2**52, 2**40
+
+
+class LsapFairness(LevelledProblem, AssignmentProgram, Programmed):
     """Exactly min(tasks, idle slots) tasks on idle slots: fewest off their data, then least fairness distance.
 
     The locality cost counts placed tasks off their replicas' nodes. Guo et al. know locality of nodes alone, so racks
@@ -123,24 +127,54 @@ class LsapFairness(LevelledProblem, AssignmentProgram):
         return tuple((step, size) for step, size in steps if size)
 
     def program(self, before: tuple[Number, ...] = ()) -> Program:
-        """Least locality cost; or, with a limit on that in `before`, the variables and rows of least distance.
+        """Least locality cost; or, with a limit on that in `before`, least distance.
 
-        The steps of the groups cost fractions. So nothing costs anything here, and a model adds the costs.
+        Costs of steps are fractions. They are rounded down if their common denominator is too large for a program.
         """
         builder, first = Builder(), self.classes().first
         columns, owner = enter_places(self, builder, None if before else np.zeros_like(first))
-        names = self.groups.ids
-        steps = {name: [(0, size) for _, size in steps] for name, steps in zip(names, self.steps, strict=True) if steps}
+        names, unit = self.groups.ids, self._distance_unit if before else 0
+        steps = {
+            name: [(math.floor(self._per_task(step) * unit), size) for step, size in steps]
+            for name, steps in zip(names, self.steps, strict=True)
+            if steps
+        }
         enter_steps(builder, "group_step", steps, columns, [names[group] for group in self.pool[first][owner].tolist()])
-        for limit in before:
-            row = builder.rows("locality_limit", [()], upper=int(limit), doc="no more tasks off their data")
-            builder.enter(row, columns[self.places.units > 0])
-        return builder.program(len(before))
+        if not before:
+            return builder.program()
+        doc = "1, for the distance of what runs before"
+        cost = math.floor(self.distance_after(0) * unit)
+        builder.variables("runs_before", [()], lower=1, upper=1, cost=cost, doc=doc)
+        limit = max(-1, min(math.floor(before[0]), len(self.tasks)))
+        row = builder.rows("locality_limit", [()], upper=limit, doc="no more tasks off their data")
+        builder.enter(row, columns[self.places.units > 0])
+        return builder.program(1, unit)
+
+    def _per_task(self, step: Fraction) -> Fraction:
+        """What a task at a step adds to the distance."""
+        return step / (len(self.groups.ids) * max(self.total, 1))
+
+    @property
+    def _distance_unit(self) -> int:
+        """So many units of the program are a distance of 1: their common denominator, if numbers stay small.
+
+        Raises
+        ------
+        TooLarge
+            If distances are so large that no unit is small enough.
+        """
+        costs = [Fraction(self.distance_after(0)), *(self._per_task(step) for steps in self.steps for step, _ in steps)]
+        largest = math.ceil(max(map(abs, costs))) * (len(self.tasks) + 1)
+        common = math.lcm(*(cost.denominator for cost in costs))
+        unit = common if common * largest <= _LARGEST else min(_FINE, _LARGEST // max(1, largest))
+        if not unit:
+            raise TooLarge(f"{self.place}: distances of {largest:.3g} are too large for a program: take route flows")
+        return unit
 
     def values_of(self, decision: Placement, program: Program) -> Ints:
         counts = zip(self.steps, self.placed_by_group(decision), strict=True)
         steps = [filled([size for _, size in steps], count) for steps, count in counts]
-        return np.concatenate([self.place_values(decision), *steps])
+        return np.concatenate([self.place_values(decision), *steps, *[np.ones(1, dtype=np.int64)] * program.component])
 
     @property
     def own_costs(self) -> OwnCosts:

@@ -2,9 +2,8 @@
 
 From above, the linear program over patterns rules thresholds out, and its prices prove it in integers. From below, the
 fractions are rounded, what is left is packed greedily, and an integer program over the known patterns, and then over
-drawn ones, is given a few nodes. Only where the two do not meet, an exact program decides. Its proof is a tree over the
-patterns that the prices leave, or, where these are too many, the solver's word. The utilisation is treated in the same
-way.
+drawn ones, is given a few nodes; then the exact program. The utilisation is treated in the same way, and its proof may
+be a tree over the patterns that the prices leave. What is open then is for `optsched.routes.programs`.
 """
 
 from __future__ import annotations
@@ -35,8 +34,7 @@ from optsched.searches.utility_patterns import (
     Patterns,
     Relaxation,
     best_patterns,
-    least_shortage,
-    most_use,
+    fractions,
 )
 from optsched.solvers.outcome import STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile
@@ -164,14 +162,14 @@ class UtilitySearch:
 
     def _short(self, units: int) -> Relaxation:
         """How short fractions of patterns are of what a lowest utility needs."""
-        return least_shortage(Packing.of(self.problem, units), self.patterns, self._within())
+        return fractions(Packing.of(self.problem, units), self.patterns, self._within(), use=False)
 
     def _used_most(self, units: int) -> tuple[Relaxation, Certificate]:
         """The most utilisation of fractions of patterns at a lowest utility that is held, and what it proves."""
         jobs = len(self.problem.jobs)
         for kind, counts in zip(self.problem.node_type.tolist(), self.counts.T, strict=True):
             self.patterns.add(kind, counts)
-        found = most_use(Packing.of(self.problem, units), self.patterns, self._within())
+        found = fractions(Packing.of(self.problem, units), self.patterns, self._within(), use=True)
         prices = found.prices[:jobs], found.prices[jobs:]
         return found, utilisation_certificate(self.problem, units, *prices, USE_SCALE)
 
@@ -205,20 +203,18 @@ class UtilitySearch:
 
     def _use(self, units: int) -> None:
         """The most utilisation at the highest lowest utility."""
-        problem = self.problem
         self._fill()
-        fractions, proof = self._used_most(units)
+        relaxed, proof = self._used_most(units)
         self.certificates = (*self.certificates, proof)
-        if fractions.feasible is None:
-            self.limit = fractions.limit
+        if relaxed.feasible is None:
+            self.limit = relaxed.limit
             return
-        constant = problem.objective(self.placement)[1] * GRID - self.used(self.counts)
-        target = int(proof.claim * GRID - constant)
+        target = int(proof.claim * GRID) - self.problem.fixed_use
         if self.used(self.counts) < target:
-            self._keep(self._rounded(fractions))
+            self._keep(self._rounded(relaxed))
             self._fill()
-        given = TaskPrices(fractions.prices, USE_SCALE)
-        self._packed(units, fractions, given, target)
+        given = TaskPrices(relaxed.prices, USE_SCALE)
+        self._packed(units, relaxed, given, target)
 
     def _packed(self, units: int, relaxation: Relaxation, given: TaskPrices, target: int) -> None:
         """Pack what uses `target` units, or nearly so, until that is proved to be the most by a tree."""
@@ -227,7 +223,7 @@ class UtilitySearch:
         for varied in (False, True):
             if self.used(self.counts) >= target or self.limit is not None:
                 return
-            if self.used(self.counts) > tried and self.by_columns(units, given):
+            if self.used(self.counts) > tried and self._by_columns(units, given):
                 return
             tried = self.used(self.counts)
             if varied:
@@ -238,9 +234,9 @@ class UtilitySearch:
                 self._keep(found)
                 self._fill()
         if tried < self.used(self.counts) < target:
-            self.by_columns(units, given)
+            self._by_columns(units, given)
 
-    def by_columns(self, units: int, given: TaskPrices) -> bool:
+    def _by_columns(self, units: int, given: TaskPrices) -> bool:
         """Whether a tree over the columns that prices leave proves the utilisation that is held, or that they have."""
         best = most_utilisation(self.problem, units, given, self.used(self.counts), self._within())
         if best is None:

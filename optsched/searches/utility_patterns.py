@@ -1,9 +1,9 @@
 """Patterns of tasks on one node for `utility`: the best one at given prices, all maximal ones, and the linear program.
 
 A pattern says how many maps and reduces of each job one node holds. The linear program over all patterns is solved by
-column generation (Gilmore and Gomory). It asks whether fractions of patterns hold what a lowest utility needs
-(`least_shortage`), or how much of the trackers they can use beside it (`most_use`). Its duals are prices of tasks,
-which `Utility.utility_bound` and `Utility.utilisation_bound` turn into proofs.
+column generation (Gilmore and Gomory). It asks whether fractions of patterns hold what a lowest utility needs, or how
+much of the trackers they can use beside it (`fractions`). Its duals are prices of tasks, which `Utility.utility_bound`
+and `Utility.utilisation_bound` turn into proofs.
 
 Where a node's room takes too many states, and has too many patterns, its amounts are divided and rounded so that every
 pattern found still fits the room. The prices are then less good, never wrong.
@@ -15,7 +15,6 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-import scipy.sparse as sp
 
 from optsched.core.instance import Bools, Floats, Ints
 from optsched.core.results import Limit
@@ -34,8 +33,7 @@ __all__ = [
     "Patterns",
     "Relaxation",
     "best_patterns",
-    "least_shortage",
-    "most_use",
+    "fractions",
 ]
 
 #: Denominator of the prices of tasks that are short, which are at most 1.
@@ -146,7 +144,7 @@ class Relaxation:
     feasible
         Whether fractions of patterns hold what it needs; None where a limit cut the search short.
     prices
-        int64, shape (items,): duals of the tasks, times `SHORT_SCALE` (`least_shortage`) or `USE_SCALE` (`most_use`).
+        int64, shape (items,): duals of the tasks, times `SHORT_SCALE` or, of the utilisation, `USE_SCALE`.
     weight
         float64, shape (patterns,): how many nodes take each of the first patterns.
     needed
@@ -195,70 +193,50 @@ class Packing:
         return len(self.problem.jobs)
 
 
-def least_shortage(packing: Packing, patterns: Patterns, profile: Profile) -> Relaxation:
-    """Whether fractions of patterns hold what a packing needs: the fewest tasks that are short of it.
+def fractions(packing: Packing, patterns: Patterns, profile: Profile, use: bool) -> Relaxation:
+    """What fractions of patterns do for a packing, by column generation.
 
-    Where some are short, the prices prove by `Utility.utility_bound` that no placement has its utility. The search for
-    new patterns ends as soon as they do.
+    Either they hold what it needs but for the fewest tasks. If some are short, the prices prove by
+    `Utility.utility_bound` that no placement has its utility, and the search for new patterns ends as soon as they do.
+    Or, with `use`, they use the most beside what it needs; the prices bound the utilisation by
+    `Utility.utilisation_bound`.
 
     Parameters
     ----------
     packing
         Of a utility of at most `saturated_units`.
     patterns
-        Grows by the patterns that the linear program needs.
+        Grows by the patterns that the linear program needs. With `use` it must hold some that reach what is needed.
     """
     problem, items, owner = packing.problem, packing.items, packing.owner
-    count, types = len(items.limit), len(problem.type_size)
+    count, types, short = len(items.limit), len(problem.type_size), 0.0
     tolerance = _BETTER * max(1.0, float(items.limit.sum()))
+    alike = [[kind] for kind in range(types)] if use else [[*range(types)]] * (types > 0)
     while True:
         known = len(patterns.kind)
-        found = solve_arrays(_shortage_program(packing, patterns), profile)
+        found = solve_arrays(_program(packing, patterns, use), profile)
         if found.x is None or found.row_duals is None:
-            return _cut_short(packing, patterns, known, found.outcome.limit)
-        price, paid = found.row_duals[:count], -found.row_duals[count : count + types]
-        short = float(found.x[known : known + count].sum())
-        if short <= tolerance:
+            nothing = np.zeros(count, dtype=np.int64)
+            return Relaxation(packing, patterns, None, nothing, np.zeros(known), nothing, found.outcome.limit)
+        rows = 2 * count if use else count
+        # Of what jobs need, and of how many tasks there are.
+        price, paid = found.row_duals[:rows].reshape(-1, count).sum(axis=0), -found.row_duals[rows : rows + types]
+        short = 0.0 if use else float(found.x[known : known + count].sum())
+        if not use and short <= tolerance:
             break
-        values, best = best_patterns(problem.type_room, items, items.limit, price)
-        cost = price @ packing.pair
-        least = sum(float(cost[owner == job].min()) for job in range(packing.jobs))
-        if least - float(problem.type_size @ values) > short / 2:
-            break  # these prices prove it already
-        if not _added(patterns, values, best, paid):
-            break
-    return _relaxation(packing, patterns, known, found.x, price, SHORT_SCALE, short <= tolerance)
-
-
-def most_use(packing: Packing, patterns: Patterns, profile: Profile) -> Relaxation:
-    """The most utilisation of fractions of patterns that hold what a packing needs.
-
-    The prices prove an upper bound of the utilisation by `Utility.utilisation_bound`.
-
-    Parameters
-    ----------
-    patterns
-        Must hold patterns that reach what is needed; grows by those that use more.
-    """
-    problem, items = packing.problem, packing.items
-    count, types = len(items.limit), len(problem.type_size)
-    while True:
-        known = len(patterns.kind)
-        found = solve_arrays(_use_program(packing, patterns), profile)
-        if found.x is None or found.row_duals is None:
-            return _cut_short(packing, patterns, known, found.outcome.limit)
-        duals = found.row_duals
-        price = duals[:count] + duals[count : 2 * count]  # of what jobs need, and of how many tasks there are
-        paid = -duals[2 * count : 2 * count + types]
         by_type = [
-            best_patterns(problem.type_room[[kind]], items, items.limit, items.share[:, kind] + price)
-            for kind in range(types)
+            best_patterns(problem.type_room[own], items, items.limit, items.share[:, own[0]] * use + price)
+            for own in alike
         ]
         values = np.concatenate([np.zeros(0), *(value for value, _ in by_type)])
         best = np.concatenate([np.zeros((0, count), dtype=np.int64), *(pattern for _, pattern in by_type)])
+        cost = price @ packing.pair
+        least = sum(float(cost[owner == job].min()) for job in range(packing.jobs))
+        if not use and least - float(problem.type_size @ values) > short / 2:
+            break  # these prices prove it already
         if not _added(patterns, values, best, paid):
             break
-    return _relaxation(packing, patterns, known, found.x, price, USE_SCALE, True)
+    return _relaxation(packing, patterns, known, found.x, price, short <= tolerance, USE_SCALE if use else SHORT_SCALE)
 
 
 def _added(patterns: Patterns, values: Floats, best: Ints, paid: Floats) -> bool:
@@ -271,14 +249,8 @@ def _added(patterns: Patterns, values: Floats, best: Ints, paid: Floats) -> bool
     return any(new)
 
 
-def _cut_short(packing: Packing, patterns: Patterns, known: int, limit: Limit | None) -> Relaxation:
-    """What is known where the solver holds no solution of the linear program."""
-    nothing = np.zeros(len(packing.items.limit), dtype=np.int64)
-    return Relaxation(packing, patterns, None, nothing, np.zeros(known), nothing, limit)
-
-
 def _relaxation(
-    packing: Packing, patterns: Patterns, known: int, x: Floats, price: Floats, scale: int, feasible: bool
+    packing: Packing, patterns: Patterns, known: int, x: Floats, price: Floats, feasible: bool, scale: int
 ) -> Relaxation:
     """What the last linear program says; it had the first `known` patterns, and later ones have the weight 0."""
     share = x[len(x) - len(packing.owner) :]
@@ -295,62 +267,32 @@ def _relaxation(
     )
 
 
-def _shortage_program(packing: Packing, patterns: Patterns) -> LinearProgram:
-    """The linear program for the fewest tasks short of what jobs need, over the known patterns.
+def _program(packing: Packing, patterns: Patterns, use: bool) -> LinearProgram:
+    """The linear program over the known patterns: for the fewest tasks short of what jobs need, or for the most use.
 
-    Columns: nodes that take each pattern; tasks short of the need; share of each pair of counts. Rows: what each job
-    needs of each item; nodes of each type; the pairs of each job.
+    Columns: nodes that take each pattern; tasks short of the need, without `use`; share of each pair of counts. Rows:
+    what each job needs of each item; with `use` how many tasks there are of it; nodes of each type; the pairs of each
+    job.
     """
-    count, known, pairs, jobs = len(packing.pair), len(patterns.kind), len(packing.owner), packing.jobs
-    types = len(packing.problem.type_size)
-    blocks: dict[tuple[int, int], Block] = {
-        (0, 0): patterns.held(count),
-        (0, 1): np.eye(count),
-        (0, 2): -packing.pair.astype(np.float64),
-        (1, 0): ones_at(np.array(patterns.kind, dtype=np.int64), types),
-        (2, 2): ones_at(packing.owner, jobs),
-    }
-    return _program(
-        np.concatenate([np.zeros(known), np.ones(count), np.zeros(pairs)]),
-        np.concatenate([np.zeros(count), np.full(types, -np.inf), np.ones(jobs)]),
-        np.concatenate([np.full(count, np.inf), packing.problem.type_size, np.ones(jobs)]),
-        stacked([count, types, jobs], [known, count, pairs], blocks),
-    )
-
-
-def _use_program(packing: Packing, patterns: Patterns) -> LinearProgram:
-    """The linear program for the most utilisation where jobs have what they need, over the known patterns.
-
-    Columns: nodes that take each pattern; share of each pair of counts. Rows: what each job needs of each item; how
-    many tasks there are of it; nodes of each type; the pairs of each job.
-    """
-    items = packing.items
+    items, size = packing.items, packing.problem.type_size
     count, known, pairs, jobs = len(items.limit), len(patterns.kind), len(packing.owner), packing.jobs
-    types = len(packing.problem.type_size)
+    short, supply = (0, count) if use else (count, 0)
     kind, held = np.array(patterns.kind, dtype=np.int64), patterns.held(count)
     blocks: dict[tuple[int, int], Block] = {
         (0, 0): held,
-        (0, 1): -packing.pair.astype(np.float64),
-        (1, 0): held,
-        (2, 0): ones_at(kind, types),
-        (3, 1): ones_at(packing.owner, jobs),
+        **({(1, 0): held} if use else {(0, 1): np.eye(count)}),
+        (0, 2): -packing.pair.astype(np.float64),
+        (2, 0): ones_at(kind, len(size)),
+        (3, 2): ones_at(packing.owner, jobs),
     }
-    return _program(
-        np.concatenate([-(items.share[:, kind] * held).sum(axis=0), np.zeros(pairs)]),
-        np.concatenate([np.zeros(count), np.full(count + types, -np.inf), np.ones(jobs)]),
-        np.concatenate([np.full(count, np.inf), items.limit, packing.problem.type_size, np.ones(jobs)]),
-        stacked([count, count, types, jobs], [known, pairs], blocks),
-    )
-
-
-def _program(objective: Floats, lower: Floats, upper: Floats, matrix: sp.csr_array) -> LinearProgram:
-    """A linear program to minimise over columns of at least 0, with these bounds of its rows."""
+    used = (items.share[:, kind] * held).sum(axis=0) * use
+    columns = known + short + pairs
     return LinearProgram(
-        objective=objective,
-        col_lower=np.zeros(len(objective)),
-        col_upper=np.full(len(objective), np.inf),
-        integer=np.zeros(len(objective), dtype=bool),
-        row_lower=lower,
-        row_upper=upper,
-        matrix=matrix,
+        objective=np.concatenate([-used, np.ones(short), np.zeros(pairs)]),
+        col_lower=np.zeros(columns),
+        col_upper=np.full(columns, np.inf),
+        integer=np.zeros(columns, dtype=bool),
+        row_lower=np.concatenate([np.zeros(count), np.full(supply + len(size), -np.inf), np.ones(jobs)]),
+        row_upper=np.concatenate([np.full(count, np.inf), items.limit[:supply], size, np.ones(jobs)]),
+        matrix=stacked([count, supply, len(size), jobs], [known, short, pairs], blocks),
     )

@@ -11,13 +11,14 @@ from lsap_fairness_instances import SMALL, posed
 from pareto import pareto_front
 from strategies import problems
 
-from optsched.core.errors import InputError, MissingField, UsageError
+from optsched.core.errors import InputError, MissingField, TooLarge, UsageError
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.placement import NONE
 from optsched.heuristics import applicable
 from optsched.measuring.gaps import gap
 from optsched.problems import FairLsap, LsapFairness
-from optsched.routes import bounds
+from optsched.problems.programs import fault_of, samples
+from optsched.routes import bounds, solve
 
 
 def test_values() -> None:
@@ -135,3 +136,27 @@ def test_bug_fractions_of_more_digits_than_python_spells() -> None:
     ):
         LsapFairness(instance, distance="relative")
     assert LsapFairness(instance).cheap_bounds()
+
+
+@pytest.mark.parametrize("distance", ["absolute", "relative"])
+@pytest.mark.parametrize("weights", [[5, 3, 2], [0.123456789123, 0.27182818284, 0.31415926535]])
+def test_the_program_has_every_placement(weights: list[float], distance: str) -> None:
+    """Tests both components' programs at each limit, and that distances without a small unit are rounded down alone."""
+    problem = posed(weights, idle=[1, 1, 1], distance=distance)
+    assert fault_of(problem, (), samples(problem)) is None
+    for limit in range(4):
+        program = problem.program((limit,))
+        assert fault_of(problem, (limit,), samples(problem)) is None
+        for placement in samples(problem):
+            if not problem.violations(placement):
+                cost = int(program.whole.objective @ problem.values_of(placement, program))
+                lost = problem.evaluate(placement)[1] * program.unit - cost
+                assert lost == 0 if weights[0] == 5 else 0 <= lost < 5
+
+
+def test_distances_beyond_a_program() -> None:
+    """Tests that distances of 10^20 have no program, and the default route needs none."""
+    problem = posed([1, 1, 1e-20], distance="relative")
+    with pytest.raises(TooLarge, match="too large for a program: take route flows"):
+        problem.program((1,))
+    assert solve(problem).optimal

@@ -26,7 +26,7 @@ def test_identical_trackers_at_size() -> None:
 
 def test_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C leaves what is held and proved."""
-    monkeypatch.setattr(engine, "least_shortage", interrupted)
+    monkeypatch.setattr(engine, "fractions", interrupted)
     problem = posed({"cpu": [3]}, [{"maps": 2, "map": {"cpu": 2}}])
     solution = solve(problem)
     assert (solution.limit, solution.termination) == (Limit.INTERRUPTED, Termination.FEASIBLE)
