@@ -190,6 +190,13 @@ def exists(target: str) -> bool:
     return pydoc.locate(full) is not None or any(hasattr(module, target) for module in modules())
 
 
+def exact(app: Sphinx, doctree: nodes.document) -> None:
+    """Look for a type where it is written, as two modules may have classes of one name; `resolved` finds the others."""
+    for node in doctree.findall(pending_xref):
+        if node.get("refdomain") == "py":
+            node.attributes.pop("refspecific", None)
+
+
 def resolved(app: Sphinx, env: BuildEnvironment, node: pending_xref, shown: nodes.TextElement) -> nodes.Node | None:
     """What a type leads to: its place in this reference, however it was written; else nowhere, where there is one.
 
@@ -199,7 +206,8 @@ def resolved(app: Sphinx, env: BuildEnvironment, node: pending_xref, shown: node
         return None
     target = node["reftarget"]
     name = target.rpartition(".")[2]
-    documented = [entry for entry in env.domains.python_domain.objects if entry.rpartition(".")[2] == name]
+    objects = env.domains.python_domain.objects
+    documented = [entry for entry, of in objects.items() if entry.rpartition(".")[2] == name and not of.aliased]
     if len(documented) == 1 and target != documented[0]:
         domain, begun = env.domains.python_domain, node["refdoc"]
         return domain.resolve_xref(env, begun, app.builder, "obj", documented[0], node, shown)
@@ -247,6 +255,7 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-signature", as_written)
     app.connect("autodoc-process-docstring", hide_colons, priority=400)  # before napoleon
     app.connect("autodoc-process-docstring", show_colons, priority=600)  # and after it
+    app.connect("doctree-read", exact)
     app.connect("missing-reference", resolved)
     app.connect("env-check-consistency", whole)
     app.connect("source-read", captioned)
