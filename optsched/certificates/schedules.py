@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import ceil
 from typing import Any
 
 import numpy as np
 
 from optsched.certificates.latency import latency_proof
 from optsched.certificates.reading import as_mapping, denominator, integer, items, mapping, prices_of, shown
-from optsched.certificates.trees import Tree
+from optsched.certificates.trees import Tree, rows_bound
 from optsched.core.by_id import Chosen, plain
 from optsched.core.deadline import check
-from optsched.core.errors import CertificateInvalid
+from optsched.core.errors import CertificateInvalid, TooLarge
 from optsched.core.instance import KINDS, MAP, Ints
 from optsched.core.results import Certificate, Number, Proof, Value
 from optsched.core.schedule import seconds
+from optsched.problems.base import exact
 from optsched.problems.job_ends import MOST_WORK, JobEnds, packed, unpacked
 from optsched.problems.job_times import JobTimes
 from optsched.problems.jobs_alone import JobAlone, JobsAlone
 from optsched.problems.makespan import Makespan
+from optsched.problems.schedule_program import TimedProblem
 from optsched.problems.schedule_windows import Window, ruled_out, too_short
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.time_prices import PricedTime, TimePrices
@@ -46,6 +49,21 @@ _LIMIT = 2**57
 _FUNCTIONS = 10**6
 
 
+# The program over time ------------------------------------------------------------------------------------------------
+
+
+def _by_program(problem: TimedProblem, certificate: Certificate) -> Number:
+    """The bound that a tree proves (`program_certificate`) over the program of what is worth less than it claims."""
+    if problem.plainly_infeasible is not None:
+        raise CertificateInvalid(f"before: {problem.plainly_infeasible}")
+    try:
+        program = problem.within(problem.value_below(certificate.claim)).program()
+    except TooLarge as error:
+        raise CertificateInvalid(f"before: {error}") from error
+    limit = max(-_LIMIT, min(ceil(certificate.claim * program.unit), _LIMIT))
+    return exact(rows_bound(certificate.data, program.whole, limit, program.names), program.unit)
+
+
 # makespan -------------------------------------------------------------------------------------------------------------
 
 
@@ -70,6 +88,8 @@ def end_certificate(problem: Makespan, prices: TimePrices, by: int) -> Certifica
 def makespan_proof(problem: Makespan, certificate: Certificate, objective: Value | None) -> Number:
     """The bound on the makespan that windows or prices by time prove, or the longest job alone on all slots."""
     del objective
+    if "before" in certificate.data:
+        return _by_program(problem, certificate)
     if "slot_prices" in certificate.data:
         by = integer(certificate.data, "by")
         if not 0 <= by <= _STEPS:
@@ -133,6 +153,8 @@ def job_times_proof(problem: JobTimes, certificate: Certificate, objective: Valu
     """The bound on the sum of job times that cases, or prices of slots by time, prove, or counting."""
     del objective
     data = certificate.data
+    if "before" in data:
+        return _by_program(problem, certificate)
     if "steps" in data:
         return _by_cases(problem, data)
     if "slot_prices" in data:

@@ -27,7 +27,7 @@ from optsched.models.schedule_intervals import Intervals, decode_intervals, inte
 from optsched.models.schedules import compact, decode_counts, objective_units, program_size, started_counts
 from optsched.models.starts import starter
 from optsched.problems.job_times import JobTimes
-from optsched.searches.timetable import tick_of
+from optsched.problems.timetable import tick_of
 
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "objective_units", "start_values"]
 
@@ -35,15 +35,15 @@ __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size"
 @model_of(JobTimes, pruned=True)
 def build_pyomo(problem: JobTimes, *, per_pair: bool = False) -> Any:
     """Build the compact model (parameters as in `ModelModule.build_pyomo`)."""
-    model, program, ends = compact(problem, per_pair)
-    model.JOBS = pyo.Set(initialize=program.jobs)
-    weights, arrivals = map(float, problem.weights), program.arrivals()
-    model.weight = pyo.Param(model.JOBS, initialize=dict(zip(program.jobs, weights, strict=True)))
-    model.arrival = pyo.Param(model.JOBS, initialize=dict(zip(program.jobs, arrivals, strict=True)))
-    model.completion = pyo.Expression(model.JOBS, initialize=dict(zip(program.jobs, ends, strict=True)))
-    model.objective = pyo.Objective(
-        expr=pyo.quicksum(model.weight[name] * (model.completion[name] - model.arrival[name]) for name in model.JOBS)
+    model, ends = compact(problem, per_pair)
+    goals = problem.goals()
+    since = ((problem.jobs.arrival - problem.now) / tick_of(problem)).tolist()
+    model.JOBS = pyo.Set(initialize=[name for goal in goals for name in goal.label])
+    model.weight = pyo.Param(model.JOBS, initialize={goal.label: float(goal.weight) for goal in goals})
+    model.arrival = pyo.Param(
+        model.JOBS, initialize={goal.label: arrival for goal, arrival in zip(goals, since, strict=True)}
     )
+    model.completion = pyo.Expression(model.JOBS, initialize=ends)
     return model
 
 

@@ -34,9 +34,8 @@ __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size"
 @model_of(Makespan, pruned=True)
 def build_pyomo(problem: Makespan, *, per_pair: bool = False) -> Any:
     """Build the compact model (parameters as in `ModelModule.build_pyomo`)."""
-    model, _, (end,) = compact(problem, per_pair)
-    model.makespan = pyo.Expression(expr=end)
-    model.objective = pyo.Objective(expr=model.makespan)
+    model, ends = compact(problem, per_pair)
+    model.makespan = pyo.Expression(expr=ends[()])
     return model
 
 

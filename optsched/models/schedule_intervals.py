@@ -2,7 +2,7 @@
 
 This is the time-indexed program of Sousa and Wolsey (1992), with nodes of several slots, and with reduces, which hold
 their slots until the last map of their job has ended. Instants are the sums at which tasks may start or end
-(`optsched.searches.timetable`), in ticks after the snapshot.
+(`optsched.problems.timetable`), in ticks after the snapshot.
 
 =========================== ===============================================================================
 variable or row             what it is
@@ -37,11 +37,12 @@ from optsched.core.instance import KINDS, MAP, REDUCE
 from optsched.core.placement import NONE
 from optsched.core.schedule import Schedule
 from optsched.models.base import MAX_VARIABLES, ModelSize, linear, refuse_too_large, whole
+from optsched.models.schedules import well_placed
 from optsched.models.starts import Entries
-from optsched.problems.schedules import NEVER, ScheduleProblem
-from optsched.searches.left_shift import as_early
-from optsched.searches.schedule_program import job_labels
-from optsched.searches.timetable import Timetable
+from optsched.problems.left_shift import as_early
+from optsched.problems.schedule_program import TimedProblem, job_labels
+from optsched.problems.schedules import NEVER
+from optsched.problems.timetable import Timetable
 from optsched.solvers.algebraic import injective_names
 
 __all__ = ["Intervals", "decode_intervals", "interval_size", "started_intervals"]
@@ -68,8 +69,8 @@ class Grid:
         For each reduce that has variables for its end, by its row in the instance: when it may end.
     """
 
-    def __init__(self, problem: ScheduleProblem) -> None:
-        self.problem, table = problem, Timetable(problem)
+    def __init__(self, problem: TimedProblem) -> None:
+        self.problem, table = problem, Timetable(problem, well_placed(problem).limit)
         self.step, self.open = table.step, table.open
         kinds, jobs = problem.kind.tolist(), problem.jobs.of_task.tolist()
         release = table.ticks(problem.release)
@@ -120,7 +121,7 @@ class Grid:
                 yield instant, left
 
 
-def interval_size(problem: ScheduleProblem, jobs: bool) -> ModelSize:
+def interval_size(problem: TimedProblem, jobs: bool) -> ModelSize:
     """What the literal model would take; `jobs`: without the makespan.
 
     Raises
@@ -198,7 +199,7 @@ def _paired(grid: Grid) -> tuple[int, int]:
 class Intervals:
     """The literal model, but for its objective."""
 
-    def __init__(self, problem: ScheduleProblem, max_variables: int = MAX_VARIABLES, jobs: bool = True) -> None:
+    def __init__(self, problem: TimedProblem, max_variables: int = MAX_VARIABLES, jobs: bool = True) -> None:
         refuse_too_large(problem, interval_size(problem, jobs), max_variables, "build_pyomo")
         self.problem, self.grid = problem, Grid(problem)
         self.model = pulp.LpProblem(problem.name, pulp.LpMinimize)
@@ -324,7 +325,7 @@ class Intervals:
             self.model.addConstraint(self.completion[int(job[row])] - end >= 0, f"completed.{self._task[row]}")
 
 
-def decode_intervals(model: Any, problem: ScheduleProblem) -> Schedule:
+def decode_intervals(model: Any, problem: TimedProblem) -> Schedule:
     """The schedule of a solved literal model."""
     grid, index = Grid(problem), problem.instance.node_index
     held = {task: place for (task, place), start in model.start.items() if whole(start)}
@@ -335,7 +336,7 @@ def decode_intervals(model: Any, problem: ScheduleProblem) -> Schedule:
     return problem.schedule(nodes, starts)
 
 
-def started_intervals(model: Any, problem: ScheduleProblem, schedule: Schedule) -> Entries:
+def started_intervals(model: Any, problem: TimedProblem, schedule: Schedule) -> Entries:
     """A schedule, as early as it can be, in the starts of the literal model, which HiGHS completes."""
     grid, early = Grid(problem), as_early(problem, schedule)
     ids = problem.instance.workload.task_ids[problem.tasks].tolist()

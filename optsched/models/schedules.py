@@ -1,13 +1,13 @@
-"""The compact models of `makespan` and `job-times`: the program of `optsched.searches.schedule_program` in Pyomo.
+"""The compact models of `makespan` and `job-times`: the programs of the problems in Pyomo.
 
-`optsched.searches.timetable` says which tasks, nodes and instants are told apart, and why that suffices.
+`optsched.problems.timetable` says which tasks, nodes and instants are told apart, and why that suffices.
 
 ==================== ======================================================================================
 component            what it is
 ==================== ======================================================================================
 tick                 seconds of a tick; instants are whole ticks after the snapshot
 CLASSES              classes of tasks of a job with the same times and replicas, each by the id of its first
-members, size        ids of the tasks of each class; how many they are
+members              ids of the tasks of each class
 COUNTED              (class, level, place): a class with one of its groups; a group is of tasks of a job that take the
                      same time on a node with their data, in a rack with it, or anywhere; it goes by its first task
 counted[c,l,p]       tasks of the class that are counted in its group of this level and place
@@ -24,6 +24,7 @@ begun[j,i]           1 if enough maps of the job have ended for its reduces to s
 enough_maps[j,i]     it is 0 before
 slowstart[j,i]       reduces start only then
 ends_after_maps[j,i] reduces end only when all maps have ended
+horizon              1: what the objective is if nothing ends before the last instant
 ==================== ======================================================================================
 
 With `per_pair` each task is a class of its own with a group for each node, and `place[t,n]` is `counted[t,node,n]`: 1
@@ -32,71 +33,63 @@ if the task runs on the node. The schedule may then end as late as if one task r
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pyomo.environ as pyo
 
 from optsched.core.schedule import MICRO, Schedule
-from optsched.models.base import ModelSize, whole
-from optsched.models.own_rows import is_per_pair
-from optsched.models.programs import pyomo_of, size_of, variables_of
+from optsched.models.base import ModelSize
+from optsched.models.programs import decode_program, size_of, started_program, variables_of, whole_pyomo
 from optsched.models.starts import Entries
-from optsched.problems.schedules import ScheduleProblem
-from optsched.searches.schedule_program import ScheduleProgram
-from optsched.searches.timetable import tick_of
+from optsched.problems.schedule_program import TimedProblem
+from optsched.problems.timetable import tick_of
+from optsched.searches.job_placing import best_placed
 
-__all__ = ["compact", "decode_counts", "objective_units", "program_size", "started_counts"]
+__all__ = ["compact", "decode_counts", "objective_units", "program_size", "started_counts", "well_placed"]
 
 
-def compact(problem: ScheduleProblem, per_pair: bool) -> tuple[Any, ScheduleProgram, list[Any]]:
-    """The model without its objective, the program that it is of, and the tick of each of its goals (expressions)."""
-    program = ScheduleProgram(problem, per_pair)
-    model, variables = pyomo_of(program.program, problem.name)
-    model.tick = pyo.Param(initialize=program.table.step / MICRO, doc="seconds")
-    members = program.members()
-    model.members = pyo.Param(model.CLASSES, initialize=members, within=pyo.Any, doc="ids of the members")
-    sizes = {name: len(held) for name, held in members.items()}
-    model.size = pyo.Param(model.CLASSES, initialize=sizes, doc="how many they are")
+def well_placed(problem: TimedProblem) -> TimedProblem:
+    """The same problem, whose program has no schedule that is worse than the best of some placed job by job."""
+    return problem.within(problem.evaluate(best_placed(problem))[0])
+
+
+def compact(problem: TimedProblem, per_pair: bool) -> tuple[Any, dict[Any, Any]]:
+    """The model, and the tick at which the jobs of each goal have ended (expressions, by the label of the goal)."""
+    posed = problem.apart() if per_pair else well_placed(problem)
+    program = posed.program()
+    model = whole_pyomo(program, problem.name, unit=program.unit // objective_units(problem)[0])
+    model.limit = posed.limit
+    model.tick = pyo.Param(initialize=posed.posed.table.step / MICRO, doc="seconds")
     if per_pair:
         model.place = pyo.Reference(model.counted[:, "node", :])
-    ends = [
-        goal.earliest
-        + pyo.quicksum(
-            gap * (1 - variables[column]) for column, gap in zip(goal.columns.tolist(), goal.gaps.tolist(), strict=True)
-        )
-        for goal in program.goals
-    ]
-    return model, program, ends
+    variables, ends = variables_of(model, program), {}
+    for goal, latest, columns, gaps in posed.posed.spans:
+        over = zip(gaps.tolist(), columns.tolist(), strict=True)
+        ends[goal.label] = latest - pyo.quicksum(gap * variables[column] for gap, column in over)
+    return model, ends
 
 
-def program_size(problem: ScheduleProblem) -> ModelSize:
+def program_size(problem: TimedProblem) -> ModelSize:
     """What the compact model takes; TooLarge as `ScheduleProgram` says."""
     if problem.plainly_infeasible is not None:
         return ModelSize(0, 0, 0)
-    posed = ScheduleProgram(problem)
-    size = size_of(posed.program)
-    return replace(size, terms=size.terms + sum(len(goal.columns) for goal in posed.goals))
+    return size_of(well_placed(problem).program())
 
 
-def objective_units(problem: ScheduleProblem) -> tuple[int, int]:
+def objective_units(problem: TimedProblem) -> tuple[int, int]:
     """Ticks of a second, in which the objectives of both models are."""
     ticks = MICRO // tick_of(problem)
     return ticks, ticks
 
 
-def decode_counts(model: Any, problem: ScheduleProblem) -> Schedule:
+def decode_counts(model: Any, problem: TimedProblem) -> Schedule:
     """The schedule of a solved compact model, by its numbers of tasks counted and started."""
-    program = ScheduleProgram(problem, is_per_pair(model))
-    return program.decode(np.array([whole(variable) for variable in variables_of(model, program.program)]))
+    schedule: Schedule = decode_program(model, problem.within(model.limit))
+    return schedule
 
 
-def started_counts(model: Any, problem: ScheduleProblem, schedule: Schedule) -> Entries:
-    """A schedule, as early as it can be, in the counts of the compact model; nothing where it ends too late for it."""
-    program = ScheduleProgram(problem, is_per_pair(model))
-    values = program.start(schedule)
-    if values[program.program.family("start")].any():
-        decided = {"counted", "start"}
-        named = zip(program.program.names, variables_of(model, program.program), values.tolist(), strict=True)
-        yield from ((variable, value) for (family, *_), variable, value in named if family in decided)
+def started_counts(model: Any, problem: TimedProblem, schedule: Schedule) -> Entries:
+    """A schedule, as early as it can be, in the compact model; nothing where it ends too late for it."""
+    entries = list(started_program(model, problem.within(model.limit), schedule))
+    begins = any(value for variable, value in entries if variable.parent_component().name == "start")
+    return entries if begins else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from math import gcd, lcm
+from math import floor, gcd, lcm
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ from optsched.core.results import Bound, Component, Number, Proof, Sense, Value
 from optsched.core.schedule import MICRO, Schedule
 from optsched.problems.base import Parameter, choice, exact, exact_sum
 from optsched.problems.schedule_bounds import fluid_completions, fluid_ends, work_by_job
-from optsched.problems.schedules import NEVER, ScheduleProblem
+from optsched.problems.schedule_program import Goal, TimedProblem, job_labels
+from optsched.problems.schedules import NEVER
 
 __all__ = ["JobTimes", "common_unit"]
 
@@ -25,7 +26,7 @@ __all__ = ["JobTimes", "common_unit"]
 Limit = tuple[int, Number]
 
 
-class JobTimes(ScheduleProblem):
+class JobTimes(TimedProblem):
     """Every task on a slot, and the least sum over jobs of the time from arrival to end, in seconds.
 
     The jobs that count are those with a task that waits or runs at the snapshot. A task without a job is a job of its
@@ -51,13 +52,14 @@ class JobTimes(ScheduleProblem):
     paper = "000"
     components = (Component("job time", Sense.MIN, "s"),)
     parameter_table = (
-        *ScheduleProblem.shared_parameters,
+        *TimedProblem.shared_parameters,
         Parameter(
             "weights", "equal", choice("equal", "group"), "what each job counts: the same, or its group's weight"
         ),
     )
     requires = ("tasks[].times or duration",)
     proof = Proof.DUAL
+    over = ("job_over", "every_task")
 
     @classmethod
     def missing(cls, instance: Instance, parameters: Mapping[str, Any]) -> Iterator[Fault]:
@@ -99,15 +101,21 @@ class JobTimes(ScheduleProblem):
         times = (completions - self.jobs.arrival).tolist()
         return exact(Fraction(sum(weight * time for weight, time in zip(self.weights, times, strict=True))), MICRO)
 
-    def latest_completions(self, completions: Ints) -> Ints:
-        """When each job ends at the latest in a schedule that is no worse than one in which jobs end so.
-
-        What all of them lose against each alone, one of them may lose. `NEVER` for a job without weight.
-        """
+    def latest_completions(self, value: Number) -> Ints:
+        """As of `ScheduleProblem`: what all jobs may lose against each alone, one may lose. `NEVER` without weight."""
         alone = self.earliest_completions
-        lost = sum(weight * late for weight, late in zip(self.weights, (completions - alone).tolist(), strict=True))
-        each = [min(NEVER, int(lost / weight)) if weight else NEVER for weight in map(Fraction, self.weights)]
+        lost = (value - self.total(alone)) * MICRO
+        weights = map(Fraction, self.weights)
+        each = [max(-NEVER, min(NEVER, floor(lost / weight))) if weight else NEVER for weight in weights]
         return np.minimum(alone + np.array(each, dtype=np.int64), NEVER)
+
+    @property
+    def value_unit(self) -> Number:
+        return Fraction(common_unit(self.weights) or 1, MICRO)
+
+    def goals(self) -> list[Goal]:
+        columns = zip(job_labels(self), self.weights, self.jobs.arrival.tolist(), strict=True)
+        return [Goal((name,), weight, since, [job]) for job, (name, weight, since) in enumerate(columns)]
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
         """Each job alone on all slots, and all jobs on one machine as quick as all slots of a kind.

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from math import floor
+
 import numpy as np
 
 from optsched.core.instance import KINDS, Ints
-from optsched.core.results import Bound, Component, Proof, Sense, Value
-from optsched.core.schedule import Schedule, seconds
+from optsched.core.results import Bound, Component, Number, Proof, Sense, Value
+from optsched.core.schedule import MICRO, Schedule, seconds
 from optsched.problems.schedule_bounds import area_makespan
-from optsched.problems.schedules import ScheduleProblem
+from optsched.problems.schedule_program import Goal, TimedProblem
+from optsched.problems.schedules import NEVER
 
 __all__ = ["Makespan"]
 
 
-class Makespan(ScheduleProblem):
+class Makespan(TimedProblem):
     """Every task on a slot, and the last end of all as early as possible: seconds after the snapshot.
 
     What runs at the snapshot counts, too. See `ScheduleProblem` for what is feasible.
@@ -32,16 +35,19 @@ class Makespan(ScheduleProblem):
     title = "all tasks on slots over time, the last end as early as possible"
     paper = "-"
     components = (Component("makespan", Sense.MIN, "s"),)
-    parameter_table = ScheduleProblem.shared_parameters
+    parameter_table = TimedProblem.shared_parameters
     requires = ("tasks[].times or duration",)
     proof = Proof.DUAL
+    over = ("all_over", "every_job")
 
     def objective(self, schedule: Schedule, /) -> Value:
         return (seconds(int(self.completions(schedule).max(initial=self.now)) - self.now),)
 
-    def latest_completions(self, completions: Ints) -> Ints:
-        """When each job ends at the latest in a schedule that is no worse than one in which jobs end so."""
-        return np.full(len(self.jobs), completions.max(initial=self.now))
+    def latest_completions(self, value: Number) -> Ints:
+        return np.full(len(self.jobs), max(-NEVER, min(NEVER, floor(self.now + value * MICRO))))
+
+    def goals(self) -> list[Goal]:
+        return [Goal((), 1, self.now, range(len(self.jobs)))]
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
         """The longest job were all slots its own, and the area of all slots; none where nothing is feasible."""

@@ -20,7 +20,7 @@ from optsched.core.decimals import decimal
 from optsched.core.errors import Fault, InputError, expect
 from optsched.core.instance import FINISHED, KINDS, LARGEST, MAP, PENDING, REDUCE, RUNNING, Bools, Instance, Ints
 from optsched.core.placement import NONE
-from optsched.core.results import Violation
+from optsched.core.results import Number, Violation
 from optsched.core.schedule import Schedule, microseconds, seconds
 from optsched.problems.base import Parameter, TaskProblem, choice, number, sequence
 from optsched.problems.distances import missing_topology
@@ -319,8 +319,8 @@ class ScheduleProblem(TaskProblem[Schedule]):
         return found
 
     @abstractmethod
-    def latest_completions(self, completions: Ints) -> Ints:
-        """When each job ends at the latest in a schedule that is no worse than one in which jobs end so."""
+    def latest_completions(self, value: Number) -> Ints:
+        """When each of `jobs` ends at the latest in a schedule that is worth `value` or less; microseconds."""
 
     # What is feasible ---------------------------------------------------------------------------------------------
 

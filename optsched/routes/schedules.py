@@ -1,4 +1,4 @@
-"""Routes of `makespan` and `job-times`: by search, or by a program over time, whose claims are a word."""
+"""Routes of `makespan` and `job-times`: by search, or by a program over time, whose claim a small tree may prove."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ from math import lcm
 
 import numpy as np
 
+from optsched.certificates.programs import program_certificate
+from optsched.core.arrays import Floats
 from optsched.core.errors import TooLarge
-from optsched.core.results import Bound, Certificate, Proof, Solution
+from optsched.core.results import Bound, Certificate, Number, Proof, Solution
 from optsched.core.schedule import MICRO, Schedule
-from optsched.problems.schedules import ScheduleProblem
+from optsched.problems.schedule_program import TimedProblem
 from optsched.routes.base import MODELS
 from optsched.routes.call import Call, Found, Held, proof_of
 from optsched.searches.job_placing import JobPlacing, best_placed
 from optsched.searches.jobs_alone import AloneSearch
+from optsched.searches.program_tree import as_arrays, settling_tree
 from optsched.searches.schedule_enumeration import semi_active
-from optsched.searches.schedule_program import ScheduleProgram
 from optsched.searches.schedules import ScheduleSearch, cheap_proof
+from optsched.solvers.answers import whole_numbers
 from optsched.solvers.highs import solve_arrays
 from optsched.solvers.profiles import Profile
 
@@ -37,13 +40,16 @@ _ORDERS = 20_000
 #: Up to so many tasks the compact program has so many nodes where there are more orders.
 _PROGRAM, _NODES = 60, 500
 
+#: A tree that proves what a program finds takes at most so many linear programs.
+_PROGRAMS = 60
 
-def by_route(call: Call[ScheduleProblem], profile: Profile) -> Solution:
+
+def by_route(call: Call[TimedProblem], profile: Profile) -> Solution:
     """By the call's route."""
     return _by_search(call, profile) if call.route == "search" else _by_program(call, profile)
 
 
-def _by_search(call: Call[ScheduleProblem], profile: Profile) -> Solution:
+def _by_search(call: Call[TimedProblem], profile: Profile) -> Solution:
     """By bounds and schedules from the quickest on; what these leave open of a small problem is enumerated."""
     problem = call.problem
     if not len(problem.tasks):
@@ -71,7 +77,7 @@ def _by_search(call: Call[ScheduleProblem], profile: Profile) -> Solution:
     return call.solution(search.best, (search.proof,), None, told, solver, built)
 
 
-def _enumerated(problem: ScheduleProblem) -> tuple[Schedule, Certificate] | None:
+def _enumerated(problem: TimedProblem) -> tuple[Schedule, Certificate] | None:
     """The optimum and its word, by all orders of tasks on nodes; None where there are too many."""
     try:
         _, (nodes, starts) = min(semi_active(problem, _ORDERS), key=lambda found: found[0])
@@ -81,7 +87,7 @@ def _enumerated(problem: ScheduleProblem) -> tuple[Schedule, Certificate] | None
     return schedule, Certificate(problem.components[0].name, Proof.ENUMERATION, problem.evaluate(schedule)[0])
 
 
-def bounds(problem: ScheduleProblem) -> tuple[Bound, ...]:
+def bounds(problem: TimedProblem) -> tuple[Bound, ...]:
     """The cheap bounds, and each job alone on the empty cluster, as covers of its data prove (`AloneSearch`)."""
     cheap = problem.cheap_bounds()
     if not cheap:
@@ -91,7 +97,7 @@ def bounds(problem: ScheduleProblem) -> tuple[Bound, ...]:
     return (*cheap, search.bound)
 
 
-def plain(problem: ScheduleProblem) -> Held:
+def plain(problem: TimedProblem) -> Held:
     """Jobs placed as they arrive, and the bound by counting; neither where nothing is feasible."""
     if problem.plainly_infeasible is not None:
         return None, ()
@@ -99,7 +105,7 @@ def plain(problem: ScheduleProblem) -> Held:
     return JobPlacing(problem).schedule(order, np.zeros(len(order), dtype=bool)), (cheap_proof(problem),)
 
 
-def _by_program(call: Call[ScheduleProblem], profile: Profile) -> Solution:
+def _by_program(call: Call[TimedProblem], profile: Profile) -> Solution:
     """By arrays or a model, of a problem that is not plainly infeasible, from the best of `placed_schedules` on."""
     problem, proved = call.problem, cheap_proof(call.problem)
     if not len(problem.tasks):
@@ -109,29 +115,49 @@ def _by_program(call: Call[ScheduleProblem], profile: Profile) -> Solution:
         held = held or best_placed(problem)
         call.hold(lambda: (held, (proved,)))
         found = _by_arrays(call, profile, held) if call.route == "arrays" else call.by_model(profile, start=held)
-        found.checked(problem)
-    return call.answered(found.decision or held, (_proof(problem, proved, found),), found)
+        proved = _proof(call, profile, proved, found.checked(problem))
+    return call.answered(found.decision or held, (proved,), found)
 
 
 def _by_small_program(
-    call: Call[ScheduleProblem], profile: Profile, held: Schedule, proved: Certificate
+    call: Call[TimedProblem], profile: Profile, held: Schedule, proved: Certificate
 ) -> tuple[Found, Certificate]:
-    """What the compact program says, from a schedule on; and the better proof of the two, of which it gives a word."""
+    """What the compact program says, from a schedule on; and the best proof, at once where its relaxation is one."""
+    value = call.problem.evaluate(held)[0]
+    settled = _tree(call, profile, value, 1)
+    if settled is not None:
+        return Found(decision=held), settled
     found = _by_arrays(call, profile, held).checked(call.problem)
-    return found, _proof(call.problem, proved, found)
+    return found, _proof(call, profile, proved, found)
 
 
-def _proof(problem: ScheduleProblem, proved: Certificate, found: Found) -> Certificate:
-    """The better of what is proved and what a program claims."""
+def _proof(call: Call[TimedProblem], profile: Profile, proved: Certificate, found: Found) -> Certificate:
+    """The best of what is proved, a small tree at what a program finds, and what the program claims."""
+    problem = call.problem
     weights = [Fraction(weight).denominator for weight in getattr(problem, "weights", ())]
-    return proof_of(problem, proved, found, MICRO * lcm(*weights))
+    proof = proof_of(problem, proved, found, MICRO * lcm(*weights))
+    grown = _tree(call, profile, proof.claim, _PROGRAMS) if proof.kind is Proof.SOLVER and found.optimal else None
+    return grown or proof
 
 
-def _by_arrays(call: Call[ScheduleProblem], profile: Profile, start: Schedule) -> Found:
+def _tree(call: Call[TimedProblem], profile: Profile, value: Number, most: int) -> Certificate | None:
+    """A tree of at most so many linear programs by which no schedule is worth less than a value."""
+    posed = call.problem.within(call.problem.value_below(value))
+    program = posed.program()
+    limit = int(value * program.unit)
+    tree = settling_tree(program.whole, limit, profile.since(call.began), most)
+    return None if tree is None else program_certificate(posed, program, (), tree, limit)
+
+
+def _by_arrays(call: Call[TimedProblem], profile: Profile, start: Schedule) -> Found:
     """What HiGHS says of the compact program."""
-    program = ScheduleProgram(call.problem)
-    built = call.elapsed
-    hint = program.start(start).astype(np.float64)
-    solution = solve_arrays(program.arrays(), profile.since(call.began), hint, program.decode)
-    decision = None if solution.x is None else program.decode(solution.x)
-    return Found(solution.outcome, decision, units=MICRO // program.table.step, build_seconds=built)
+    problem = call.problem.within(call.problem.evaluate(start)[0])
+    program = problem.program()
+    built, hint = call.elapsed, problem.values_of(start, program).astype(np.float64)
+
+    def decided(x: Floats) -> Schedule:
+        return problem.decision_of(whole_numbers(x), program)
+
+    solution = solve_arrays(as_arrays(program.whole), profile.since(call.began), hint, decided)
+    decision = None if solution.x is None else decided(solution.x)
+    return Found(solution.outcome, decision, units=program.unit, build_seconds=built)

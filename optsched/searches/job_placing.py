@@ -14,9 +14,9 @@ import numpy as np
 from optsched.core.deadline import check
 from optsched.core.instance import MAP, REDUCE, Bools, Ints
 from optsched.core.schedule import Schedule
+from optsched.problems.left_shift import as_early
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.service_times import ServiceTimes
-from optsched.searches.left_shift import as_early
 
 __all__ = ["JobPlacing", "Placed", "best_placed", "job_orders", "placed_schedules"]
 

@@ -242,7 +242,8 @@ class ScheduleSearch:
         """Prices of slots by time, by which not all tasks end so soon."""
         problem = self.problem
         assert isinstance(problem, Makespan)
-        found = latest_priced(problem, problem.now + int(self.proof.claim * MICRO), self._completions)
+        assert self.best is not None
+        found = latest_priced(problem, problem.now + int(self.proof.claim * MICRO), self.best)
         if found is not None:
             self._prove(end_certificate(problem, *found))
 
@@ -304,8 +305,9 @@ class _Realising:
     """Looks for schedules whose jobs end by given steps."""
 
     def __init__(self, search: ScheduleSearch, problem: JobTimes) -> None:
+        assert search.best is not None
         self._search, self._problem = search, problem
-        self.step = step = fine_enough(problem, search._completions, search._alone.ends).step
+        self.step = step = fine_enough(problem, search.best, search._alone.ends).step
         self._left = _ENDS
         self._program: EndsProgram | None = None
         self._tails = tails(problem) // step

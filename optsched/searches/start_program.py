@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from optsched.core.deadline import check
 from optsched.core.instance import KINDS, Floats, Ints
+from optsched.core.schedule import Schedule
 from optsched.problems.makespan import Makespan
 from optsched.problems.relaxations import Box
 from optsched.problems.schedules import NEVER, ScheduleProblem
@@ -53,19 +54,20 @@ class Late(NamedTuple):
     outside: bool
 
 
-def fine_enough(problem: ScheduleProblem, completions: Ints, ends: Ints) -> PricedTime:
+def fine_enough(problem: ScheduleProblem, schedule: Schedule, ends: Ints) -> PricedTime:
     """A problem in the shortest steps of time in which its program is not too large.
 
     Parameters
     ----------
     problem
         One that is not plainly infeasible.
-    completions
-        When jobs end in some good schedule; microseconds.
+    schedule
+        A good one.
     ends
         When each job ends at the earliest, as of `PricedTime`.
     """
-    latest, until = problem.latest_completions(completions), int(completions.max())
+    until = int(problem.completions(schedule).max())
+    latest = problem.latest_completions(problem.evaluate(schedule)[0])
     after = (np.where(latest < NEVER, latest, until) - problem.now).tolist()
     step = problem.lattice * max(1, -(-max(after) // (problem.lattice * _STEPS)))
     while True:
@@ -180,7 +182,7 @@ def _ends_and_shares(each: SlotClass, begins: Ints, work: int) -> tuple[Ints, Fl
     return begins + each.length + each.tail, np.full(len(begins), each.length / work)
 
 
-def latest_priced(problem: Makespan, low: int, completions: Ints) -> tuple[TimePrices, int] | None:
+def latest_priced(problem: Makespan, low: int, schedule: Schedule) -> tuple[TimePrices, int] | None:
     """Prices by which not all tasks end within some number of steps, by halves the most; None: there were none.
 
     Parameters
@@ -189,13 +191,13 @@ def latest_priced(problem: Makespan, low: int, completions: Ints) -> tuple[TimeP
         One that is not plainly infeasible.
     low
         The first end that is not ruled out; microseconds.
-    completions
-        When jobs end in some good schedule; microseconds.
+    schedule
+        A good one.
     """
-    priced = fine_enough(problem, completions, problem.earliest_completions)
+    priced = fine_enough(problem, schedule, problem.earliest_completions)
     alone, best = np.array(priced.alone, dtype=np.int64), None
     first = max((low - problem.now) // priced.step, int(alone.max(initial=0)))
-    last = max((int(completions.max()) - problem.now) // priced.step, first)
+    last = max((int(problem.completions(schedule).max()) - problem.now) // priced.step, first)
     program = StartProgram(priced, Box(alone, np.full(len(alone), last)))
     while first < last:
         by = (first + last) // 2

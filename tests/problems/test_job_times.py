@@ -53,8 +53,8 @@ def test_how_late_a_job_may_be() -> None:
         group_ids=["g1", "g2", "g3"], group_weight=[1, 2, 0],
     )  # fmt: skip
     problem = JobTimes(Instance(Cluster(["a"]), workload), weights="group")
-    ends = problem.completions(problem.schedule([0, 0, 0], [0, 1_000_000, 3_000_000]))
-    assert problem.latest_completions(ends).tolist() == [1_000_000 + 2_000_000, 2_000_000 + 1_000_000, NEVER]
+    (worth,) = problem.evaluate(problem.schedule([0, 0, 0], [0, 1_000_000, 3_000_000]))
+    assert problem.latest_completions(worth).tolist() == [1_000_000 + 2_000_000, 2_000_000 + 1_000_000, NEVER]
 
 
 def test_common_unit() -> None:

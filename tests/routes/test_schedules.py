@@ -14,9 +14,8 @@ from optsched.certificates import certify
 from optsched.core.errors import TooLarge
 from optsched.core.results import Limit, Proof, Termination
 from optsched.instances.files import from_document
-from optsched.problems import JobTimes
+from optsched.problems import JobTimes, timetable
 from optsched.routes import routes_of, schedules, solve
-from optsched.searches import timetable
 from optsched.searches.schedules import ScheduleSearch
 from optsched.solvers.profiles import Profile
 

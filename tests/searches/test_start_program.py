@@ -101,8 +101,7 @@ def test_ends_that_prices_rule_out() -> None:
     more = 0
     for problem, optimum in proved(Makespan, range(60)):
         if len(problem.tasks):
-            completions = problem.completions(best_placed(problem))
-            found = latest_priced(problem, problem.now, completions)
+            found = latest_priced(problem, problem.now, best_placed(problem))
             if found is not None:
                 certificate = end_certificate(problem, *found)
                 assert proved_bound(problem, certificate) == certificate.claim <= optimum
@@ -114,7 +113,7 @@ def test_ends_that_prices_rule_out() -> None:
 def test_tasks_that_do_not_divide(length: float) -> None:
     """Tests that three tasks of 10 s on two slots end at 20 s, where their area is 15 s; in microseconds as well."""
     problem = Makespan(Instance(Cluster(["a", "b"]), Workload(["t1", "t2", "t3"], duration=[length] * 3)))
-    found = latest_priced(problem, problem.now, problem.completions(best_placed(problem)))
+    found = latest_priced(problem, problem.now, best_placed(problem))
     assert found is not None
     assert end_certificate(problem, *found).claim * SECOND == round(2 * length * SECOND)
 
@@ -122,9 +121,9 @@ def test_tasks_that_do_not_divide(length: float) -> None:
 def test_steps_are_as_long_as_the_program_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that steps grow until the program, and what prices compare, are small enough."""
     problem = JobTimes(batch(3))
-    completions, ends = problem.completions(best_placed(problem)), problem.earliest_completions
-    assert fine_enough(problem, completions, ends).step == problem.lattice
+    placed, ends = best_placed(problem), problem.earliest_completions
+    assert fine_enough(problem, placed, ends).step == problem.lattice
     for limit in ("_COEFFICIENTS", "_COMPARED"):
         with monkeypatch.context() as patched:
             patched.setattr(start_program, limit, 50)
-            assert fine_enough(problem, completions, ends).step > problem.lattice
+            assert fine_enough(problem, placed, ends).step > problem.lattice

@@ -1,62 +1,135 @@
 """The exact program of `makespan` and `job-times`: starts of tasks, counted by group, pool and instant.
 
-`optsched.searches.timetable` says which tasks, nodes and instants are told apart, and why that suffices. From this one
-program come the arrays for HiGHS and the compact models (`optsched.models.schedules`, which lists its names).
+`optsched.problems.timetable` says which tasks, nodes and instants are told apart, and why that suffices.
+`optsched.models.schedules` lists the names of variables and rows.
 """
 
 from __future__ import annotations
 
+import copy
 import heapq
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, lcm
+from typing import NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 
-from optsched.core.arrays import Floats, Ints
+from optsched.core.arrays import Ints
 from optsched.core.deadline import check
 from optsched.core.errors import TooLarge
 from optsched.core.instance import KINDS, MAP, REDUCE
 from optsched.core.placement import NONE
 from optsched.core.results import Number
-from optsched.core.schedule import Schedule
-from optsched.problems.job_times import JobTimes
-from optsched.problems.programs import Builder
+from optsched.core.schedule import MICRO, Schedule
+from optsched.problems.base import exact
+from optsched.problems.left_shift import as_early, slots_by_node
+from optsched.problems.programs import Builder, Label, Program, Programmed
 from optsched.problems.schedules import NEVER, ScheduleProblem
-from optsched.searches.left_shift import as_early, slots_by_node
-from optsched.searches.program_tree import as_arrays
-from optsched.searches.timetable import Timetable
-from optsched.solvers.highs import LinearProgram
+from optsched.problems.timetable import Timetable
 
-__all__ = ["Goal", "ScheduleProgram", "job_labels"]
+__all__ = ["Goal", "Span", "TimedProblem", "job_labels"]
 
 #: A program with more coefficients in its rows of slots is refused.
 MOST_COEFFICIENTS = 20_000_000
 
+#: An objective of more units is refused.
+_MOST_UNITS = 2**60
+
 
 class Goal(NamedTuple):
-    """When some jobs have ended, in ticks: `earliest`, and the gaps whose variables are 0.
+    """What the objective counts: `weight` times the seconds from `since` (microseconds) until some jobs have ended.
 
     Attributes
     ----------
-    weight
-        What the objective counts it.
-    earliest
-        The first tick at which it may be.
-    columns, gaps
-        A variable that is 1 from a tick on, and how many ticks later the next one is.
+    label
+        What it is called: the job, or nothing if it is about all.
+    weight, since, jobs
+        See above; rows of `problem.jobs`.
     """
 
+    label: Label
     weight: Number
-    earliest: int
+    since: int
+    jobs: Sequence[int]
+
+
+class Span(NamedTuple):
+    """When the jobs of a goal have ended: at the tick `latest`, less the gaps of the columns that are 1.
+
+    A column is 1 only if they have ended by an instant; its gap goes from there to the next one.
+    """
+
+    goal: Goal
+    latest: int
     columns: Ints
     gaps: Ints
 
+
+class TimedProblem(ScheduleProblem, Programmed):
+    """A problem over time with an exact program.
+
+    Attributes
+    ----------
+    limit
+        The program may lack schedules that are worth more (`within`); None: it lacks none of the best in any order.
+    per_pair
+        Whether the program has a group for each task and node (`apart`).
+    over
+        What variables say that jobs of a goal have ended, and the rows that let them.
+    """
+
+    limit: Number | None = None
+    per_pair = False
+    over: tuple[str, str]
+
+    @abstractmethod
+    def goals(self) -> list[Goal]:
+        """What the objective sums."""
+
     @property
-    def latest(self) -> int:
-        """The tick if all variables are 0."""
-        return self.earliest + int(self.gaps.sum())
+    def value_unit(self) -> Number:
+        """Seconds of which all values are multiples."""
+        return Fraction(1, MICRO)
+
+    def value_below(self, value: Number) -> Number:
+        """The greatest value below this one that a schedule may have."""
+        return exact((ceil(Fraction(value) / self.value_unit) - 1) * self.value_unit)
+
+    def within(self, value: Number | None) -> Self:
+        """The same problem; its program may lack schedules that are worth more."""
+        return self._posed_anew(value, per_pair=False)
+
+    def apart(self) -> Self:
+        return self._posed_anew(None, per_pair=True)
+
+    def _posed_anew(self, limit: Number | None, per_pair: bool) -> Self:
+        view = copy.copy(self)
+        vars(view).pop("posed", None)
+        vars(view).update(limit=limit, per_pair=per_pair)
+        return view
+
+    @cached_property
+    def posed(self) -> ScheduleProgram:
+        """The program, and what its variables are about; TooLarge as `ScheduleProgram` says."""
+        return ScheduleProgram(self)
+
+    def program(self, before: tuple[Number, ...] = ()) -> Program:
+        del before
+        return self.posed.program
+
+    def values_of(self, decision: Schedule, program: Program) -> Ints:
+        """As of a schedule as early as can be (`as_early`); nothing starts where the program ends before it."""
+        del program
+        return self.posed.values_of(decision)
+
+    def decision_of(self, values: Ints, program: Program) -> Schedule:
+        del program
+        return self.posed.decision_of(values)
 
 
 class _Switch(NamedTuple):
@@ -74,8 +147,6 @@ class ScheduleProgram:
     ----------
     problem
         One that is not plainly infeasible.
-    per_pair
-        As `Timetable` takes it.
 
     Attributes
     ----------
@@ -84,19 +155,19 @@ class ScheduleProgram:
     jobs
         The label of each job.
     program
-        Variables and rows, all with names; the objective is `goals`.
-    goals
-        The last end of all of `makespan`, and that of each job of `job-times`.
+        Variables and rows, all with names.
+    spans
+        Of each goal.
 
     Raises
     ------
     TooLarge
-        As `Timetable` says, or for more than `MOST_COEFFICIENTS`.
+        As `Timetable` says, for more than `MOST_COEFFICIENTS`, or for an objective of too many digits.
     """
 
-    def __init__(self, problem: ScheduleProblem, per_pair: bool = False) -> None:
+    def __init__(self, problem: TimedProblem) -> None:
         self.problem = problem
-        self.table = Timetable(problem, per_pair)
+        self.table = Timetable(problem, problem.limit, problem.per_pair)
         self.jobs = job_labels(problem)
         self._builder = Builder()
         self._switches: list[tuple[Ints, Ints, Ints, Ints]] = []
@@ -105,8 +176,7 @@ class ScheduleProgram:
         self._add_ended()
         self._add_slots()
         self._add_order()
-        self._add_goals()
-        self.program = self._builder.program()
+        self.program = self._builder.program(unit=self._add_goals())
 
     def _name(self) -> None:
         """What tasks, groups and pools are called: a pool goes by its first node, a group by its first task."""
@@ -118,11 +188,6 @@ class ScheduleProgram:
             place = racks[group.place] if group.level == "rack" else nodes[group.nodes[0]]
             self._groups.append((self._tasks[group.first], group.level, "any" if group.place < 0 else place))
         self._pools = [nodes[pool.nodes[0]] for pool in self.table.pools]
-
-    def members(self) -> dict[str, tuple[str, ...]]:
-        """The ids of the tasks of each class, by that of its first."""
-        named = [tuple(self._tasks[member] for member in each.members) for each in self.table.classes]
-        return {names[0]: names for names in named}
 
     # Variables and rows -------------------------------------------------------------------------------------------
 
@@ -142,7 +207,8 @@ class ScheduleProgram:
         size = np.array([len(each.members) for each in table.classes], dtype=np.int64)
         most = np.bincount(self._into, weights=size[self._class], minlength=len(table.groups)).astype(np.int64)
         room = np.array([pool.room for pool in table.pools], dtype=np.int64)[self._pool]
-        names = list(self.members())
+        members = [tuple(self._tasks[member] for member in each.members) for each in table.classes]
+        names = [first for first, *_ in members]
         self._counted = builder.variables(
             "counted",
             [(names[number], *self._groups[group][1:]) for number, group in counted],
@@ -157,6 +223,7 @@ class ScheduleProgram:
             over="STARTS",
             doc="tasks of a group that start on a pool at an instant",
         )
+        builder.group("members", "CLASSES", dict(zip(names, members, strict=True)), counted=0)
         every = builder.rows(
             "every_task_runs",
             [(name,) for name in names],
@@ -182,7 +249,9 @@ class ScheduleProgram:
         keys = ends.T.tolist()
         labels = [(self.jobs[job], KINDS[kind], tick) for job, kind, tick in keys]
         due = [self._due[job, kind] for job, kind, _ in keys]
-        self._ended = builder.variables("ended", labels, upper=due, doc="tasks that have ended by an instant")
+        self._ended = builder.variables(
+            "ended", labels, upper=due, doc="tasks that have ended by an instant", implied=True
+        )
         rows = builder.rows("ended_by", labels, lower=0, upper=0, doc="as many as before, and those that end then")
         builder.enter(rows, self._ended)
         builder.enter(rows[place.ravel()], self._starts, -1)
@@ -201,10 +270,16 @@ class ScheduleProgram:
         return -1 if place < 0 else int(columns[place])
 
     def _add_switches(
-        self, name: str, row: str, switches: Sequence[_Switch], doc: str, upper: Sequence[int] | int = 1
+        self,
+        name: str,
+        row: str,
+        switches: Sequence[_Switch],
+        doc: str,
+        upper: npt.ArrayLike = 1,
+        cost: npt.ArrayLike = 0,
     ) -> Ints:
         """Variables that are 1 only from when on so many tasks have ended, and the rows that say so."""
-        columns = self._builder.variables(name, [each.label for each in switches], upper=upper, doc=doc)
+        columns = self._builder.variables(name, [each.label for each in switches], upper=upper, cost=cost, doc=doc)
         needs = [
             (column, need, count, self._by(job, kind, each.tick))
             for column, each in zip(columns.tolist(), switches, strict=True)
@@ -298,34 +373,54 @@ class ScheduleProgram:
                 builder.enter(row, self._starts[starts])
                 builder.enter(row, switch[job, tick], -self._due[job, REDUCE])
 
-    def _add_goals(self) -> None:
-        """When all have ended, or each job: a variable that is 1 from a tick on, for each at which one may."""
-        problem, table, switches = self.problem, self.table, list[_Switch]()
-        each = isinstance(problem, JobTimes)
+    def _add_goals(self) -> int:
+        """Add when the jobs of each goal have ended: a variable that is 1 from a tick on, for each at which they may.
+
+        Returns
+        -------
+        int
+            How many units of the objective are a second.
+        """
+        problem, table, switches, spans = self.problem, self.table, list[_Switch](), list[tuple[Goal, Ints]]()
         last = {job: (job, kind) for job, kind in sorted(self._ticks)}  # reduces, where a job has any
-        weights: Sequence[Number] = problem.weights if isinstance(problem, JobTimes) else [1]
-        spans = []
-        for number, weight in enumerate(weights):
-            jobs = [number] if each else list(range(len(self.jobs)))
-            keys = [last[job] for job in jobs if job in last]
-            earliest = max((table.earliest[job] for job in jobs), default=0)
+        for goal in problem.goals():
+            keys = [last[job] for job in goal.jobs if job in last]
+            earliest = max((table.earliest[job] for job in goal.jobs), default=0)
             ticks = np.unique(np.concatenate([np.array([earliest]), *(self._ticks[key][0] for key in keys)]))
-            ticks = ticks[ticks >= earliest]
-            spans.append((weight, earliest, np.arange(len(switches), len(switches) + len(ticks) - 1), np.diff(ticks)))
-            for tick in ticks[:-1].tolist():
+            spans.append((goal, ticks[ticks >= earliest]))
+            for tick in spans[-1][1][:-1].tolist():
                 needs = [
                     ((self.jobs[job], tick), job, kind, self._due[job, kind])
                     for job, kind in keys
                     if tick < self._ticks[job, kind][0][-1]
                 ]
-                switches.append(_Switch((self.jobs[number], tick) if each else (tick,), tick, needs))
-        names = ("job_over", "every_task") if each else ("all_over", "every_job")
-        columns = self._add_switches(*names, switches, "1 if a job, or all, has ended by an instant")
-        self.goals = [Goal(weight, earliest, columns[own], gaps) for weight, earliest, own, gaps in spans]
-        if not each:
-            self._add_area(self.goals[0])
+                switches.append(_Switch((*goal.label, tick), tick, needs))
+        per_tick = [Fraction(goal.weight) * table.step / MICRO for goal, _ in spans]
+        most = sum(
+            Fraction(goal.weight) * (problem.now + int(ticks[-1]) * table.step - goal.since) / MICRO
+            for goal, ticks in spans
+        )
+        unit = lcm(MICRO // table.step, *(each.denominator for each in (*per_tick, Fraction(most))))
+        if most * unit > _MOST_UNITS:
+            raise TooLarge(
+                f"{problem.place}: the objective of a program over time would have up to {most * unit} units; "
+                "give times in coarser units, or weights with fewer digits"
+            )
+        costs = [-int(each * unit) * np.diff(ticks) for each, (_, ticks) in zip(per_tick, spans, strict=True)]
+        doc = "1 if a job, or all, has ended by an instant"
+        columns = self._add_switches(*problem.over, switches, doc, cost=np.concatenate([np.zeros(0), *costs]))
+        doc = "1: what the objective is if nothing ends before the last instant"
+        self._builder.variables("horizon", [()], lower=1, upper=1, cost=int(most * unit), doc=doc)
+        own = np.split(columns, np.cumsum([len(each) for each in costs])[:-1]) if costs else []
+        self.spans = [
+            Span(goal, int(ticks[-1]), part, np.diff(ticks)) for (goal, ticks), part in zip(spans, own, strict=True)
+        ]
+        for span in self.spans:
+            if not span.goal.label:
+                self._add_area(span)
+        return unit
 
-    def _add_area(self, goal: Goal) -> None:
+    def _add_area(self, span: Span) -> None:
         """What the tasks of a pool take together is no more than its room until the last end.
 
         This follows from the other rows for whole numbers, and makes the relaxation stronger.
@@ -335,41 +430,23 @@ class ScheduleProgram:
         busy = [sum(until for until, _ in pool.held) for pool in pools]
         labels = [(KINDS[pool.kind], name) for name, pool in zip(self._pools, pools, strict=True)]
         told = "what a pool does takes no longer than all have"
-        rows = self._builder.rows("area", labels, upper=room * goal.latest - busy, doc=told)
+        rows = self._builder.rows("area", labels, upper=room * span.latest - busy, doc=told)
         self._builder.enter(rows[self._pool], self._starts, self._time)
-        self._builder.enter(rows[:, None], goal.columns[None, :], room[:, None] * goal.gaps[None, :])
+        self._builder.enter(rows[:, None], span.columns[None, :], room[:, None] * span.gaps[None, :])
 
     # Solutions ----------------------------------------------------------------------------------------------------
 
-    def arrays(self) -> LinearProgram:
-        """The program for HiGHS; its objective is in ticks."""
-        linear = as_arrays(self.program.whole)
-        cost, offset = np.zeros(len(linear.objective)), 0.0
-        for goal, arrival in zip(self.goals, self.arrivals(), strict=True):
-            cost[goal.columns] = -float(goal.weight) * goal.gaps
-            offset += float(goal.weight) * (goal.latest - arrival)
-        integer = linear.integer
-        integer[self._ended] = False  # sums of starts
-        return replace(linear, objective=cost, integer=integer, offset=offset)
-
-    def arrivals(self) -> list[float]:
-        """From when on each goal counts, in ticks after the snapshot."""
-        if not isinstance(self.problem, JobTimes):
-            return [0.0]
-        since: list[float] = ((self.problem.jobs.arrival - self.problem.now) / self.table.step).tolist()
-        return since
-
-    def decode(self, values: Floats | Ints) -> Schedule:
+    def decision_of(self, values: Ints) -> Schedule:
         """The schedule of a solution: the tasks of a group take turns, and so do the slots of a pool.
 
         What lands nearer to its data than it is counted ends sooner. Tasks that are not counted do not run.
         """
-        problem, table, whole = self.problem, self.table, np.rint(values).astype(np.int64)
+        problem, table = self.problem, self.table
         nodes = np.full(len(problem.tasks), NONE, dtype=np.int64)
         starts = np.zeros(len(problem.tasks), dtype=np.int64)
         waiting: list[list[int]] = [[] for _ in table.groups]
         left = [list(each.members) for each in table.classes]
-        counts = whole[self._counted].tolist()
+        counts = values[self._counted].tolist()
         for number, group, count in sorted(zip(self._class.tolist(), self._into.tolist(), counts, strict=True)):
             waiting[group] += left[number][:count]
             del left[number][:count]
@@ -377,11 +454,11 @@ class ScheduleProgram:
         for kind in (MAP, REDUCE):
             free = slots_by_node(problem, kind, last)
             slots = [sorted((end, node) for node in pool.nodes for end in free[node]) for pool in table.pools]
-            begun = np.flatnonzero((self._kind == kind) & (whole[self._starts] > 0))
+            begun = np.flatnonzero((self._kind == kind) & (values[self._starts] > 0))
             order = begun[np.lexsort((self._pool[begun], self._group[begun], self._tick[begun]))]
             for start in order.tolist():
                 group, pool, tick = (int(each[start]) for each in (self._group, self._pool, self._tick))
-                count = int(whole[self._starts[start]])
+                count = int(values[self._starts[start]])
                 for position in waiting[group][:count]:
                     starts[position] = problem.now + tick * table.step
                     nodes[position] = table.pools[pool].nodes[0]
@@ -394,7 +471,7 @@ class ScheduleProgram:
             last = problem.last_maps(problem.ends(problem.schedule(nodes, starts)))
         return problem.schedule(nodes, starts)
 
-    def start(self, schedule: Schedule) -> Ints:
+    def values_of(self, schedule: Schedule) -> Ints:
         """A schedule, as early as it can be, as a solution; nothing starts where the program ends before it."""
         found = np.zeros(len(self.program.whole.lower), dtype=np.int64)
         counted, starts = self._told(schedule)
@@ -409,6 +486,7 @@ class ScheduleProgram:
         for columns, of, count, by in self._switches:
             found[columns] = self.program.whole.upper[columns]
             np.minimum.at(found, of, (np.where(by < 0, 0, found[by]) >= count).astype(np.int64))
+        found[self.program.family("horizon")] = 1
         return found
 
     def _told(self, schedule: Schedule) -> tuple[Counter[tuple[int, ...]], Counter[tuple[int, ...]]]:

@@ -6,8 +6,8 @@ import pytest
 from over_time import both
 
 from optsched.core.schedule import MICRO, Schedule
+from optsched.problems.left_shift import as_early
 from optsched.searches.job_placing import placed_schedules
-from optsched.searches.left_shift import as_early
 
 
 def test_nothing_ends_later() -> None:

@@ -1,10 +1,10 @@
 """What a program over time has to tell apart: groups of tasks, pools of slots, and the instants at which tasks start.
 
 Some best schedule starts every task at an instant that is a sum: of a release, or the end of what runs, and of times of
-other tasks (`schedule_enumeration` says why). A reduce is best begun so late that it ends with its job's last map or
-later, since that leaves its end as it is and its slot free for longer; so it takes its time and no more, and it may
-also start its time before such a sum. Nothing has to end after the instant by which it ends in every schedule that is
-no worse than the best of some that are placed job by job (`job_placing`).
+other tasks (`searches.schedule_enumeration` says why). A reduce is best begun so late that it ends with its job's last
+map or later, since that leaves its end as it is and its slot free for longer; so it takes its time and no more, and it
+may also start its time before such a sum. A schedule that is worth no more than a limit has no task that ends after
+`latest`.
 
 Which task of a job it is that starts does not matter, as long as each has a place. So tasks are counted by group: those
 of a job that take the same time on a node with their data, in an area around it (a rack), or anywhere. One that lands
@@ -22,11 +22,11 @@ import numpy as np
 from optsched.core.arrays import Ints
 from optsched.core.errors import TooLarge
 from optsched.core.instance import KINDS, MAP, REDUCE
+from optsched.core.results import Number
 from optsched.core.schedule import MICRO
 from optsched.problems.schedules import NEVER, ScheduleProblem
-from optsched.searches.job_placing import best_placed
 
-__all__ = ["MOST_STARTS", "Group", "Maps", "Pool", "TaskClass", "Timetable", "latest_ends", "tick_of"]
+__all__ = ["Group", "Maps", "Pool", "TaskClass", "Timetable", "tick_of"]
 
 #: More ways to start a task are refused.
 MOST_STARTS = 2_000_000
@@ -155,21 +155,6 @@ def tick_of(problem: ScheduleProblem) -> int:
     return int(np.gcd.reduce(np.append(since, problem.times.distinct), initial=MICRO))
 
 
-def latest_ends(problem: ScheduleProblem) -> Ints:
-    """When each job ends at the latest in a schedule that is as good as the best that is placed at once; microseconds.
-
-    Where a job has no weight, and so may end whenever, it is when all tasks would have run one after another.
-    """
-    latest = problem.latest_completions(problem.completions(best_placed(problem)))
-    return np.maximum(np.minimum(latest, _serial_end(problem)), problem.earliest_completions)
-
-
-def _serial_end(problem: ScheduleProblem) -> int:
-    """When all tasks would have run one after another, each where it takes longest; microseconds."""
-    begin = int(np.concatenate([problem.release, problem.busy_until, [problem.now]]).max())
-    return begin + int(problem.times.longest.sum())
-
-
 class Timetable:
     """Groups, pools and instants of a problem that is not plainly infeasible. Ticks are counted from the snapshot.
 
@@ -177,9 +162,10 @@ class Timetable:
     ----------
     problem
         The problem.
+    limit
+        Schedules that are worth more may be left out; None: jobs may end as late as if tasks ran one after another.
     per_pair
-        Whether each task is a class of its own, with a group for each open node, and may end as late as if all tasks
-        ran one after another: so that no choice of nodes is left out, be it as bad as it may.
+        Whether each task is a class of its own, with a group for each open node.
 
     Attributes
     ----------
@@ -188,7 +174,7 @@ class Timetable:
     classes, groups, pools
         What is told apart.
     earliest, latest
-        Of each job the ticks between which it ends in some best schedule.
+        Of each job the ticks between which it ends.
 
     Raises
     ------
@@ -205,7 +191,7 @@ class Timetable:
     (1000000, [('off_rack', 15), ('node', 10)])
     """
 
-    def __init__(self, problem: ScheduleProblem, per_pair: bool = False) -> None:
+    def __init__(self, problem: ScheduleProblem, limit: Number | None = None, per_pair: bool = False) -> None:
         self.problem, self.per_pair = problem, per_pair
         self.job: list[int] = problem.jobs.of_task[problem.tasks].tolist()
         self.open = {kind: np.flatnonzero(problem.room[KINDS[kind]]).tolist() for kind in (MAP, REDUCE)}
@@ -216,8 +202,7 @@ class Timetable:
         self.classes: list[TaskClass] = []
         self._count(members, places)
         self.earliest = self.ticks(problem.earliest_completions)
-        serial = np.full(len(problem.jobs), _serial_end(problem) if per_pair else 0)
-        self.latest = self.ticks(serial if per_pair else latest_ends(problem))
+        self.latest = self.ticks(self._latest(limit))
         self.maps = self._maps()
         self.pools = [pool for kind in (MAP, REDUCE) for pool in self._pools(kind)]
         self.instants = self._instants()
@@ -238,6 +223,16 @@ class Timetable:
     def seconds(self) -> float:
         """Of a tick."""
         return self.step / MICRO
+
+    def _latest(self, limit: Number | None) -> Ints:
+        """When each job ends at the latest, in microseconds; never before it can."""
+        problem = self.problem
+        begin = int(np.concatenate([problem.release, problem.busy_until, [problem.now]]).max())
+        latest = np.full(len(problem.jobs), begin + int(problem.times.longest.sum()))  # all tasks one after another
+        if limit is not None:
+            latest = np.minimum(latest, problem.latest_completions(limit))
+        found: Ints = np.maximum(latest, problem.earliest_completions)
+        return found
 
     # What is told apart -------------------------------------------------------------------------------------------
 

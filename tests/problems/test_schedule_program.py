@@ -1,0 +1,121 @@
+"""The program over time: its optimum is that of enumeration, and schedules are solutions of it, and back."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from over_time import both
+
+from optsched.core.errors import TooLarge
+from optsched.core.results import Termination
+from optsched.instances.files import from_document
+from optsched.problems import JobTimes, schedule_program
+from optsched.problems.schedule_program import job_labels
+from optsched.searches.job_placing import best_placed, placed_schedules
+from optsched.searches.program_tree import as_arrays
+from optsched.searches.schedule_enumeration import semi_active
+from optsched.solvers.answers import whole_numbers
+from optsched.solvers.highs import solve_arrays
+from optsched.solvers.profiles import Profile
+
+
+def placed(problem: Any) -> Any:
+    """The problem whose program has what is no worse than the best schedule of some that are placed job by job."""
+    return problem.within(problem.evaluate(best_placed(problem))[0])
+
+
+def solved(problem: Any) -> tuple[Any, Any]:
+    """What HiGHS says of the program of a problem, with node limits and no seconds, and the schedule."""
+    program = problem.program()
+    found = solve_arrays(as_arrays(program.whole), Profile("exact", node_limit=10_000))
+    return found.outcome, None if found.x is None else problem.decision_of(whole_numbers(found.x), program)
+
+
+@pytest.mark.parametrize("seeds", [range(12), pytest.param(range(12, 120), marks=pytest.mark.thorough)])
+def test_program_has_the_optimum_of_enumeration(seeds: range) -> None:
+    """Tests value and schedule of the program on drawn instances, and that it has nothing below the optimum."""
+    for problem, best in both(seeds):
+        posed = placed(problem)
+        outcome, schedule = solved(posed)
+        assert outcome.objective == pytest.approx(float(best) * posed.program().unit, abs=1e-5)
+        assert problem.evaluate(schedule) == (best,)
+        assert solved(problem.within(best))[0].objective == pytest.approx(outcome.objective)
+        below = solved(problem.within(problem.value_below(best)))[0]
+        assert below.status is Termination.INFEASIBLE or below.objective > outcome.objective - 1e-5
+
+
+def test_schedules_are_solutions() -> None:
+    """Tests that a best schedule keeps all rows, costs what it is worth, and comes back, as a list schedule does."""
+    for problem, best in both(range(40)):
+        posed = placed(problem)
+        program = posed.program()
+        nodes, starts = next(decided for value, decided in semi_active(problem) if value[0] == best)
+        for schedule in (problem.schedule(nodes, starts), next(placed_schedules(problem))):
+            values = posed.values_of(schedule, program)
+            if not values[program.family("start")].any() and len(problem.tasks):
+                assert problem.evaluate(schedule)[0] > posed.limit
+                continue
+            worth = problem.evaluate(posed.decision_of(values, program))
+            assert worth <= problem.evaluate(schedule)
+            assert program.broken(values) is None
+            assert (
+                worth[0] * program.unit
+                <= program.whole.objective @ values
+                <= problem.evaluate(schedule)[0] * program.unit
+            )
+
+
+def test_every_optimum_is_a_solution() -> None:
+    """Tests that each best schedule of the enumeration is in the program of what is no worse, and comes back."""
+    for problem, best in both(range(30)):
+        for posed in (placed(problem), problem.within(best)):
+            program = posed.program()
+            for nodes, starts in [decided for value, decided in semi_active(problem) if value[0] == best][:3]:
+                values = posed.values_of(problem.schedule(nodes, starts), program)
+                assert values[program.family("counted")].sum() == len(problem.tasks)
+                assert program.broken(values) is None
+                assert problem.evaluate(posed.decision_of(values, program)) == (best,)
+
+
+def test_what_is_not_counted_does_not_run() -> None:
+    """Tests that no counts are an empty schedule, and that tasks that do not run are not counted."""
+    for problem, _ in both(range(6)):
+        program = problem.program()
+        nothing = problem.decision_of(np.zeros_like(program.whole.upper), program)
+        assert nothing.placed == 0
+        values = problem.values_of(nothing, program)
+        assert not values[program.family("counted")].any()
+        assert not values[program.family("start")].any()
+
+
+def test_values_between_are_none() -> None:
+    """Tests the greatest value below another one, of weights of three quarters and of none."""
+    instance: Any = from_document(
+        {"format": "optsched/1", "nodes": [{"id": "a"}], "tasks": [{"id": "t", "duration": 2}]}
+    )
+    problem = JobTimes(instance)
+    for weight, below in ((Fraction(3, 4), Fraction(49_999_995, 10**7)), (0, Fraction(4_999_999, 10**6))):
+        problem.weights = (weight,)
+        assert problem.value_below(5) == problem.value_below(below + Fraction(1, 10**7)) == below
+
+
+def test_too_many_coefficients_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a program whose rows of slots would be too long is refused before it is made."""
+    tasks = [{"id": name, "duration": 2} for name in "stuv"]
+    instance: Any = from_document({"format": "optsched/1", "nodes": [{"id": "a"}], "tasks": tasks})
+    problem = JobTimes(instance)
+    monkeypatch.setattr(schedule_program, "MOST_COEFFICIENTS", 3)
+    with pytest.raises(TooLarge, match="more than 3 coefficients"):
+        problem.program()
+
+
+def test_task_without_a_job_and_a_job_of_its_name() -> None:
+    """Tests that labels differ where a task that is its own job is called as a job is."""
+    tasks = [{"id": "x", "duration": 1}, {"id": "t", "job": "x", "duration": 1}]
+    instance: Any = from_document(
+        {"format": "optsched/1", "nodes": [{"id": "a"}], "jobs": [{"id": "x"}], "tasks": tasks}
+    )
+    assert job_labels(JobTimes(instance)) == ["x", "x_"]
