@@ -70,7 +70,7 @@ class Grid:
     """
 
     def __init__(self, problem: TimedProblem) -> None:
-        self.problem, table = problem, Timetable(problem, well_placed(problem).limit)
+        self.problem, table = problem, well_placed(problem).timetable
         self.step, self.open = table.step, table.open
         kinds, jobs = problem.kind.tolist(), problem.jobs.of_task.tolist()
         release = table.ticks(problem.release)

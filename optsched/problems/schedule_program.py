@@ -76,15 +76,18 @@ class TimedProblem(ScheduleProblem, Programmed):
     Attributes
     ----------
     limit
-        The program may lack schedules that are worth more (`within`); None: it lacks none of the best in any order.
+        The program may lack schedules that are worth more (`within`); None: it lacks none that is as early as can be.
     per_pair
         Whether the program has a group for each task and node (`apart`).
+    by
+        When each job ends at the latest, if it is a program of `ending`.
     over
         What variables say that jobs of a goal have ended, and the rows that let them.
     """
 
     limit: Number | None = None
     per_pair = False
+    by: Ints | None = None
     over: tuple[str, str]
 
     @abstractmethod
@@ -102,16 +105,26 @@ class TimedProblem(ScheduleProblem, Programmed):
 
     def within(self, value: Number | None) -> Self:
         """The same problem; its program may lack schedules that are worth more."""
-        return self._posed_anew(value, per_pair=False)
+        return self._posed_anew(limit=value)
+
+    def ending(self, by: Ints) -> Self:
+        """As it is; the program lets jobs end by given times (microseconds), and tasks run where they are quickest."""
+        return self._posed_anew(by=by)
 
     def apart(self) -> Self:
-        return self._posed_anew(None, per_pair=True)
+        return self._posed_anew(per_pair=True)
 
-    def _posed_anew(self, limit: Number | None, per_pair: bool) -> Self:
+    def _posed_anew(self, limit: Number | None = None, per_pair: bool = False, by: Ints | None = None) -> Self:
         view = copy.copy(self)
-        vars(view).pop("posed", None)
-        vars(view).update(limit=limit, per_pair=per_pair)
+        for name in ("timetable", "posed"):
+            vars(view).pop(name, None)
+        vars(view).update(limit=limit, per_pair=per_pair, by=by)
         return view
+
+    @cached_property
+    def timetable(self) -> Timetable:
+        """What the program tells apart; TooLarge as `Timetable` says."""
+        return Timetable(self, self.limit, self.per_pair, self.by)
 
     @cached_property
     def posed(self) -> ScheduleProgram:
@@ -167,7 +180,7 @@ class ScheduleProgram:
 
     def __init__(self, problem: TimedProblem) -> None:
         self.problem = problem
-        self.table = Timetable(problem, problem.limit, problem.per_pair)
+        self.table = problem.timetable
         self.jobs = job_labels(problem)
         self._builder = Builder()
         self._switches: list[tuple[Ints, Ints, Ints, Ints]] = []

@@ -166,6 +166,8 @@ class Timetable:
         Schedules that are worth more may be left out; None: jobs may end as late as if tasks ran one after another.
     per_pair
         Whether each task is a class of its own, with a group for each open node.
+    by
+        Microseconds by which each job ends. Tasks have only places then on which they are quickest.
 
     Attributes
     ----------
@@ -191,8 +193,14 @@ class Timetable:
     (1000000, [('off_rack', 15), ('node', 10)])
     """
 
-    def __init__(self, problem: ScheduleProblem, limit: Number | None = None, per_pair: bool = False) -> None:
-        self.problem, self.per_pair = problem, per_pair
+    def __init__(
+        self,
+        problem: ScheduleProblem,
+        limit: Number | None = None,
+        per_pair: bool = False,
+        by: Ints | None = None,
+    ) -> None:
+        self.problem, self.per_pair, self.by = problem, per_pair, by
         self.job: list[int] = problem.jobs.of_task[problem.tasks].tolist()
         self.open = {kind: np.flatnonzero(problem.room[KINDS[kind]]).tolist() for kind in (MAP, REDUCE)}
         members = self._alike()
@@ -231,6 +239,8 @@ class Timetable:
         latest = np.full(len(problem.jobs), begin + int(problem.times.longest.sum()))  # all tasks one after another
         if limit is not None:
             latest = np.minimum(latest, problem.latest_completions(limit))
+        if self.by is not None:
+            latest = np.minimum(latest, self.by)
         found: Ints = np.maximum(latest, problem.earliest_completions)
         return found
 
@@ -271,6 +281,8 @@ class Timetable:
                         every.append(_Place(name, place, takes, tuple(nodes[at] for at in within)))
                         for at in within:
                             least[at] = takes
+        if self.by is not None:
+            return [place for place in every if place.time == min(each.time for each in every)]
         return [place for place in every if not place.time][:1] or every
 
     def _count(self, members: dict[tuple[int, ...], list[int]], places: dict[tuple[int, ...], list[_Place]]) -> None:

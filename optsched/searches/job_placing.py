@@ -14,7 +14,6 @@ import numpy as np
 from optsched.core.deadline import check
 from optsched.core.instance import MAP, REDUCE, Bools, Ints
 from optsched.core.schedule import Schedule
-from optsched.problems.left_shift import as_early
 from optsched.problems.schedules import ScheduleProblem
 from optsched.problems.service_times import ServiceTimes
 
@@ -195,15 +194,6 @@ class JobPlacing:
                 ends[int(self._job[task])].append(free)
         self._fill_reduces(order, ends, nodes, starts)
         return problem.schedule(nodes, starts)
-
-    def with_reduces(self, order: Sequence[int], nodes: Ints, starts: Ints) -> Schedule:
-        """The schedule with these nodes and starts of maps, and jobs' reduces placed in an order."""
-        problem, ends = self.problem, [list(already) for already in self._running_ends]
-        maps = np.flatnonzero(problem.kind == MAP)
-        for position, time in zip(maps.tolist(), problem.times.on(maps, nodes[maps]).tolist(), strict=True):
-            ends[int(self._job[position])].append(int(starts[position]) + time)
-        self._fill_reduces(order, ends, nodes, starts)
-        return as_early(problem, problem.schedule(nodes, starts))
 
     def _fill_reduces(self, order: Sequence[int], ends: list[list[int]], nodes: Ints, starts: Ints) -> None:
         """Add the reduces to a schedule in which the maps of each job end at `ends`."""

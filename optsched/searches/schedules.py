@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
@@ -19,6 +20,7 @@ from optsched.certificates.schedules import (
     makespan_certificate,
 )
 from optsched.core.deadline import check
+from optsched.core.errors import TooLarge
 from optsched.core.instance import Bools, Ints
 from optsched.core.results import Certificate, Number
 from optsched.core.schedule import MICRO, Schedule
@@ -27,7 +29,7 @@ from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
 from optsched.problems.schedule_windows import tails
 from optsched.problems.schedules import ScheduleProblem
-from optsched.searches.job_ends import EndsProgram, EndTree
+from optsched.searches.job_ends import EndTree, ended_by
 from optsched.searches.job_placing import JobPlacing, job_orders
 from optsched.searches.jobs_alone import AloneSearch
 from optsched.searches.node_prices import latest_window
@@ -309,8 +311,6 @@ class _Realising:
         self._search, self._problem = search, problem
         self.step = step = fine_enough(problem, search.best, search._alone.ends).step
         self._left = _ENDS
-        self._program: EndsProgram | None = None
-        self._tails = tails(problem) // step
         self._longest = np.zeros(len(problem.jobs), dtype=np.int64)
         np.maximum.at(self._longest, problem.jobs.of_task[problem.tasks], problem.least_times // step)
         self._tried: set[tuple[int, ...]] = set()
@@ -328,10 +328,10 @@ class _Realising:
             for packed in (False, True):
                 search._place(order, np.full(len(order), packed))
         if self.step == problem.lattice and len(problem.tasks) <= _SMALL:
-            self._program = self._program or EndsProgram(problem)
-            placed = self._program.place((by - self._tails).tolist(), _VARIABLES)
-            if placed is not None:
-                search._try(search._placing.with_reduces(order, *placed))
+            with suppress(TooLarge):
+                placed = ended_by(problem, problem.now + by * self.step, _VARIABLES)
+                if placed is not None:
+                    search._try(placed)
         return JobEnds.limit_of(problem, self.step, search.value)
 
 
