@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from optsched.core.errors import UsageError, expect, nearest
-from optsched.core.registry import record, records
+from optsched.core.registry import record, record_of, records
 
 if TYPE_CHECKING:  # lists, so that mypy shows which module lacks what
     from optsched.models import (
@@ -46,7 +46,7 @@ __all__ = ["module", "names"]
 
 def names() -> tuple[str, ...]:
     """The problems that have models, in the order in which they are listed."""
-    return tuple(name for name, entry in records().items() if entry.models is not None)
+    return tuple(name for name, entry in records().items() if entry.models or record_of(entry.problem_class).models)
 
 
 def module(problem: str) -> ModuleType:
@@ -63,7 +63,7 @@ def module(problem: str) -> ModuleType:
     'optsched.models.fair_lsap'
     """
     expect(problem, str, "module takes the name of a problem")
-    found = record(problem).models if problem in records() else None
+    found = record_of(record(problem).problem_class).models if problem in records() else None
     if found is None:
         raise UsageError(f'there is no model of "{problem}"; {nearest(problem, names())}')
     return import_module(found)

@@ -21,7 +21,8 @@ from optsched.certificates.programs import (
 )
 from optsched.certificates.trees import Step, Tree
 from optsched.core.errors import CertificateInvalid, OutOfTime, ProblemFailed, SolverDisagreement
-from optsched.core.results import Certificate, Number, Proof, Sense, Solution, Termination
+from optsched.core.instance import Ints
+from optsched.core.results import Certificate, Number, Proof, Sense, Solution, Termination, Violation
 from optsched.problems.base import exact
 from optsched.problems.programs import Limited, Program, limit_unit
 from optsched.problems.relaxations import IntegerProgram
@@ -73,6 +74,16 @@ def by_route(call: Call[Any], profile: Profile, known: Sequence[Certificate] = (
                 break
             search.go_on(proof)
     return call.answered(search.held, (*search.proofs, *known[len(search.proofs) :]), search.found)
+
+
+def _too_loose(problem: Any, program: Program, values: Ints, wrong: Violation) -> Exception:
+    """What to raise where HiGHS's values stand for an infeasible decision: whose fault it is."""
+    broken, noun = program.broken(values), problem.decided.noun
+    if broken is not None:
+        return SolverDisagreement(f"{problem.name}: HiGHS holds a {noun} that violates {wrong}: {broken}")
+    kind = type(problem).__name__
+    told = f"the program of {kind}, or its decision_of, admits a {noun} that violates {wrong}"
+    return ProblemFailed(f"{problem.name}: {told}: mend the rows that {kind}.program gives")
 
 
 def plain(problem: Any) -> Held:
@@ -175,7 +186,8 @@ class _Search:
         decision = None if values is None else problem.decision_of(values, program)
         wrong = None if decision is None else problem.violations(decision)
         if wrong:
-            raise SolverDisagreement(f"{problem.name}: HiGHS holds a {problem.decided.noun} that violates {wrong[0]}")
+            assert values is not None
+            raise _too_loose(problem, program, values, wrong[0])
         found = Found(outcome, decision, program.component, program.unit, built)
         return found if isinstance(problem, Limited) and not before else found.checked(problem)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +17,7 @@ from alone_jobs import crowded, one_job
 from over_time import batch, both, proved
 
 from optsched.certificates import certify, proved_bound
+from optsched.certificates.programs import program_certificate
 from optsched.certificates.schedules import (
     counting_certificate,
     ends_alone,
@@ -35,7 +37,9 @@ from optsched.routes import solve
 from optsched.routes.latency import latency_search
 from optsched.searches.enumeration import best_decision
 from optsched.searches.jobs_alone import AloneSearch
+from optsched.searches.program_tree import settling_tree
 from optsched.searches.schedules import ScheduleSearch
+from optsched.solvers.profiles import Profile
 
 SECOND = 10**6
 
@@ -54,6 +58,33 @@ def test_what_is_claimed_is_proved() -> None:
         assert proved_bound(problem, as_written(search.proof)) == search.proof.claim <= optimum
         kinds.add((problem.name, search.proof.kind))
     assert kinds == {("makespan", Proof.DUAL), ("job-times", Proof.DUAL)}
+
+
+def test_trees_over_the_program_prove_the_optimum_and_no_more() -> None:
+    """Tests trees on drawn instances, and that other prices, claims and steps prove no more than the optimum."""
+    grown, chance = 0, random.Random(0)
+    for problem, optimum in both(range(8)):
+        posed = problem.within(problem.value_below(optimum))
+        program = posed.program()
+        limit = int(optimum * program.unit)
+        tree = settling_tree(program.whole, limit, Profile("exact"), 60)
+        if tree is None:
+            continue
+        grown += 1
+        certificate = as_written(program_certificate(posed, program, (), tree, limit))
+        assert proved_bound(problem, certificate) == certificate.claim == optimum
+        for _ in range(10):
+            forged = as_written(certificate)
+            some = forged.data["multipliers"][chance.randrange(len(forged.data["multipliers"]))]
+            place = chance.randrange(len(some["prices"])) if some["prices"] else None
+            if place is not None:
+                some["prices"][place] += chance.choice([-1, 1]) * chance.randrange(1, 2**20)
+            with suppress(CertificateInvalid):  # a leaf may prove nothing
+                assert proved_bound(problem, forged) <= optimum
+        for claim in (optimum + Fraction(1, SECOND), optimum + 1, 2 * optimum + 10**9):
+            with suppress(CertificateInvalid):  # there are more columns and rows then, so that the tree may not fit
+                assert proved_bound(problem, replace(certificate, claim=claim)) <= optimum
+    assert grown > 12
 
 
 def makespan_window(**changes: Any) -> dict[str, Any]:

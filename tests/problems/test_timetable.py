@@ -118,13 +118,8 @@ def test_too_many_instants_and_starts_are_refused(monkeypatch: pytest.MonkeyPatc
 
 def test_earliest_and_latest_ends_hold_the_optimum() -> None:
     """Tests that jobs may end between the two, and that starts are sorted and within them."""
-<<<<<<< HEAD:tests/searches/test_timetable.py
     for problem, _ in both(range(16)):
-        table = Timetable(problem)
-=======
-    for problem, _ in both(range(30)):
         table = placed(problem)
->>>>>>> 2dad7e71 (makespan and job-times: the exact program is the problem's own, and small trees over it are proofs):tests/problems/test_timetable.py
         assert all(early <= late for early, late in zip(table.earliest, table.latest, strict=True))
         for group, starts in zip(table.groups, table.starts, strict=True):
             late = int(problem.release[group.first]) - problem.now + group.time * table.step

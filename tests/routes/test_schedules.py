@@ -14,7 +14,7 @@ from optsched.certificates import certify
 from optsched.core.errors import TooLarge
 from optsched.core.results import Limit, Proof, Termination
 from optsched.instances.files import from_document
-from optsched.problems import JobTimes, timetable
+from optsched.problems import JobTimes, Makespan, timetable
 from optsched.routes import routes_of, schedules, solve
 from optsched.searches.schedules import ScheduleSearch
 from optsched.solvers.profiles import Profile
@@ -62,6 +62,16 @@ def test_what_bounds_leave_open_goes_to_the_program() -> None:
     assert (found.termination, found.certificates[0].kind) == (Termination.OPTIMAL, Proof.SOLVER)
     assert found.objective is not None
     assert search.proof.claim < found.objective[0] <= search.value
+
+
+@pytest.mark.thorough
+def test_what_the_program_finds_is_proved_by_a_tree() -> None:
+    """Tests that the makespan which the program finds, where bounds leave a gap, is proved by a tree over it."""
+    problem = Makespan(batch(2, nodes=3, slots=1, tasks=12, jobs=6, reduces=1))
+    found = solve(problem)
+    assert (found.objective, found.certificates[0].kind) == ((30,), Proof.DUAL)
+    assert found.certificates[0].data["before"] == []
+    assert certify(problem, found).proved
 
 
 def test_a_single_job_of_two_speeds_is_proved() -> None:
