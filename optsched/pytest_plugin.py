@@ -41,7 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--optsched-update`."""
     group = parser.getgroup("optsched", "gaps of schedulers (optsched)")
     group.addoption(
-        "--optsched-update", action="store_true", help="record what the heuristics come to today as the baselines"
+        "--optsched-update", action="store_true", help="record today's values of the heuristics as the baselines"
     )
 
 

@@ -67,7 +67,7 @@ def test_from_green_to_red(project: Path) -> None:
     assert "value 6 against the optimum 2" in red.stdout
     assert "tasks run elsewhere than in the nearest optimal placement" in red.stdout
     again = "optsched gap traces/small.json --problem lsap --heuristic scheduler.placing:place --seed 0"
-    assert f"see it again: {again}" in red.stdout
+    assert f"reproduce it: {again}" in red.stdout
     assert "optsched generate lsap" in red.stdout, "a generated instance is drawn again first"
     assert "optsched/pytest_plugin.py:" not in red.stdout, "the traceback is of the user's files alone"
     shown = subprocess.run(
@@ -91,7 +91,7 @@ def test_see_it_again_below_the_root(tmp_path: Path) -> None:
         "    optsched_gap(in_order, 'papers/guo-fig2', problem='lsap', max_absolute=0)\n"
     )
     red = pytest_run(tmp_path)
-    found = re.search("see it again: (.*)", red.stdout)
+    found = re.search("reproduce it: (.*)", red.stdout)
     assert found is not None, red.stdout
     command = found[1].replace("optsched gap", f"{sys.executable} -m optsched gap")
     again = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -415,7 +415,7 @@ class _Checking(Checks):
         optimal = solution.termination is Termination.OPTIMAL
         nothing = solution.decision is None
         if optimal or closed:
-            found = f"{solution.termination}, {'closed' if closed else 'a gap is left'}"
+            found = f"{solution.termination}, {'closed' if closed else 'but a gap remains'}"
             self.check("termination", optimal == closed, found)
         elif solution.termination is Termination.INFEASIBLE:
             self.infeasible()

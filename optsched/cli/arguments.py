@@ -235,7 +235,7 @@ measured_options = _together(
 
 #: Instances of a family beside those that are named; how often each heuristic runs on each.
 drawn_options = _together(
-    option("--family", help="Generated instances beside INSTANCE; see `list families`."),
+    option("--family", help="Generated instances, in addition to INSTANCE; see `list families`."),
     click.option("--seeds", metavar="A-B", help="Seeds of the family's instances: 0-29, or 1,4,7. By default 0-9."),
     click.option("--set", "drawn_with", multiple=True, metavar="K=V", help="Parameter of the family."),
 )
@@ -243,7 +243,7 @@ seed_options = _together(
     click.option(
         "--repeats",
         type=click.IntRange(1),
-        help="Seeds for each heuristic. By default ten where it draws random numbers, else one.",
+        help="Seeds for each heuristic. By default ten if it draws random numbers, else one.",
     ),
     click.option("--seed", type=click.IntRange(0), help="The first of them, from 0; alone: this one only."),
 )
@@ -265,7 +265,7 @@ kill_options = _together(
         "--run-limit",
         callback=_seconds(" above 0"),
         metavar="S",
-        help="Kill each run of a heuristic, and each solve, after so many seconds, whatever it does.",
+        help="Kill each run of a heuristic, and each solve, after this many seconds.",
     ),
     click.option(
         "--memory-limit",

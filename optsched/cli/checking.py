@@ -35,7 +35,7 @@ FILE = "optsched-check.toml"
 @click.argument("file", required=False, type=arguments.FILE)
 @click.option("--only", multiple=True, metavar="NAME", help="The check of this name (repeatable); by default all.")
 @click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Checks that run at once; by default 1.")
-@click.option("--update", is_flag=True, help="Record what the heuristics come to today as the baselines.")
+@click.option("--update", is_flag=True, help="Record today's values of the heuristics as the baselines.")
 @click.option(
     "--junit",
     help="Write the results there as JUnit XML, too.",
@@ -241,22 +241,22 @@ def _record(results: Sequence[Result]) -> None:
 @click.option(
     "--run-seeds", default="0", show_default=True, metavar="A-B", help="Of the heuristic's runs on each instance: 0-4."
 )
-@click.option("--over", default="worst", metavar="O", help="Gap of these that counts: worst, mean, median, or 0.9.")
+@click.option("--over", default="worst", metavar="O", help="Which of their gaps counts: worst, mean, median, or a quantile such as 0.9.")
 @click.option(
     "--worst",
     type=click.Choice(["relative", "absolute"]),
     default="relative",
     show_default=True,
-    help="Gap that is to be large; one over 0 (the optimum is 0) is larger than every share.",
+    help="The gap to maximise; a gap over 0 (the optimum is 0) counts as larger than every percentage.",
 )
 @click.option("--component", metavar="C", help="Of the objective; by default the first that differs.")
 @click.option(
     "--claim",
     metavar="package.module:function",
-    help="Break this in place of a gap: called with the GapReport, true where the claim holds.",
+    help="Break this claim instead: a function of the GapReport that is true if the claim holds.",
 )
 @click.option("--no-failures", is_flag=True, help="Pass over runs that fail or have no feasible placement.")
-@arguments.option("--family", help="Where the search starts, in place of the problem's own.")
+@arguments.option("--family", help="Start of the search; by default the problem's own.")
 @click.option("--set", "drawn_with", multiple=True, metavar="K=V", help="Parameter of the family.")
 @click.option("--most-tasks", type=click.IntRange(1), default=12, show_default=True)
 @click.option("--most-nodes", type=click.IntRange(1), default=6, show_default=True)

@@ -35,7 +35,7 @@ __all__ = ["explain", "explanation_table", "held_on", "show", "words"]
 @click.command()
 @arguments.posed_options
 @arguments.option("--heuristic", "heuristic", help="One; your own as package.module:function.")
-@arguments.option("--solution", help="Explain the placement or schedule of this file, in place of one.")
+@arguments.option("--solution", help="Explain the placement or schedule of this file instead.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @arguments.gap_limit_options
 @arguments.run_limit_options
@@ -52,7 +52,7 @@ __all__ = ["explain", "explanation_table", "held_on", "show", "words"]
     default=4,
     show_default=True,
     metavar="N",
-    help="Solve so many times again, with one more slot, replica or room, for what it would be worth.",
+    help="How many times to solve again with one more slot, replica or unit of room, to show what it is worth.",
 )
 @arguments.option("--to", "target", help="Draw it, too: .svg, .png or .pdf. Needs matplotlib.")
 @arguments.format_option("words", "table", "json")
@@ -225,7 +225,7 @@ def explanation_table(found: Explanation | ScheduleExplanation, most: int) -> Ta
 
 @click.command()
 @click.argument("instance", type=arguments.INSTANCE)
-@arguments.option("--problem", "problem_name", help="What judges the placements; see `list problems`.")
+@arguments.option("--problem", "problem_name", help="The problem that judges the placements; see `list problems`.")
 @arguments.param_option
 @arguments.option(
     "--heuristic",

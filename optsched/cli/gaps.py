@@ -50,7 +50,7 @@ MOST = 10
 @click.option("--max-gap", metavar="X", help="Exit code 4 if a relative gap is over X (0.05, or 5%), or unknown.")
 @click.option("--each", is_flag=True, help="A row for each run also of several instances, not their summary.")
 @click.option("--placements", is_flag=True, help="Records also say where each task is, in the optimum too.")
-@click.option("--explain", is_flag=True, help="Tell of each gap which moves it is made of; see `explain`.")
+@click.option("--explain", is_flag=True, help="Show the moves that make up each gap; see `explain`.")
 @arguments.plot_option
 @arguments.record_options
 @click.pass_context
@@ -301,9 +301,9 @@ class _Explained:
 
 #: What the words of a summary mean.
 LEGEND = (
-    "optimal: runs at a proved optimum; seeds: one where no random numbers are drawn; median and mean: over instances, "
-    "each with the mean of its seeds, ± half the 95 % interval; over 0: the reference is 0, so that the gap is a "
-    "difference and no percentage: median, mean and worst leave such runs out."
+    "optimal: runs at a proved optimum; seeds: one if no random numbers are drawn; median and mean: over instances, "
+    "each with the mean of its seeds, ± half the 95 % interval; over 0: the reference is 0, so the run has no "
+    "percentage and is excluded from median, mean and worst."
 )
 
 #: Columns of a summary that are left out where there is no room, the first one first.

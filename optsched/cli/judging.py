@@ -31,7 +31,7 @@ gives the reason and the evidence of one, `optsched claims ID --judge` judges it
 @click.option("--verdict", metavar="VERDICT", help="Only those: holds, fails, depends, ceiling or not-judged.")
 @click.option("--judge", is_flag=True, help="Judge the claim ID again; exits with 4 if its verdict no longer holds.")
 @click.option("--effort", type=click.Choice(["quick", "full"]), help="Seconds (the default), or all of its draws.")
-@click.option("--seeds", type=click.IntRange(1), metavar="N", help="Draws of each family, whatever the effort.")
+@click.option("--seeds", type=click.IntRange(1), metavar="N", help="Draws of each family, at any effort.")
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds to judge in.")
 @arguments.format_option("table", "markdown", "json")
 @click.pass_context

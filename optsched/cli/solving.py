@@ -36,14 +36,14 @@ _LONGEST_NUMBER = 40
 @arguments.posed_options
 @arguments.limit_options
 @arguments.run_limit_options
-@click.option("--route", metavar="R", help="Which way; by default the quickest that proves its answer.")
-@click.option("--dry-run", is_flag=True, help="Tell the routes and what each would build, and solve nothing.")
+@click.option("--route", metavar="R", help="The route; by default the quickest that proves its answer.")
+@click.option("--dry-run", is_flag=True, help="Show the routes and what each would build, and solve nothing.")
 @arguments.option("--start", help="Begin from the placement of this solution file.")
 @arguments.format_option("table", "json")
 @arguments.option(
     "--output",
     type=arguments.SOLUTION,
-    help="Write the solution file as well; SOLUTION.npz where there are many tasks.",
+    help="Write the solution file, too; SOLUTION.npz if there are many tasks.",
 )
 @click.pass_context
 def solve(
@@ -240,7 +240,7 @@ def bounds(instance: str, problem_name: str, params: tuple[str, ...], form: str)
 @arguments.option(
     "--output",
     metavar="FRONTIER.json",
-    help="Write the points with their placements and certificates as well; FRONTIER.npz where there are many tasks.",
+    help="Write the points with their placements and certificates, too; FRONTIER.npz if there are many tasks.",
 )
 @click.pass_context
 def frontier(
@@ -492,19 +492,19 @@ KINDS = ("enumeration", "solver", "nothing")
     "allowed",
     multiple=True,
     type=click.Choice(KINDS),
-    help="Take claims that rest on this kind of word without a proof (repeatable).",
+    help="Accept claims of this kind without a proof (repeatable).",
 )
 @click.option(
     "--time-limit",
     type=click.FloatRange(0),
     metavar="S",
-    help="Seconds for the checks; what is not checked by then is not proved.",
+    help="Seconds for the checks; claims not checked by then are not proved.",
 )
 @click.option(
     "--memory-limit",
     type=click.IntRange(1),
     metavar="MB",
-    help="Check in a process of its own, killed where it takes more; then nothing is proved.",
+    help="Check in a separate process, killed if it takes more; then nothing is proved.",
 )
 @arguments.format_option("table", "json")
 @click.pass_context
@@ -577,14 +577,14 @@ def _size(check: Finding) -> str:
 def _conclusion(verdict: Verdict, accepted: bool) -> str:
     """The verdict in one sentence."""
     if any(check.what == "parameters" and not check.holds for check in verdict.checks):
-        return "a claim is false: it is of other parameters than those of --param (without it the file's are taken)"
+        return "a claim is false: the parameters differ from --param (without --param the file's parameters are used)"
     if not verdict.valid:
         return "a claim is false"
     if verdict.proved:
         return "every claim is proved"
     kinds = list(dict.fromkeys(claim.kind for claim in verdict.claims))
     if accepted:
-        return f"nothing is contradicted; taken without a proof, as allowed: {', '.join(kinds)}"
+        return f"nothing is contradicted; accepted without a proof, as allowed: {', '.join(kinds)}"
     how = " ".join(f"--allow {kind}" for kind in kinds)
     return (
         f"nothing is contradicted, but {'not every claim' if verdict.proofs else 'nothing'} is proved ({how} takes it)"

@@ -40,7 +40,7 @@ _MEASURED = ("problems", "heuristics", "params", "family", "seeds", "drawn_with"
 @click.argument("given", nargs=-1, metavar="[FILE.toml | INSTANCE...]", type=arguments.INSTANCE)
 @click.option(
     "--store",
-    help="SQLite file for the results; made where there is none.",
+    help="SQLite file for the results; created if it does not exist.",
     type=arguments.FILE,
 )
 @arguments.measured_options
@@ -54,9 +54,9 @@ _MEASURED = ("problems", "heuristics", "params", "family", "seeds", "drawn_with"
 @click.option(
     "--retry",
     type=click.Choice(["failed", "timed-out", "all"]),
-    help="Compute again what is there and ended so; failed: crashed and out of memory, too.",
+    help="Compute again the runs that ended this way; failed includes crashed and out of memory.",
 )
-@click.option("--dry-run", is_flag=True, help="Only tell how many runs there are to be, and how many are there.")
+@click.option("--dry-run", is_flag=True, help="Only count the runs: how many are planned, and how many are done.")
 @click.option("--check", "checked", is_flag=True, help="Only check the store: the file, its rows, its proofs.")
 @arguments.record_options
 @click.pass_context
@@ -232,7 +232,7 @@ def _note_kept(agenda: Agenda, path: str, retry: str | None) -> None:
         arguments.note(f"{stale}: to be computed again; the old results stay in the store")
     late = agenda.kept["out-of-time"]
     if late and retry is None:
-        arguments.note(f"{counted(late, 'run')} there had too little time; --retry timed-out computes them again")
+        arguments.note(f"{counted(late, 'run')} in the store had too little time; --retry timed-out computes them again")
 
 
 def _carried_out(

@@ -97,7 +97,7 @@ class LocalityPolicy(Policy):
 
 
 _READING = Parameter(
-    "reading", "sweep", choice("sweep", "heartbeat"), "who goes first: all slots with local tasks, or who beats first"
+    "reading", "sweep", choice("sweep", "heartbeat"), "which slots are filled first: all with local tasks, or in the order of heartbeats"
 )
 
 

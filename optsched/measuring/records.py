@@ -106,7 +106,7 @@ class Record(Struct, frozen=True, kw_only=True):
 
 
 #: What is called so, in all tables and reports.
-OVER_ZERO = "over 0: the reference is 0, so that the gap is a difference and no percentage"
+OVER_ZERO = "over 0: the reference is 0, so the gap is a difference and has no percentage"
 
 #: Outcomes of runs without a relative gap (`Run.outcome`), and what tables call them.
 WITHOUT = {

@@ -324,7 +324,7 @@ class AssignmentProblem(Problem):
             tiers = sorted(cost for pool in self.pools for units, size in pool.tiers for cost in [units] * size)
             best = int(cheapest.sum()) + sum(tiers[: self.count])
         name = self.components[0].name
-        return (Bound("best-node", name, exact(best, self.grid), f"{name}, with every slot free for every task"),)
+        return (Bound("best-node", name, exact(best, self.grid), f"{name}, with every slot open to every task"),)
 
 
 class TabledProblem(AssignmentProblem):

@@ -69,4 +69,4 @@ class Lsap(LevelledProblem, AssignmentProgram, Programmed):
         if "levels" in self.given or self.levels[1] < self.levels[2] or len(self.instance.cluster.rack_ids) < 2:
             return None
         levels = ",".join(map(str, self.levels))
-        return f"racks are given, but no cost tells them apart (levels {levels}); --param lsap.levels=0,1,2 does"
+        return f"racks are given but do not affect the cost (levels {levels}); --param lsap.levels=0,1,2 does"

@@ -273,7 +273,7 @@ class LsapFairness(LevelledProblem, AssignmentProgram, Programmed):
 
         The start of the frontier may be above the latter.
         """
-        told = "fairness distance of any placement, whatever its locality"
+        told = "fairness distance, without a limit on locality"
         fairest = Bound(
             "fair-share", "fairness-distance", self.least_distance, told, "Guo et al. 2012, equations 14 and 15"
         )

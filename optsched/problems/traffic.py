@@ -487,7 +487,7 @@ class Traffic(Problem, Programmed):
                 "best-datacenter",
                 "traffic",
                 best,
-                "traffic, with every slot free for every task",
+                "traffic, with every slot open to every task",
                 "Sharmilarani et al., note 9",
             ),
             Bound("even-spread", "load", self.least_load, "load, at any traffic"),

@@ -61,7 +61,7 @@ class WorstGroup(LevelledProblem, AssignmentProgram, Limited):
     """
 
     name = "worst-group"
-    title = "tasks to idle slots, least highest mean locality cost of a group, then least locality cost"
+    title = "tasks to idle slots: minimise the worst group's mean locality cost, then the locality cost"
     paper = "003"
     components = (
         Component("worst-mean", Sense.MIN, "level a task"),
@@ -262,7 +262,7 @@ class WorstGroup(LevelledProblem, AssignmentProgram, Limited):
             due = self.count - (len(self.tasks) - size)  # if every task of the others is placed
             alone.append(int(np.sort(cheapest[self.pool == group])[: max(0, due)].sum()))
         average = self.value_from(Fraction(whole.value) / len(self.tasks))
-        worst, told = self.worst_mean(alone), "with every slot free for every task"
+        worst, told = self.worst_mean(alone), "with every slot open to every task"
         return (
             Bound("average", "worst-mean", average, f"worst-mean, as the mean of all tasks together, {told}"),
             Bound("best-node-of-group", "worst-mean", worst, f"worst-mean, of each group alone, {told}"),

@@ -129,7 +129,7 @@ def _rows(found: Explanation, most: int) -> tuple[list[tuple[str, list[list[_Lin
 
 def _heading(found: Explanation, chain: Chain, rank: int) -> str:
     """The number of a chain, its gain, and what else is to be said of it."""
-    kind = {"cycle": " (a cycle)", "together": " (all at once)", "rest": " (not told apart)"}.get(chain.kind, "")
+    kind = {"cycle": " (a cycle)", "together": " (all at once)", "rest": " (in no separate moves)"}.get(chain.kind, "")
     if chain.kind == "cycle" and found.difference is not None and found.difference.there[chain.positions[-1]] == NONE:
         kind = ""  # it ends where it begins, in waiting
     after = " after the lines above" if chain.ordered and rank > 1 else ""

@@ -55,9 +55,9 @@ def overview(parts: Sequence[ProblemSummary]) -> Table:
 
     rows = [[name, *(cell(of.get(name), count) for of, count in rows_of)] for name in heuristics]
     note = (
-        "Mean relative gap over the instances; (3/4): over 3 of the 4 instances, as the heuristic was not run "
-        "on the others, or has no relative gap there. Means over different instances do not compare; the heuristics in "
-        "pairs do. A word: no run there has a gap. An empty cell: not run there."
+        "Mean relative gap over the instances. (3/4): over 3 of the 4 instances, because the heuristic was not run on "
+        "the others or has no relative gap there. Do not compare means over different instances; use the pairs of "
+        "heuristics. A word instead of a number says why no run has a gap. Empty: not run."
     )
     columns = tuple(part.problem for part in parts)
     return Table(("heuristic", *columns), rows, frozenset(columns), "overview", "Mean gaps at a glance", note)
@@ -71,9 +71,9 @@ def proofs(parts: Sequence[ProblemSummary]) -> Table:
         cells = [_of(part.proofs.get(kind, 0), part.instances) for kind in kinds]
         rows.append([part.problem, *counts(part.instances), *cells])
     note = (
-        "Each instance (and wave) counts once. dual, combinatorial: a certificate that anybody can check; enumeration: "
-        "all placements were tried; solver: a solver's word. bound: no optimum is proved, and gaps are upper limits of "
-        "the true ones; unknown: there is no reference."
+        "Each instance (and wave) counts once. dual, combinatorial: a certificate that can be checked without the "
+        "solver; enumeration: all placements were tried; solver: only the solver claims it. bound: no optimum is "
+        "proved, and gaps are upper limits of the true ones; unknown: there is no reference."
     )
     named = {"bound": "bound only"}
     columns = ("problem", "instances", *(named.get(kind, kind) for kind in kinds))
@@ -105,8 +105,8 @@ def gaps(part: ProblemSummary) -> Table:
     note = (
         f"Relative gaps in {part.component}. An instance counts once, with the mean of its runs; median, mean and the "
         "interval are over the instances "
-        f"with gap. The interval is Student's t over instances, from {LEAST} on: it speaks of instances drawn like "
-        "these, and says little where they were chosen by hand."
+        f"with gap. The interval is Student's t over instances, from {LEAST} on: it holds for instances drawn like "
+        "these, and says little about instances chosen by hand."
     )
     if "over_zero" in lacking:
         note += f" {OVER_ZERO[0].upper()}{OVER_ZERO[1:]}."
@@ -121,7 +121,7 @@ def gaps(part: ProblemSummary) -> Table:
 def distribution(entries: Sequence[Run]) -> Table:
     """The share of all runs of each heuristic whose gap is at most so much."""
     problem = entries[0].problem
-    note = "Of all runs, those without a relative gap too: they are within no limit, and the last column counts them."
+    note = "Shares of all runs. Runs without a relative gap are within no limit; the last column counts them."
     limits = {"0" if not limit else f"≤ {100 * limit:g} %": limit for limit in _GAPS}
     title = f"Distribution of gaps in {problem}"
     return _reached(runs_of(frame_of(entries)), limits, "without gap", f"distribution-{problem}", title, note)
@@ -131,10 +131,10 @@ def profile(entries: Sequence[Run]) -> Table:
     """Performance profiles (Dolan and Moré 2002), read at some factors."""
     problem = entries[0].problem
     note = (
-        "Dolan and Moré 2002: the share of a heuristic's runs whose value is at most so many times the best value that "
-        "any heuristic here found on the same instance with the same seed. Where that best is 0, "
-        "a value of 0 has ratio 1 and any other is reached by no factor (over 0). Runs without a value are within no "
-        "factor. Which heuristics take part changes the curves of the others."
+        "Dolan and Moré 2002: the share of a heuristic's runs whose value is within this factor of the best value that "
+        "any heuristic here found on the same instance with the same seed. If that best is 0, a value of 0 has ratio 1 "
+        "and any other value is within no factor (over 0). Runs without a value are within no factor. The curves of a "
+        "heuristic depend on the others that take part."
     )
     limits = {f"≤ {factor:g}": factor for factor in _FACTORS}
     title = f"Performance profile in {problem}"
@@ -178,13 +178,12 @@ def comparisons(entries: Sequence[Run]) -> Table | None:
     )
     columns += ("tested", "p", "p (Holm)", "effect")
     note = (
-        "A pair is an instance where all runs of both heuristics have a value; better is the lower (of a maximum the "
-        "higher) mean over the seeds; left out are instances of both where some run has no value. Wilcoxon's "
-        "signed-rank test asks whether the differences of relative gaps (first less second) lie evenly about 0; it "
-        "drops differences of 0, and runs over 0, so that it is over the pairs tested. Ties share "
-        "their ranks. p is exact (all signs tried) for 50 differences without ties or 13 with ties, else the normal "
+        "A pair is an instance where all runs of both heuristics have a value. The better one has the lower mean over "
+        "the seeds (the higher one of a maximum). Instances where some run has no value are left out. Wilcoxon's "
+        "signed-rank test asks whether the differences of relative gaps (first less second) lie evenly around 0. It "
+        "drops differences of 0 and runs over 0; the rest are the pairs tested. Ties share their ranks. p is exact (all signs tried) for 50 differences without ties or 13 with ties, else the normal "
         f"approximation (~). Holm's correction is over the {counted(tests, 'test')} of this problem. Effect: "
-        "rank-biserial correlation, -1 where the first is better wherever they differ, 1 where the second is. With "
+        "rank-biserial correlation: -1 if the first is better wherever they differ, 1 if the second is. With "
         "fewer than 6 tested pairs p cannot be below 0.05. A large p does not show that two are equal, and none of "
         "this holds beyond instances drawn like these."
     )
@@ -209,7 +208,7 @@ def times(entries: Sequence[Run]) -> Table:
         cells = [seconds(function(known) if known else None) for function in statistics_shown]
         rows.append([name, *counts(len(known)), *cells])
     columns = ("heuristic", "runs", "median s", "mean s", "longest s", "all s")
-    note = "Wall-clock seconds, as recorded: comparable where the runs were on one machine that did little else."
+    note = "Wall-clock seconds, as recorded: comparable if the runs were on one machine with little other load."
     return Table(columns, rows, frozenset(columns[1:]), f"times-{problem}", f"Times in {problem}", note)
 
 
@@ -231,7 +230,7 @@ def instances(entries: Sequence[Run]) -> Table:
     columns = ("instance", "reference", "proof", *heuristics)
     note = (
         f"Mean relative gaps in {entries[0].component} over the seeds; +3: a mean difference, where the reference is "
-        "0. A word says why there is none; (2/5): over 2 of 5 runs, as the others have none."
+        "0. A word says why there is none. (2/5): over 2 of 5 runs, because the others have none."
     )
     numbers = frozenset(columns) - {"instance", "proof"}
     return Table(columns, rows, numbers, f"instances-{problem}", f"Each instance in {problem}", note, everywhere=False)
@@ -248,8 +247,8 @@ def failures(entries: Sequence[Run]) -> Table:
         cells = [entry.instance, entry.problem, entry.heuristic]
         cells += [*counts(record.seed), entry.status.replace("-", " "), reason, again(record)]
         rows.append(cells)
-    columns = ("instance", "problem", "heuristic", "seed", "what", "told", "see it again")
-    note = "They are in no mean, and among the runs of every table."
+    columns = ("instance", "problem", "heuristic", "seed", "what", "message", "reproduce it")
+    note = "These runs count in every table, but in no mean."
     title = "Runs without a feasible placement"
     return Table(columns, rows, frozenset({"seed"}), "failures", title, note, everywhere=False)
 
@@ -277,11 +276,11 @@ def all_runs(entries: Sequence[Run]) -> Table:
         "difference",
         "gap",
     )
-    columns += ("seconds", "see it again")
+    columns += ("seconds", "reproduce it")
     numbers = frozenset({"seed", "value", "reference", "difference", "gap", "seconds"})
     note = (
-        "Those without a feasible placement first, then those over 0, then the largest gaps. Difference "
-        "and gap are of the first component; the values of several stand with commas."
+        "Runs without a feasible placement come first, then runs over 0, then the largest gaps. Difference "
+        "and gap are of the first component. Commas separate the values of several components."
     )
     return Table(columns, rows, numbers, "runs", "All runs", note, everywhere=False)
 

@@ -153,7 +153,7 @@ def simulate(
     if lost and not getattr(chosen, "stateless", False):
         raise UsageError(f"losses: {type(chosen).__name__} keeps tasks that run; take levels or recorded")
     if lost and again:
-        raise UsageError("losses: observed follows a trace, whatever is lost; simulate another policy")
+        raise UsageError("losses: observed follows a trace and cannot react to a loss; simulate another policy")
     rules = replace(rules, losses=lost)
     try:
         with watched_streams() as drawn:

@@ -418,7 +418,7 @@ def least_times(instance: Instance, local: str = "free") -> Instance:
             still = _took(max(0, amounts[task] - _units(float(read)) * MICRO), fastest)
             took = [int(microseconds(instance.time) - microseconds(start)) + still] * 3
         times[task] = [time / MICRO for time in took]
-    labels = {**instance.labels, "times": "inferred: what each task takes alone, at least, by the rates of nodes"}
+    labels = {**instance.labels, "times": "inferred: the least time of each task alone, by the rates of nodes"}
     return replace(instance, workload=replace(workload, times=times), labels=labels)
 
 

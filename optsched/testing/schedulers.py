@@ -78,7 +78,7 @@ def _held(rival: str, case: Case) -> Decision | None:
 
 @check(lambda record: places(record) or times(record))
 def check_locality(record: Record, seeds: Sequence[int]) -> None:
-    """A gap counts node-local, rack-local and off-rack tasks of each kind."""
+    """A gap counts node-local, rack-local and remote tasks of each kind."""
     for case in cases(record, seeds):
         problem: Any = case.problem
         report = gap_of(

@@ -213,7 +213,7 @@ TOLD: list[tuple[tuple[Problem, Solution], str]] = [
         ok     objective: the placement's value is 3, 9
         FALSE  bound of makespan: 2 is claimed, but the certificate says 3
         FALSE  bound of work: 8 is claimed, but the certificate says 9
-        FALSE  termination: OPTIMAL, a gap is left
+        FALSE  termination: OPTIMAL, but a gap remains
         """,
     ),
     (
@@ -223,7 +223,7 @@ TOLD: list[tuple[tuple[Problem, Solution], str]] = [
         ok     objective: the placement's value is 3, 9
         FALSE  bound of makespan: nothing is claimed, but the certificate says 3
         proved combinatorial proof of work: proves 9, claimed 9
-        FALSE  termination: OPTIMAL, a gap is left
+        FALSE  termination: OPTIMAL, but a gap remains
         """,
     ),
     (
@@ -232,7 +232,7 @@ TOLD: list[tuple[tuple[Problem, Solution], str]] = [
         ok     placement: feasible
         ok     objective: the placement's value is 3, 9
         proved combinatorial proof of work: proves 9, claimed 9
-        FALSE  termination: OPTIMAL, a gap is left
+        FALSE  termination: OPTIMAL, but a gap remains
         """,
     ),
     (

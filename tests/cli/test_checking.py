@@ -118,7 +118,7 @@ def test_from_green_to_red(folder: Path) -> None:
         "optsched gap traces/small.json --problem lsap --heuristic scheduler.placing:place --seed 0 --time-limit none"
         " --run-limit 600"
     )
-    assert f"  see it again: cd project && {again}\n" in red.stdout
+    assert f"  reproduce it: cd project && {again}\n" in red.stdout
     assert "the value is 6, 200 % from the optimum; recorded is 2 (0 %)" in red.stdout
     assert "tasks run elsewhere than in the nearest optimal placement" in red.stdout
     shown = subprocess.run(

@@ -35,7 +35,7 @@ def write(path: Path, **changes: Any) -> str:
 
 
 RACKS = [{"id": "a", "rack": "r1"}, {"id": "b", "rack": "r2"}]
-RACKS_TOLD = "small: racks are given, but no cost tells them apart (levels 0,1,1); --param lsap.levels=0,1,2 does"
+RACKS_TOLD = "small: racks are given but do not affect the cost (levels 0,1,1); --param lsap.levels=0,1,2 does"
 
 
 def test_nothing_to_tell(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_nothing_is_pending(tmp_path: Path) -> None:
     tasks = [{"id": "t1", "state": "running", "node": "a"}]
     small = write(tmp_path / "small.json", tasks=tasks)
     (line,) = told("solve", small, "--problem", "lsap")
-    assert line == "small: lsap: no map is pending, so that there is nothing to place"
+    assert line == "small: lsap: no map is pending: there is nothing to place"
 
 
 def test_jobs_that_arrive_later(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_failures_are_told() -> None:
     assert "crashed" in done.stdout
     again = sweep(*args)
     assert again.exit_code == 4, "also where nothing is computed now"
-    assert "2 runs there had too little time; --retry timed-out computes them again" in again.stderr
+    assert "2 runs in the store had too little time; --retry timed-out computes them again" in again.stderr
     Executor.ends = {}
     done = sweep(*args, "--retry", "timed-out")
     assert "6 runs: 4 there, 2 to be computed" in done.stderr

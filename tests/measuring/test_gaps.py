@@ -76,7 +76,7 @@ def test_nothing_feasible() -> None:
     ]
     report = gap_of(crowded, run(crowded, lambda *_: [0, 0]), 0, told[0])
     assert (report.reference.kind, report.deciding) == (None, None)
-    assert gap_row("mine", [report])["note"].startswith("infeasible, as all placements are: capacity")
+    assert gap_row("mine", [report])["note"].startswith("infeasible, like every placement: capacity")
 
 
 def test_gap_against_the_optimum_is_exact() -> None:
@@ -555,7 +555,7 @@ def test_bug_a_reference_was_unknown_where_a_cheap_bound_is_known() -> None:
     assert reference.cheap is not None
     assert (report.absolute_gap, report.relative_gap) == ((18,), (9,))
     assert report.record()["reference_kind"] == "bound"
-    assert gap_row("mine", [report])["note"] == "beside the cheap bound strong"
+    assert gap_row("mine", [report])["note"] == "against the cheap bound strong"
 
 
 def test_cheap_bounds_stand_for_nothing_that_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,7 +107,7 @@ def test_an_interrupt_before_anything_is_held(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("seed", range(8))
 def test_bug_no_placement_at_a_time_limit(seed: int) -> None:
-    """Tests that with no time at all every task that may be is placed, beside the cheap bound."""
+    """Tests that with no time at all every task that may be is placed, and the cheap bound holds."""
     problem = rich(seed)
     with deadline(0):
         solution = solve(problem)

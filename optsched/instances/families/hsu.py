@@ -248,7 +248,7 @@ FAMILIES = (
             "replicas": Setting(2, "most replicas of a block, on different storage nodes: 1 to this", 1, 1000),
             "block": _BLOCK,
             "lost": LOST,
-            "reduces": Setting(0, "pending reduces, each of which reads from two ended maps", 0, 10**5, later=True),
+            "reduces": Setting(0, "pending reduces; each reads from two ended maps", 0, 10**5, later=True),
         },
         _flow,
     ),

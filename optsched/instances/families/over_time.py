@@ -181,12 +181,12 @@ def _settings(jobs: int, gap: float) -> dict[str, Setting]:
         "busy": share("map slots that are not idle, though nothing listed runs there"),
         "distances": Setting(
             0,
-            "how far nodes are apart, for service=transfer: 0 not told, 1 hops, 2 switches on two levels, 3 uneven "
+            "how far nodes are apart, for service=transfer: 0 not given, 1 hops, 2 switches on two levels, 3 uneven "
             "links, 4 an uneven matrix, 5 any of these",
             choices=tuple(range(_ANY + 1)),
             later=True,
         ),
-        "size": Setting(4, "most MB of a block, where distances are told", 0, 10**6, later=True),
+        "size": Setting(4, "most MB of a block, if distances are given", 0, 10**6, later=True),
     }
 
 

@@ -96,7 +96,7 @@ def _run(rng: np.random.Generator, *, gap: float, slots: int, reduce_slots: int,
     )
     cluster = replace(drawn.cluster, slots=np.full(nodes, slots), reduce_slots=np.full(nodes, reduce_slots))
     labels = {
-        "duration": "assumed: a map takes its job's map time, a reduce twice as long; the paper tells none",
+        "duration": "assumed: a map takes its job's map time, a reduce twice as long; the paper gives none",
         "arrival": f"assumed: a Poisson process, {gap:g} s apart in the mean; goals are counted from there",
         "slots": "assumed: the paper's scheduler has none; for policies that go by slots",
     }

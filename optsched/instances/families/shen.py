@@ -162,7 +162,7 @@ def _run(rng: np.random.Generator, *, map_rate: float, reduce_rate: float, hop: 
     workload = replace(workload, duration=computes, times=np.where(is_map[:, None], times, np.nan))
     labels = {
         "duration": f"assumed: maps compute {map_rate:g} MB/s of input, reduces {reduce_rate:g} MB/s of what they take "
-        "in; the paper tells no times of single tasks",
+        "in; the paper gives no times of single tasks",
         "times": f"assumed: of maps, their duration and {hop:g} s for each MB and hop",
     }
     return replace(drawn, workload=workload, labels={**drawn.labels, **labels})

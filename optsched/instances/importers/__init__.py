@@ -181,7 +181,7 @@ _SHIPPED = {
         Importer(
             "rumen",
             "Import a Hadoop Rumen trace (.json, .json.gz).\n\n"
-            "What the trace leaves open is labelled in the instance; what is odd in it is told on stderr.",
+            "What the trace leaves open is labelled in the instance; what is odd in it is reported on stderr.",
             "optsched.instances.importers.rumen:import_rumen",
             (
                 Option("topology", "Rumen's file of racks and hosts.", metavar="FILE"),
@@ -237,7 +237,7 @@ _SHIPPED = {
         Importer(
             "sls",
             "Import a job file of Hadoop's Scheduler Load Simulator.\n\n"
-            "What is inferred or assumed is labelled in the instance; what is odd is told on stderr.",
+            "What is inferred or assumed is labelled in the instance; what is odd is reported on stderr.",
             "optsched.instances.importers.sls:import_sls",
             (
                 Option("nodes", "SLS's file of nodes; by default the hosts that the jobs name.", metavar="FILE"),

@@ -329,7 +329,7 @@ class _Importer:
         if self.shuffle == "proportional":
             document |= {"shuffle": _shuffle(jobs, {task["id"] for task in tasks}), "topology": {"hops": HOPS}}
             document["labels"] |= {
-                "shuffle": f"{ASSUMED}; no entries for reduces of which the trace does not tell what they fetched",
+                "shuffle": f"{ASSUMED}; no entries for reduces for which the trace does not say what they fetched",
                 "topology": "assumed: hops 0 on a node, 2 in a rack, 4 beyond it",
             }
         if notes:

@@ -419,7 +419,7 @@ def _values(explanation: Explanation) -> str:
 def _nothing(explanation: Explanation) -> str:
     if explanation.optimal:
         return "There is no gap: the placement is as good as the optimum."
-    return "No better placement is known, so that there is nothing to compare it with."
+    return "No better placement is known to compare it with."
 
 
 def _heading(explanation: Explanation) -> Iterator[str]:
@@ -427,16 +427,16 @@ def _heading(explanation: Explanation) -> Iterator[str]:
     assert found is not None
     tasks = f"{counted(explanation.moved, 'task')} of {len(problem.tasks)}"
     verb = "is" if explanation.moved == 1 else "are"
-    fewest = "; no optimum moves fewer" if found.nearest else ", and every line is needed" if found.needed else ""
+    fewest = "; every optimum moves at least as many" if found.nearest else "; every line is needed" if found.needed else ""
     yield f"{tasks} {verb} placed differently{fewest}."
     yield from (f"  -  {line}" for line in cause_lines(problem, causes_of(problem, found.here, found.there)))
     ordered = sum(chain.ordered for chain in chains)
     if ordered < len(chains):
         which = "Each line" if not ordered else f"Each of the first {counted(len(chains) - ordered, 'line')}"
-        yield f"{which} is a change that can be made without the others, and always saves as much."
+        yield f"{which} is an independent change: it saves the same with or without the others."
     if ordered:
         which = "The lines" if ordered == len(chains) else f"The last {counted(ordered, 'line')}"
-        yield f"{which} are made one after another, from the top; in another order each may save more or less."
+        yield f"{which} depend on their order: made from the top, each saves what it says."
 
 
 def _chain(explanation: Explanation, chain: Chain) -> str:
@@ -452,7 +452,7 @@ def _chain(explanation: Explanation, chain: Chain) -> str:
         text += f", and so on, {counted(more, 'more move')}" if pushes else f"; and {counted(more, 'more move')}"
     if chain.kind == "cycle" and moves[-1].there is not None and not more:
         text += f", to the slot that {moves[0].task} leaves"
-    return text + {"together": " (all at once)", "rest": " (not told apart)"}.get(chain.kind, "")
+    return text + {"together": " (all at once)", "rest": " (in no separate moves)"}.get(chain.kind, "")
 
 
 def _cut(chain: Chain) -> Chain:

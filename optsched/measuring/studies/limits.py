@@ -334,7 +334,7 @@ def lines(
             yield f"  value {_value_text(report.objective)} against {best}"
         yield from (f"  {line}" for line in differing(report))
         choice = by_label.get(entry.heuristic)
-        yield f"  see it again: {go}{again(entry, choice, profile, time_limit, contained, folder)}"
+        yield f"  reproduce it: {go}{again(entry, choice, profile, time_limit, contained, folder)}"
     if len(breaches) > _SHOWN:
         yield f"and {len(breaches) - _SHOWN} more"
 

@@ -528,10 +528,10 @@ def _gap_note(group: Sequence[GapReport]) -> str:
         elif report.run.starved:
             note = "starved" + _unstarted(report)
         elif not report.feasible:
-            all_are = "" if report.reference.infeasible is None else ", as all placements are"
+            all_are = "" if report.reference.infeasible is None else ", like every placement"
             note = f"infeasible{all_are}: " + _shortened("; ".join(map(str, report.violations[:2])))
         elif report.reference.cheap is not None:
-            note = f"beside the cheap bound {report.reference.cheap.name}"
+            note = f"against the cheap bound {report.reference.cheap.name}"
         elif report.reference.kind is None and report.reference.solution.limit is not Limit.TIME:
             note = "reference unknown"
         elif len(group) == 1 and (nearer := _nearer(report)):

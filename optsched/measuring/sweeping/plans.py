@@ -504,7 +504,7 @@ def _tables(value: Any) -> bool:
 #: What is measured, of each part.
 _PART: dict[str, Rule] = {
     **{key: rule for key, rule in MEASURED.items() if key != "time_limit"},
-    "parameters": Rule("a table such as {levels = [0, 1, 2]}, or a list of them, each of which is tried", _tables),
+    "parameters": Rule("a table such as {levels = [0, 1, 2]}, or a list of them; each is tried", _tables),
 }
 
 #: Where to, how and within which limits.

@@ -95,9 +95,9 @@ def test_a_chain_of_two() -> None:
     """Tests the whole text of a chain that pushes on."""
     assert lines(chain_of(2), [0, 1]) == [
         "row, lsap: the placement has 2 locality-cost (level); the proved optimum: 0.",
-        "2 tasks of 2 are placed differently; no optimum moves fewer.",
+        "2 tasks of 2 are placed differently; every optimum moves at least as many.",
         "  -  2 avoidable remote maps (2 less locality-cost), on n0, n1",
-        "Each line is a change that can be made without the others, and always saves as much.",
+        "Each line is an independent change: it saves the same with or without the others.",
         "  1. 2 less locality-cost: t0 from n0 to n1, where its data is (pays 0, not 1), which pushes t1 "
         "to n2, where its data is (pays 0, not 1)",
         "Together: 2 less locality-cost, which is the gap.",

@@ -104,7 +104,7 @@ def test_told() -> None:
     assert list(breach_lines(unfinished(1))) == []
     lines = list(breach_lines(result(broken), "a b"))
     assert "raised KeyError" in lines[0]
-    again = "  see it again: cd 'a b' && PYTHONPATH=.. optsched gap papers/guo-fig2"
+    again = "  reproduce it: cd 'a b' && PYTHONPATH=.. optsched gap papers/guo-fig2"
     assert any(line.startswith(again) for line in lines)
     at = lines.index("Traceback (most recent call last):")
     assert __file__ in lines[at + 1]

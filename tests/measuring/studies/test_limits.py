@@ -226,13 +226,13 @@ def test_lines_of_a_breach() -> None:
         ["t0", "n1", "n0"],
         ["t1", "n0", "n1"],
     ]
-    assert told[7].startswith("  see it again: save the instance first (optsched.save(instance, 'row.json'))")
+    assert told[7].startswith("  reproduce it: save the instance first (optsched.save(instance, 'row.json'))")
 
 
 def test_where_the_command_is_to_be_typed() -> None:
     """Tests that a folder stands before the command."""
     told = list(lines(breaches(measured("papers/guo-fig2"), GapLimit.of(max_absolute=0)), folder="a b"))
-    assert told[-1].startswith("  see it again: cd 'a b' && PYTHONPATH=.. optsched gap papers/guo-fig2 --problem lsap")
+    assert told[-1].startswith("  reproduce it: cd 'a b' && PYTHONPATH=.. optsched gap papers/guo-fig2 --problem lsap")
 
 
 def test_traceback_begins_with_the_users_own_line() -> None:

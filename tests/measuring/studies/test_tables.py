@@ -425,13 +425,13 @@ def test_row_out_of_time() -> None:
     held = replace(solve(problem), bound=(None,), termination=Termination.FEASIBLE, limit=Limit.TIME)
     unproved = Reference(problem, Profile("short", time_limit=7.5), solution=held)
     (row,) = rows([("dl", gap(problem, "dl", 0, unproved))])
-    told = "beside the cheap bound best-node; reference out of time after 7.5 s"
+    told = "against the cheap bound best-node; reference out of time after 7.5 s"
     assert (row["kind"], row["note"]) == ("bound", told)
     (row,) = rows([("dl", late), ("dl", gap(problem, "dl", 1, unproved))], repeated=True)
     assert row["note"] == f"1 of 2 out of time after 0 s; 1 of 2 {told}"
     unlimited = Reference(problem, solution=held)
     (row,) = rows([("dl", gap(problem, "dl", 0, unlimited))])
-    assert row["note"] == "beside the cheap bound best-node; reference out of time"
+    assert row["note"] == "against the cheap bound best-node; reference out of time"
 
 
 @pytest.mark.parametrize("repeated", [False, True])

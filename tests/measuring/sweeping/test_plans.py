@@ -395,7 +395,7 @@ def test_wrong_forms(file: Path) -> None:
         "memory_limit: expected a whole number of MiB, got 0.5",
         "jobs: expected a whole number of processes, got true",
         'time_limit: expected a number of seconds, at least 0, or "none", got the text "x"',
-        "parameters: expected a table such as {levels = [0, 1, 2]}, or a list of them, each of which is tried, got 3",
+        "parameters: expected a table such as {levels = [0, 1, 2]}, or a list of them; each is tried, got 3",
         "instances: is missing: give a name, file, folder or pattern, or a list of them, or a family",
     ]
     assert told(file, 'part = 3\ninstances = "a"') == ["part: is no list of tables: begin each part with [[part]]"]
