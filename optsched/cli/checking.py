@@ -241,7 +241,12 @@ def _record(results: Sequence[Result]) -> None:
 @click.option(
     "--run-seeds", default="0", show_default=True, metavar="A-B", help="Of the heuristic's runs on each instance: 0-4."
 )
-@click.option("--over", default="worst", metavar="O", help="Which of their gaps counts: worst, mean, median, or a quantile such as 0.9.")
+@click.option(
+    "--over",
+    default="worst",
+    metavar="O",
+    help="Which of their gaps counts: worst, mean, median, or a quantile such as 0.9.",
+)
 @click.option(
     "--worst",
     type=click.Choice(["relative", "absolute"]),

@@ -232,7 +232,9 @@ def _note_kept(agenda: Agenda, path: str, retry: str | None) -> None:
         arguments.note(f"{stale}: to be computed again; the old results stay in the store")
     late = agenda.kept["out-of-time"]
     if late and retry is None:
-        arguments.note(f"{counted(late, 'run')} in the store had too little time; --retry timed-out computes them again")
+        arguments.note(
+            f"{counted(late, 'run')} in the store had too little time; --retry timed-out computes them again"
+        )
 
 
 def _carried_out(

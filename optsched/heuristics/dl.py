@@ -97,7 +97,10 @@ class LocalityPolicy(Policy):
 
 
 _READING = Parameter(
-    "reading", "sweep", choice("sweep", "heartbeat"), "which slots are filled first: all with local tasks, or in the order of heartbeats"
+    "reading",
+    "sweep",
+    choice("sweep", "heartbeat"),
+    "which slots are filled first: all with local tasks, or in the order of heartbeats",
 )
 
 

@@ -134,7 +134,7 @@ def test_word_is_no_proof(tmp_path: Path) -> None:
     assert run("certify", name, str(target), "--allow", "enumeration").exit_code == 4
     result = run("certify", name, str(target), "--allow", "solver")
     assert result.exit_code == 0
-    assert "taken without a proof, as allowed: solver" in result.stdout
+    assert "accepted without a proof, as allowed: solver" in result.stdout
 
 
 def test_enumeration_is_done_again(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_bug_a_solution_of_other_parameters_was_false(tmp_path: Path, problem: s
         others = run("certify", instance, solution, "--param", f"{name}={usual}")
         assert others.exit_code == 4
         assert f"the solution has {name}={given[name]}, asked for: " in others.stdout
-        assert "it is of other parameters than those of --param (without it the file's are taken)" in others.stdout
+        assert "the parameters differ from --param (without --param the file's parameters are used)" in others.stdout
 
 
 def test_a_problem_of_a_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,7 +149,7 @@ def test_steps_in_an_order() -> None:
     posed = problem("latency", generate("latency", 5, nodes=4, tasks=9, replicas=1))
     assert isinstance(posed, Problem)
     told = lines(posed, [0] * 9)
-    assert told[3].startswith("The lines are made one after another, from the top; in another order")
+    assert told[3].startswith("The lines depend on their order: made from the top")
     assert "makespan" in told[-1]
     assert gained(posed, (-2, 3)) == "2 more makespan, 3 less work"
     assert gained(posed, (0, 0)) == "no change by itself"
