@@ -427,9 +427,10 @@ def _heading(explanation: Explanation) -> Iterator[str]:
     assert found is not None
     tasks = f"{counted(explanation.moved, 'task')} of {len(problem.tasks)}"
     verb = "is" if explanation.moved == 1 else "are"
-    fewest = (
-        "; every optimum moves at least as many" if found.nearest else "; every line is needed" if found.needed else ""
-    )
+    if found.nearest:
+        fewest = "; every optimum moves at least as many"
+    else:
+        fewest = "; every line is needed" if found.needed else ""
     yield f"{tasks} {verb} placed differently{fewest}."
     yield from (f"  -  {line}" for line in cause_lines(problem, causes_of(problem, found.here, found.there)))
     ordered = sum(chain.ordered for chain in chains)
