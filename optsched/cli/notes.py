@@ -75,7 +75,7 @@ class Notes:
             self.add(
                 "nothing",
                 instance,
-                f"{{}}: no {what.removesuffix('s')} is pending, so that there is nothing to place",
+                f"{{}}: no {what.removesuffix('s')} is pending: there is nothing to place",
                 name,
             )
             return

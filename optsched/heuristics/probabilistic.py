@@ -255,7 +255,7 @@ HEURISTICS = (
         paper="000",
         algorithm="Algorithms 1 and 2 (PNA)",
         problems=PROBLEMS,
-        doc="the task whose cost here is lowest compared with its average over free nodes, started with that probability",
+        doc="the task whose cost here is lowest against its average over free nodes, started with that probability",
         parameters=(
             Parameter("p_min", 0.4, SHARE, "a probability below it leaves the slot idle (Shen et al. 2016: 0.4)"),
             Parameter(

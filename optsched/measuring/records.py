@@ -340,7 +340,7 @@ def legend(runs: Iterable[Run]) -> list[str]:
     if any(run.deciding is not None and run.deciding[2] is None for run in runs):
         entries[f"+: {OVER_ZERO}"] = None
     if any(run.bounded for run in runs):
-        entries["~: against a bound, since no optimum is proved: the gap may be smaller"] = None
+        entries["~: against a bound, because no optimum is proved: the true gap may be smaller"] = None
     if any(run.carried for run in runs):
         entries["*: placed in another problem, which the heuristic serves"] = None
     return list(entries)

@@ -43,7 +43,7 @@ _MOST_PATTERNS = 1_000
 
 
 class Utility(Problem, Limited):
-    """Pending maps and reduces on trackers within their resources: highest lowest utility, then most utilisation.
+    """Pending maps and reduces on trackers within their resources: maximise the lowest utility, then utilisation.
 
     Any task may stay unplaced: that fewer are allocated than are pending is the normal case. Slots play no part. What
     limits a tracker t is its capacity Omega_tr of each resource r (10); what a task takes, Gamma_jr, belongs to its job
@@ -113,7 +113,7 @@ class Utility(Problem, Limited):
     """
 
     name = "utility"
-    title = "maps and reduces on trackers within their resources: highest lowest utility, then most utilisation"
+    title = "maps and reduces on trackers within their resources: maximise the lowest utility, then utilisation"
     paper = "001"
     kinds = (MAP, REDUCE)
     components = (

@@ -411,7 +411,7 @@ def _values(explanation: Explanation) -> str:
     problem, report = explanation.problem, explanation.report
     here, there = report.objective, report.reference.solution.objective
     names = ", then ".join(f"{part.name} ({part.unit})" for part in problem.components)
-    best = "the proved optimum" if explanation.optimal else "the best placement known, which is not proved the best"
+    best = "the proved optimum" if explanation.optimal else "the best placement known (not proved optimal)"
     text = f"{problem.instance.name or 'instance'}, {problem.name}: {explanation.who} has {value(here)} {names}"
     return f"{text}; {best}: {'nothing' if there is None else value(there)}."
 
@@ -531,7 +531,7 @@ def _conflict(explanation: Explanation) -> str:
         text = f"There is no room for {tasks}" + (f" on {nodes}, where alone it may go." if nodes else " on any node.")
     if several and conflict.irreducible:
         return f"{text} Without any one of them the others can be placed."
-    return text + ("" if conflict.irreducible else " Perhaps fewer of them do as well: not each was tried.")
+    return text + ("" if conflict.irreducible else " A smaller set may suffice: not every subset was tried.")
 
 
 def cause_lines(problem: Problem, causes: Sequence[Cause]) -> Iterator[str]:

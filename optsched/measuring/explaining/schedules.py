@@ -245,10 +245,10 @@ def schedule_sentences(found: ScheduleExplanation, most: int = 10) -> Iterator[s
     jobs = found.jobs
     if jobs:
         place = "alone on all slots" if found.best is None else f"in {_kind(found)}"
-        yield f"Jobs, from arrival to end, the one that loses most to its time {place} first:"
+        yield f"Jobs, from arrival to end; first the one that loses most against its time {place}:"
         yield from (f"  {rank}. {_job(job, found)}" for rank, job in enumerate(jobs[:most], start=1))
         if len(jobs) > most:
-            yield f"  and {counted(len(jobs) - most, 'more job')}, which lose less."
+            yield f"  and {counted(len(jobs) - most, 'more job')}, with smaller losses."
     if found.chain:
         yield "This chain of tasks leads to the last end:"
         left = len(found.chain) - most

@@ -281,7 +281,7 @@ def _broken(runs: Sequence[Run], limit: GapLimit | None, feasible: bool) -> tupl
     over = "" if len(runs) == 1 else f" ({limit.statistic} of {len(runs)} runs)"
     pair = limit.pair(worst.report) if math.isinf(compared) and worst.report.feasible else None
     if pair is not None:
-        message = f"the gap is {pair[0]} over 0: the reference is 0, and there is no percentage"
+        message = f"the gap is {pair[0]} over 0: the reference is 0, so there is no percentage"
         return f"{message}: give max_absolute instead of max_gap", worst
     kind = worst.report.reference.kind
     against = "" if kind != "bound" else "; the reference is a bound, so that the true gap may be smaller"

@@ -232,7 +232,7 @@ def test_sentences() -> None:
         "s.",
         "3 tasks: 0 waited for nothing; all of them together waited 9 s for maps of the job, 10 s while no slot was "
         "free, 1 s while a slot was free somewhere.",
-        "Jobs, from arrival to end, the one that loses most to its time in the proved optimum first:",
+        "Jobs, from arrival to end; first the one that loses most against its time in the proved optimum:",
         "  1. k: 11 s, 6 s in the proved optimum, 3 s alone; its last task, r on a, waited 9 s for maps of the job, "
         "and took 2 s",
         "  2. i: 3 s, 3 s in the proved optimum, 3 s alone; its last task ran at the beginning",
