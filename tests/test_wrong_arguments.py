@@ -107,6 +107,7 @@ CALLS: dict[str, tuple[Callable[[Any], Any], set[str]]] = {
     "solve a flow from start": (lambda given: optsched.solve(flow(), start=given), {"None"}),
     "solve by route": (lambda given: optsched.solve(lsap(), route=given), {"None"}),
     "solve in time": (lambda given: optsched.solve(lsap(), time_limit=given), {"None"}),
+    "claims of": (optsched.claims, {"None"}),
     "bounds": (optsched.bounds, ANY_PROBLEM),
     "frontier": (optsched.frontier, {"other problem"}),
     "frontier with profile": (lambda given: optsched.frontier(latency(), given), set()),

@@ -49,8 +49,8 @@ def test_one_claim(monkeypatch: pytest.MonkeyPatch) -> None:
         (["guo-2012/3.3-more-idle", "--judge", "--seeds", "0"], "--seeds"),
         (["guo-2012/3.3-more-idle", "--judge", "--time-limit", "0"], "--time-limit"),
         (["shen-2016/5-future", "--judge"], "no judge runs for this claim"),
-        (["--paper", "guo"], "no paper 'guo'"),
-        (["--verdict", "false"], "no verdict 'false'"),
+        (["--paper", "guo"], 'no paper "guo"'),
+        (["--verdict", "false"], 'no verdict "false"'),
         (["zebra"], "no claim fits"),
     ],
 )

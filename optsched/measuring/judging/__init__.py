@@ -162,7 +162,7 @@ def _read(name: str) -> Paper:
     """A shipped paper."""
     text = (folder("instances") / "claims" / f"{name}.toml").read_text(encoding="utf-8")
     file = msgspec.convert(tomllib.loads(text), _File)
-    found = []
+    found = list[Claim]()
     for key, record in file.claims.items():
         fields = msgspec.structs.asdict(record)
         fields["checks"] = file.claims[fields.pop("judged_as") or key].checks
@@ -211,11 +211,14 @@ def claims(paper: str | None = None, verdict: str | None = None, words: Iterable
     >>> claims("guo-2012", "fails", ["idle slots"])[0].id
     'guo-2012/3.3-more-idle'
     """
+    expect(paper, (str, type(None)), "a paper has a name, a text", "such as guo-2012")
+    expect(verdict, (str, type(None)), "a verdict is a text", f"one of {', '.join(VERDICTS)}")
+    expect(words, Iterable, "words are texts", "a text or a list of them")
     if paper is not None and paper not in PAPERS:
-        raise UsageError(f"no paper {paper!r}; {nearest(str(paper), list(PAPERS))}")
+        raise UsageError(f'no paper "{paper}"; {nearest(paper, list(PAPERS))}')
     if verdict is not None and verdict not in VERDICTS:
-        raise UsageError(f"no verdict {verdict!r}; {nearest(str(verdict), list(VERDICTS))}")
-    wanted = [word.casefold() for word in ([words] if isinstance(words, str) else words)]
+        raise UsageError(f'no verdict "{verdict}"; {nearest(verdict, list(VERDICTS))}')
+    wanted = [str(word).casefold() for word in ([words] if isinstance(words, str) else words)]
     papers: Sequence[Paper] = list(PAPERS.values()) if paper is None else [PAPERS[paper]]
     return tuple(
         one

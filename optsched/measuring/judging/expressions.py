@@ -105,7 +105,7 @@ def evaluated(text: str, values: Mapping[str, Any]) -> Any:
     Examples
     --------
     >>> evaluated("85 / 125 == .68", {}), evaluated("mean(gain) > 2", {"gain": np.array([[1, 2, 6]], dtype=object)})
-    (True, array([True], dtype=object))
+    (True, array([ True]))
     """
     try:
         tree = ast.parse(text, mode="eval")

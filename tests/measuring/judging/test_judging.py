@@ -98,8 +98,10 @@ def test_selection() -> None:
     ("call", "told"),
     [
         (lambda: claims("guo-2021"), 'no paper .*did you mean "guo-2012"'),
-        (lambda: claims(3), "no paper 3; known: shen-2016"),
-        (lambda: claims(verdict="true"), "no verdict 'true'; known: holds"),
+        (lambda: claims(3), "a paper has a name, a text"),
+        (lambda: claims(verdict=True), "a verdict is a text"),
+        (lambda: claims(words=3), "words are texts"),
+        (lambda: claims(verdict="true"), 'no verdict "true"; known: holds'),
         (lambda: claim("agosta/theorem-1"), "no claim .*did you mean agosta/3.4-theorem-1"),
         (lambda: claim("nothing"), "optsched claims lists all"),
         (lambda: claim(None), "a claim has an id"),
