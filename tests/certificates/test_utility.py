@@ -227,6 +227,20 @@ def test_tampered_trees(seed: int) -> None:
                 assert proved_or(problem, changed, given_values, certificate.claim) >= certificate.claim
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("problem", [TREE, FIXED], ids=["free", "fixed"])
+def test_tampered_trees_over_the_program(problem: Utility, seed: int) -> None:
+    """Tests that trees over the program prove both components, and whatever is changed in them no more than that."""
+    solution = solve(problem, route="arrays")
+    assert certify(problem, solution).proved
+    for certificate in solution.certificates:
+        assert (certificate.kind, "before" in certificate.data) == (Proof.DUAL, True)
+        for data in (certificate.data, *tampered(certificate.data, np.random.default_rng(seed), 4)):
+            for claim in (certificate.claim, *(certificate.claim - Fraction(less, 2 * GRID) for less in (1, 2, 200))):
+                changed = replace(certificate, data=data, claim=claim)
+                assert proved_or(problem, changed, solution.objective, certificate.claim) >= certificate.claim
+
+
 @pytest.mark.parametrize("lowest", [2**53, 2**70, -(2**70)])
 def test_bug_a_given_utility_past_int64(lowest: int) -> None:
     """Tests that a lowest utility that somebody claims is taken as given whatever it is, by prices and in a tree."""
