@@ -131,6 +131,18 @@ def test_problem_from_outside(installed: CommandLine, drawn: str, tmp_path: Path
     assert "consolidation" in installed("matrix", drawn, "--heuristic", "dl", "--heuristic", "fullest-first").stdout
 
 
+def test_models_that_follow_from_a_program_are_listed(tmp_path: Path) -> None:
+    """Tests that `list models` has a problem that gives a program and names no models of its own."""
+    shutil.copy(ROOT / "tests" / "programmed.py", tmp_path / "gathered.py")
+    (tmp_path / "gathered_record.py").write_text(
+        'from optsched.core.registry import Record\nRECORD = Record(name="gathering", problem="gathered:Gathering")\n'
+    )
+    install(tmp_path, "gathered", {"optsched.problems": {"gathering": "gathered_record:RECORD"}})
+    with on_path(tmp_path) as command_line:
+        (listed,) = command_line.json("list", "models", "gathering")
+        assert listed["module"] == "optsched.models.programs"
+
+
 def test_models_from_outside(installed: CommandLine, drawn: str, tmp_path: Path) -> None:
     """Tests that a package's models are listed and exported, and that both programs have the enumerated optimum."""
     assert installed.json("list", "models")[-1]["module"] == "consolidation.models"
