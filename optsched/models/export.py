@@ -100,12 +100,12 @@ class Meaning:
         objective in units of 1/1024 MB/s: divide by 1024
         """
         name, sense, unit = self.component.name, self.component.sense, self.component.unit
-        told = [f"objective: {name} ({sense}), in {unit}" if self.units == 1 else f"objective: {name} ({sense})"]
+        lines = [f"objective: {name} ({sense}), in {unit}" if self.units == 1 else f"objective: {name} ({sense})"]
         if negated:
-            told = [f"objective: minus the {name}, which is to be most: the most is minus the least of this"]
+            lines = [f"objective: minus the {name}, which is to be most: the most is minus the least of this"]
         if self.units != 1:
-            told.append(f"objective in units of 1/{self.units} {unit}: divide by {self.units}")
-        return told
+            lines.append(f"objective in units of 1/{self.units} {unit}: divide by {self.units}")
+        return lines
 
 
 def about(problem: AnyProblem, limited: bool = False) -> Meaning:
@@ -285,8 +285,8 @@ that part of the model otherwise
     """
     for name in names:
         if _NUMBER.match(name) or _WORD.fullmatch(name):
-            told = f'the name "{name}" begins as a number does, or is a word of LP files'
-            raise UsageError(f"{told}; call that part of the model otherwise")
+            reason = f'the name "{name}" begins as a number does, or is a word of LP files'
+            raise UsageError(f"{reason}; call that part of the model otherwise")
 
 
 def free_name(wanted: str, taken: Iterable[str]) -> str:

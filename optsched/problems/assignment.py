@@ -204,8 +204,8 @@ class AssignmentProblem(Problem):
         dearest = max((abs(units) for pool in self.pools for units, _ in pool.tiers), default=0)
         largest = self.largest_pair_units() + dearest
         if largest * max(self.count, 1) > LARGEST:
-            told = f"costs may total too much, past 2^53/{self.grid}; scale the costs or rates down"
-            raise InputError([Fault("", told)], self.place)
+            message = f"costs may total too much, past 2^53/{self.grid}; scale the costs or rates down"
+            raise InputError([Fault("", message)], self.place)
 
     @abstractmethod
     def prepare_costs(self) -> None:
@@ -384,8 +384,8 @@ class TabledProblem(AssignmentProblem):
         """
         first = self._classes.first
         kinds = f"{len(first):,} kinds of tasks on {len(self.idle_nodes):,} nodes"
-        told = f"{self.place}: {kinds} would have a table of {self.pairs:,} costs"
-        refuse_beyond(self.pairs * BYTES_A_PAIR, told, "take fewer tasks or nodes")
+        what = f"{self.place}: {kinds} would have a table of {self.pairs:,} costs"
+        refuse_beyond(self.pairs * BYTES_A_PAIR, what, "take fewer tasks or nodes")
         units = np.empty((len(first), len(self.idle_nodes)), dtype=np.int64)
         step = max(1, BLOCK // max(1, len(self.idle_nodes)))
         with np.errstate(over="ignore", invalid="ignore"):  # `on_grid` turns such a cost into one that is refused

@@ -329,10 +329,10 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
         strangers = [name for name in given if name != self.name and name not in records()]
         if strangers:
             known = list(records())
-            told = [
+            faults = [
                 Fault(f"parameters.{name}", f"there is no such problem; {nearest(name, known)}") for name in strangers
             ]
-            raise InputError(told, instance.name)
+            raise InputError(faults, instance.name)
         own = given.get(self.name, {})
         try:
             resolve(self.name, self.parameter_table, own)
@@ -541,7 +541,7 @@ optsched.problem("lsap", "papers/guo-fig2")
     raise UsageError(f"{taker} takes a problem, not {described(given)}; {mend}")
 
 
-def expect_recorded(problem: AnyProblem, part: str, told: str) -> None:
+def expect_recorded(problem: AnyProblem, part: str, who: str) -> None:
     """Raise UsageError for a class whose record has no such part: what knows its base does not know what it changed.
 
     Examples
@@ -558,7 +558,7 @@ only; name its own models in a record (optsched.core.registry)
     kind = type(problem)
     if getattr(record_of(kind), part) is None:
         raise UsageError(
-            f"{problem.name}: no record names {part} of {kind.__name__}, and {told} its base class only; name its own "
+            f"{problem.name}: no record names {part} of {kind.__name__}, and {who} its base class only; name its own "
             f"{part} in a record (optsched.core.registry)"
         )
 
@@ -654,8 +654,8 @@ class Problem(TaskProblem[Placement]):
         """A placement of the instance from one node index (or -1) for each of `tasks`; UsageError for anything else."""
         given = np.asarray(nodes)
         if given.shape != self.tasks.shape or (given.size and given.dtype.kind not in "iu"):
-            told = f"{self.name} places {len(self.tasks)} tasks: give a node index, or -1, for each"
-            raise UsageError(f"{told}, not {described(nodes)}" + (f" of shape {given.shape}" if given.ndim else ""))
+            expected = f"{self.name} places {len(self.tasks)} tasks: give a node index, or -1, for each"
+            raise UsageError(f"{expected}, not {described(nodes)}" + (f" of shape {given.shape}" if given.ndim else ""))
         if self._all_of_them:
             return Placement(given)
         return Placement.empty(len(self.instance.workload)).with_tasks(self.tasks, nodes)

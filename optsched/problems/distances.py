@@ -239,8 +239,8 @@ def distances(instance: Instance) -> Floats:
 def cluster_distances(cluster: Cluster, place: str = "") -> Floats:
     """As `distances`, of a cluster alone, as a policy sees it; faults are put after `place`."""
     if len(cluster) > MOST_NODES and cluster.topology is not None:
-        told = f"{len(cluster)} nodes have no dense matrix of distances here: {MOST_NODES} at most"
-        raise InputError([Fault("topology", told)], place)
+        message = f"{len(cluster)} nodes have no dense matrix of distances here: {MOST_NODES} at most"
+        raise InputError([Fault("topology", message)], place)
     matrix = cluster_places(cluster, place).matrix()
     matrix.setflags(write=False)
     return matrix
@@ -310,8 +310,8 @@ def _whole_places(cluster: Cluster, place: str) -> tuple[Places, int] | None:
     places, topology = cluster_places(cluster, place), cluster.topology
     assert topology is not None  # else `cluster_places` says so
     found = _WHOLE[topology.form](cluster, topology, places.between, places.own)
-    whole = None if found is None else (Places(places.place, *found[0]), found[1])
-    return None if whole is None or whole[0].longest > LARGEST else whole
+    answer = None if found is None else (Places(places.place, *found[0]), found[1])
+    return None if answer is None or answer[0].longest > LARGEST else answer
 
 
 def nested_areas(instance: Instance) -> NestedAreas | None:
@@ -392,8 +392,8 @@ def _by_rate(cluster: Cluster, topology: Topology, place: str) -> Places:
 def _refuse_more(places: int, place: str) -> None:
     """Refuse more places than a matrix is made for."""
     if places > MOST_NODES:
-        told = f"nodes at {places} places have no dense matrix of distances here: {MOST_NODES} places at most"
-        raise InputError([Fault("topology", told)], place)
+        message = f"nodes at {places} places have no dense matrix of distances here: {MOST_NODES} places at most"
+        raise InputError([Fault("topology", message)], place)
 
 
 def _areas_by_hops(cluster: Cluster, topology: Topology) -> NestedAreas | None:
@@ -446,8 +446,8 @@ def _by_links(cluster: Cluster, topology: Topology, place: str) -> Places:
     names = cluster.node_ids
     faults = []
     for node in np.flatnonzero(~reached.all(axis=0)).tolist():
-        told = f'no path of links joins "{names[node]}" to "{names[0]}", or a path too slow; add or mend a link'
-        faults.append(Fault("topology.links", told))
+        message = f'no path of links joins "{names[node]}" to "{names[0]}", or a path too slow; add or mend a link'
+        faults.append(Fault("topology.links", message))
     if faults:
         raise InputError(faults, place)
     return found
@@ -550,9 +550,9 @@ def _whole_rates(cluster: Cluster, topology: Topology, *lengths: Floats) -> _Who
     unit = _common_inverse(rates)
     if unit is None:
         return None
-    whole = _inverses(rates, unit)
-    np.fill_diagonal(whole, 0.0)
-    return [whole, np.diagonal(whole)], unit
+    inverses = _inverses(rates, unit)
+    np.fill_diagonal(inverses, 0.0)
+    return [inverses, np.diagonal(inverses)], unit
 
 
 def _whole_links(cluster: Cluster, topology: Topology, *lengths: Floats) -> _Whole:
@@ -568,5 +568,5 @@ _FORMS = {"distance": _by_matrix, "hops": _by_hops, "rate": _by_rate, "links": _
 def _faults(matrix: Floats) -> Iterator[Fault]:
     """Rates that give no distance."""
     for row, column in np.argwhere(~(matrix <= LARGEST)).tolist():
-        told = "is no rate at which data moves between two nodes; give one in MB/s, above 0"
-        yield Fault(f"topology.rate[{row}][{column}]", told)
+        message = "is no rate at which data moves between two nodes; give one in MB/s, above 0"
+        yield Fault(f"topology.rate[{row}][{column}]", message)

@@ -43,12 +43,12 @@ def rations(due: Sequence[Fraction], remainders: bool = False) -> list[int]:
     >>> rations(due), rations(due, remainders=True)
     ([2, 1, 0], [2, 2, 1])
     """
-    whole = [math.floor(slots) for slots in due]
+    floors = [math.floor(slots) for slots in due]
     if remainders:
-        left = math.floor(sum(due, Fraction(0))) - sum(whole)
-        for group in sorted(range(len(due)), key=lambda group: whole[group] - due[group])[:left]:
-            whole[group] += 1
-    return whole
+        left = math.floor(sum(due, Fraction(0))) - sum(floors)
+        for group in sorted(range(len(due)), key=lambda group: floors[group] - due[group])[:left]:
+            floors[group] += 1
+    return floors
 
 
 class FairLsap(LevelledProblem, AssignmentProgram, Programmed):

@@ -49,12 +49,12 @@ def effective_load(rates: np.ndarray) -> float:
     held = [_ratio(rate) for rate in values.tolist()]
     unit = math.lcm(*(below for _, below in held))
     units = [(above * (unit // below), count) for (above, below), count in zip(held, counts.tolist(), strict=True)]
-    whole: int = sum(rate * count for rate, count in units)
+    total: int = sum(rate * count for rate, count in units)
     if len(rates) < 2:
-        return whole / unit
+        return total / unit
     squares: int = sum(rate * rate * count for rate, count in units)
     # Python divides integers of any size with one rounding.
-    return whole / unit - math.sqrt((squares * len(rates) - whole * whole) / (len(rates) * unit) ** 2)
+    return total / unit - math.sqrt((squares * len(rates) - total * total) / (len(rates) * unit) ** 2)
 
 
 @lru_cache(2**12)

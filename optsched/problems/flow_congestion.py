@@ -236,8 +236,8 @@ class FlowCongestion(Problem, Programmed):
                 loaded = 1 + (self.running_rates[column].sum() + full) / self._divisor[column]
                 dearest += float(self.hosts.size[self.hosts.of_task[column]]) * full * loaded * GRID
         if not dearest <= LARGEST:
-            told = f"costs may total too much, past 2^53/{self.grid}; scale the rates down"
-            raise InputError([Fault("", told)], self.place)
+            message = f"costs may total too much, past 2^53/{self.grid}; scale the rates down"
+            raise InputError([Fault("", message)], self.place)
 
     @property
     def idle_rates(self) -> Floats:
@@ -572,18 +572,18 @@ class FlowCongestion(Problem, Programmed):
         read = self.read_units[:, self.hosts.first[host]]
         most = int(max(units.max(), read.max(initial=0))) * scale
         dearest = int(class_prices.max(initial=0)) + int(np.abs(count_prices).max())
-        whole: Any = np.int64 if (most + dearest) * (int(self.slots.sum()) + 1) < 2**62 else object
-        reduced = units.astype(whole) * scale
+        dtype: Any = np.int64 if (most + dearest) * (int(self.slots.sum()) + 1) < 2**62 else object
+        reduced = units.astype(dtype) * scale
         single = (
-            read.astype(whole) * scale
-            + class_prices.astype(whole)
-            - count_prices.astype(whole)[self.type_kind[self.class_type]]
+            read.astype(dtype) * scale
+            + class_prices.astype(dtype)
+            - count_prices.astype(dtype)[self.type_kind[self.class_type]]
         )
         for kind, amounts in enumerate(patterns.T):
             members = np.flatnonzero(self.class_type == kind)
             order = members[np.argsort(single[members], kind="stable")]
             cheapest = np.repeat(single[order], np.minimum(self.classes.size[order], int(amounts.max())))
-            sums = np.concatenate((np.zeros(1, dtype=whole), np.cumsum(cheapest)))
+            sums = np.concatenate((np.zeros(1, dtype=dtype), np.cumsum(cheapest)))
             reduced += sums[amounts]
         return int(reduced.min())
 

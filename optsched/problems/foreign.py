@@ -99,14 +99,14 @@ def _held(method: Any, name: str, read: _Read) -> Any:
         except (OptschedError, MemoryError):
             raise
         except (Exception, SystemExit) as error:
-            told, cause = (str(error), None) if isinstance(error, _Wrong) else (f"raised {raised(error)}", error)
+            fault, cause = (str(error), None) if isinstance(error, _Wrong) else (f"raised {raised(error)}", error)
             kind: Any = owner if isinstance(owner, type) else type(owner)
             package = package_of(kind)
             posed_on: Any = given[0] if given and kind is owner else getattr(owner, "instance", None)
             where = f"{posed_on.name}: " if getattr(posed_on, "name", "") else ""
             raise ProblemFailed(
                 f'{where}the problem "{kind.name}"{f" of {package}" if package else ""} ({kind.__module__}:'
-                f"{kind.__qualname__}): its {name} {told}; mend {'or uninstall that package' if package else 'it'}"
+                f"{kind.__qualname__}): its {name} {fault}; mend {'or uninstall that package' if package else 'it'}"
             ) from cause
 
     return held

@@ -107,9 +107,9 @@ class GeneralizedAssignment(CountedPlaces, Programmed):
         self.demand_grid: Ints = np.ones(shape[0], dtype=np.int64)
         for position, resource in enumerate(self.resources):
             demand = pairs.demand[resource][self.tasks]
-            grid, told = demand_fault(self.name, demand, len(self.tasks))
-            if told is not None:
-                faults.append(Fault(f"pairs.demand.{resource}", told))
+            grid, fault = demand_fault(self.name, demand, len(self.tasks))
+            if fault is not None:
+                faults.append(Fault(f"pairs.demand.{resource}", fault))
                 continue
             self.demand_grid[position] = grid
             self.demand[position] = whole_units(demand, grid)

@@ -71,11 +71,11 @@ class Groups:
         """The groups of an instance that lacks nothing. Running maps are those it counts, and those listed."""
         workload, state = instance.workload, instance.state
         given = [decimal(weight) for weight in workload.group_weight.tolist()]
-        whole = sum(given)
+        total = sum(given)
         running = (state.status == RUNNING) & (workload.kind == MAP)
         listed = np.bincount(workload.group[running], minlength=len(given))
         counts = np.maximum(state.group_running_tasks, 0) + listed
-        return cls(workload.group_ids.tolist(), [weight / whole for weight in given], counts.tolist())
+        return cls(workload.group_ids.tolist(), [weight / total for weight in given], counts.tolist())
 
     def shares(self, placed: Sequence[int] | Ints | None = None) -> list[Fraction]:
         """Share of each group in all running maps, with so many more placed of each; 0 where no map runs (eq. 9)."""

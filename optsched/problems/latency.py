@@ -212,8 +212,8 @@ class Latency(Problem, Programmed):
         alike, servers = np.unique(left * mixes + number, return_counts=True)
         steps: list[tuple[Fraction, int]] = []
         for kind, count in zip(alike.tolist(), servers.tolist(), strict=True):
-            beside, most = divmod(kind, mixes)
-            gains = [beside - (beside - self.w_rem * few) % self.w_loc for few in range(most + 1)]
+            spare, most = divmod(kind, mixes)
+            gains = [spare - (spare - self.w_rem * few) % self.w_loc for few in range(most + 1)]
             steps += [(rate, width * count) for rate, width in _concave(gains)]
         gained = Fraction(0)
         for rate, width in sorted(steps, reverse=True):

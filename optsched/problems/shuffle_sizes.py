@@ -60,8 +60,8 @@ def estimated_sizes(instance: Instance, sizes: str = "extrapolated") -> Floats:
         open_ones = shuffle.map[instance.state.status[shuffle.map] != FINISHED]
         unknown = np.unique(open_ones[np.isnan(workload.size[open_ones])]).tolist()
         if unknown:
-            told = "extrapolation needs the size of the block that the map reads, in MB"
-            raise MissingField([Fault(f"tasks[{task}].size", told) for task in unknown], instance.name)
+            message = "extrapolation needs the size of the block that the map reads, in MB"
+            raise MissingField([Fault(f"tasks[{task}].size", message) for task in unknown], instance.name)
     state = instance.state
     ends = shuffle.map, shuffle.reduce, shuffle.size
     return seen_sizes(workload, *ends, state.emitted, state.status, state.bytes_read, sizes)

@@ -159,8 +159,8 @@ class Traffic(Problem, Programmed):
         for task in np.flatnonzero(who.sized & np.isnan(workload.size)).tolist():
             yield Fault(f"tasks[{task}].size", f"{cls.name} needs the size of the map's block in MB")
         for task in np.flatnonzero(who.sending & ~who.pending & (state.node < 0)).tolist():
-            told = f"{cls.name} needs to know where the map ran: reduces of its job wait for what it made"
-            yield Fault(f"tasks[{task}].node", told)
+            message = f"{cls.name} needs to know where the map ran: reduces of its job wait for what it made"
+            yield Fault(f"tasks[{task}].node", message)
         for job in np.flatnonzero(who.by_ratio & np.isnan(workload.filter_ratio)).tolist():
             yield Fault(f"jobs[{job}].filter_ratio", f"{cls.name} needs it (FP_J), or what the maps send in shuffle")
         if workload.shuffle is not None:
@@ -186,8 +186,8 @@ class Traffic(Problem, Programmed):
         sent = _sent(instance)
         self.grid = _common_grid(size, sent.values())
         if (float(size.sum()) + sum(part.megabytes for part in sent.values())) * self.grid > LARGEST:
-            told = f"traffic may total too much, past 2^53/{self.grid} MB; scale the sizes down"
-            raise InputError([Fault("tasks.size", told)], self.place)
+            message = f"traffic may total too much, past 2^53/{self.grid} MB; scale the sizes down"
+            raise InputError([Fault("tasks.size", message)], self.place)
         self._exchanged = np.concatenate([size, *(part.exchanged() for part in sent.values())])
         crosses: Bools = np.ones((len(self.maps), len(used)), dtype=bool)
         rows = self.replicas.take(self.maps)

@@ -219,8 +219,8 @@ class Transmission(Problem, Programmed):
         anywhere = np.broadcast_to(self.map_capacity > 0, self.map_units.shape)
         best = least_sum(self.map_units, anywhere, self.map_count)
         best += least_sum(self.reduce_units, self.usable, self.reduce_count)
-        told = f"{name}, with every slot free and nothing to pay between pending maps and pending reduces"
-        return (Bound("best-node", name, exact(best, self.grid), told),)
+        meaning = f"{name}, with every slot free and nothing to pay between pending maps and pending reduces"
+        return (Bound("best-node", name, exact(best, self.grid), meaning),)
 
     # The program ---------------------------------------------------------------------------------------------------
 

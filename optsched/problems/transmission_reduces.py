@@ -94,8 +94,8 @@ class TransmissionReduces(CountedPlaces, Programmed):
         assert shuffle is not None  # else `missing` says so
         rows, nodes = max(len(self.tasks), len(workload.job_ids) + 1), len(self.instance.cluster)
         sizes = f"{len(self.tasks):,} reduces of {len(workload.job_ids):,} jobs on {nodes:,} nodes"
-        told = f"{self.place}: {sizes} would have a table of {rows * nodes:,} costs"
-        refuse_beyond(rows * nodes * BYTES_A_PAIR, told, "take fewer reduces, jobs or nodes")
+        what = f"{self.place}: {sizes} would have a table of {rows * nodes:,} costs"
+        refuse_beyond(rows * nodes * BYTES_A_PAIR, what, "take fewer reduces, jobs or nodes")
         self.slots = ReduceSlots(self.instance, self.tasks, self.parameters["distinct"])
         self.capacity, self.job, self.barred = self.slots.capacity, self.slots.job, self.slots.barred
         self.usable, self.limited, self.count = self.slots.usable, self.slots.limited, self.slots.count

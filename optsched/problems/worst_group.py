@@ -262,9 +262,9 @@ class WorstGroup(LevelledProblem, AssignmentProgram, Limited):
             due = self.count - (len(self.tasks) - size)  # if every task of the others is placed
             alone.append(int(np.sort(cheapest[self.pool == group])[: max(0, due)].sum()))
         average = self.value_from(Fraction(whole.value) / len(self.tasks))
-        worst, told = self.worst_mean(alone), "with every slot open to every task"
+        worst, condition = self.worst_mean(alone), "with every slot open to every task"
         return (
-            Bound("average", "worst-mean", average, f"worst-mean, as the mean of all tasks together, {told}"),
-            Bound("best-node-of-group", "worst-mean", worst, f"worst-mean, of each group alone, {told}"),
-            Bound("best-node", "locality-cost", whole.value, f"locality-cost, {told}"),
+            Bound("average", "worst-mean", average, f"worst-mean, as the mean of all tasks together, {condition}"),
+            Bound("best-node-of-group", "worst-mean", worst, f"worst-mean, of each group alone, {condition}"),
+            Bound("best-node", "locality-cost", whole.value, f"locality-cost, {condition}"),
         )

@@ -205,10 +205,10 @@ def _blaming(problem: AnyProblem) -> Iterator[None]:
     except (OptschedError, MemoryError):
         raise
     except Exception as error:
-        told = blamed(error)
-        if told is None:
+        cause = blamed(error)
+        if cause is None:
             raise
-        raise ProblemFailed(f"{problem.place}: {told}") from error
+        raise ProblemFailed(f"{problem.place}: {cause}") from error
 
 
 def _may_overrun(problem: AnyProblem, route: str) -> bool:
@@ -227,11 +227,11 @@ def chosen_route(problem: AnyProblem, route: str | None) -> str:
     """
     known = routes_of(problem)
     if route is not None and route not in _modelled(problem, _module(problem).ROUTES):
-        told = f'"{route}"' if isinstance(route, str) else described(route)
+        asked = f'"{route}"' if isinstance(route, str) else described(route)
         why = (
             "" if record_of(type(problem)).routes else ": no record names routes of its class (optsched.core.registry)"
         )
-        raise UsageError(f"{problem.name} has no route {told}{why}; {nearest(route, known)}")
+        raise UsageError(f"{problem.name} has no route {asked}{why}; {nearest(route, known)}")
     return known[0] if route is None else route
 
 

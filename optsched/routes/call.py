@@ -234,12 +234,12 @@ class Call(Generic[Posed]):
     def _with(self, plain: Held, decision: Decision | None, certificates: tuple[Certificate, ...]) -> Held:
         """What is held, with what needs no search where it lacks that, or has a weaker bound on what goes first."""
         first, (quick, proofs) = self.problem.components[0], plain
-        told = {certificate.component: certificate for certificate in certificates}
+        by_component = {certificate.component: certificate for certificate in certificates}
         for proof in proofs:
-            before = told.get(proof.component)
+            before = by_component.get(proof.component)
             if before is None or (proof.component == first.name and _tighter(proof, before, first.sense)):
-                told[proof.component] = proof
-        return quick if decision is None else decision, tuple(told.values())
+                by_component[proof.component] = proof
+        return quick if decision is None else decision, tuple(by_component.values())
 
     def by_model(self, profile: Profile, limit: Any = None, start: Any = None) -> Found:
         """What the model of the route says within the time that is left, its claim checked (see `modelled`)."""
@@ -288,23 +288,23 @@ class Call(Generic[Posed]):
 
     def answered(self, decision: Decision | None, certificates: Iterable[Certificate], found: Told) -> Solution:
         """The solution by what an engine or a model said."""
-        told = found.limit, found.raw_status, found.solver, found.build_seconds
-        return self.solution(decision, tuple(certificates), *told)
+        engine = found.limit, found.raw_status, found.solver, found.build_seconds
+        return self.solution(decision, tuple(certificates), *engine)
 
-    def settled(self, decision: Decision, *proofs: Certificate | None, told: str = "nothing to place") -> Solution:
+    def settled(self, decision: Decision, *proofs: Certificate | None, status: str = "nothing to place") -> Solution:
         """The solution where there is nothing to decide."""
-        return self.solution(decision, tuple(proof for proof in proofs if proof is not None), None, told)
+        return self.solution(decision, tuple(proof for proof in proofs if proof is not None), None, status)
 
     def infeasible(
         self,
-        told: str,
+        status: str,
         solver: Mapping[str, Any] | None = None,
         build_seconds: float = 0.0,
         proof: Certificate | None = None,
     ) -> Solution:
         """The solution where nothing is feasible, with what shows that."""
         proofs = () if proof is None else (proof,)
-        return self.solution(None, proofs, None, told, solver, build_seconds, Termination.INFEASIBLE)
+        return self.solution(None, proofs, None, status, solver, build_seconds, Termination.INFEASIBLE)
 
     def solution(
         self,
@@ -386,8 +386,8 @@ def _doubt(problem: AnyProblem, solution: Solution) -> None:
 
     verdict = examine(problem, solution, most=FEW)
     if not verdict.valid:
-        told = "; ".join(verdict.contradicted)
-        raise SolverDisagreement(f"{problem.name}: the solver is contradicted: {told}")
+        contradictions = "; ".join(verdict.contradicted)
+        raise SolverDisagreement(f"{problem.name}: the solver is contradicted: {contradictions}")
 
 
 def _bound(problem: AnyProblem, objective: Value | None, certificates: tuple[Certificate, ...]) -> list[Number | None]:
@@ -406,8 +406,8 @@ def _bound(problem: AnyProblem, objective: Value | None, certificates: tuple[Cer
     beaten = None if objective is None else problem.beaten(objective, bound)
     if objective is not None and beaten is not None:
         name, noun = problem.components[beaten].name, problem.decided.noun
-        told = f"a {noun}'s {name} {objective[beaten]} beats the bound {bound[beaten]}"
-        raise SolverDisagreement(f"{problem.name}: {told}")
+        message = f"a {noun}'s {name} {objective[beaten]} beats the bound {bound[beaten]}"
+        raise SolverDisagreement(f"{problem.name}: {message}")
     return bound
 
 
@@ -583,6 +583,6 @@ def _agree(call: Call[Any], solution: Solution, own: Solution) -> None:
         return
     held = None if solution.objective is None else problem.minimised(solution.objective)
     if held is None or problem.minimised(own.objective) < held:
-        told = "that nothing is feasible" if solution.objective is None else f"{solution.objective} is the best"
+        claim = "that nothing is feasible" if solution.objective is None else f"{solution.objective} is the best"
         found = f"route {own.route} finds {own.objective}"
-        raise SolverDisagreement(f"{problem.name}: the solver of route {call.route} says {told}, and {found}")
+        raise SolverDisagreement(f"{problem.name}: the solver of route {call.route} says {claim}, and {found}")

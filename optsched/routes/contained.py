@@ -98,9 +98,9 @@ def _solve(job: tuple[AnyProblem, Profile, Any, str]) -> Solution:
 
 def _ended(asked: Call[Any], outcome: Outcome) -> Solution:
     """The solution where the process was killed or crashed: what it handed over is held, and the start."""
-    told = f"{outcome.status}: {outcome.message}"
+    message = f"{outcome.status}: {outcome.message}"
     unanswered = Termination.ERROR if outcome.status is Status.CRASHED else None
-    return asked.solution(*(asked.held or (None, ())), _LIMITS.get(outcome.status), told, unanswered=unanswered)
+    return asked.solution(*(asked.held or (None, ())), _LIMITS.get(outcome.status), message, unanswered=unanswered)
 
 
 def told_end(solution: Solution) -> str | None:
@@ -127,13 +127,13 @@ def contained_frontier(problem: AnyProblem, profile: Profile, route: str) -> Fro
         If its process crashed.
     """
     latest = Latest()
-    told = f"{problem.place}: finding the frontier"
+    what = f"{problem.place}: finding the frontier"
     return _finished(
-        _frontier, (problem, profile, route), told, latest, lambda limit: cut_short(problem, latest.values, limit)
+        _frontier, (problem, profile, route), what, latest, lambda limit: cut_short(problem, latest.values, limit)
     )
 
 
-def _finished(function: Callable[[Any], F], job: Any, told: str, latest: Latest, cut: Callable[[Limit], F]) -> F:
+def _finished(function: Callable[[Any], F], job: Any, what: str, latest: Latest, cut: Callable[[Limit], F]) -> F:
     """What a process of its own finds, or what is left of it where it is stopped; RunFailed where it crashed."""
     try:
         outcome = call(function, job, _limits(), latest)
@@ -143,7 +143,7 @@ def _finished(function: Callable[[Any], F], job: Any, told: str, latest: Latest,
     if found is not None:
         return found
     if outcome.status is Status.CRASHED:
-        raise RunFailed(f"{told} crashed: {outcome.message}")
+        raise RunFailed(f"{what} crashed: {outcome.message}")
     return cut(_LIMITS[outcome.status])
 
 

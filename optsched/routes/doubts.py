@@ -156,12 +156,12 @@ def _rivals(problem: AnyProblem) -> Iterator[tuple[str, Decision]]:
     for name in record_of(type(problem)).rivals:
         if ":" in name:
             found: Decision | None = imported(name)(problem)
-            told = name.rpartition(":")[2].replace("_", " ")
+            label = name.rpartition(":")[2].replace("_", " ")
         else:
             assert isinstance(problem, TaskProblem)
-            found, told = _by_heuristic(problem, name), name
+            found, label = _by_heuristic(problem, name), name
         if found is not None and not problem.violations(found):
-            yield told, found
+            yield label, found
 
 
 def _by_heuristic(problem: TaskProblem[Any], name: str) -> Decision | None:

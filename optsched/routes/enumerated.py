@@ -38,8 +38,8 @@ def routes(problem: AnyProblem) -> tuple[str, ...]:
         return ROUTES if record_of(type(problem)).models is None or is_small(problem) else (*MODELS, "brute-force")
     if record_of(type(problem)).models is not None:
         return MODELS
-    told = f"it decides a {problem.decided.noun}, and those cannot be enumerated as placements are"
-    raise UsageError(f"{problem.name} has no routes, and {told}: name its models or routes in its record")
+    reason = f"it decides a {problem.decided.noun}, and those cannot be enumerated as placements are"
+    raise UsageError(f"{problem.name} has no routes, and {reason}: name its models or routes in its record")
 
 
 def by_route(call: Call[Any], profile: Profile) -> Solution:
@@ -68,8 +68,8 @@ def _by_model(call: Call[Any], profile: Profile) -> Solution:
             call.hold(partial(_held, held, tuple(words)))
             found = call.by_model(profile, call.problem.evaluate(held)[0] if program else None, held)
             if found.decision is None and found.outcome.status in (Termination.INFEASIBLE, Termination.ERROR):
-                told = found.raw_status, found.solver, found.build_seconds, found.outcome.status
-                return call.solution(held, tuple(words), None, *told)
+                engine = found.raw_status, found.solver, found.build_seconds, found.outcome.status
+                return call.solution(held, tuple(words), None, *engine)
             held = found.decision or held
             words += _words(call.problem, found)
             if not found.optimal or found.limit is not None:

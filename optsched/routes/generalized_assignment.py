@@ -181,12 +181,12 @@ class _Search:
     def solution(self, priced: Certificate) -> Solution:
         """What the tree proves, or else what HiGHS says; prices are the proof where they are as good as the tree."""
         call, tree = self.call, self.tree
-        solver, told = {"name": "Lagrangian branch and bound"}, "every case is settled"
+        solver, status = {"name": "Lagrangian branch and bound"}, "every case is settled"
         if self._nowhere is not None:
-            return call.infeasible(told, solver, proof=no_packing_certificate(self.problem, self._nowhere))
+            return call.infeasible(status, solver, proof=no_packing_certificate(self.problem, self._nowhere))
         proof = self._proof(priced)
         if tree is not None and tree.closed:
-            return call.solution(self._held, (proof,), None, told, solver)
+            return call.solution(self._held, (proof,), None, status, solver)
         return _told(call, proof, replace(self.found, decision=self._held))
 
     def _proof(self, priced: Certificate) -> Certificate:

@@ -85,8 +85,8 @@ def _by_search(call: Call[Latency], profile: Profile, search: LatencySearch | No
     else:
         nodes = known.nodes
         certificates.append(search.work_certificate(known))
-    told = known.stopped, search.raw_status, search.solver, built
-    return call.solution(problem.placement(nodes), tuple(certificates), *told)
+    engine = known.stopped, search.raw_status, search.solver, built
+    return call.solution(problem.placement(nodes), tuple(certificates), *engine)
 
 
 def plain(problem: Latency) -> Held:

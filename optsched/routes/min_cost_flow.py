@@ -60,7 +60,7 @@ def by_route(call: Call[MinCostFlow], profile: Profile) -> Solution:
     problem, network = call.problem, call.problem.instance
     if not network.arcs:
         nothing = min_cost_flow_certificate(problem, np.zeros(len(network), dtype=np.int64))
-        return call.settled(NetworkFlow(network.lower), nothing, told="no arc to decide on")
+        return call.settled(NetworkFlow(network.lower), nothing, status="no arc to decide on")
     if problem.unlimited_cycle:
         return _unbounded(call, profile)
     found, potentials = Found(), None
@@ -104,8 +104,8 @@ def _unbounded(call: Call[MinCostFlow], profile: Profile) -> Solution:
         unanswered = found.outcome.status if found.outcome.status in _NO_OPTIMUM else None
         return call.solution(None, cut, found.limit, found.raw_status, found.solver, found.build_seconds, unanswered)
     arcs = network.arc_ids[list(problem.unlimited_cycle[:_ARCS_TOLD])].tolist()
-    told = f"{UNBOUNDED} (arcs {', '.join(arcs)}{', ...' if len(problem.unlimited_cycle) > _ARCS_TOLD else ''})"
-    return call.solution(found.decision, (), None, told, found.solver, found.build_seconds, Termination.ERROR)
+    status = f"{UNBOUNDED} (arcs {', '.join(arcs)}{', ...' if len(problem.unlimited_cycle) > _ARCS_TOLD else ''})"
+    return call.solution(found.decision, (), None, status, found.solver, found.build_seconds, Termination.ERROR)
 
 
 def _cut(call: Call[MinCostFlow], found: Found, profile: Profile) -> tuple[Certificate, ...]:

@@ -44,20 +44,20 @@ def route_sizes(problem: AnyProblem) -> dict[str, RouteSize]:
     """
     from optsched.routes import routes_of
 
-    told = {
+    sizes = {
         route: RouteSize(size.variables, size.constraints, size.terms, size.megabytes)
         for route, size in model_sizes(problem).items()
     }
-    if "pyomo" in told:
-        compact = told["pyomo"]
-        told["arrays"] = compact._replace(megabytes=round(compact.terms * _BYTES_A_TERM / 2**20))
+    if "pyomo" in sizes:
+        compact = sizes["pyomo"]
+        sizes["arrays"] = compact._replace(megabytes=round(compact.terms * _BYTES_A_TERM / 2**20))
         arcs = compact.variables
         network = RouteSize.of_network(arcs, compact.constraints, bytes_an_arc(arcs))
-        told |= {"cost-scaling": network, "network-simplex": network}
+        sizes |= {"cost-scaling": network, "network-simplex": network}
     named = record_of(type(problem)).routes
     own = None if named is None else getattr(import_module(named), "sizes", None)
-    told |= {} if own is None else own(problem)
-    return {route: told[route] for route in routes_of(problem) if route in told}
+    sizes |= {} if own is None else own(problem)
+    return {route: sizes[route] for route in routes_of(problem) if route in sizes}
 
 
 def model_sizes(problem: AnyProblem, limit: Any = None) -> dict[str, ModelSize]:
@@ -94,11 +94,11 @@ def refuse_beyond_memory(problem: AnyProblem, route: str, limit: Any = None, men
 
             default = routes_of(problem)[0]
             mend = "take smaller instances" if default == route else f'take route "{default}", the default'
-        told = (
+        what = (
             f"{problem.place}: the {KINDS[route]} model would have {size.variables:,} variables, {size.constraints:,} "
             f"constraints and {size.terms:,} coefficients"
         )
-        refuse_beyond(size.megabytes * 2**20, told, mend)
+        refuse_beyond(size.megabytes * 2**20, what, mend)
 
 
 def _size(problem: AnyProblem, route: str, limit: Any) -> ModelSize | None:

@@ -43,13 +43,13 @@ def by_route(call: Call[Transmission], profile: Profile) -> Solution:
         return _by_search(call, profile)
     problem = call.problem
     if problem.most_between > _LARGEST_MOST * problem.grid:
-        told = f"the shuffle may cost {problem.most_between / problem.grid:.4g}, and past {_LARGEST_MOST:,} MB times"
+        reason = f"the shuffle may cost {problem.most_between / problem.grid:.4g}, and past {_LARGEST_MOST:,} MB times"
         mend = 'distance a model that switches it by binaries is not kept exactly; take route "search", or larger units'
-        raise UsageError(f"{problem.name}: {told} {mend}")
+        raise UsageError(f"{problem.name}: {reason} {mend}")
     found, cheap = Found(), _cheap(problem)
     with call.until_stopped():
-        whole = {"mip_feasibility_tolerance": _WHOLE, "primal_feasibility_tolerance": _WHOLE}
-        found = call.by_model(replace(profile, highs={**whole, **profile.highs}))
+        tolerances = {"mip_feasibility_tolerance": _WHOLE, "primal_feasibility_tolerance": _WHOLE}
+        found = call.by_model(replace(profile, highs={**tolerances, **profile.highs}))
     certificate = proof_of(problem, cheap, found, problem.grid)
     return call.answered(found.decision, (certificate,), found)
 
@@ -75,8 +75,8 @@ def _by_search(call: Call[Transmission], profile: Profile) -> Solution:
         claim = exact(found.bound, problem.grid)
         certificate = Certificate(problem.components[0].name, Proof.ENUMERATION, claim)
     placement = _one_by_one(problem) if found.nodes is None else problem.placement(found.nodes)
-    told = f"{found.states} states of the reduces looked into"
-    return call.solution(placement, (certificate,), found.limit, told, {"name": "branch and bound over the reduces"})
+    status = f"{found.states} states of the reduces looked into"
+    return call.solution(placement, (certificate,), found.limit, status, {"name": "branch and bound over the reduces"})
 
 
 def _one_by_one(problem: Transmission) -> Placement:

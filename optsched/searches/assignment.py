@@ -241,10 +241,10 @@ class TransportNetwork:
         arcs = classes * len(nodes)
         by_highs = self._engine == "arrays" or (self._engine == "network" and not simplex_compiled(arcs))
         sizes = f"{classes:,} kinds of tasks x {len(nodes):,} nodes"
-        told = f"{self.problem.place}: a network of {sizes} would have {arcs:,} arcs"
+        what = f"{self.problem.place}: a network of {sizes} would have {arcs:,} arcs"
         other = "" if self._engine == "network" else 'use route "network", which needs none where slots are few, or '
         size = arcs * (_BYTES_WITH_HIGHS if by_highs else bytes_an_arc(arcs))
-        refuse_beyond(size, told, f"{other}take fewer tasks or nodes")
+        refuse_beyond(size, what, f"{other}take fewer tasks or nodes")
         tail, head = np.repeat(np.arange(len(self.classes.first)), len(nodes)), np.tile(nodes, len(self.classes.first))
         self._offer(tail, self._node[head], self.problem.pair_units(self.classes.first[tail], head))
 
@@ -438,14 +438,14 @@ def optimal_placement(problem: AssignmentProblem) -> Placement:
     return problem.placement(_unless_stopped(solution.nodes, solution, problem.name))
 
 
-def _unless_stopped(held: Ints | None, told: AssignmentSolution | SolverOutcome, who: str) -> Ints:
+def _unless_stopped(held: Ints | None, outcome: AssignmentSolution | SolverOutcome, who: str) -> Ints:
     """What an engine holds; the error that stands for what stopped it, if it holds nothing."""
-    if told.limit is Limit.INTERRUPTED:
+    if outcome.limit is Limit.INTERRUPTED:
         raise KeyboardInterrupt
-    if told.limit is Limit.TIME:
+    if outcome.limit is Limit.TIME:
         raise OutOfTime("out of time")
     if held is None:
-        raise OptschedError(f"{who}: found no placement: {told.raw_status}")
+        raise OptschedError(f"{who}: found no placement: {outcome.raw_status}")
     return held
 
 
@@ -621,8 +621,8 @@ def _by_dense(problem: AssignmentProblem) -> AssignmentSolution:
             'placed; use route "network"'
         )
     tasks, slots = len(problem.tasks), int(np.minimum(problem.capacity, problem.count).sum())
-    told = f'{problem.place}: route "dense" would have a matrix of {tasks:,} tasks x {slots:,} slots'
-    refuse_beyond(8 * tasks * slots, told, 'use route "network"')
+    what = f'{problem.place}: route "dense" would have a matrix of {tasks:,} tasks x {slots:,} slots'
+    refuse_beyond(8 * tasks * slots, what, 'use route "network"')
     built = 0.0
     if isinstance(problem, TabledProblem):
         nodes = assign_table(problem)
@@ -681,8 +681,8 @@ class NetworkSolution(NamedTuple):
 
     def answer(self, nodes: Ints | None, prices: Prices | None = None, built: float = 0.0) -> AssignmentSolution:
         """The same of a problem whose network took `built` seconds, with flow and potential as nodes and prices."""
-        limit, told, solver = self.outcome.limit, self.outcome.raw_status, self.outcome.solver
-        return AssignmentSolution(nodes, told, prices, limit, solver, built + self.build_seconds)
+        limit, status, solver = self.outcome.limit, self.outcome.raw_status, self.outcome.solver
+        return AssignmentSolution(nodes, status, prices, limit, solver, built + self.build_seconds)
 
 
 def solve_network(

@@ -346,8 +346,8 @@ class CapacityTree:
 
 def _whole(prices: Floats) -> Ints:
     """Prices in whole numbers, as large as a certificate may hold them."""
-    whole: Ints = np.rint(np.clip(prices, -LARGEST, LARGEST)).astype(np.int64)
-    return whole
+    rounded: Ints = np.rint(np.clip(prices, -LARGEST, LARGEST)).astype(np.int64)
+    return rounded
 
 
 def _deflected(slope: Floats, before: Floats) -> Floats:

@@ -47,8 +47,8 @@ def whole_flow(problem: MinCostFlow, units: Ints) -> NetworkFlow:
     flow = NetworkFlow(units)
     wrong = problem.violations(flow)
     if wrong:
-        told = 'numbers near 2^53 are beyond its tolerances, use route "network-simplex"'
-        raise SolverDisagreement(f"{problem.name}: the solver holds a flow that violates {wrong[0]}; {told}")
+        hint = 'numbers near 2^53 are beyond its tolerances, use route "network-simplex"'
+        raise SolverDisagreement(f"{problem.name}: the solver holds a flow that violates {wrong[0]}; {hint}")
     return flow
 
 

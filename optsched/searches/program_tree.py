@@ -145,8 +145,8 @@ def root(program: IntegerProgram, profile: Profile, scale: int = _SCALE) -> Root
         If Ctrl-C came while HiGHS ran.
     """
     if not _is_taken(program):
-        told = "coefficients are too large for HiGHS"
-        return Root(SolverOutcome(Termination.ERROR, None, None, None, told, 0.0, None), None, None)
+        status = "coefficients are too large for HiGHS"
+        return Root(SolverOutcome(Termination.ERROR, None, None, None, status, 0.0, None), None, None)
     found = solve_uninterrupted(as_arrays(program, integer=False), profile)
     prices = None if found.row_duals is None else whole_prices(found.row_duals * scale)
     tree = None if prices is None else Tree([np.concatenate([[scale], prices])], [Step((0,))])

@@ -83,10 +83,10 @@ def semi_active(problem: ScheduleProblem, most: int = MOST_ORDERS) -> Iterator[T
             yield worth[ends], (nodes, starts)
 
 
-def _too_large(problem: ScheduleProblem, told: str, most: int) -> TooLarge:
+def _too_large(problem: ScheduleProblem, what: str, most: int) -> TooLarge:
     """The refusal of so many orders or tasks."""
     return TooLarge(
-        f'{problem.name}: route "brute-force" would try {told}; it takes up to {most:,} orders, of up to {MOST_TASKS} '
+        f'{problem.name}: route "brute-force" would try {what}; it takes up to {most:,} orders, of up to {MOST_TASKS} '
         "tasks; leave the route out and let optsched choose"
     )
 

@@ -106,10 +106,10 @@ def check_values(given: Any, program: Rows) -> Floats:
     return values
 
 
-def _refuse(wrong: npt.NDArray[np.bool_], values: Floats, told: str) -> None:
+def _refuse(wrong: npt.NDArray[np.bool_], values: Floats, reason: str) -> None:
     found = np.flatnonzero(wrong)
     if len(found):
-        raise SolverDisagreement(f"the solver holds {values[found[0]]} for column {found[0]}, {told}")
+        raise SolverDisagreement(f"the solver holds {values[found[0]]} for column {found[0]}, {reason}")
 
 
 def check_objective(claimed: float, values: Floats, program: Rows) -> None:
@@ -155,11 +155,11 @@ def whole_numbers(values: Floats) -> npt.NDArray[np.int64]:
     >>> whole_numbers(np.array([2.0, 1e-7])).tolist()
     [2, 0]
     """
-    whole = np.rint(values)
-    _refuse(np.abs(values - whole) > _ABSOLUTE, values, "but a vertex of this program is whole")
-    if np.abs(whole).max(initial=0.0) >= 2.0**63:
-        raise SolverDisagreement(f"the solver holds {np.abs(whole).max()}, past every number of the program")
-    return whole.astype(np.int64)
+    rounded = np.rint(values)
+    _refuse(np.abs(values - rounded) > _ABSOLUTE, values, "but a vertex of this program is whole")
+    if np.abs(rounded).max(initial=0.0) >= 2.0**63:
+        raise SolverDisagreement(f"the solver holds {np.abs(rounded).max()}, past every number of the program")
+    return rounded.astype(np.int64)
 
 
 def whole_prices(duals: Floats) -> npt.NDArray[np.int64] | None:
@@ -214,5 +214,5 @@ def decoding(who: str) -> Iterator[None]:
     try:
         yield
     except (ArithmeticError, LookupError, ValueError, StopIteration, UsageError) as error:
-        told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise SolverDisagreement(f"{who}: what the solver holds stands for nothing ({told})") from error
+        raised = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise SolverDisagreement(f"{who}: what the solver holds stands for nothing ({raised})") from error

@@ -45,8 +45,8 @@ def compiles() -> bool:
     try:
         import_module("numba")
     except ImportError as error:
-        told = f"loops are not compiled, since numba cannot be imported: {error}; install another version of it"
-        warnings.warn(told, NotCompiledWarning, stacklevel=2)
+        message = f"loops are not compiled, since numba cannot be imported: {error}; install another version of it"
+        warnings.warn(message, NotCompiledWarning, stacklevel=2)
         return False
     return True
 

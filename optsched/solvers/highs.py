@@ -558,8 +558,8 @@ def solve_arrays(
         return ArraySolution(_too_large(program), None, None, None)
     try:
         if highs.passModel(_highs_lp(program)) == _ERROR:
-            told = "infinite costs, coefficients of 1e15 or more, a lower bound of +inf or an upper one of -inf"
-            raise UsageError(f"HiGHS refuses the program: {told}")
+            reason = "infinite costs, coefficients of 1e15 or more, a lower bound of +inf or an upper one of -inf"
+            raise UsageError(f"HiGHS refuses the program: {reason}")
     except MemoryError:
         return ArraySolution(OUT_OF_MEMORY, None, None, None)
     improving = None if decode is None else taken(lambda values: decode(check_values(values, program)))
@@ -572,8 +572,8 @@ def _too_large(program: LinearProgram) -> SolverOutcome:
     rows, columns = program.matrix.shape
     size = f"{columns:,} variables, {rows:,} constraints and {program.matrix.nnz:,} coefficients"
     needed = program.matrix.nnz * _BYTES_A_COEFFICIENT / 2**20
-    told = f"a program of {size} would take {needed:,.0f} MB or more where there are {available_mb():,}"
-    return replace(OUT_OF_MEMORY, raw_status=told)
+    status = f"a program of {size} would take {needed:,.0f} MB or more where there are {available_mb():,}"
+    return replace(OUT_OF_MEMORY, raw_status=status)
 
 
 class WarmProgram:
@@ -657,14 +657,14 @@ def program_of(highs: Any) -> LinearProgram:
         (np.asarray(matrix.value_), np.asarray(matrix.index_), np.asarray(matrix.start_)), shape=shape
     )
     kinds = list(lp.integrality_) or [highspy.HighsVarType.kContinuous] * lp.num_col_
-    whole = (highspy.HighsVarType.kInteger, highspy.HighsVarType.kSemiInteger)
-    semi = np.array([kind in (highspy.HighsVarType.kSemiContinuous, whole[1]) for kind in kinds], dtype=bool)
+    integer_kinds = (highspy.HighsVarType.kInteger, highspy.HighsVarType.kSemiInteger)
+    semi = np.array([kind in (highspy.HighsVarType.kSemiContinuous, integer_kinds[1]) for kind in kinds], dtype=bool)
     lower = np.asarray(lp.col_lower_, dtype=np.float64)
     return LinearProgram(
         objective=np.asarray(lp.col_cost_, dtype=np.float64),
         col_lower=np.where(semi, np.minimum(lower, 0.0), lower),
         col_upper=np.asarray(lp.col_upper_, dtype=np.float64),
-        integer=np.array([kind in whole for kind in kinds], dtype=bool),
+        integer=np.array([kind in integer_kinds for kind in kinds], dtype=bool),
         row_lower=np.asarray(lp.row_lower_, dtype=np.float64),
         row_upper=np.asarray(lp.row_upper_, dtype=np.float64),
         matrix=held,

@@ -233,8 +233,8 @@ def _network_simplex(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: 
     np.subtract.at(demand, head, lower)
     if not len(demand):
         return lower.copy()
-    told = f"the network simplex of networkx would have {len(tail):,} arcs as Python objects"
-    refuse_beyond(len(tail) * _BYTES_IN_PYTHON, told, 'use route "arrays"')
+    what = f"the network simplex of networkx would have {len(tail):,} arcs as Python objects"
+    refuse_beyond(len(tail) * _BYTES_IN_PYTHON, what, 'use route "arrays"')
     graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
     graph.add_nodes_from((node, {"demand": amount}) for node, amount in enumerate(demand.tolist()))
     room = [most - least for least, most in zip(lower.tolist(), capacity.tolist(), strict=True) if most != UNBOUNDED]
@@ -578,5 +578,5 @@ def _whole(price: Ints) -> Ints:
     parts = len(price) + 1
     free = np.ones(parts, dtype=bool)
     free[price % parts] = False
-    whole: Ints = (price - int(np.flatnonzero(free)[0])) // parts
-    return whole
+    prices: Ints = (price - int(np.flatnonzero(free)[0])) // parts
+    return prices

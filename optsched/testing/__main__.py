@@ -29,33 +29,33 @@ def report(problems: Sequence[str], seeds: int, table: bool) -> None:
     except UsageError as error:
         raise click.UsageError(str(error)) from None
     width = max(map(len, CHECKS))
-    told: dict[str, dict[str, str]] = {}
+    rows: dict[str, dict[str, str]] = {}
     for entry in chosen:
-        held = told[entry.name] = {}
+        held = rows[entry.name] = {}
         if not table:
             click.echo(entry.name)
-        for name, said in _verdicts(entry, range(seeds)):
-            held[name] = said
+        for name, word in _verdicts(entry, range(seeds)):
+            held[name] = word
             if not table:
-                click.echo(f"  {name:{width}}  {said}")
-    broken = [said for held in told.values() for said in held.values() if said not in ("ok", "-")]
+                click.echo(f"  {name:{width}}  {word}")
+    broken = [word for held in rows.values() for word in held.values() if word not in ("ok", "-")]
     if table:
         click.echo("| check | what it says | kept by |\n|---|---|---|")
         for name, check in CHECKS.items():
-            click.echo(f"| `{name}` | {check.says} | {_kept_by({entry: held[name] for entry, held in told.items()})} |")
-        for said in dict.fromkeys(broken):
-            click.echo(said)
+            click.echo(f"| `{name}` | {check.says} | {_kept_by({entry: held[name] for entry, held in rows.items()})} |")
+        for word in dict.fromkeys(broken):
+            click.echo(word)
     sys.exit(ExitCode.FAILED if broken else ExitCode.DONE)
 
 
-def _kept_by(said: Mapping[str, str]) -> str:
+def _kept_by(words: Mapping[str, str]) -> str:
     """How many problems keep a check, with the names of the fewer: those that keep it, or those that it is not about.
 
     >>> _kept_by({"lsap": "ok", "flow": "ok", "latency": "-"}), _kept_by({"lsap": "ok", "flow": "BROKEN  ..."})
     ('2, not about latency', '1; BROKEN by flow')
     """
     kept, other, broken = (
-        [name for name, word in said.items() if (word if word in ("ok", "-") else "BROKEN") == which]
+        [name for name, word in words.items() if (word if word in ("ok", "-") else "BROKEN") == which]
         for which in ("ok", "-", "BROKEN")
     )
     if broken:
@@ -70,7 +70,7 @@ def _kept_by(said: Mapping[str, str]) -> str:
 
 def _verdicts(entry: Record, seeds: Sequence[int]) -> Iterator[tuple[str, str]]:
     """What each check says of a problem. What is broken is told once."""
-    told: set[str] = set()
+    shown: set[str] = set()
     for name, check in CHECKS.items():
         try:
             applies = check.applies(entry)
@@ -80,8 +80,8 @@ def _verdicts(entry: Record, seeds: Sequence[int]) -> Iterator[tuple[str, str]]:
         except ContractBroken as error:
             fault = str(error).removeprefix(f"{entry.name}, {name}: ")
             fault = fault.partition("the problem ")[2] or fault  # whatever the instance
-            yield name, f"BROKEN  {'as above' if fault in told else error}"
-            told.add(fault)
+            yield name, f"BROKEN  {'as above' if fault in shown else error}"
+            shown.add(fault)
 
 
 if __name__ == "__main__":

@@ -310,7 +310,7 @@ def cases(record: Record, seeds: Sequence[int] = SEEDS) -> list[Case]:
         for parameters in ({}, *record.variants):
             key = repr((record.problem, record.family, record.sizes, seed, parameters))
             if key not in _HELD:
-                told = ", ".join(f"{name}={value}" for name, value in parameters.items())
+                options = ", ".join(f"{name}={value}" for name, value in parameters.items())
                 posed = record.problem_class(drawn, **parameters)
                 number = number_of_decisions(posed)
                 if number > MOST_DECISIONS:
@@ -318,7 +318,7 @@ def cases(record: Record, seeds: Sequence[int] = SEEDS) -> list[Case]:
                         f"{drawn.name} has {number:,} decisions to try, more than {MOST_DECISIONS:,}: make `sizes` "
                         "smaller"
                     )
-                _HELD[key] = Case(posed, f"{drawn.name}{', ' if told else ''}{told}")
+                _HELD[key] = Case(posed, f"{drawn.name}{', ' if options else ''}{options}")
             found.append(_HELD[key])
     if not any(size_of(case.problem) for case in found):
         raise InputError([Fault("sizes", "no instance has anything to decide")], record.name)

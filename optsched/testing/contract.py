@@ -99,8 +99,8 @@ def check(applies: Callable[[Record], bool] = lambda record: True) -> Callable[[
                 function(entry, seeds)
             except Exception as error:  # a contract is broken by whatever is raised
                 plain = isinstance(error, ContractBroken | NoGenerator)
-                told = str(error) if plain else f"{type(error).__name__}: {error}"
-                raise ContractBroken(f"{entry.name}, {name}: {told}") from error
+                message = str(error) if plain else f"{type(error).__name__}: {error}"
+                raise ContractBroken(f"{entry.name}, {name}: {message}") from error
 
         def asked(record: Record) -> bool:
             try:
@@ -114,10 +114,10 @@ def check(applies: Callable[[Record], bool] = lambda record: True) -> Callable[[
     return decorate
 
 
-def expect(condition: bool, where: str, told: str) -> None:
+def expect(condition: bool, where: str, message: str) -> None:
     """Raise ContractBroken where something does not hold."""
     if not condition:
-        raise ContractBroken(f"{where}: {told}")
+        raise ContractBroken(f"{where}: {message}")
 
 
 def places(record: Record) -> bool:

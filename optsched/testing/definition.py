@@ -49,15 +49,15 @@ def _something_is_proved(record: Record, seeds: Sequence[int]) -> None:
     """Decisions differ in value, no component of all optima is 0, and each variant changes something."""
     number = 1 + len(record.variants)
     held = cases(record, with_usual(seeds))
-    told = "of no instance have two decisions different values: make `sizes` leave more to decide"
-    expect(any(len(case.decisions) > 1 for case in held), record.problem, told)
+    text = "of no instance have two decisions different values: make `sizes` leave more to decide"
+    expect(any(len(case.decisions) > 1 for case in held), record.problem, text)
     for position, component in enumerate(record.problem_class.components):
-        told = f"the least or most {component.name} is 0 on every instance, which proves nothing: choose other `sizes`"
-        expect(any(case.best is not None and case.best[position] != 0 for case in held), record.problem, told)
+        text = f"the least or most {component.name} is 0 on every instance, which proves nothing: choose other `sizes`"
+        expect(any(case.best is not None and case.best[position] != 0 for case in held), record.problem, text)
     for position, parameters in enumerate(record.variants, 1):
         pairs = zip(held[::number], held[position::number], strict=True)
-        told = f"the variant {dict(parameters)} changes no decision's value: choose `sizes` where it does"
-        expect(any(usual.judged != other.judged for usual, other in pairs), record.problem, told)
+        text = f"the variant {dict(parameters)} changes no decision's value: choose `sizes` where it does"
+        expect(any(usual.judged != other.judged for usual, other in pairs), record.problem, text)
 
 
 @check(lambda record: places(record) or times(record))
@@ -126,8 +126,8 @@ def check_each_placement(record: Record, seeds: Sequence[int]) -> None:
         missing = [held for held in every if not given[held]]
         expect(not missing, case.name, f"{len(missing)} of {len(every)} sets of equal placements are not given")
         short = [held for held in every if 1 < given[held] < every[held]]
-        whole = {given[held] == every[held] for held in every if every[held] > 1}
-        expect(not short and len(whole) < 2, case.name, "of some sets of equal placements not all are given")
+        complete = {given[held] == every[held] for held in every if every[held] > 1}
+        expect(not short and len(complete) < 2, case.name, "of some sets of equal placements not all are given")
 
 
 def _equals(problem: Problem) -> list[str]:
@@ -135,11 +135,11 @@ def _equals(problem: Problem) -> list[str]:
     document = to_document(problem.instance)
     pairs, shuffle = document.get("pairs", {}), document.get("shuffle", [])
     tables = [pairs["cost"], *pairs.get("demand", {}).values()] if pairs else []
-    told = []
+    keys = []
     for row in problem.tasks.tolist():
         task = document["tasks"][row]
         sent = sorted(
             repr({**entry, kind: ""}) for entry in shuffle for kind in ("map", "reduce") if entry[kind] == task["id"]
         )
-        told.append(repr(({**task, "id": ""}, [table[row] for table in tables], sent)))
-    return told
+        keys.append(repr(({**task, "id": ""}, [table[row] for table in tables], sent)))
+    return keys

@@ -109,8 +109,8 @@ def check_conflict(record: Record, seeds: Sequence[int]) -> None:
     """If nothing is feasible, a minimal set of tasks that cannot be placed is named."""
     short = 0
     for case in cases(record, seeds):
-        whole = [case.problem] if record.slots is None else [case.problem, counting(case.problem)]
-        for number, posed in enumerate(whole):
+        posings = [case.problem] if record.slots is None else [case.problem, counting(case.problem)]
+        for number, posed in enumerate(posings):
             problem = next((less for less in tightened(posed) if solve(less).decision is None), None)
             if isinstance(problem, Problem):
                 short += 1

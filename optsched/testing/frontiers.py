@@ -41,16 +41,16 @@ def check_frontier(record: Record, seeds: Sequence[int]) -> None:
                 expect(problem.evaluate(point.placement) == point.objective, where, "a point is worth something else")
                 proved |= _certified(problem, point, found[number - 1].objective if number else None, where)
     for component in record.problem_class.components:
-        told = f"of no point {component.name} has a certificate that can be checked"
-        expect(component.name in proved, record.problem, told)
+        message = f"of no point {component.name} has a certificate that can be checked"
+        expect(component.name in proved, record.problem, message)
 
 
 @check(lambda record: record.frontier and not record.problem_class.always_feasible)
 def check_no_point(record: Record, seeds: Sequence[int]) -> None:
     """With too little room every route finds no point, and a file keeps the proof."""
     short = short_of_room(record, seeds)
-    told = "no instance with scarce room is infeasible; name a variant of which some is"
-    expect(short is not None, record.problem, told)
+    message = "no instance with scarce room is infeasible; name a variant of which some is"
+    expect(short is not None, record.problem, message)
     assert short is not None
     problem = placing(short)
     for route in routes_of(problem):
@@ -85,8 +85,8 @@ def check_frontier_file(record: Record, seeds: Sequence[int]) -> None:
         proofs = [[entry.kind for point in front for entry in point.certificates] for front in (found, again)]
         expect(proofs[0] == proofs[1], case.name, "certificates are other ones")
         _right_claim(problem, again, proofs[1], Enumerated(front=tuple(case.front)), case.name)
-        for told, false in _false_frontiers(case, again):
-            expect(not certify(problem, false).proved, case.name, f"a frontier is proved with {told}")
+        for change, false in _false_frontiers(case, again):
+            expect(not certify(problem, false).proved, case.name, f"a frontier is proved with {change}")
 
 
 def _there_and_back(found: Any, write: Callable[..., None], read: Callable[..., Any], instance: Any) -> Any:
@@ -116,16 +116,16 @@ def _false_frontiers(case: Case, found: Frontier) -> Iterator[tuple[str, Frontie
         yield f"point {position + 1} left out", replace(found, points=(*rest[0], *rest[1]))
         value = point.objective[0], point.objective[1] - 1
         claims = replace(point.certificates[0]), replace(point.certificates[1], claim=value[1])
-        for told, changed in (
+        for change, changed in (
             ("another value", replace(point, objective=value)),
             ("another value and claim", replace(point, objective=value, certificates=claims)),
             ("certificates exchanged", replace(point, certificates=(claims[1], claims[0]))),
         ):
-            yield f"{told} of point {position + 1}", replace(found, points=(*rest[0], changed, *rest[1]))
+            yield f"{change} of point {position + 1}", replace(found, points=(*rest[0], changed, *rest[1]))
         other = next((held for value, held in case.decisions.items() if _other(case, value, point)), None)
         if isinstance(other, Placement):
-            told = f"another placement of point {position + 1}"
-            yield told, replace(found, points=(*rest[0], replace(point, placement=other), *rest[1]))
+            change = f"another placement of point {position + 1}"
+            yield change, replace(found, points=(*rest[0], replace(point, placement=other), *rest[1]))
     if len(points) > 1:
         yield "points swapped", replace(found, points=(points[1], points[0], *points[2:]))
 
@@ -168,8 +168,8 @@ def check_beside(record: Record, seeds: Sequence[int]) -> None:
         for minimised in case.decisions:
             value = problem.minimised(minimised)
             truth = tuple(_beyond(case, value, place) for place in (1, 0))
-            told = beside.gaps(value)
-            expect(told == truth, case.name, f"beside {listed(value)} it says {listed(told)}, the truth is {truth}")
+            gaps = beside.gaps(value)
+            expect(gaps == truth, case.name, f"beside {listed(value)} it says {listed(gaps)}, the truth is {truth}")
         report = gap_of(problem, run(problem, _optimum), 1, Reference(problem, solution=solved(case)))
         missing = set(made.fields) - set(report.record())
         expect(not missing, case.name, f"records lack {', '.join(sorted(missing))}")

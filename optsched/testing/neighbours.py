@@ -48,8 +48,8 @@ def check_scaling(record: Record, seeds: Sequence[int]) -> None:
     assert law is not None
     if not law.fields and not law.parameters:
         none = (0,) * len(record.problem_class.components)
-        told = f"the scaling names nothing that is written in units: its powers are {none} then, a number a component"
-        expect(law.powers == none, record.problem, told)
+        reason = f"the scaling names nothing that is written in units: its powers are {none} then, a number a component"
+        expect(law.powers == none, record.problem, reason)
         return
     for case in cases(record, seeds):
         for factor in (Fraction(3),) if law.whole else (Fraction(3), Fraction(1, 10)):
@@ -61,8 +61,8 @@ def check_scaling(record: Record, seeds: Sequence[int]) -> None:
                 continue
             slack = size_of(other) * (1 + factor) / GRID if law.rounded else 0
             for entry, known, power in zip(found, best, law.powers, strict=True):
-                told = f"{entry} instead of {known * factor**power}"
-                expect(abs(entry - known * factor**power) <= slack, where, told)
+                reason = f"{entry} instead of {known * factor**power}"
+                expect(abs(entry - known * factor**power) <= slack, where, reason)
 
 
 @check()
@@ -88,33 +88,33 @@ def check_no_room(record: Record, seeds: Sequence[int]) -> None:
     for case in cases(record, seeds[:1]):
         problem = starved(case.problem)
         best = Case(problem, case.name).best
-        told = "nothing is feasible, though `always_feasible` is True"
-        expect(best is not None or not problem.always_feasible, case.name, told)
+        message = "nothing is feasible, though `always_feasible` is True"
+        expect(best is not None or not problem.always_feasible, case.name, message)
         infeasible |= best is None
         if problem.always_plain:
             _plainly(case)
         for route in routes_of(problem):
             right(problem, solve(problem, route=route), best, f"{case.name}, without room, route {route}")
-    told = "no instance without room is infeasible; name a variant of which some is"
-    expect(infeasible or record.problem_class.always_feasible, record.problem, told)
+    message = "no instance without room is infeasible; name a variant of which some is"
+    expect(infeasible or record.problem_class.always_feasible, record.problem, message)
 
 
 def _plainly(case: Case) -> None:
     """With less and less room nothing is feasible just where a reason is plain."""
     for problem in tightened(case.problem):
         best, plain = Case(problem, case.name).best, problem.plainly_infeasible
-        told = (
+        message = (
             "nothing is feasible, for no plain reason" if plain is None else f"is feasible, and said not to be: {plain}"
         )
-        expect((best is None) == (plain is not None), f"{case.name}, with less room", told)
+        expect((best is None) == (plain is not None), f"{case.name}, with less room", message)
 
 
 @check(lambda record: not (record.problem_class.always_feasible or record.problem_class.always_plain))
 def check_scarce(record: Record, seeds: Sequence[int]) -> None:
     """With too little room routes and models say INFEASIBLE, with the proof that the record names."""
     short = short_of_room(record, seeds)
-    told = "no instance with scarce room is infeasible but for a plain reason; name a variant of which some is"
-    expect(short is not None, record.problem, told)
+    message = "no instance with scarce room is infeasible but for a plain reason; name a variant of which some is"
+    expect(short is not None, record.problem, message)
     assert short is not None
     expect(short.best is None and short.problem.plainly_infeasible is None, short.name, "is not what it was made for")
     for route in routes_of(short.problem):
@@ -139,9 +139,9 @@ def check_unlimited(record: Record, seeds: Sequence[int]) -> None:
         problem, where = limitless(case.problem), f"{case.name}, without a limit"
         for route in routes_of(problem):
             solution = solve(problem, route=route)
-            told = f"{solution.termination}, {solution.raw_status}"
+            message = f"{solution.termination}, {solution.raw_status}"
             unlimited = solution.termination is Termination.ERROR and "unbounded" in solution.raw_status
-            expect(unlimited, f"{where}, route {route}", told)
+            expect(unlimited, f"{where}, route {route}", message)
             verdict = certify(problem, solution)
             expect(verdict.proved, f"{where}, route {route}", f"not shown: {'; '.join(verdict.unproved)}")
         nothing = (None,) * len(case.problem.components)

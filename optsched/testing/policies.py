@@ -164,8 +164,8 @@ class History:
 
     hearing: Event | None = None
 
-    def __init__(self, problem: TaskProblem[Any], policy: Any, seed: int, told: Callable[[Event], None]) -> None:
-        self._rng, self._told = np.random.default_rng([seed, 1]), told
+    def __init__(self, problem: TaskProblem[Any], policy: Any, seed: int, observer: Callable[[Event], None]) -> None:
+        self._rng, self._told = np.random.default_rng([seed, 1]), observer
         self.known, self.policy, self.dice = Known(problem, self._held(problem)), policy, Dice(seed)
         self._reads = np.random.default_rng([seed, 2])
         cluster = problem.instance.cluster
@@ -422,10 +422,10 @@ def _live(
     except ContractBroken as error:
         raise ContractBroken(f"{place}: {error}") from error
     except Exception as error:
-        told = f"{type(error).__name__}: {error}"
+        error_text = f"{type(error).__name__}: {error}"
         event = None if history is None else history.hearing
         when = f"after event {number} ({last})" if event is None else f"on event {number + 1} ({event.what})"
-        raise ContractBroken(f"{place}: {when} it raised {told}") from error
+        raise ContractBroken(f"{place}: {when} it raised {error_text}") from error
 
 
 _MEND = "follow the events in notify, and tell by memory and recall what no view tells"

@@ -129,8 +129,8 @@ def right_program(record: Record, case: Case, program: Program) -> None:
         expect(outcome.status is Termination.INFEASIBLE, program.where, f"{outcome.status}, not INFEASIBLE")
         return
     expect(outcome.status is Termination.OPTIMAL, program.where, str(outcome.status))
-    told = about(problem, program.limit is not None).of(outcome.objective)
-    expect(agrees(told, program.truth), program.where, f"finds {float(told)}, the truth is {program.truth}")
+    value = about(problem, program.limit is not None).of(outcome.objective)
+    expect(agrees(value, program.truth), program.where, f"finds {float(value)}, the truth is {program.truth}")
     worth = _decoded(record, case, program)[program.component]
     expect(worth == program.truth, program.where, f"decodes into what is worth {worth}, not {program.truth}")
     for draw in range(_DRAWN):
@@ -230,8 +230,8 @@ def _between(record: Record, case: Case, value: Fraction) -> None:
     limit, module = record.limit, imported(str(record.models))
     assert limit is not None
     if limit.denominator is not None:
-        told = f"a limit may not be {value}: no multiple of 1/{limit.denominator} is between two values"
-        expect(limit.denominator == 1 or (value * limit.denominator).denominator == 1, case.name, told)
+        message = f"a limit may not be {value}: no multiple of 1/{limit.denominator} is between two values"
+        expect(limit.denominator == 1 or (value * limit.denominator).denominator == 1, case.name, message)
     for kind in KINDS:
         where = f"{case.name}, {kind}, limit={value}"
         try:
@@ -259,8 +259,8 @@ def check_starts(record: Record, seeds: Sequence[int]) -> None:
                 asked.append({"limit": limit_of(record, case.problem.objective(decision)[record.limit.component])})
             for kind, options in itertools.product(KINDS, asked):
                 model = getattr(module, kind)(case.problem, **options)
-                told = "".join(f", {name}={value}" for name, value in options.items())
-                where = f"{case.name}, {kind}{told}, start {columns(decision)}"
+                shown = "".join(f", {name}={value}" for name, value in options.items())
+                where = f"{case.name}, {kind}{shown}, start {columns(decision)}"
                 own = about(case.problem, bool(options)).component
                 component = case.problem.components.index(own)
                 limit = options.get("limit")
@@ -286,10 +286,10 @@ def _at_start(record: Record, case: Case, program: Program, decision: Decision) 
     _hold(program.model, imported(str(record.models)).start_values(program.model, case.problem, decision))
     outcome, worth = solved(program), case.problem.evaluate(decision)[program.component]
     expect(outcome.status is Termination.OPTIMAL, program.where, str(outcome.status))
-    told = about(case.problem, program.limit is not None).of(outcome.objective)
+    value = about(case.problem, program.limit is not None).of(outcome.objective)
     sign = 1 if case.problem.components[program.component].sense is Sense.MIN else -1
-    as_good = agrees(told, worth) or (isinstance(decision, Schedule) and sign * told < sign * worth)
-    expect(as_good, program.where, f"the start is worth {worth}, and what it leads to {float(told)}")
+    as_good = agrees(value, worth) or (isinstance(decision, Schedule) and sign * value < sign * worth)
+    expect(as_good, program.where, f"the start is worth {worth}, and what it leads to {float(value)}")
     found = _decoded(record, case, program)[program.component]
     expect(sign * found <= sign * worth, program.where, f"the start is worth {worth}, and is decoded into {found}")
 
@@ -308,8 +308,8 @@ def _from_unfinished(record: Record, case: Case, program: Program, decision: Dec
         outcome = solved(program, module.start_values(program.model, problem, start))
         where = f"{program.where}, from {columns(start)} in its place"
         expect(outcome.status is Termination.OPTIMAL, where, str(outcome.status))
-        told = about(problem, program.limit is not None).of(outcome.objective)
-        expect(agrees(told, program.truth), where, f"finds {float(told)}, the truth is {program.truth}")
+        value = about(problem, program.limit is not None).of(outcome.objective)
+        expect(agrees(value, program.truth), where, f"finds {float(value)}, the truth is {program.truth}")
 
 
 def _hold(model: Any, start: Any) -> None:
@@ -347,9 +347,9 @@ def check_export(record: Record, seeds: Sequence[int]) -> None:
                     found = _read_by_highs(path)
                     expect((found is None) == (program.truth is None), program.where, f"{suffix} says {found}")
                     if found is not None:
-                        told = meaning.of(found, negated=suffix == ".mps" and meaning.component.sense is Sense.MAX)
+                        says = meaning.of(found, negated=suffix == ".mps" and meaning.component.sense is Sense.MAX)
                         where = f"{program.where}, {suffix}"
-                        expect(agrees(told, program.truth), where, f"says {float(told)}, the truth is {program.truth}")
+                        expect(agrees(says, program.truth), where, f"says {float(says)}, the truth is {program.truth}")
 
 
 def _by_networks(record: Record) -> bool:
@@ -365,8 +365,8 @@ def check_network(record: Record, seeds: Sequence[int]) -> None:
         problem = case.problem
         network = problem.instance
         if record.problem_class.posed_on is not FlowNetwork:
-            told = "names no network, and other problems with its routes do"
-            expect(record.network is not None, record.problem, told)
+            message = "names no network, and other problems with its routes do"
+            expect(record.network is not None, record.problem, message)
             network = imported(str(record.network))(problem)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "network.dimacs")

@@ -31,9 +31,9 @@ def check_certificates(record: Record, seeds: Sequence[int]) -> None:
         for route in routes_of(case.problem):
             solution = solved(case, route)
             for given in solution.certificates:
-                told = f"gives a proof of kind {given.kind}, for which the record names no prover"
+                text = f"gives a proof of kind {given.kind}, for which the record names no prover"
                 expect(
-                    not given.kind.checkable or str(given.kind) in record.provers, f"{case.name}, route {route}", told
+                    not given.kind.checkable or str(given.kind) in record.provers, f"{case.name}, route {route}", text
                 )
             _false_claims(case, solution, f"{case.name}, route {route}")
             for position, certificate in enumerate(solution.certificates):
@@ -59,8 +59,8 @@ def _proofs_are_given(record: Record, seeds: Sequence[int]) -> None:
     held = cases(record, with_usual(seeds))
     usual = [(entry.component, entry.kind) for case in held for entry in solved(case).certificates]
     for component in record.problem_class.components:
-        told = f"the usual route gives no certificate of {component.name} of kind {kind} anywhere"
-        expect((component.name, kind) in usual, record.problem, told)
+        message = f"the usual route gives no certificate of {component.name} of kind {kind} anywhere"
+        expect((component.name, kind) in usual, record.problem, message)
     seen = {str(proof) for _, proof in usual}
     for key in set(record.provers) - seen:
         given = (
@@ -85,8 +85,8 @@ def _no_more(case: Case, solution: Solution, position: int, certificate: Certifi
             proved = proved_bound(case.problem, replace(certificate, data=data, claim=beyond), solution.objective)
         except CertificateInvalid:
             continue
-        told = f"of {certificate.component} {data} proves {proved}, the optimum is {listed(case.best)}"
-        expect(not is_beyond(case, position, proved), case.name, told)
+        message = f"of {certificate.component} {data} proves {proved}, the optimum is {listed(case.best)}"
+        expect(not is_beyond(case, position, proved), case.name, message)
 
 
 def _false_claims(case: Case, solution: Solution, where: str) -> None:

@@ -37,8 +37,8 @@ def check_heuristics(record: Record, seeds: Sequence[int]) -> None:
             expect(report.error is None, case.name, f"{entry.name}: {report.error}")
             if times(record):
                 waits = entry.batch is not None and report.status == "starved"  # it puts tasks where no slot is
-                told = "; ".join(map(str, report.violations))
-                expect(report.feasible or waits, case.name, f"{entry.name}: {told}")
+                violations = "; ".join(map(str, report.violations))
+                expect(report.feasible or waits, case.name, f"{entry.name}: {violations}")
                 continue
             nodes = set(problem.instance.cluster.node_ids.tolist())
             overfull = [str(wrong) for wrong in report.violations if nodes.intersection(wrong.ids)]
@@ -87,8 +87,8 @@ def check_locality(record: Record, seeds: Sequence[int]) -> None:
             1,
             Reference(problem, solution=solved(case)),
         )
-        told, truth = report.record()["locality"], _local(case, report.placement)
-        expect(told == truth, case.name, f"the record counts {told}, the truth is {truth}")
+        counts, truth = report.record()["locality"], _local(case, report.placement)
+        expect(counts == truth, case.name, f"the record counts {counts}, the truth is {truth}")
 
 
 def _local(case: Case, placement: Any) -> dict[str, dict[str, int]] | None:

@@ -45,8 +45,8 @@ def check_bounds(record: Record, seeds: Sequence[int]) -> None:
                 continue
             expect(bound.component in names, case.name, f"{bound.name} bounds {bound.component}, which is none of it")
             place = names.index(bound.component)
-            told = f"{bound.name} is {bound.value}, the optimum {listed(case.best)}"
-            expect(not is_beyond(case, place, bound.value), case.name, told)
+            message = f"{bound.name} is {bound.value}, the optimum {listed(case.best)}"
+            expect(not is_beyond(case, place, bound.value), case.name, message)
 
 
 @check()
@@ -70,8 +70,8 @@ def check_solution_file(record: Record, seeds: Sequence[int]) -> None:
                 write_claim(again, instance, path)
                 again = read_solution(path, instance)
                 write_claim(long, instance, path)
-                told = f"numbers of {MOST_DIGITS} digits are other ones in {path.suffix}"
-                expect(_numbers(read_solution(path, instance)) == _numbers(long), case.name, told)
+                message = f"numbers of {MOST_DIGITS} digits are other ones in {path.suffix}"
+                expect(_numbers(read_solution(path, instance)) == _numbers(long), case.name, message)
         for name in ("problem", "instance_sha256", "objective", "bound", "termination", "limit", "route", "raw_status"):
             expect(getattr(again, name) == getattr(solution, name), case.name, f"{name} is another one")
         found = [None if entry.decision is None else columns(entry.decision) for entry in (solution, again)]
