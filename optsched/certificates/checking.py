@@ -246,7 +246,7 @@ def identity(problem: AnyProblem, claimed: Solution | Frontier) -> Iterator[Find
 
 
 class Checks:
-    """The checks of one claim, in the order in which they are told; the first ones say what it is of."""
+    """The checks of one claim, in the order in which they are printed; the first ones identify it."""
 
     def __init__(self, problem: AnyProblem, claimed: Solution | Frontier) -> None:
         self.problem: Any = problem

@@ -156,7 +156,7 @@ def _pairs(frontier: Frontier, problem: AnyProblem) -> list[Value]:
 
 
 def _feasible(checking: _FrontierChecks, where: str, placement: Placement, claimed: Value) -> bool:
-    """Whether a placement is feasible and worth what is claimed; it is told."""
+    """Whether a placement is feasible and worth what is claimed; adds a finding either way."""
     problem = checking.problem
     wrong = problem.violations(placement)
     found = "; ".join(map(str, wrong[:3]))

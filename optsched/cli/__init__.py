@@ -1,4 +1,4 @@
-"""The command line (docs/reference/output.md): commands, exit codes, and how errors are told.
+"""The command line (docs/reference/output.md): commands, exit codes, and how errors are printed.
 
 One module for each sort of command; `arguments` reads what they share. At module level only click is imported, so
 that `--help` answers at once: everything else is imported by the command that runs.
@@ -47,7 +47,7 @@ __all__ = ["cli", "main"]
 
 # Being ended from outside --------------------------------------------------------------------------------------------
 #
-# SIGTERM and SIGHUP do what Ctrl-C does, and are told by their names.
+# SIGTERM and SIGHUP do what Ctrl-C does, and messages name the signal.
 #
 # So what there is by then is put out, processes of runs are ended, and files are left whole. The exit code is 128 and
 # the number of the signal, as shells have it.
@@ -161,7 +161,7 @@ class _CommandLine(arguments.Commands):
 
 
 def _open_streams() -> None:
-    """Lead to nowhere the streams that whoever started this has closed: for Python they are none at all."""
+    """Open the null device for streams that the parent process has closed: in Python they are None."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - it stays open

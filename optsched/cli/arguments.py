@@ -56,7 +56,7 @@ _SUFFIXES = (".json", ".json.gz", ".npz", ".csv", ".parquet")
 def _listed(group: str, kind: str, place: str) -> Callable[[str], Iterable[str]]:
     """Shipped names and those that installed packages bring; `place` is the module and name of the whole list.
 
-    What is wrong with a package is told by the command that is run, and not while it is typed.
+    The command reports what is wrong with a package when it runs, not while it is typed.
     """
 
     def names(incomplete: str) -> Iterable[str]:
@@ -83,7 +83,7 @@ def _problems(incomplete: str) -> Iterable[str]:
 
 
 def _file(incomplete: str) -> Iterable[CompletionItem]:
-    """Whatever the shell completes a file by."""
+    """The shell's own completion of files."""
     return [CompletionItem(incomplete, type="file")]
 
 
@@ -259,7 +259,7 @@ gap_limit_options = _together(
 )
 
 
-#: `--run-limit` and `--memory-limit`, for whoever gives each run a process of its own.
+#: `--run-limit` and `--memory-limit`, for commands that give each run a process of its own.
 kill_options = _together(
     click.option(
         "--run-limit",

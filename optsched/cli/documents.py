@@ -297,7 +297,7 @@ def _import(importer: Importer, /, file: str, output: str | None, folder: str | 
 
 
 def _save_all(made: Sequence[Instance | FlowNetwork], folder: str) -> None:
-    """Each as a file of a folder; where it breaks off, how many there are is told."""
+    """Each as a file of a folder; if writing breaks off, a message says how many files there are."""
     from optsched.instances.files import save
 
     _make_folder(folder)

@@ -251,7 +251,7 @@ def show(
 ) -> None:
     """Draw an instance: nodes by rack, slots, tasks that run, and placements side by side with the optimum.
 
-    Placed tasks are told apart by how near they are to their data. Titles have each placement's value and its gap.
+    Colours show how near placed tasks are to their data. Titles have each placement's value and its gap.
     Without --problem, placements are judged by that of the solution, or by the first one that all the heuristics serve;
     without placements too, the instance is drawn as it is. Of more than 40 nodes the counts are drawn. A flow network
     is drawn with its arcs; --problem adds the optimal flow.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["gap", "look_at", "matrix", "report", "sources", "summaries_text"]
 
-#: So many chains of each gap are told one by one.
+#: The most chains of a gap that are printed one by one.
 MOST = 10
 
 
@@ -145,7 +145,7 @@ def gap(
 
 
 def _note_infeasible(reports: Sequence[GapReport]) -> bool:
-    """Say on stderr of which problems nothing is feasible; whether that is so of all of them."""
+    """Name on stderr the problems that are infeasible; returns whether all of them are."""
     found = {id(report.reference): report for report in reports}.values()
     reasons = {
         f"{report.problem.instance.name}, {report.problem.name}": report.reference.infeasible

@@ -21,7 +21,7 @@ from optsched.problems.base import TaskProblem
 
 __all__ = ["Notes", "pose", "tell_assumed"]
 
-#: Instances that are told of one by one; of more there is one line.
+#: Up to this many instances have a note each; more share one line.
 _MOST_SHOWN = 3
 
 #: Where it is said what was assumed.
@@ -42,7 +42,7 @@ _MEGABYTE = "10^6 bytes"
 
 
 class Notes:
-    """Collects what is to be told of some instances, and tells it once."""
+    """Collects notes on some instances, and prints each once."""
 
     def __init__(self) -> None:
         #: Of each sort of note, in which instance and words, and of which problems.
@@ -105,7 +105,7 @@ class Notes:
             self.add("bytes", instance, f"sizes look like bytes ({large}); they are read as MB")
 
     def of_labels(self, noun: Instance | FlowNetwork) -> None:
-        """What is labelled as assumed or inferred; of what is drawn as a whole it was told when it was drawn."""
+        """What is labelled as assumed or inferred; generated instances had that note when they were drawn."""
         if assumed := assumed_in_words([noun]):
             self.add("assumed", noun, f"{assumed}; {_HOW}")
 
@@ -130,7 +130,7 @@ class Notes:
 
 
 def pose(argument: str, problem_name: str, params: Sequence[str]) -> tuple[AnyProblem, list[str]]:
-    """As `arguments.pose`, and what a user should hear of the problem, which is told here: for the record."""
+    """As `arguments.pose`, with the notes on the problem, which are printed here: for the record."""
     posed = arguments.pose(argument, problem_name, params)
     notes = Notes()
     notes.of(posed)

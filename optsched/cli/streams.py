@@ -62,7 +62,7 @@ def drawn(output: str | None) -> bool:
 
 @contextmanager
 def replacing(output: str) -> Iterator[GrowingFile]:
-    """The successor of the file `output`, which takes its place at the end; where there is none, it is told.
+    """The successor of the file `output`, which takes its place at the end; a message says if there is none.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def pour(entries: Iterable[Entry], sink: Sink[Entry], step: Progress, total: str
     step
         The progress to put out of the way.
     total
-        How many there are to be, in words: told where Ctrl-C comes.
+        How many there are to be, in words: for the message after Ctrl-C.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def pour(entries: Iterable[Entry], sink: Sink[Entry], step: Progress, total: str
                 sink.add(entry)
     except BaseException as error:
         interrupted = isinstance(error, KeyboardInterrupt)
-        if done or interrupted:  # an error before there is anything is told alone
+        if done or interrupted:  # an error before the first row is printed alone
             with step.aside():
                 sink.close()
         if interrupted:
@@ -153,7 +153,7 @@ def collected(
     Parameters
     ----------
     measure
-        From what is to be told of each step to the entries.
+        From the function that reports each step to the entries.
     sink
         From where to write to what puts them out.
     output

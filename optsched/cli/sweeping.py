@@ -246,7 +246,7 @@ def _carried_out(
     notes: Notes,
     options: dict[str, Any],
 ) -> Agenda:
-    """The sweep itself: how it goes is told on stderr, on a bar, or a line now and then where there is no terminal."""
+    """The sweep itself: its progress goes to stderr, as a bar, or as a line now and then without a terminal."""
     from optsched.measuring.printing import Progress, progress, time_left
     from optsched.measuring.sweeping.executing import Steps, carry_out, executor_of
 

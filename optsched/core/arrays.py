@@ -226,7 +226,7 @@ class Ragged(Part):
         return Ragged._own(starts, self.values[picks])
 
     def first(self, rows: int) -> Ragged:
-        """The first so many rows, as windows on the same memory."""
+        """The first `rows` rows, as windows on the same memory."""
         return Ragged(self.starts[: rows + 1], self.values[: self.starts[rows]])
 
     def ordered(self) -> Ragged:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LONGEST", "assumed", "assumed_in_words", "brief", "counted", "labelled"]
 
-#: No `repr` is longer, whatever names are in it.
+#: No `repr` is longer, even with long names in it.
 LONGEST = 199
 
 
@@ -50,7 +50,7 @@ def labelled(name: str, parameters: Mapping[str, Any]) -> str:
 
 _ASSUMED = re.compile(r"\b(assumed|inferred)\b")
 
-#: The label of what is drawn as a whole: what of it is assumed was told when it was drawn.
+#: The label of a generated instance: what is assumed in it was printed when it was drawn.
 _DRAWN = "generated"
 
 
@@ -70,7 +70,7 @@ def assumed(noun: Instance | FlowNetwork) -> list[str]:
 def assumed_in_words(nouns: Iterable[Instance | FlowNetwork]) -> str:
     """What is labelled as assumed or inferred in some of them, each once; empty where nothing is.
 
-    What is drawn as a whole is left out: its name says so, and it was told when it was drawn.
+    Generated instances are left out: their names say so, and a note was printed when they were drawn.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Numbers count as the decimals that they are written as: 0.1 is a tenth, though no double holds one.
 
-Files and parameters give doubles. Whatever of them is compared, shared out, rounded down or added up exactly goes
+Files and parameters give doubles. What must be compared, shared out, rounded down or added up exactly goes
 through here first; what a solver says is a double and stays one. Arrays become whole multiples of a unit, 1 over a
 common denominator.
 """

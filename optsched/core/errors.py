@@ -34,7 +34,7 @@ __all__ = [
     "printable",
 ]
 
-#: So many characters are shown of a text that stands where another kind of argument was wanted.
+#: The most characters shown of a text that was given in place of another kind of argument.
 _SHOWN = 60
 
 #: How many faults a message prints before it counts the rest; `InputError.faults` always holds all of them.
@@ -189,7 +189,7 @@ class ProblemFailed(OptschedError):
 
 
 class OutOfTime(OptschedError):
-    """A deadline (`optsched.core.deadline`) is past: caught by whoever set it, who makes a result of it."""
+    """A deadline (`optsched.core.deadline`) is past: the code that set it catches this and makes a result of it."""
 
     exit_code = ExitCode.NO_SOLUTION
 

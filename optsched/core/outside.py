@@ -202,7 +202,7 @@ def raised(error: BaseException) -> str:
     """An exception in one line: type, message, and the line of the user's own file that it came from.
 
     The user's own file is the first one below this package and the machinery of imports; where the exception was raised
-    in a library that this file called, that place is told as well.
+    in a library that this file called, that place is named as well.
 
     >>> try:
     ...     [][0]

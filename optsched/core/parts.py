@@ -481,7 +481,7 @@ class State(Part):
 
 
 def _taken(values: Any, rows: Ints) -> Any:
-    """The given rows of an attribute, whatever it holds for each record."""
+    """The given rows of an attribute of any form."""
     if values is None:
         return None
     if isinstance(values, Mapping):
@@ -490,7 +490,7 @@ def _taken(values: Any, rows: Ints) -> Any:
 
 
 def _first(values: Any, count: int) -> Any:
-    """The first rows of an attribute, whatever it holds for each record."""
+    """The first rows of an attribute of any form."""
     if values is None:
         return None
     if isinstance(values, Mapping):

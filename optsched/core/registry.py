@@ -1,6 +1,6 @@
 """Every problem that optsched knows, with one record each: where its definition, models, routes and proofs are.
 
-This is the one place where a problem is told to the program. A record names the parts as text (`package.module:name`),
+This is the one place where the program learns of a problem. A record names the parts as text (`package.module:name`),
 and each part is imported when it is first asked for, so that one problem never loads the engines of another.
 
 A problem is looked up by its own class, never by a base class: what a subclass changes, the searches and proofs of its

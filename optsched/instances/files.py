@@ -56,7 +56,7 @@ SUFFIXES = (".json", ".json.gz", ".npz")
 #: Endings of tables.
 TABLE_SUFFIXES = (".csv", ".parquet")
 
-#: So many names are told to choose from.
+#: The most names that a message offers to choose from.
 _NAMES_SHOWN = 8
 
 _DECODER = msgspec.json.Decoder(InstanceDocument | NetworkDocument)

@@ -309,7 +309,7 @@ def _attach(
     return places
 
 
-#: So many names are told of those that are wrong or missing.
+#: The most wrong or missing names that a message shows.
 _NAMES_SHOWN = 3
 
 

@@ -187,7 +187,7 @@ class Reference:
         return _locality(self.problem, self.optimum)
 
     def beside(self, value: Value) -> dict[str, Number | None]:
-        """What is told beside the gap of a feasible value, from the frontier; None where it is not proved.
+        """What is reported with the gap of a feasible value, from the frontier; None where it is not proved.
 
         For `latency` and `lsap-fairness` it is how far each component is from the least at the other's value; for other
         problems there is nothing.
@@ -495,7 +495,7 @@ def ratio(given: Any, told: str = "a share") -> Fraction | float:
 
 
 def fields_beside(problem: TaskProblem[Any] | type[AnyProblem]) -> tuple[str, ...]:
-    """Names of what a gap in this problem, or of this class, says beside itself."""
+    """Names of the further fields that a gap has in this problem or class."""
     named = record_of(problem if isinstance(problem, type) else type(problem)).beside
     fields: tuple[str, ...] = () if named is None else imported(named).fields
     return fields

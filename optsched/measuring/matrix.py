@@ -117,7 +117,7 @@ def posable(
 
     Problems that decide when tasks run have to be named: what is placed on a snapshot says nothing of that.
 
-    `refused` is told of those that were not asked for and cannot be posed, and why.
+    `refused` is called with those that were not asked for and cannot be posed, and why.
 
     Raises
     ------
@@ -172,7 +172,7 @@ def gap_matrix(
     profile, time_limit
         For solving each problem, once; and the limit for each run of a heuristic.
     step
-        Told of each thing that is done next.
+        Called with each thing that is done next.
 
     Returns
     -------

@@ -632,7 +632,7 @@ def figures(value: float | None) -> Cell:
 
 
 class Progress:
-    """Told of what is done next; this one shows nothing."""
+    """Called with what is done next; this one shows nothing."""
 
     def __call__(self, text: str) -> None:
         """Begin the next step."""

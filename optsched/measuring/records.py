@@ -151,7 +151,7 @@ class Run:
     made
         The report of a gap that was measured just now, or the record of one that was kept.
     group
-        Of which group of instances it is.
+        The group of instances that it belongs to.
     heuristic, problem, instance
         What these are called, where not by the names that the record has.
     ran_in
@@ -237,7 +237,7 @@ class Run:
 
     @property
     def component(self) -> str:
-        """The first component, whose gaps are told."""
+        """The first component, whose gaps are reported."""
         return self.components[0]
 
     @property
@@ -349,7 +349,7 @@ def legend(runs: Iterable[Run]) -> list[str]:
 def frame_of(kept: Iterable[Run], further: Sequence[str] = ()) -> pd.DataFrame:
     """A row for each run, one number a column; `optsched.GapReports.frame` says which.
 
-    `beside`: the names of what gaps say beside themselves.
+    `further`: the names of further fields of gaps.
     """
     import pandas as pd
 

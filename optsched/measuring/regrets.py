@@ -83,7 +83,7 @@ def regret(
         raise UsageError(f"{problem} does not place tasks on a snapshot; name a problem that does")
     kinds = np.array(kind.kinds)
     rows: list[dict[str, Any]] = []
-    held: tuple[tuple[int, int], Solution] | None = None  # the last optimum, and of which snapshot
+    held: tuple[tuple[int, int], Solution] | None = None  # the last optimum, and its snapshot
     for position, time, node, tasks in run.decisions():
         check()
         if not np.isin(run.instance.workload.kind[tasks], kinds).all():

@@ -38,7 +38,7 @@ __all__ = [
     "timelines_of",
 ]
 
-#: So many sizes of jobs are told one by one; of more, those between two powers of two are together.
+#: Up to this many sizes of jobs have a group each; more are grouped between powers of two.
 _SIZES = 8
 
 

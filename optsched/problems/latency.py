@@ -30,7 +30,7 @@ __all__ = ["Latency", "LatencyPrices"]
 #: Up to so many mixes of local and remote tasks are tried in search of one that fills a server best.
 _MOST_MIXES = 1000
 
-#: From this weight of a remote task on the room of a server is told by limits on numbers of tasks (`counted_room`).
+#: From this weight of a remote task on, limits on numbers of tasks express the room of a server (`counted_room`).
 _LARGE_WEIGHT = 10_000
 
 

@@ -165,7 +165,7 @@ def _connected(address: str) -> Client:
         with ThreadPoolExecutor(1) as thread:  # Dask's own client is long in giving up, and a notebook has a loop
             thread.submit(asyncio.run, _greeted(address)).result()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", VersionMismatchWarning)  # what matters is told by `_check_same`
+            warnings.simplefilter("ignore", VersionMismatchWarning)  # `_check_same` reports what matters
             return Client(address, timeout=_ANSWERS, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:  # TypeError: an address that is no text
         reason = " ".join(str(error).split()) or f"nothing was said in {_ANSWERS:g} s"

@@ -166,7 +166,7 @@ class Executor(ABC):
         UsageError
             If the function cannot be sent to another process.
         """
-        _packed(function, None)  # a function that cannot be sent is told once
+        _packed(function, None)  # a function that cannot be pickled raises here, once
         source = iter(jobs)
         busy: dict[Any, str] = {}
         found: deque[tuple[str, Outcome]] = deque()
@@ -336,7 +336,7 @@ class _Supervised:
         self._began, self._late, self._until = False, False, math.inf
         self._process, self.connection = start("optsched.processes.supervisor", "main")
         self._receiver = Receiver(self.connection)
-        with contextlib.suppress(OSError):  # told when the answer is due
+        with contextlib.suppress(OSError):  # reported when the answer is due
             self.connection.send((self.preload, FORKS))
 
     @property
@@ -452,7 +452,7 @@ def _living(idle: list[_Supervised]) -> _Supervised | None:
 
 
 def outcome_of(answer: Answer) -> Outcome:
-    """What is to be told of an answer: its value is read here."""
+    """The outcome of an answer: its value is unpickled here."""
     values = {part.name: getattr(answer, part.name) for part in fields(Outcome)}
     if answer.done:
         try:

@@ -45,7 +45,7 @@ def available_mb() -> int:
 
     left: list[int] = [psutil.virtual_memory().available]
     for limit, used, statistics, files in _GROUPS:
-        with suppress(OSError, ValueError):  # ValueError: no limit, which is told by a word
+        with suppress(OSError, ValueError):  # ValueError: a word says that there is no limit
             most, taken = int(Path(limit).read_text()), int(Path(used).read_text())
             left.append(most - taken + _count(Path(statistics).read_text(), files))
     allowed = allowed_mb.get()

@@ -288,7 +288,7 @@ class Answer(Outcome):
 
 @dataclass(frozen=True)
 class Held:
-    """What a job holds so far (`optsched.processes.handing`), as bytes: told before its answer, should it be killed."""
+    """What a job holds so far (`optsched.processes.handing`), as bytes: sent before its answer, should it be killed."""
 
     value: bytes
     more: bool

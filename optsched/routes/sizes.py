@@ -1,4 +1,4 @@
-"""What the routes to an optimum take, told before they begin; models are refused where there is no memory for them."""
+"""What the routes to an optimum take, known before they begin; models that exceed the memory are refused."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from optsched.showing.sources import Found, FrontierRecord, asked, chosen, entri
 
 __all__ = ["FORMS", "built", "check_forms", "write_report"]
 
-#: So many notes of records are told one by one.
+#: The most notes of records that are listed one by one.
 _NOTES = 200
 
 

@@ -219,7 +219,7 @@ def of_snapshot(instance: Instance) -> Scene:
 def of_placement(
     posed: Problem | Instance, placement: Placement, name: str = "placement", lines: Sequence[str] = ()
 ) -> Scene:
-    """A placement on an instance, or of a problem, with the counts of its tasks below what else is told of it.
+    """A placement on an instance, or of a problem, with the counts of its tasks below the other `lines`.
 
     Raises
     ------

@@ -68,7 +68,7 @@ def chains_picture(found: Explanation, most: int = MOST) -> Figure:
     found
         Of `optsched.explain`.
     most
-        So many chains; what the others gain together is told.
+        The most chains; one line has what the others gain together.
 
     Raises
     ------

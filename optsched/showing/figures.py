@@ -1,4 +1,4 @@
-"""What all pictures share: how a figure is begun and written, how names are put into it, and how lines are told apart.
+"""What all pictures share: how a figure is begun and written, how names are put into it, how lines differ.
 
 Names come from files. They are shown as they are: never as mathematics (`$`), never as a label to be left out (`_`),
 and shortened in the middle where they are long.
@@ -309,7 +309,7 @@ def keyed(
 
 
 def look(number: int) -> dict[str, Any]:
-    """Colour, marker and line style of the line of this number: told apart in black and white by the other two.
+    """Colour, marker and line style of the line of this number: the other two distinguish it in black and white.
 
     >>> look(0)["marker"], look(1)["marker"], look(0)["linestyle"], look(1)["linestyle"]
     ('o', 's', '-', '--')

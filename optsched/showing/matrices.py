@@ -132,5 +132,5 @@ def heat_map(
 
 
 def _depth(gap: float | None) -> float:
-    """How dark a gap is: its logarithm, so that small gaps are told apart."""
+    """How dark a gap is: its logarithm, so that small gaps can be distinguished."""
     return math.nan if gap is None else math.log1p(min(gap, _DARKEST))

@@ -1,6 +1,6 @@
 """Runs over time as pictures: what ran when on which slot, how long jobs and tasks took, and how near to their data.
 
-Lines are told apart by marker and dashes as well as by colour. The numbers behind each picture are frames of
+Lines differ in marker and dashes as well as in colour. The numbers behind each picture are frames of
 `optsched.measuring.timelines`.
 """
 
@@ -296,7 +296,7 @@ def _key(figure: Figure, names: Sequence[str]) -> None:
 
 # Gantt charts --------------------------------------------------------------------------------------------------------
 #
-# A row is a slot, and nodes are apart by lines. Jobs are told apart by grey and hatching, so that the picture can be
+# A row is a slot, and nodes are apart by lines. Jobs differ in grey and hatching, so that the picture can be
 # read in black and white. What does not fit is merged or thinned, and the picture says so:
 #
 # - with more than 12 jobs the 11 with the most slot time have looks of their own, and the others share one;

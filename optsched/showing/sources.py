@@ -277,7 +277,7 @@ _OTHERS = {
     "optsched-optima/1": "lists optima of the library: measure heuristics (optsched gap --format json)",
 }
 
-#: Fields by which records of gaps are told from what is something else.
+#: Fields that distinguish records of gaps from anything else.
 _TELLING = {"heuristic", "problem", "instance", "relative_gap"}
 
 

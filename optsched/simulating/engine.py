@@ -378,9 +378,9 @@ class Engine(Asked, Course):
         self.reports = type(service).progress is not Service.progress
         self._reported = -NEVER
         self._own = own
-        #: Told now and then which share of the run is over; of a run that was not asked for it, nobody.
+        #: Called now and then with the share of the run that is over; None: nobody asked for it.
         self.tell_share: Callable[[float], object] | None = None
-        #: How many tasks have ended of how many, and since when, for whoever is told.
+        #: How many tasks have ended of how many, and since when, for that share.
         self._ended, self._begun = 0, self.now
         self._left = int(np.count_nonzero(instance.state.status != FINISHED))
         #: The nodes that are lost now.

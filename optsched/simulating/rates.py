@@ -162,7 +162,7 @@ class Rates(Service):
         self._readings: dict[int, _Reading] = {}
         self._on: list[dict[int, None]] = [{} for _ in cluster.node_ids]
         self._heard: Ints = np.full(len(cluster), -(2**53))
-        #: Tasks whose end is to be told though their rate may be the same, and when reduces have read from a node.
+        #: Tasks whose end must be reported though their rate may be the same, and when reduces have read from a node.
         self._untold: dict[int, None] = {}
         self._turns: list[tuple[int, int]] = []
         self._at_first = int(np.count_nonzero(state.status == RUNNING))

@@ -438,7 +438,7 @@ class Simulation:
         return frame
 
 
-# What policies had been told of running tasks ------------------------------------------------------------------------
+# What policies knew of running tasks ------------------------------------------------------------------------
 #
 # How far running tasks were at a time of a run that is over, as their nodes had reported by then.
 

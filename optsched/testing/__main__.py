@@ -69,7 +69,7 @@ def _kept_by(words: Mapping[str, str]) -> str:
 
 
 def _verdicts(entry: Record, seeds: Sequence[int]) -> Iterator[tuple[str, str]]:
-    """What each check says of a problem. What is broken is told once."""
+    """What each check says of a problem. Each fault is printed once."""
     shown: set[str] = set()
     for name, check in CHECKS.items():
         try:

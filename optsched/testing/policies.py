@@ -154,12 +154,12 @@ class History:
     seed
         Of what happens, and of the policy's draws.
     told
-        Called after each event that the policy was told.
+        Called after each event that the policy was notified of.
 
     Attributes
     ----------
     hearing
-        The event that the policy is being told; None between events.
+        The event that the policy is being notified of; None between events.
     """
 
     hearing: Event | None = None

@@ -1,4 +1,4 @@
-"""What a heuristic may answer, and what the user is told if it answers nonsense or raises.
+"""What a heuristic may answer, and the message to the user if it answers nonsense or raises.
 
 An infeasible placement (overfull slots, tasks left out) is not nonsense. It has violations, which its problem names.
 """
@@ -22,7 +22,7 @@ from optsched.problems.base import Problem, TaskProblem
 
 __all__ = ["attempt", "placement_from", "schedule_from", "tasks_from"]
 
-#: How many wrong entries are told one by one.
+#: The most wrong entries that are named one by one.
 ENTRIES_SHOWN = 10
 
 

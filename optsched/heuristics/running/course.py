@@ -96,7 +96,7 @@ class Service(ABC):
 
     @abstractmethod
     def started(self, task: int, node: int, now: int) -> Ends:
-        """A task starts. Those that run at the snapshot are told first, with the time at which each started."""
+        """A task starts. Those that run at the snapshot come first, with the time at which each started."""
 
     def ended(self, task: int, now: int) -> Ends:
         """A task has ended when the service said so."""

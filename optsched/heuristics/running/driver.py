@@ -248,7 +248,7 @@ def _nothing(*_: Any) -> None:
 
 
 class Asked:
-    """A policy that is offered slots, one after another or in rounds, and told what happens.
+    """A policy that is offered slots, one after another or in rounds, and notified of what happens.
 
     Attributes
     ----------
@@ -279,7 +279,7 @@ class Asked:
         attempt(getattr(self._policy, "start", _nothing), self.known.view, own)
 
     def begun(self, task: int, node: int) -> None:
-        """Called with each task that starts, before the policy is told; for whoever lets time pass."""
+        """Called with each task that starts, before the policy is notified; for simulators, where time passes."""
 
     def tell(self, event: Event) -> None:
         """Tell the policy what happened."""
@@ -338,7 +338,7 @@ class Asked:
         return answer if answer.any() else None
 
     def offer(self, offer: Offer) -> Sequence[int]:
-        """The tasks that the policy starts on an offer; it and the observers are told."""
+        """The tasks that the policy starts on an offer; it and the observers are notified."""
         check()
         self.offers += 1
         known, node = self.known, offer.node

@@ -565,7 +565,7 @@ AnyHeuristic = (
 #: What records call the ends of a process before it answered.
 ENDED = {Status.TIMED_OUT: "out-of-time", Status.OUT_OF_MEMORY: "out-of-memory", Status.CRASHED: "crashed"}
 
-#: How they are told.
+#: How messages put each status.
 TOLD = {
     Status.TIMED_OUT: "was out of time: ",
     Status.OUT_OF_MEMORY: "was out of memory: ",
@@ -617,7 +617,7 @@ def ended_run(name: str, parameters: Mapping[str, Any], outcome: Outcome) -> Heu
 
 
 def _run(asked: _Asked) -> HeuristicRun:
-    """The run; what was raised, which need not be fit to be sent, is told. Refused memory ends the process."""
+    """The run; an exception, which may not be picklable, becomes its error. Refused memory ends the process."""
     problem, heuristic, seed, max_idle_rounds, time_limit, parameters = asked
     run = run_heuristic(problem, heuristic, seed, max_idle_rounds=max_idle_rounds, time_limit=time_limit, **parameters)
     if run.cause is None:

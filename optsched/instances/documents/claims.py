@@ -217,7 +217,7 @@ class Reading:
     faults
         Takes what is wrong.
     known
-        Places of which a fault is told already; none is added there.
+        Places that have a fault already; none is added there.
     """
 
     on: Any
@@ -263,7 +263,7 @@ class Reading:
     def placement(self, value: Any, at: str, before: Placement | None = None) -> Placement:
         """A placement: an object {task: node or null}, or the position of each task's node.
 
-        Given the placement `before`, only what runs elsewhere is told; by position these are two rows, tasks and nodes.
+        Given the placement `before`, it has only what runs elsewhere; by position these are two rows, tasks and nodes.
         """
         tasks = len(self.on.workload)
         placement = Placement.empty(tasks) if before is None else before
@@ -283,7 +283,7 @@ class Reading:
         if ours and set(map(type, value.values())) <= {str, NoneType}:
             numbers: dict[str | None, int] = {None: NONE, **self.on.node_index}
             found = [numbers.get(node) for node in value.values()]
-            if None not in found:  # what is wrong is told below
+            if None not in found:  # a fault is added below
                 return Placement(np.array(found, dtype=np.int64))
         absent = "null is nowhere" if before is None else ""
         return placement.with_tasks(*self._by_id(value, self.on.task_index, "task", self._node, at, absent))

@@ -166,7 +166,7 @@ class Diagnosis:
         Raises
         ------
         InputError
-            If it cannot even be told which format it is meant to be.
+            If not even the intended format is recognised.
         """
         known = f'known: "{INSTANCE}", "{NETWORK}"'
         if not isinstance(value, Mapping):

@@ -1,6 +1,6 @@
 """The importers: what other tools recorded, as documents of the instance format, one module a format.
 
-A record says what an importer is called, what it can be told, and what reads its files; `optsched import` has a
+A record says what an importer is called, which options it has, and what reads its files; `optsched import` has a
 command for each. The reader is imported when it is first used. `foreign` holds what the readers share.
 
 Packages outside bring importers as entry points of the group `optsched.importers`; these come after the shipped ones.
@@ -36,7 +36,7 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What an importer can be told.
+    """An option of an importer.
 
     Attributes
     ----------

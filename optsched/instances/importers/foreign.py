@@ -67,7 +67,7 @@ class Location:
 
 @contextmanager
 def _unpacked(path: str | os.PathLike[str]) -> Iterator[Any]:
-    """The bytes of a plain or gzipped file (told apart by content); InputError where they cannot be read."""
+    """The bytes of a plain or gzipped file (recognised by content); InputError where they cannot be read."""
     try:
         with open(path, "rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
@@ -80,7 +80,7 @@ def _unpacked(path: str | os.PathLike[str]) -> Iterator[Any]:
 
 
 def read_text(path: str | os.PathLike[str]) -> tuple[str, list[str]]:
-    """The text of a plain or gzipped file (told apart by content), and a note where its compressed data are cut."""
+    """The text of a plain or gzipped file (recognised by content), and a note where its compressed data are cut."""
     notes = []
     chunks = io.BytesIO()
     with _unpacked(path) as stream:
@@ -330,7 +330,7 @@ def stem(path: str | os.PathLike[str], suffixes: str, otherwise: str) -> str:
     return re.sub(r"[^\w.-]+", "_", name, flags=re.ASCII) or otherwise
 
 
-#: What a file of this package's own says: what is wrong with it is told in detail.
+#: What a file of this package's own says: its faults are reported in detail.
 _OWN = rb'"format"\s*:\s*"optsched(-network)?/'
 
 #: What bytes of each format are like, what it is, and what imports it ({} is the file).

@@ -257,7 +257,7 @@ def decompose(
     reference
         As `optsched.gap` takes it, instead of solving.
     step
-        Told what comes next: each seed, and the search for E to G.
+        Called with what comes next: each seed, and the search for E to G.
     **parameters
         The policy's own.
 
@@ -312,7 +312,7 @@ def decompose_all(
     policies
         One or more, each as `optsched.simulate` takes it, or a pair of that and its parameters.
     step
-        Told what comes next: each policy with each seed, and the search for E to G.
+        Called with what comes next: each policy with each seed, and the search for E to G.
 
     Returns
     -------

@@ -145,7 +145,7 @@ class Together(Policy):
     def __init__(self, problem: ScheduleProblem, other: Policy) -> None:
         self._problem, self._other = problem, other
         self.waits_seconds = float(getattr(other, "waits_seconds", 0))
-        # A node is offered once a round, and what it gets is told at once.
+        # A node is offered once a round, and the policy is notified of what it gets at once.
         self.fills_nodes = True
 
     @property

@@ -37,9 +37,9 @@ __all__ = [
     "total_gain",
 ]
 
-#: A problem is asked for the value of so many placements at most, and of fewer where each takes long.
+#: The most placements that are evaluated; fewer if each takes long.
 MOST_VALUES, MOST_ENTRIES = 2000, 3_000_000
-#: But of so many always.
+#: The fewest, even then.
 LEAST_VALUES = 60
 
 Kind = Literal["chain", "cycle", "together", "rest"]
@@ -57,7 +57,7 @@ class Chain:
         By how much the value gets better, one number a component.
     kind
         `chain`: each move needs the slot that the next one leaves. `cycle`: so does the last, of the first. `together`:
-        feasible only all at once. `rest`: moves that were not told apart, since there are too many.
+        feasible only all at once. `rest`: moves that were not split into chains, since there are too many.
     ordered
         Whether it gains so much only after the ordered ones before it; else it does in any company.
     """

@@ -31,7 +31,7 @@ __all__ = ["MOST_SOLVES", "Conflict", "conflict_of", "only_with", "with_room"]
 
 _NONE: Mapping[Any, Any] = MappingProxyType({})
 
-#: An exact route is asked so many times at most.
+#: The most questions to an exact route.
 MOST_SOLVES = 500
 
 #: Of the tasks that a maximum matching leaves out so many are begun from; the smallest conflict is kept.
@@ -40,7 +40,7 @@ MOST_BEGUN = 50
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Tasks that cannot be placed together, whatever is done with the others.
+    """Tasks that cannot be placed together, even with no other task placed.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ def conflict_of(problem: Problem, profile: Profile) -> Conflict | None:
     Parameters
     ----------
     problem
-        A problem of which no placement is feasible.
+        A problem without a feasible placement.
     profile
         Limits and options of the solver, for each of `MOST_SOLVES` questions at most.
 

@@ -369,14 +369,14 @@ def causes_of(problem: Problem, here: Ints, there: Ints) -> list[Cause]:
     return causes
 
 
-#: So many chains are told one by one, and so many moves of each, unless more are asked for; so many places of a cause.
+#: The most chains that are written one by one, the most moves of each, and the most places of a cause, by default.
 MOST, MOST_MOVES, MOST_PLACES = 10, 8, 3
 
 _DATA = {"node": "where its data is", "rack": "in the rack of its data", "remote": "away from its data"}
 
 
 def sentences(explanation: Explanation, most: int = MOST) -> Iterator[str]:
-    """The explanation, a line a sentence or a chain; `most` chains are told one by one."""
+    """The explanation, a line a sentence or a chain; `most` chains are written one by one."""
     if explanation.infeasible:
         problem = explanation.problem
         yield f"{problem.instance.name or 'instance'}, {problem.name}: no placement is feasible."

@@ -1,4 +1,4 @@
-"""Why a schedule has the value that it has: what its jobs and tasks waited for, beside the best schedule known."""
+"""Why a schedule has the value that it has: what its jobs and tasks waited for, and in the best schedule known."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def schedule_sentences(found: ScheduleExplanation, most: int = 10) -> Iterator[s
     found
         Of `optsched.explain`, for a problem over time.
     most
-        So many jobs, and so many links of the chain, the last ones, are told.
+        The most jobs, and the most links of the chain (the last ones), that are written.
     """
     problem, reference = found.problem, found.report.reference
     where = f"{problem.instance.name or 'instance'}, {problem.name}"
@@ -262,7 +262,7 @@ def _kind(found: ScheduleExplanation) -> str:
 
 
 def _beside(found: ScheduleExplanation) -> Iterator[str]:
-    """What the problem tells of a schedule beside its value, and of the best one: of a sum the mean."""
+    """The problem's details on a schedule and on the best one; a sum is shown as a mean."""
     assert found.schedule is not None
     best = {} if found.best is None else dict(found.problem.told(found.best))
     for name, text in found.problem.told(found.schedule):

@@ -262,7 +262,7 @@ def _paying(problem: Problem, last: Ints, prefer: Ints) -> list[int]:
 # It is for problems whose nodes have capacities, whichever these are: a task of the optimum is put on another node,
 # and the problem's own judgement says which capacities are overdrawn there, and by how much.
 
-#: So many moves of a task to another node are judged, at most.
+#: The most moves of a task to another node that are judged.
 JUDGED = 200
 
 

@@ -139,7 +139,7 @@ class Find:
 
     @property
     def score(self) -> Score:
-        """How bad it is: of which sort, and the gap."""
+        """How bad it is: the sort of failure, and the gap."""
         return self.found.score
 
     @cached_property
@@ -352,10 +352,10 @@ def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
 # Looking for it ----------------------------------------------------------------------------------------------------
 
 
-#: So many instances are tried, unless told otherwise.
+#: How many instances are tried, by default.
 BUDGET = 2000
 
-#: How large instances may become, unless told otherwise.
+#: How large instances may become, by default.
 MOST = {"tasks": 12, "nodes": 6}
 
 #: Of the command line: what need not be said.
@@ -430,7 +430,7 @@ def mine(
     time_limit
         Seconds for the whole, of which three tenths are kept for shrinking; what was found until then is the answer.
     step
-        Told of each instance that is tried.
+        Called with each instance that is tried.
 
     Returns
     -------

@@ -50,7 +50,7 @@ __all__ = [
     "starts_of",
 ]
 
-#: Larger is worse for the heuristic: of which sort, and how much within it.
+#: Larger is worse for the heuristic: the sort of failure, and how bad it is within that sort.
 Score = tuple[int, Fraction]
 
 #: The sorts: a gap or the distance from a broken claim; a gap over 0 (the optimum is 0), which is larger than
@@ -332,7 +332,7 @@ _SMALL = {
 #: The family whose instances have the fields of all problems.
 _ALL_FIELDS = "mixed"
 
-#: So many instances are drawn to see whether a family's can be posed.
+#: How many instances are drawn to see whether a family's can be posed.
 _LOOKED_AT = 8
 
 #: What says nothing of an instance's data, so that a mined instance is given its own.
@@ -480,10 +480,10 @@ def starts_of(judge: Judge, family: str | None, given: Mapping[str, Any], most: 
 #: So many instances are tried before the search starts anew, times the terms of Luby, Sinclair and Zuckerman (1993).
 ROUND = 500
 
-#: So many random instances each round starts from.
+#: How many random instances each round starts from.
 STARTS = 10
 
-#: So many documents are gone on from.
+#: How many documents the search goes on from.
 POOL = 12
 
 #: The share of a time limit that is for the search; the rest is for shrinking.
@@ -561,11 +561,11 @@ class Search:
     most
         How many records a table may have.
     budget
-        So many documents are tried; None: until the time is up.
+        How many documents are tried; None: until the time is up.
     seed
         Of the search.
     step
-        Told of each document.
+        Called with each document.
     """
 
     def __init__(

@@ -41,7 +41,7 @@ _NAMED = 4
 #: What a run came to: its value, None where it had no feasible placement, and its gap, None where none is known.
 _Result = tuple[Value | None, float | None]
 
-#: So many seconds a file is waited for that another process records in.
+#: Seconds to wait for a file that another process records in.
 PATIENCE = 20.0
 
 

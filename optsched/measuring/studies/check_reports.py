@@ -1,4 +1,4 @@
-"""What is told of checks: rows of a table, JUnit XML, annotations of GitHub Actions, Markdown."""
+"""Reports of checks: rows of a table, JUnit XML, annotations of GitHub Actions, Markdown."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ _LIMITING = ("max_gap", "max_absolute", "over", "component", "frontier")
 class CheckArguments(TypedDict, total=False):
     """What a check asserts, and how its gaps are measured: for tests, files of checks and `Check.of` alike.
 
-    A rule says what the value of a file must be, and is told where it is not.
+    A rule says what the value of a file must be; a value that is not gets that message.
 
     Attributes
     ----------
@@ -306,7 +306,7 @@ class Planned:
         return "" if self.check.seeds is None else f" of {self.steps}"
 
     def measure(self, step: Callable[[str], None] = lambda text: None) -> Iterator[Run]:
-        """Every run as soon as it is there, for who holds to `check.contained`; `step` is told before each begins."""
+        """Every run as soon as it is done. The caller applies `check.contained`. `step` is called before each run."""
         check = self.check
         limits, seconds = check.profile, check.time_limit
         return measure(self.work, check.seeds, profile=limits, time_limit=seconds, step=step)
@@ -512,7 +512,7 @@ def _planned(name: str, looking: Looking, record: bool) -> Planned | None:
     return next(iter(looking.one(looking.place, made, values)), None)
 
 
-#: Stands for instances that are wrong, so that what else is wrong with their check is told too.
+#: Stands for instances that are wrong, so that other faults of their check are found too.
 NO_GROUP = Group("none", ())
 
 

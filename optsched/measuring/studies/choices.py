@@ -66,7 +66,7 @@ _SOLVE = "solve"
 #: The seeds that a heuristic runs with where nobody says which: one that draws no random numbers with the first alone.
 SEEDS = range(10)
 
-#: So many seeds are taken at most: each is an instance, or a run.
+#: The most seeds: each is an instance, or a run.
 MOST_SEEDS = 1_000_000
 
 
@@ -413,7 +413,7 @@ def load_instance(source: str) -> Instance:
 
 
 class _SeveralInputs(InputError):
-    """Faults of several files, each told with the name of its own."""
+    """Faults of several files, each with the name of its file."""
 
     def __init__(self, errors: Sequence[InputError]) -> None:
         self.errors = errors

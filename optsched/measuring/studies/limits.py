@@ -34,7 +34,7 @@ from optsched.solvers.profiles import AnyProfile, Profile, load_profile, profile
 
 __all__ = ["Breach", "GapLimit", "again", "breaches", "difference", "differing", "frames_of", "lines", "traceback_of"]
 
-#: What may be said of many runs at once, beside a quantile.
+#: Statistics of many runs, except quantiles.
 _OVER = ("worst", "mean", "median")
 
 #: A gap that is larger than every number: of a placement that is not feasible, or over 0.
@@ -305,7 +305,7 @@ def _unknown(report: GapReport) -> str:
 # What a failed test says of a gap: the run, how it differs from the optimum, and the command that shows it ---------
 
 
-#: So many tasks that are placed differently, and so many breaches, are told one by one.
+#: The most tasks that are placed differently, and the most breaches, that are printed one by one.
 _SHOWN = 12
 
 

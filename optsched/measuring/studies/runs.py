@@ -94,7 +94,7 @@ def posed(
 ) -> list[tuple[str, TaskProblem[Any]]]:
     """The problems on each instance, with its group.
 
-    Where they were not asked for by name (`needed`), only those that can be posed; `refused` is told of the others.
+    Where they were not asked for by name (`needed`), only those that can be posed; `refused` is called with the others.
     Where the instances were not chosen (not `strict`), those without a problem's fields are passed over.
 
     Raises
@@ -188,7 +188,7 @@ def plan(
     parameters
         Of the problems: `{"levels": (0, 1, 2)}` of all that have it, `{"latency": {"w_rem": 5}}` of one.
     refused
-        Told of problems that were not asked for by name and cannot be posed.
+        Called with problems that were not asked for by name and cannot be posed.
 
     Raises
     ------
@@ -245,7 +245,7 @@ def measure(
     profile, time_limit
         As for `optsched.gap`: of each reference, and of each run of a heuristic.
     step
-        Told of each run before it begins; without `seeds` once for all seeds.
+        Called with each run before it begins; without `seeds` once for all seeds.
 
     Raises
     ------

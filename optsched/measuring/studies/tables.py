@@ -265,7 +265,7 @@ def summary_frame(found: Iterable[ProblemSummary]) -> pd.DataFrame:
 # Sums -------------------------------------------------------------------------------------------------------------
 
 
-#: From so many instances on an interval of their mean says something.
+#: The fewest instances for which a confidence interval of their mean is shown.
 LEAST = 3
 
 
@@ -301,7 +301,7 @@ class ProblemSummary:
     Attributes
     ----------
     problem, component
-        Its name, and that of the component whose gaps are told.
+        Its name, and that of the component whose gaps are reported.
     instances
         On how many.
     proofs

@@ -3,7 +3,7 @@
 A job solves one problem, or runs one heuristic and judges it; jobs and what they answer can be pickled. A process keeps
 what several jobs in a row share: the problem as it is posed, and the reference with what was asked of it. Runs wait for
 the optimum that they share; a run that can begin goes before the next optimum, so that results come from the beginning
-on. Only the process that sweeps writes. A row holds what its columns tell beside the whole.
+on. Only the process that sweeps writes. A row has the whole record, and columns of its own for some fields.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ class Agenda:
     limits
         At which the process of a run, or of solving, is killed; they are in no key.
     notes
-        What records say beside their figures.
+        Notes of records, besides their figures.
     """
 
     def __init__(
@@ -484,7 +484,7 @@ PRELOADED = ("optsched.measuring.sweeping.executing", "optsched.routes.call", "s
 
 
 class Steps:
-    """Told how a sweep goes; this one says nothing."""
+    """Called as a sweep goes on; this one does nothing."""
 
     def waits(self, message: str) -> None:
         """Another sweep is on in the store, or another program holds it, and this one waits for its end."""
@@ -625,7 +625,7 @@ def carry_out(
     limits, notes
         The limits that it has, as they are to be kept, and what records say beside their figures.
     steps
-        Told how it goes.
+        Called as it goes on.
     options
         What was asked for, for the table `sweeps`.
 
@@ -706,7 +706,7 @@ def _listed(store: Store, plan: Plan, options: Mapping[str, Any]) -> Iterator[in
         raise
     finally:
         ending = "UPDATE sweeps SET ended = ?, outcome = ? WHERE id = ?"
-        # Where the disk is full, that is what is to be told.
+        # If the disk is full, the message should say so.
         with (
             contextlib.suppress(InputError) if outcome != "finished" else contextlib.nullcontext(),
             store.transaction(),

@@ -6,7 +6,7 @@ An optimum's key covers the content of the instance (no name of it), the problem
 profile, and the version of this package. A run's covers the optimum's key, the heuristic with all its parameters and
 its source, and the seed.
 
-The source of a heuristic is a digest: by it an edited heuristic is told from the one that ran before. It covers the
+The source of a heuristic is a digest: it distinguishes an edited heuristic from the one that ran. It covers the
 text of the module that defines the heuristic, and of each module that this one imports, and so on, as long as these
 are the user's own: not of Python, not of an installed distribution (whose version counts instead), not of this package
 (whose version is in the key of a run by itself). Imports are read from the text, those within functions too. What is
@@ -420,7 +420,7 @@ def planned(
     profile
         As for `optsched.study`.
     refused
-        Told of problems that were not asked for by name and cannot be posed.
+        Called with problems that were not asked for by name and cannot be posed.
 
     Raises
     ------

@@ -582,7 +582,7 @@ def check_store(path: str | os.PathLike[str], step: Callable[[str], None] = lamb
     path
         The store of a sweep.
     step
-        Told of each optimum before it is checked.
+        Called with each optimum before it is checked.
 
     Raises
     ------
