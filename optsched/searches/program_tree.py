@@ -148,7 +148,8 @@ def root(program: IntegerProgram, profile: Profile, scale: int = _SCALE) -> Root
         status = "coefficients are too large for HiGHS"
         return Root(SolverOutcome(Termination.ERROR, None, None, None, status, 0.0, None), None, None)
     found = solve_uninterrupted(as_arrays(program, integer=False), profile)
-    prices = None if found.row_duals is None else whole_prices(found.row_duals * scale)
+    with np.errstate(over="ignore"):  # duals past every number make no prices
+        prices = None if found.row_duals is None else whole_prices(found.row_duals * scale)
     tree = None if prices is None else Tree([np.concatenate([[scale], prices])], [Step((0,))])
     values = None
     if found.x is not None and found.outcome.status is Termination.OPTIMAL:
