@@ -40,6 +40,7 @@ def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(call, cwd=folder, env=environment, capture_output=True, text=True, check=True)
 
 
+@pytest.mark.thorough
 def test_a_sweep_knows_that_the_code_is_another(tmp_path: Path) -> None:
     """Tests that results of other code are no answer: the store says so, and the runs are computed again, once."""
     package = copied(tmp_path)
