@@ -202,9 +202,9 @@ def of_problem(kind: type[AnyProblem], feasible: bool = False) -> Callable[[Func
         def checked(problem: Any, *given: Any, **named: Any) -> Any:
             expect_problem(problem, function.__name__, kind)
             expect_recorded(problem, "models", f"{function.__name__} knows")
-            told = stated(problem, "plainly_infeasible", None) if feasible else None
-            if told is not None:
-                raise UsageError(f"{told}: there is no {problem.decided.noun} to model")
+            reason = stated(problem, "plainly_infeasible", None) if feasible else None
+            if reason is not None:
+                raise UsageError(f"{reason}: there is no {problem.decided.noun} to model")
             return function(problem, *given, **named)
 
         return cast(Function, checked)
@@ -227,8 +227,8 @@ def model_of(
         @functools.wraps(function)
         def built(problem: Any, *given: Any, **named: Any) -> Any:
             if "aggregate" in named:
-                told = f"{function.__name__}: aggregate is deprecated; use per_pair=True in place of aggregate=False"
-                warnings.warn(told, DeprecationWarning, stacklevel=3)
+                message = f"{function.__name__}: aggregate is deprecated; use per_pair=True in place of aggregate=False"
+                warnings.warn(message, DeprecationWarning, stacklevel=3)
                 named["per_pair"] = not named.pop("aggregate")
             per_pair = bool(named.get("per_pair"))
             if per_pair and isinstance(problem, Problem):

@@ -77,11 +77,11 @@ def seen_sizes(
     bytes_read: Floats,
     sizes: str,
     fan_out: Ints | None = None,
-    told: Bools | None = None,
+    reporting: Bools | None = None,
 ) -> Floats:
     """As `estimated_sizes`, but from what a scheduler sees: for a running map the entry's `size` need not be known.
 
-    `sender`, `receiver`, `size` and `emitted` are of entries; for `fan_out` and `told` see `extrapolated`.
+    `sender`, `receiver`, `size` and `emitted` are of entries; for `fan_out` and `reporting` see `extrapolated`.
     """
     if sizes == "actual":
         return size
@@ -90,7 +90,7 @@ def seen_sizes(
         return np.where(finished, size, np.where(np.isnan(emitted), 0.0, emitted))
     read = np.where(status == FINISHED, workload.size, bytes_read)
     sent = np.where(finished, size, emitted)
-    estimate = extrapolated(sent, sender, receiver, workload.size, read, workload.job, fan_out, told)
+    estimate = extrapolated(sent, sender, receiver, workload.size, read, workload.job, fan_out, reporting)
     return np.where(finished, size, estimate)
 
 
@@ -102,7 +102,7 @@ def extrapolated(
     bytes_read: Floats,
     job: Ints,
     fan_out: Ints | None = None,
-    told: Bools | None = None,
+    reporting: Bools | None = None,
 ) -> Floats:
     """I_jf = A_jf B_j / d_j of equation (3); what it leaves open is settled as below (Shen et al. 2016, note 11).
 
@@ -120,7 +120,7 @@ def extrapolated(
         Of each shuffle entry: A_jf in MB (NaN where unknown), index of the map, index of the reduce.
     size, bytes_read, job
         Of each task: B_j and d_j in MB (NaN where unknown), and the index of its job or -1.
-    fan_out, told
+    fan_out, reporting
         Of each task: how many reduces it sends to, and whether it is known of any how much. To be given where the
         entries are those of some reduces only, and all of each of them; else both are seen in the entries.
 
@@ -142,9 +142,9 @@ def extrapolated(
     tasks = len(size)
     if fan_out is None:
         fan_out = np.bincount(sender, minlength=tasks)
-    if told is None:
-        told = np.zeros(tasks, dtype=bool)
-        told[sender[known]] = True
+    if reporting is None:
+        reporting = np.zeros(tasks, dtype=bool)
+        reporting[sender[known]] = True
     reads = bytes_read > 0
     progressed = known & reads[sender]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # next to nothing may have been read
@@ -154,7 +154,7 @@ def extrapolated(
         rest = np.flatnonzero(~progressed)
         estimate[rest] = size[sender[rest]] / fan_out[sender[rest]]
         _take_as_job(
-            estimate, rest, emitted, sender, _pairs(job[sender], receiver), size, bytes_read, job, told & reads
+            estimate, rest, emitted, sender, _pairs(job[sender], receiver), size, bytes_read, job, reporting & reads
         )
     return np.minimum(estimate, LARGEST)
 

@@ -66,8 +66,8 @@ class AloneSearch:
         """What is proved of all jobs, each alone: of the last end, or of the sum of their times."""
         problem = self.problem
         if isinstance(problem, JobTimes):
-            told = "sum of job times, each job alone on the empty cluster, near and far from its data"
-            return Bound("job-alone", "job time", problem.total(self.ends), told, _SOURCE)
+            meaning = "sum of job times, each job alone on the empty cluster, near and far from its data"
+            return Bound("job-alone", "job time", problem.total(self.ends), meaning, _SOURCE)
         latest = seconds(int(self.ends.max(initial=problem.now)) - problem.now)
         return Bound("job-alone", "makespan", latest, "makespan, of one job on the empty cluster", _SOURCE)
 

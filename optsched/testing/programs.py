@@ -221,8 +221,8 @@ def check_limits(record: Record, seeds: Sequence[int]) -> None:
             between += 1
             _between(record, case, Fraction(low) + Fraction(high - low) / 2)
             break
-    told = f"no instance has two values of what is limited: {name}; let the field sizes of the record draw some"
-    expect(between > 0, record.problem, told)
+    text = f"no instance has two values of what is limited: {name}; let the field sizes of the record draw some"
+    expect(between > 0, record.problem, text)
 
 
 def _between(record: Record, case: Case, value: Fraction) -> None:

@@ -40,8 +40,8 @@ def attempt(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         own = getattr(function, "__code__", None)
         if own is not None and isinstance(error, TypeError) and own not in _codes(error):
             given = ", ".join(type(argument).__name__ for argument in arguments)
-            told = f"takes other arguments than it is given ({given}): {error}"
-            raise HeuristicFailed(f"{told} ({own.co_filename}, line {own.co_firstlineno})") from error
+            message = f"takes other arguments than it is given ({given}): {error}"
+            raise HeuristicFailed(f"{message} ({own.co_filename}, line {own.co_firstlineno})") from error
         raise HeuristicFailed(f"raised {raised(error)}") from error
 
 
