@@ -70,7 +70,7 @@ def examine(
     ...     "lsap", {}, problem.instance.sha256, problem.placement([1, 0]), (2,), (2,), Termination.OPTIMAL, None,
     ...     (word,), "by hand", 0.0, 0.0, {}, "")
     >>> examine(problem, solution).contradicted[0]
-    'enumeration of locality-cost: every placement was tried: 0, claimed 2'
+    'proof of locality-cost by enumeration: every placement was tried: 0, claimed 2'
     """
     verdict = certify(problem, solution, against)
     if not verdict.valid or not verdict.claims:
