@@ -165,7 +165,7 @@ def _shen() -> list[list[str]]:
                 f"{name}'s maps on their data that took longer than each of PNA's",
                 "Tables II and III, Figure 6(a), if that is of all batches",
                 f"at least {percent(slow_on_node(name))}",
-                f"{slow} % took longer, of which {percent(most_off_node(name))} can have been off their data",
+                f"{slow} % took longer; {percent(most_off_node(name))} of all can have been off their data",
             ],
             [
                 f"mean reduction against {name} of the {100 - share} % of jobs that gain least",

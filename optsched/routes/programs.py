@@ -38,8 +38,8 @@ __all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
 #: The default first.
 ROUTES = ("arrays", *MODELS, "brute-force")
 
-#: A tree takes at most so many linear programs.
-_MOST_PROGRAMS = 2_000
+#: A tree takes at most this many linear programs, and this many of their columns in all.
+_MOST_PROGRAMS, _MOST_COLUMNS = 2_000, 500_000
 
 #: Denominator of the prices that bound a limit: the weights of large groups are small.
 _LIMIT_SCALE = 2**30
@@ -210,8 +210,9 @@ class _Search:
         return proof_of(problem, priced, found, abs(program.unit))
 
     def _tree(self, whole: IntegerProgram, limit: int) -> Tree | None:
+        most = min(_MOST_PROGRAMS, max(1, _MOST_COLUMNS // max(1, len(whole.box.lower))))
         try:
-            return settling_tree(whole, limit, self._profile.since(self.call.began), _MOST_PROGRAMS)
+            return settling_tree(whole, limit, self._profile.since(self.call.began), most)
         except OutOfTime:  # what was found stays found, by a word
             return None
 

@@ -66,7 +66,8 @@ def value_of(entries: list[int | str]) -> Value:
 def test_index_lists_every_file() -> None:
     """Tests that the index names exactly the files that are there, by their paths, with known tags."""
     assert json.loads((LIBRARY / "optima.json").read_text(encoding="utf-8"))["format"] == "optsched-optima/1"
-    files = {path.relative_to(LIBRARY).as_posix() for path in LIBRARY.rglob("*") if path.is_file()}
+    paths = (path.relative_to(LIBRARY).as_posix() for path in LIBRARY.rglob("*") if path.is_file())
+    files = {path for path in paths if not path.startswith("claims/")}
     assert {entry["file"] for entry in INDEX.values()} == files - {"README.md", "optima.json"}
     for name, entry in INDEX.items():
         assert entry["file"].startswith(f"{name}.")
