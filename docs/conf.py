@@ -187,7 +187,8 @@ def exists(target: str) -> bool:
     """Whether a name in a signature or under "Raises" is that of something: of Python, a library, or this package."""
     first, dot, rest = target.partition(".")
     full = imported().get(first, first) + dot + rest
-    return pydoc.locate(full) is not None or any(hasattr(module, target) for module in modules())
+    located = any(pydoc.locate(each) is not None for each in (full, target))
+    return located or any(hasattr(module, target) for module in modules())
 
 
 def exact(app: Sphinx, doctree: nodes.document) -> None:

@@ -55,7 +55,13 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect what needs a browser, or a package beside it, where there is none: it could not do what it should."""
+    """Deselect what needs a browser, or a package with it, where there is none: it could not do what it should.
+
+    Names of tests must be the same in every process: with an address in one, no test runs on several workers.
+    """
+    unstable = [item.nodeid for item in items if " at 0x" in item.nodeid]
+    if unstable:
+        raise pytest.UsageError(f"{unstable[0]}: its parameters need ids (pytest.mark.parametrize(..., ids=...))")
     found = browser_found()
     marked = ((item, mark) for item in items if (mark := item.get_closest_marker("browser")) is not None)
     needing = [item for item, mark in marked if not (found and all(map(find_spec, mark.args)))]

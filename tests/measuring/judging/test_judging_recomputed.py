@@ -171,7 +171,7 @@ RECOMPUTED: list[tuple[str, Callable[[], bool], bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "recompute", "true"), RECOMPUTED, ids=lambda value: str(value))
+@pytest.mark.parametrize(("name", "recompute", "true"), RECOMPUTED, ids=[name for name, *_ in RECOMPUTED])
 def test_recomputed(name: str, recompute: Callable[[], bool], true: bool) -> None:
     """Tests that the sentence is as true as the record says, by a way of its own."""
     assert recompute() is true
