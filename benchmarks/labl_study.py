@@ -41,7 +41,7 @@ SIZES: dict[str, dict[str, int]] = {
 }
 
 FLOW, FRESH = "flow-based, least work", "flow-based with fresh covers, least work"
-FLOW_FIRST, FRESH_FIRST = "flow-based, first tau", "flow-based with fresh covers, first tau"
+FLOW_FIRST, FRESH_FIRST = "flow-based, first", "flow-based with fresh covers, first"
 LABL = {threshold: f"LABL literal, {threshold}" for threshold in ("l**", "l**+1", "inf")}
 
 #: Title of each heuristic, its name and its parameters.
@@ -205,25 +205,23 @@ def claims(studies: dict[str, list[Case]]) -> str:
         "flow-based reaches the least latency": lambda case: at(case, FLOW)[0] == best(case),
         "flow-based with fresh covers reaches it": lambda case: at(case, FRESH)[0] == best(case),
         "flow-based, least work, is Pareto-optimal": lambda case: at(case, FLOW) in case.points,
-        "flow-based, first tau, is Pareto-optimal": lambda case: at(case, FLOW_FIRST) in case.points,
-        "fresh covers, first tau, is Pareto-optimal": lambda case: at(case, FRESH_FIRST) in case.points,
+        "flow-based, first, is Pareto-optimal": lambda case: at(case, FLOW_FIRST) in case.points,
+        "fresh covers, first, is Pareto-optimal": lambda case: at(case, FRESH_FIRST) in case.points,
         "LABL l** or l**+1 is Pareto-optimal": lambda case: any(at(case, one) in case.points for one in both),
         "LABL l** works less than flow-based, least work": lambda case: at(case, both[0])[1] < at(case, FLOW)[1],
         "LABL l**+1 works less than flow-based, least work": lambda case: at(case, both[1])[1] < at(case, FLOW)[1],
-        "LABL l**+1 works less than flow-based, first tau": lambda case: at(case, both[1])[1] < at(case, FLOW_FIRST)[1],
-        "LABL l**+1 works less than fresh covers, first tau": lambda case: (
-            at(case, both[1])[1] < at(case, FRESH_FIRST)[1]
-        ),
+        "LABL l**+1 works less than flow-based, first": lambda case: at(case, both[1])[1] < at(case, FLOW_FIRST)[1],
+        "LABL l**+1 works less than fresh covers, first": lambda case: at(case, both[1])[1] < at(case, FRESH_FIRST)[1],
         "flow-based, least work, dominates both LABL": lambda case: all(
             dominates(at(case, FLOW), at(case, one)) for one in both
         ),
-        "flow-based, first tau, dominates both LABL": lambda case: all(
+        "flow-based, first, dominates both LABL": lambda case: all(
             dominates(at(case, FLOW_FIRST), at(case, one)) for one in both
         ),
         "round robin is dominated by flow-based, least work, and both LABL": lambda case: all(
             dominates(at(case, one), at(case, "round robin")) for one in (FLOW, *both)
         ),
-        "round robin is dominated by flow-based, first tau": lambda case: dominates(
+        "round robin is dominated by flow-based, first": lambda case: dominates(
             at(case, FLOW_FIRST), at(case, "round robin")
         ),
         "LABL l** is within w_rem of the least latency": lambda case: at(case, both[0])[0] - W_REM <= best(case),

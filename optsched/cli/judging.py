@@ -134,9 +134,9 @@ def _told(one: Claim) -> Iterator[tuple[str, str]]:
 
 
 def _judged(one: Claim, done: Judgement) -> Iterator[tuple[str, str]]:
-    yield "", f"{one.id}: {one.verdict}; " + ("it still holds" if done.holds else f"judged now: {done.verdict}")
+    yield "", f"{one.id}: {one.verdict}, " + ("as recorded" if done.holds else f"but judged now: {done.verdict}")
     for finding in done.findings:
-        yield "as recorded" if finding.kept else "CHANGED", str(finding)
+        yield "found" if finding.kept else "CHANGED", str(finding)
 
 
 def _show(lines: Iterator[tuple[str, str]]) -> None:

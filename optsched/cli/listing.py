@@ -350,7 +350,7 @@ def docs(page: str | None, path: bool) -> None:
         lines.write_dl(list(zip(found, titles, strict=True)))
         arguments.emit(lines.getvalue())
         return
-    wanted = page.removesuffix(".md")
+    wanted = page.removeprefix("docs/").removesuffix(".md")
     named = [file for name, file in found.items() if wanted in (name, name.rpartition("/")[2])]
     if not named:
         known = {name.rpartition("/")[2]: name for name in found} if "/" not in wanted else found

@@ -68,15 +68,15 @@ def test_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
     one = replace(claim("hsu-freeh/4.2-65-percent"), checks=(right,), verdict="holds")
     monkeypatch.setattr(judging, "claim", lambda name: one)
     assert run("claims", one.id, "--judge").stdout.splitlines() == [
-        "hsu-freeh/4.2-65-percent: holds; it still holds",
-        "as recorded: 85 / 125 == .68: true",
+        "hsu-freeh/4.2-65-percent: holds, as recorded",
+        "found: 85 / 125 == .68: true",
     ]
     wrong = replace(one, checks=(Check(says="85 / 125 == .65", judge="arithmetic"),))
     monkeypatch.setattr(judging, "claim", lambda name: wrong)
     result = run("claims", one.id, "--judge")
     assert result.exit_code == 4
     assert result.stdout.splitlines() == [
-        "hsu-freeh/4.2-65-percent: holds; judged now: fails",
+        "hsu-freeh/4.2-65-percent: holds, but judged now: fails",
         "CHANGED: 85 / 125 == .65: false",
     ]
     told = run("claims", one.id, "--judge", "--format", "json")

@@ -30,7 +30,7 @@ VERDICTS: Mapping[str, str] = {
     "holds": "proved, or true wherever it was tried in its region",
     "fails": "there is a counterexample",
     "depends": "true for some readings or some of the region; the reason says which",
-    "ceiling": "the paper's own figures bound what is possible",
+    "ceiling": "the paper's own figures bound what is possible; the reason says whether the claim is within the bound",
     "not-judged": "no snapshot, run or arithmetic can judge it; the reason says why",
 }
 

@@ -153,7 +153,7 @@ def test_claims_of_another_package(tmp_path: Path) -> None:
     with outside_packages.on_path(tmp_path) as optsched:
         assert "ours/1-true" in optsched("claims", "--paper", "ours").stdout
         judged = optsched("claims", "ours/1-true", "--judge", "--seeds", "5").stdout
-        assert "ours/1-true: holds; it still holds" in judged
+        assert "ours/1-true: holds, as recorded" in judged
         assert "so: true; draws 5; 5 draws" in judged
     assert isinstance(PAPERS["agosta"], Paper)
 
