@@ -396,6 +396,7 @@ class ScheduleProgram:
         """
         problem, table, switches, spans = self.problem, self.table, list[_Switch](), list[tuple[Goal, Ints]]()
         last = {job: (job, kind) for job, kind in sorted(self._ticks)}  # reduces, where a job has any
+        until = {key: int(ticks[-1]) if len(ticks) else NEVER for key, (ticks, _) in self._ticks.items()}
         for goal in problem.goals():
             keys = [last[job] for job in goal.jobs if job in last]
             earliest = max((table.earliest[job] for job in goal.jobs), default=0)
@@ -405,7 +406,7 @@ class ScheduleProgram:
                 needs = [
                     ((self.jobs[job], tick), job, kind, self._due[job, kind])
                     for job, kind in keys
-                    if tick < self._ticks[job, kind][0][-1]
+                    if tick < until[job, kind]
                 ]
                 switches.append(_Switch((*goal.label, tick), tick, needs))
         per_tick = [Fraction(goal.weight) * table.step / MICRO for goal, _ in spans]

@@ -12,8 +12,9 @@ from over_time import both
 from optsched.core.errors import TooLarge
 from optsched.core.results import Termination
 from optsched.instances.files import from_document
-from optsched.problems import JobTimes, schedule_program
+from optsched.problems import JobTimes, Makespan, schedule_program
 from optsched.problems.schedule_program import job_labels
+from optsched.routes import solve
 from optsched.searches.job_placing import best_placed, placed_schedules
 from optsched.searches.program_tree import as_arrays
 from optsched.searches.schedule_enumeration import semi_active
@@ -119,3 +120,23 @@ def test_task_without_a_job_and_a_job_of_its_name() -> None:
         {"format": "optsched/1", "nodes": [{"id": "a"}], "jobs": [{"id": "x"}], "tasks": tasks}
     )
     assert job_labels(JobTimes(instance)) == ["x", "x_"]
+
+
+def test_bug_a_job_without_a_start_before_the_horizon() -> None:
+    """Tests that a program of schedules that end before a job can has no solution; it raised an IndexError."""
+    times = {"rack": 0.94, "off_rack": 1.55}
+    document = {
+        "format": "optsched/1",
+        "nodes": [{"id": "n0", "slots": 2}],
+        "tasks": [
+            {"id": "long", "replicas": ["n0"], "times": {"node": 9.22, **times}},
+            {"id": "short", "job": "j0", "replicas": ["n0"], "times": {"node": 8.44, **times}},
+        ],
+        "jobs": [{"id": "j0"}],
+    }
+    problem = Makespan(from_document(document), slowstart=0)
+    optimum = Fraction(922, 100)
+    below = problem.within(problem.value_below(optimum)).program().whole
+    assert solve_arrays(as_arrays(below), Profile("exact")).outcome.status is Termination.INFEASIBLE
+    solution = solve(problem, route="arrays")
+    assert (solution.objective, solution.termination) == ((optimum,), Termination.OPTIMAL)
