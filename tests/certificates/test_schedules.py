@@ -27,6 +27,7 @@ from optsched.core.errors import CertificateInvalid
 from optsched.core.instance import KINDS, MAP, Cluster, Instance, Workload
 from optsched.core.results import Certificate, Proof, Termination
 from optsched.instances.claim_files import read_solution, write_claim
+from optsched.problems import schedule_program
 from optsched.problems.job_ends import JobEnds
 from optsched.problems.job_times import JobTimes
 from optsched.problems.jobs_alone import JobsAlone
@@ -85,6 +86,16 @@ def test_trees_over_the_program_prove_the_optimum_and_no_more() -> None:
             with suppress(CertificateInvalid):  # there are more columns and rows then, so that the tree may not fit
                 assert proved_bound(problem, replace(certificate, claim=claim)) <= optimum
     assert grown > 12
+
+
+def test_trees_over_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a tree is refused if no slot is there, or if the program would be too large to build."""
+    certificate = Certificate("job time", Proof.DUAL, 1, {"before": [], "multipliers": [], "steps": []})
+    with pytest.raises(CertificateInvalid, match=r"before: .*no slot"):
+        proved_bound(JobTimes(Instance(Cluster(["a"], slots=[0]), Workload(["t"], duration=[1]))), certificate)
+    monkeypatch.setattr(schedule_program, "_MOST_UNITS", 0)
+    with pytest.raises(CertificateInvalid, match=r"before: .*would have up to .* units; give times in coarser units"):
+        proved_bound(JobTimes(Instance(Cluster(["a"]), Workload(["t"], duration=[1]))), replace(certificate, claim=9))
 
 
 def makespan_window(**changes: Any) -> dict[str, Any]:
