@@ -73,7 +73,7 @@ def claims(
 
 
 def _list(found: Sequence[Claim], form: str) -> None:
-    from optsched.measuring.printing import page_width, render
+    from optsched.measuring.printing import folded, page_width, render
 
     if form == "json":
         arguments.emit_json([one.record() for one in found])
@@ -83,11 +83,8 @@ def _list(found: Sequence[Claim], form: str) -> None:
     if form == "markdown":
         arguments.emit("".join(_page(found)))
         return
-    wide = max(len(one.id) for one in found)
-    room = max(page_width() - wide - len("not-judged") - 4, 20)
     for one in found:
-        says = one.claim if len(one.claim) <= room else one.claim[: room - 3].rstrip() + "..."
-        arguments.emit(printable(f"{one.id:{wide}}  {one.verdict:10}  {says}") + "\n")
+        arguments.emit(folded(printable(f"{one.id} ({one.verdict}): {one.claim}"), page_width(), "  "))
     arguments.emit("\n" + render(_counted(found)))
 
 

@@ -12,11 +12,12 @@ from optsched.measuring.judging import Check, claim
 
 
 def test_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests a line for each claim, within the terminal, and the counts below; JSON has all of each."""
+    """Tests that each claim is there whole, within the terminal, and the counts below; JSON has all of each."""
     monkeypatch.setenv("COLUMNS", "80")
     lines = run("claims").stdout.splitlines()
     assert max(map(len, lines)) <= 80
-    assert [line.split()[0] for line in lines[: lines.index("")]] == [one["id"] for one in answer("claims")]
+    listed = "\n".join(lines[: lines.index("")]).replace("\n  ", " ").splitlines()
+    assert listed == [f"{one['id']} ({one['verdict']}): {one['claim']}" for one in answer("claims")]
     assert lines[-1].split() == ["all", *lines[-1].split()[1:-1], str(len(answer("claims")))]
 
 
