@@ -487,9 +487,9 @@ def load_tables(tasks: Path) -> Instance:
 
 def _in_file(fault: Fault, files: Mapping[str, Path], otherwise: str) -> Fault:
     """A fault with the file that has it, and the line of its row; `otherwise` is the file of what is in no table."""
-    table, row = re.fullmatch(r"(\w*)(?:\[(\d+)\])?.*", fault.place, re.DOTALL).groups()  # type: ignore[union-attr]
+    table, row = re.findall(r"^(\w*)(?:\[(\d+)\])?", fault.place)[0]
     where = otherwise if table not in files else str(files[table])
-    if table in files and row is not None:
+    if table in files and row:
         where += f", {_line_of(files[table], int(row))}"
     return Fault(f"{where}: {fault.place}" if fault.place else where, fault.message)
 
@@ -540,6 +540,8 @@ def _table(path: Path, name: str) -> pd.DataFrame:
         raise InputError([Fault("", message)], source) from None
     except (OSError, ValueError) as error:  # also what pandas calls a ParserError, or an EmptyDataError
         raise InputError([Fault("", f"is no table: {' '.join(str(error).split())}")], source) from None
+    if len(frame.columns) == 1 and ";" in frame.columns[0]:
+        raise InputError([Fault("", "its columns are separated by semicolons; write it with commas")], source)
     if "replicas" in frame.columns:
         frame["replicas"] = frame["replicas"].map(_listed)
     return frame

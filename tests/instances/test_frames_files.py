@@ -70,6 +70,7 @@ def test_commands_take_tables(tmp_path: Path) -> None:
     [
         ({"tasks__csv": TASKS}, "tasks.csv: is a table of tasks; put nodes.csv"),
         ({"tasks__csv": TASKS, "nodes__csv": ""}, "nodes.csv: is no table: No columns"),
+        ({"tasks__csv": TASKS, "nodes__csv": "id;slots\na;1\n"}, "nodes.csv: its columns are separated by semicolons"),
         ({"tasks__csv": 'id\n"t1\n', "nodes__csv": NODES}, "tasks.csv: is no table: Error tokenizing"),
         ({"tasks__csv": "id,siz\nt1,2\n", "nodes__csv": NODES}, "tasks.siz: there is no such field; did you mean"),
         (

@@ -68,6 +68,9 @@ _ALLOWED = (
 )
 
 
+_POSITION = (ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp, ast.USub, ast.Load)
+
+
 class _Exact(ast.NodeTransformer):
     """Refuses what is not arithmetic; literals become fractions, `a < b < c` stays as it is."""
 
@@ -85,6 +88,9 @@ class _Exact(ast.NodeTransformer):
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        for part in ast.walk(node.slice):  # a position stays a whole number
+            if not isinstance(part, _POSITION):
+                raise UsageError(f'"{self._text}": {type(part).__name__} is no position')
         return ast.Subscript(self.visit(node.value), node.slice, node.ctx)
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:

@@ -153,7 +153,7 @@ def over_draws(check: Check, draws: int, asked: Callable[[Check, Instance, int],
             columns.append(drawn)
     except OutOfTime:
         if not columns:
-            raise
+            raise OutOfTime("no draw was measured within the time limit; give more seconds") from None
     values = {
         name: np.array([[column[row][name] for column in columns] for row in range(len(check.on))], dtype=object)
         for name in check.measure

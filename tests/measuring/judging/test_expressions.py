@@ -62,6 +62,7 @@ def test_comparisons_are_place_by_place() -> None:
         ("c > 1", "nothing measured is called c"),
         ("a >", "invalid syntax"),
         ("a.size", "Attribute is no arithmetic"),
+        ("a[a.size]", "Attribute is no position"),
         ("(lambda: 1)()", "Lambda is no arithmetic"),
         ("[1, 2]", "List is no arithmetic"),
         ("'text' == 1", "is no number"),
