@@ -1,4 +1,4 @@
-"""docs/schedulers.md names every problem and scheduler that there is, each cell of its tables filled."""
+"""docs/schedulers.md names every scheduler and docs/problems.md every problem, each cell of their tables filled."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ from optsched.instances.generate import generate
 from optsched.problems import PROBLEMS, problem
 from optsched.routes import routes_of
 
-PAGE = (Path(__file__).resolve().parent.parent / "docs" / "schedulers.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
-def rows(heading: str) -> list[list[str]]:
-    """Cells of the first table below a heading, without its head."""
-    section = PAGE.split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
-    lines = [line for line in section.splitlines() if line.startswith("|")]
+def rows(page: str) -> list[list[str]]:
+    """Cells of the first table of a page, without its head."""
+    lines = [line for line in (DOCS / page).read_text(encoding="utf-8").splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines[2:]]
 
 
 def test_every_scheduler_has_a_row_and_every_cell_is_filled() -> None:
     """Tests that the table of schedulers is that of the list, with no empty cell."""
-    table = rows("Schedulers")
+    table = rows("schedulers.md")
     assert all(cell for row in table for cell in row)
     assert sorted(row[2].strip("`") for row in table) == sorted(HEURISTICS)
     slots = {"lsap", "fair-lsap", "lsap-fairness", "worst-group", "flow", "flow-congestion"}
@@ -41,13 +40,13 @@ def test_every_scheduler_has_a_row_and_every_cell_is_filled() -> None:
 
 def test_every_problem_has_a_row_with_its_default_route() -> None:
     """Tests that the table of problems has each problem of a paper, with the route that `solve` takes."""
-    table = {row[0].strip("`"): row for row in rows("Problems")}
+    table = {re.findall(r"`([\w-]+)`", row[0])[0]: row for row in rows("problems.md")}
     papers = {name for name, kind in PROBLEMS.items() if kind.decided is Placement and kind.paper.isdigit()}
-    assert set(table) == papers
+    assert set(table) >= papers
     assert all(cell for row in table.values() for cell in row)
     instance = generate("mixed")
-    for name, row in table.items():
-        assert row[2] == f"`{routes_of(problem(name, instance))[0]}`", name
+    for name in papers:
+        assert table[name][3].startswith(f"`{routes_of(problem(name, instance))[0]}`"), name
 
 
 def test_every_listed_heuristic_says_where_it_is_from() -> None:
