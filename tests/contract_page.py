@@ -1,20 +1,13 @@
-"""Tables of the page on the contract, as the tests hold it and write it anew."""
+"""Parts of the page on the contract, as the tests hold it and write it anew."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["shows", "table"]
+__all__ = ["shows"]
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "contract.md"
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table."""
-    lines = [f"| {' | '.join(row)} |" for row in (head, *rows)]
-    return "\n".join([lines[0], f"|{'---|' * len(head)}", *lines[1:]]) + "\n"
 
 
 def shows(name: str, text: str) -> bool:

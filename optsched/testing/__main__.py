@@ -49,10 +49,10 @@ def report(problems: Sequence[str], seeds: int, table: bool) -> None:
 
 
 def _kept_by(words: Mapping[str, str]) -> str:
-    """How many problems keep a check, with the names of the fewer: those that keep it, or those that it is not about.
+    """Which problems keep a check: the names of the fewer, those that keep it or those that it is not about.
 
     >>> _kept_by({"lsap": "ok", "flow": "ok", "latency": "-"}), _kept_by({"lsap": "ok", "flow": "BROKEN  ..."})
-    ('2, not about latency', '1; BROKEN by flow')
+    ('all but latency', '1; BROKEN by flow')
     """
     kept, other, broken = (
         [name for name, word in words.items() if (word if word in ("ok", "-") else "BROKEN") == which]
@@ -64,8 +64,7 @@ def _kept_by(words: Mapping[str, str]) -> str:
         return "none"
     if not other:
         return "all" if len(kept) > 1 else kept[0]
-    few = len(kept) <= len(other)
-    return f"{len(kept)}: {', '.join(kept)}" if few else f"{len(kept)}, not about {', '.join(other)}"
+    return ", ".join(kept) if len(kept) <= len(other) else f"all but {', '.join(other)}"
 
 
 def _verdicts(entry: Record, seeds: Sequence[int]) -> Iterator[tuple[str, str]]:
