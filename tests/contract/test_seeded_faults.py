@@ -893,7 +893,6 @@ def test_page_shows_the_faults() -> None:
     assert shows("faults", textwrap.fill(", ".join(counts), 120) + ".\n")
 
 
-
 # Rows of programs --------------------------------------------------------------------------------------------------
 
 #: Rows that tighten a program, that other rows imply there, or that no decision on these instances breaks.
