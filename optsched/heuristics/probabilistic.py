@@ -8,7 +8,8 @@ How P_min is tuned, and up to which value nothing can starve, is in `optsched.he
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from optsched.heuristics.job_order import JobPolicy
 from optsched.heuristics.running.base import Heuristic, Offer, View
 from optsched.heuristics.seen_costs import SeenCosts, missing_distances, missing_sizes, sizes_parameter
 from optsched.problems.base import Parameter, choice, either, number
+from optsched.problems.distances import hops_alone
 
 __all__ = [
     "CouplingPolicy",
@@ -32,8 +34,17 @@ SHARE = number(lowest=0, highest=1)
 PROBLEMS = ("transmission-maps", "transmission-reduces", "transmission")
 
 
-def probability(cost: Floats, average: Floats) -> Floats:
-    """P of (4) and (5): 1 - exp(-average/cost), and 1 where the cost is 0, whatever the average.
+def probability(cost: Floats, average: Floats, form: str = "exponential") -> Floats:
+    """P of (4) and (5), and 1 where the cost is 0, whatever the average.
+
+    Parameters
+    ----------
+    cost, average
+        float64, of one shape: what tasks cost here, and on average.
+    form
+        `exponential`: 1 - exp(-average/cost), as Shen et al. have it. The others are ours, since the paper names none:
+        `harmonic`: average/(average + cost). `linear`: 1 - cost/(2 average), and 0 from twice the average on. `step`: 1
+        up to the average, else 0.
 
     Examples
     --------
@@ -42,25 +53,72 @@ def probability(cost: Floats, average: Floats) -> Floats:
     >>> costs = np.array([0.0, 512.0, 256.0, 1024.0])
     >>> probability(costs, np.full(4, costs.mean())).round(4).tolist()
     [1.0, 0.5831, 0.8262, 0.3544]
+    >>> [probability(costs, np.full(4, 448.0), form).round(4).tolist() for form in ("harmonic", "linear", "step")]
+    [[1.0, 0.4667, 0.6364, 0.3043], [1.0, 0.4286, 0.7143, 0.0], [1.0, 0.0, 1.0, 0.0]]
     """
-    probable: Floats = -np.expm1(-_ratio(cost, average))
+    probable: Floats = FORMS[form](_ratio(cost, average))
     return probable
 
 
 def _ratio(cost: Floats, average: Floats) -> Floats:
-    """Average over cost. It orders tasks as their probabilities do, but these may round to 1 where ratios differ."""
+    """Average over cost. It orders tasks as their probabilities do, but these may be equal where ratios differ."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio: Floats = np.where(cost == 0, np.inf, average / cost)
     return ratio
 
 
-class ProbabilisticPolicy(JobPolicy):
+def _linear(ratio: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        probable: Floats = np.maximum(0.0, 1 - 0.5 / ratio)
+    return probable
+
+
+#: The forms of P, by the ratio of average to cost.
+FORMS: Mapping[str, Callable[[Floats], Floats]] = {
+    "exponential": lambda ratio: -np.expm1(-ratio),
+    "harmonic": lambda ratio: 1 - 1 / (1 + ratio),
+    "linear": _linear,
+    "step": lambda ratio: np.where(ratio >= 1, 1.0, 0.0),
+}
+
+
+class _Knowing(JobPolicy):
+    """A policy that knows the costs of tasks by some sizes and some distances.
+
+    Attributes
+    ----------
+    sizes
+        What the costs of reduces are computed with.
+    distances
+        `topology`: those of the instance; `hops`: hops alone, whatever else the instance says (`hops_alone`).
+    """
+
+    sizes: str
+    distances: str
+
+    def start(self, view: View, rng: np.random.Generator) -> None:
+        super().start(view, rng)
+        self._costs = SeenCosts(self.sizes)
+        self._cluster = view.cluster if self.distances == "topology" else hops_alone(view.cluster)
+        self._real: View | None = None
+
+    def known(self, view: View) -> View:
+        """The view with the distances that the policy knows; another one only when the view is."""
+        if self.distances == "topology":
+            return view
+        if self._real is not view:
+            self._real, self._known_view = view, replace(view, cluster=self._cluster)
+        return self._known_view
+
+
+class ProbabilisticPolicy(_Knowing):
     """Of the tasks of a job the one with the highest probability, which then decides whether it is started.
 
     The job that is asked is the one with the fewest running tasks that has a task waiting and, for a reduce slot, no
     reduce on the node. C of each of its tasks on the offering node is compared with its average over the nodes with a
-    free slot. The task with the largest P = 1 - exp(-average/C) is taken; ties are drawn at random. The slot stays idle
-    this time if P is below `p_min`, and else with probability 1 - P. At most one task is started an offer.
+    free slot. The task with the largest average/C is taken, and so with the largest P; ties are drawn at random. The
+    slot stays idle this time if P is below `p_min`, and else with probability 1 - P. At most one task is started an
+    offer.
 
     Parameters
     ----------
@@ -80,6 +138,10 @@ class ProbabilisticPolicy(JobPolicy):
     skip_limit
         A job may decline so many offers in a row because of `p_min`. After that `p_min` is ignored until the job starts
         a task of the kind. None: no limit.
+    form
+        How P falls with the cost; see `probability`.
+    distances
+        `topology`: those of the instance; `hops`: hops alone, as before II.B.3 of Shen et al. (`hops_alone`).
 
     Notes
     -----
@@ -97,20 +159,22 @@ class ProbabilisticPolicy(JobPolicy):
         sizes: str = "extrapolated",
         jobs: str = "first",
         skip_limit: int | None = None,
+        form: str = "exponential",
+        distances: str = "topology",
     ) -> None:
         self.p_min, self.average, self.select, self.sizes = p_min, average, select, sizes
         self.only_first, self.skip_limit = jobs == "first", skip_limit
+        self.form, self.distances = form, distances
 
     def start(self, view: View, rng: np.random.Generator) -> None:
         super().start(view, rng)
-        self._costs = SeenCosts(self.sizes)
         #: Offers in a row that each job declined because of `p_min`, by kind.
         self._skipped: defaultdict[tuple[int, str], int] = defaultdict(int)
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
-        free = view.free_slots(offer.kind) > 0
+        free, known = view.free_slots(offer.kind) > 0, self.known(view)
         for job in self.jobs(offer):
-            task = self._algorithm(job, offer, free, view)
+            task = self._algorithm(job, offer, free, known)
             if task is not None:
                 return (task,)
             if self.only_first:
@@ -125,7 +189,7 @@ class ProbabilisticPolicy(JobPolicy):
         ratio = _ratio(here, average)
         best = ratio == ratio.max() if self.select == "probability" else here == here.min()
         chosen = self.drawn(np.flatnonzero(best))
-        chance = float(probability(here[chosen], average[chosen]))
+        chance = float(probability(here[chosen], average[chosen], self.form))
         skipped = (job, offer.kind)
         if chance < self.p_min and (self.skip_limit is None or self._skipped[skipped] < self.skip_limit):
             self._skipped[skipped] += 1
@@ -144,26 +208,24 @@ class ProbabilisticPolicy(JobPolicy):
         return self._costs.averages(tasks, offer.kind, nodes, view)
 
 
-class LeastCostPolicy(JobPolicy):
+class LeastCostPolicy(_Knowing):
     """The task of least cost on the offering node, at once and always; ties at random. The job as in `probabilistic`.
 
     Parameters
     ----------
     sizes
         What the costs of reduces are computed with; see `estimated_sizes`.
+    distances
+        As for `ProbabilisticPolicy`.
     """
 
-    def __init__(self, sizes: str = "extrapolated") -> None:
-        self.sizes = sizes
-
-    def start(self, view: View, rng: np.random.Generator) -> None:
-        super().start(view, rng)
-        self._costs = SeenCosts(self.sizes)
+    def __init__(self, sizes: str = "extrapolated", distances: str = "topology") -> None:
+        self.sizes, self.distances = sizes, distances
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         for job in self.jobs(offer):
             tasks: Ints = self.waiting(job, offer.kind, view)
-            here = self._costs.here(tasks, offer.kind, offer.node, view)
+            here = self._costs.here(tasks, offer.kind, offer.node, self.known(view))
             return (self.drawn(tasks[here == here.min()]),)
         return ()
 
@@ -249,6 +311,13 @@ class CouplingPolicy(JobPolicy):
         return None
 
 
+_DISTANCES = Parameter(
+    "distances",
+    "topology",
+    choice("topology", "hops"),
+    "what it knows of distances: those of the instance, or hops alone (Shen et al. 2016, II.B.3)",
+)
+
 HEURISTICS = (
     Heuristic(
         name="probabilistic",
@@ -278,6 +347,8 @@ HEURISTICS = (
                 either({"none": None}, number(lowest=0, integer=True)),
                 "offers that a job may decline in a row because of p_min; none: any",
             ),
+            Parameter("form", "exponential", choice(*FORMS), "how the probability falls as cost over average grows"),
+            _DISTANCES,
         ),
         policy=ProbabilisticPolicy,
         missing=missing_sizes,
@@ -288,7 +359,7 @@ HEURISTICS = (
         algorithm="ablation of Algorithms 1 and 2",
         problems=PROBLEMS,
         doc="the task that costs least on the offering node, at once and always",
-        parameters=(sizes_parameter("extrapolated"),),
+        parameters=(sizes_parameter("extrapolated"), _DISTANCES),
         policy=LeastCostPolicy,
         missing=missing_sizes,
     ),

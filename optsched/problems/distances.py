@@ -33,6 +33,7 @@ __all__ = [
     "cluster_distances",
     "cluster_places",
     "distances",
+    "hops_alone",
     "nested_areas",
     "whole_areas",
     "whole_distances",
@@ -358,6 +359,27 @@ def whole_areas(instance: Instance) -> tuple[NestedAreas, int] | None:
     assert topology is not None  # else `nested_areas` says so
     found = _WHOLE[topology.form](instance.cluster, topology, nested.lengths)
     return None if found is None or found[0][0].max() > LARGEST else (replace(nested, lengths=found[0][0]), found[1])
+
+
+def hops_alone(cluster: Cluster) -> Cluster:
+    """The cluster as a scheduler knows it that counts hops and knows no rates.
+
+    Every link is a hop. Where the topology has no links, there are 0, 2 and 4 hops on a node, in a rack and beyond.
+
+    Examples
+    --------
+    >>> slow = Cluster(["a", "b"], topology=Topology("links", links=[("a", "sw", 10), ("b", "sw", 5)]))
+    >>> cluster_distances(hops_alone(slow)).tolist()
+    [[0.0, 2.0], [2.0, 0.0]]
+    """
+    topology = cluster.topology
+    if topology is None or topology.form == "hops":
+        return cluster
+    if topology.form == "links":
+        known = Topology("links", links=tuple((one, other, 1.0) for one, other, _ in topology.links))
+    else:
+        known = Topology("hops", hops=dict(zip(HOPS, (0.0, 2.0, 4.0), strict=True)))
+    return replace(cluster, topology=known)
 
 
 def missing_topology(wanted_by: str) -> Fault:

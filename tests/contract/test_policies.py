@@ -39,6 +39,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "capacity": [{"reduce_delay": 0}, {"reduce_delay": 1}],
     "probabilistic": [
         {"skip_limit": 1},
+        {"form": "step", "distances": "hops"},
         {"jobs": "each"},
         {"average": "eligible", "sizes": "emitted"},
         {"sizes": "actual", "select": "min_cost"},

@@ -15,6 +15,7 @@ from optsched.core.errors import UsageError
 from optsched.core.instance import MAP, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
 from optsched.heuristics import run
 from optsched.heuristics.probabilistic import (
+    FORMS,
     HEURISTICS,
     CouplingPolicy,
     LeastCostPolicy,
@@ -25,10 +26,15 @@ from optsched.heuristics.running.base import Event, Offer
 from optsched.heuristics.running.driver import Answer, drive
 from optsched.heuristics.running.run import run_heuristic
 from optsched.instances.files import load
+from optsched.instances.generate import generate
 from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
 from optsched.routes import solve
+from optsched.simulating import Levels, simulate
+
+#: Hops where there are racks and no links.
+HOPS_OF_RACKS = {"node": 0, "rack": 2, "off_rack": 4}
 
 
 class TestProbability:
@@ -47,6 +53,16 @@ class TestProbability:
         """Tests 0/0, which is 1 as any cost of 0 is (Shen et al. 2016, note 8), and that no average is impossible."""
         assert probability(np.array([0.0, 0.0, 4.0]), np.array([0.0, 5.0, 0.0])).tolist() == [1, 1, 0]
 
+    def test_other_forms(self) -> None:
+        """Tests each form by hand at a quarter of the average, the average, 3/2 of it and twice it, and at no cost."""
+        costs, average = np.array([0.0, 2.0, 8.0, 12.0, 16.0]), np.full(5, 8.0)
+        forms = {name: probability(costs, average, name).tolist() for name in ("harmonic", "linear", "step")}
+        assert forms["harmonic"] == pytest.approx([1, 4 / 5, 1 / 2, 2 / 5, 1 / 3])
+        assert forms["linear"] == pytest.approx([1, 7 / 8, 1 / 2, 1 / 4, 0])
+        assert forms["step"] == [1, 1, 1, 0, 0]
+        for name in FORMS:
+            assert probability(np.array([0.0, 0.0, 4.0]), np.array([0.0, 5.0, 0.0]), name).tolist() == [1, 1, 0]
+
 
 class TestMaps:
     """Algorithm 1."""
@@ -56,6 +72,13 @@ class TestMaps:
         counted = first_answers(TransmissionMaps(example()), ProbabilisticPolicy(0.4), 2, "map", 2000)
         assert set(counted) == {(0,), ()}
         assert counted[(0,)] / 2000 == pytest.approx(0.8262, abs=4 * 0.0085)
+
+    def test_takes_with_the_probability_of_a_form(self) -> None:
+        """Tests D3 again, where M1 costs 256 of average 448: 7/11 harmonic, 5/7 linear, always by a step (4 sigma)."""
+        for form, chance in (("harmonic", 7 / 11), ("linear", 5 / 7)):
+            counted = first_answers(TransmissionMaps(example()), ProbabilisticPolicy(0.4, form=form), 2, "map", 2000)
+            assert counted[(0,)] / 2000 == pytest.approx(chance, abs=4 * 0.0108)
+        assert first_answers(TransmissionMaps(example()), ProbabilisticPolicy(form="step"), 2, "map") == {(0,): 400}
 
     def test_threshold(self) -> None:
         """Tests D4, where M2's .6753 is the best: taken up to that threshold, and never beyond."""
@@ -228,6 +251,8 @@ class TestStarvation:
         ({"sizes": "guessed"}, "sizes='guessed'"),
         ({"skip_limit": -1}, "give a number that is 0 or more"),
         ({"skip_limit": 1.5}, "give a whole number"),
+        ({"form": "cubic"}, "form='cubic'"),
+        ({"distances": "rates"}, "distances='rates'"),
     ],
 )
 def test_wrong_parameters(parameters: dict[str, Any], complaint: str) -> None:
@@ -252,6 +277,31 @@ def test_largest_probability_is_not_the_least_cost() -> None:
     assert costs[:, 0].tolist() == [10, 20]
     assert problem.evaluate(problem.placement([1, 0])) == solve(problem).objective == (30,)
     assert problem.evaluate(problem.placement([0, 1])) == (110,)
+
+
+#: Rates, distances and links that hops alone tell as these.
+KNOWN_AS = [
+    (Topology("rate", np.array([[9.0, 1, 50], [2, 9, 7], [4, 8, 9]])), Topology("hops", hops=HOPS_OF_RACKS)),
+    (Topology("distance", np.array([[0.0, 9, 1], [9, 0, 3], [1, 3, 0]])), Topology("hops", hops=HOPS_OF_RACKS)),
+    (
+        Topology("links", links=(("n1", "s", 10), ("n2", "s", 1), ("s", "t", 5), ("n3", "t", 100))),
+        Topology("distance", np.array([[0.0, 2, 3], [2, 0, 3], [3, 3, 0]])),
+    ),
+    (Topology("hops", hops={"node": 0, "rack": 1, "off_rack": 9}),) * 2,
+]
+
+
+@pytest.mark.parametrize("name", ["probabilistic", "least-cost"])
+@pytest.mark.parametrize(("topology", "known"), KNOWN_AS)
+def test_a_policy_that_knows_hops_alone(name: str, topology: Topology, known: Topology) -> None:
+    """Tests, on a snapshot and over time, that it decides as one does on an instance with these hops."""
+    drawn = generate("transmission", nodes=3, racks=2, tasks=9, jobs=2, seed=3)
+    there, as_known = (replace(drawn, cluster=replace(drawn.cluster, topology=one)) for one in (topology, known))
+    for seed in range(4):
+        placed = run(Transmission(there), name, seed=seed, distances="hops").placement
+        assert placed == run(Transmission(as_known), name, seed=seed).placement
+        ran = simulate(there, name, Levels(duration=5), seed=seed, distances="hops")
+        assert ran.record.tolist() == simulate(as_known, name, Levels(duration=5), seed=seed).record.tolist()
 
 
 def test_papers_own_p_min_starves() -> None:

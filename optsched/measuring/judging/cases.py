@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.core.instance import Cluster, Floats, Instance, Ragged, State, Workload
+from optsched.core.instance import Cluster, Floats, Instance, Ragged, State, Topology, Workload
 from optsched.core.placement import NONE, Placement
 from optsched.heuristics import run
 from optsched.instances.families.labl import initial_loads
@@ -33,6 +33,7 @@ __all__ = [
     "map_deviation",
     "map_time",
     "rate",
+    "rated",
     "shuffle_shares",
     "two_jobs",
 ]
@@ -59,6 +60,25 @@ def shuffle_shares(check: Check, draws: int) -> Finding:
 
 
 _FIGURE_3: tuple[Callable[[Fraction], bool], ...] = (lambda mb: mb > 50, lambda mb: mb > 100, lambda mb: mb < 10)
+
+# Shen et al.: rates against hops --------------------------------------------------------------------------------------
+
+
+def rated(seed: int, family: str, of: str, **settings: str) -> Instance:
+    """An instance of a family with rates of 10 to 100 MB/s, drawn evenly by their logarithms.
+
+    Each path between two nodes has one of its own (`of=paths`), or each node's link to the one switch (`of=links`).
+    """
+    drawn, rng = generate(family, seed=seed, **settings), np.random.default_rng(seed)
+    nodes = drawn.cluster.node_ids.tolist()
+    rates = np.round(np.exp(rng.uniform(np.log(10), np.log(100), size=(len(nodes), len(nodes)))))
+    if of == "links":
+        links = tuple((node, "switch", rate) for node, rate in zip(nodes, rates[0].tolist(), strict=True))
+        topology = Topology("links", links=links)
+    else:
+        topology = Topology("rate", np.maximum(np.triu(rates), np.triu(rates).T))
+    return replace(drawn, cluster=replace(drawn.cluster, topology=topology))
+
 
 # Hsu and Freeh: the rate of a round ----------------------------------------------------------------------------------
 
