@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from optsched.measuring.gaps import GapReport, gap
     from optsched.measuring.judging import claims
     from optsched.measuring.mining import Find, mine
+    from optsched.measuring.reproducing import figure, figures
     from optsched.measuring.studies.choices import Family
     from optsched.measuring.studies.tables import GapReports, study
     from optsched.measuring.sweeping import Sweep, load_sweep, sweep
@@ -69,6 +70,8 @@ __all__ = [
     "decompose",
     "draw",
     "explain",
+    "figure",
+    "figures",
     "frontier",
     "gap",
     "generate",
@@ -105,6 +108,7 @@ _MODULES = {
         "core.network": ["FlowNetwork"],
         "core.placement": ["Placement"],
         "problems": ["problem"],
+        "measuring.reproducing": ["figure", "figures"],
         "core.results": ["Certificate", "Limit", "Proof", "Solution", "Termination"],
         "routes": ["bounds", "frontier", "solve"],
         "core.schedule": ["Schedule"],

@@ -138,7 +138,7 @@ _VALUES = {
     "--profile": PROFILE,
     "--solution": SOLUTION,
     "--start": SOLUTION,
-    **dict.fromkeys(("--to", "--output", "--plot", "--schedule", "--jobs"), FILE),
+    **dict.fromkeys(("--to", "--output", "--plot", "--schedule", "--jobs", "--store"), FILE),
 }
 
 

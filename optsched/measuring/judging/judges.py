@@ -29,7 +29,7 @@ from optsched.problems.base import resolve
 from optsched.simulating import service_of, simulate
 from optsched.simulating.services import service_named
 
-__all__ = ["JUDGES", "Judge", "found_by", "over_draws"]
+__all__ = ["ASKED", "JUDGES", "Judge", "drawn", "found_by", "over_draws"]
 
 Judge = Callable[[Check, int], Finding]
 
@@ -70,7 +70,7 @@ def _judge(name: str) -> Judge:
 # What a check is about -----------------------------------------------------------------------------------------------
 
 
-def _instance(text: str, seed: int) -> Instance:
+def drawn(text: str, seed: int) -> Instance:
     """An instance of the library, of a family, or of a callable, for a seed."""
     name, values = parted(text, "on")
     if ":" in name:
@@ -145,12 +145,12 @@ def over_draws(check: Check, draws: int, asked: Callable[[Check, Instance, int],
     columns: list[list[dict[str, Any]]] = []
     try:
         for seed in range(draws):
-            drawn = []
+            taken = []
             for row in check.on:
                 check_deadline()
-                ask = asked(check, _instance(row, seed), seed)
-                drawn.append({name: ask(text) for name, text in check.measure.items()})
-            columns.append(drawn)
+                ask = asked(check, drawn(row, seed), seed)
+                taken.append({name: ask(text) for name, text in check.measure.items()})
+            columns.append(taken)
     except OutOfTime:
         if not columns:
             raise OutOfTime("no draw was measured within the time limit; give more seconds") from None
@@ -192,3 +192,6 @@ def arithmetic(check: Check, draws: int) -> Finding:
 
 #: The judges by their names.
 JUDGES: Mapping[str, Judge] = {"snapshots": snapshots, "runs": runs, "arithmetic": arithmetic}
+
+#: What answers the measures of a draw, by judge.
+ASKED: Mapping[str, Callable[[Check, Instance, int], Callable[[str], Any]]] = {"snapshots": _Snapshot, "runs": _Run}

@@ -1,0 +1,115 @@
+"""`optsched figure`: the papers' figures and tables, measured again with the optimum in them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from optsched.cli import arguments
+from optsched.cli.streams import picturing
+from optsched.core.errors import UsageError, printable
+
+if TYPE_CHECKING:
+    from optsched.measuring.reproducing import PaperFigure
+    from optsched.measuring.reproducing.results import Reproduction
+
+__all__ = ["figure"]
+
+
+@click.command()
+@click.argument("words", nargs=-1, metavar="[ID | WORD...]")
+@click.option("--paper", metavar="PAPER", help="List only figures of this paper, such as guo-2012.")
+@click.option("--effort", type=click.Choice(["quick", "full"]), default="quick", help="Seconds, or what the paper has.")
+@click.option("--stored", is_flag=True, help="Show what is kept of the project's own measurement.")
+@click.option("--seeds", type=click.IntRange(1), metavar="N", help="Draws of each point, at any effort.")
+@click.option("--jobs", type=click.IntRange(1), default=1, metavar="N", help="Processes that work at once.")
+@arguments.option("--store", help="Keep each draw in this file (SQLite), and go on from it.")
+@click.option("--time-limit", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds to measure in.")
+@arguments.plot_option
+@arguments.format_option("table", "markdown", "latex", "csv", "json")
+@arguments.output_option
+def figure(
+    words: Sequence[str],
+    paper: str | None,
+    effort: str,
+    stored: bool,
+    seeds: int | None,
+    jobs: int,
+    store: str | None,
+    time_limit: float | None,
+    plot: str | None,
+    form: str,
+    output: str | None,
+) -> None:
+    """Measure a figure or a table of a paper again, with the optimum in it, or list the figures.
+
+    An ID has a stroke (guo-2012/4a). Words select the figures in which all of them occur. Each number is the mean over
+    draws, with its 95 % interval; csv and json also have the median and both ends.
+    """
+    from optsched.measuring.reproducing import figure as find
+    from optsched.measuring.reproducing import figures
+
+    named = [word for word in words if "/" in word]
+    if named and (len(words) > 1 or paper):
+        raise UsageError(f'"{named[0]}" is the id of one figure: give it alone, or select by other words')
+    if not named:
+        if plot or stored or seeds or store or time_limit:
+            raise UsageError("these options take the id of one figure; optsched figure lists them")
+        _list(figures(paper, words), form, output)
+        return
+    if stored and (seeds or store or time_limit or jobs > 1):
+        raise UsageError("--stored shows what is kept: --seeds, --jobs, --store and --time-limit change nothing of it")
+    arguments.check_plot(plot)
+    with picturing(plot) as draw:
+        found = find(named[0])
+        shown = found.stored(effort) if stored else _measured(found, effort, seeds, jobs, store, time_limit)
+        draw("reproduced_picture", shown)
+        _show(shown, form, output)
+
+
+def _measured(
+    found: PaperFigure, effort: str, seeds: int | None, jobs: int, store: str | None, time_limit: float | None
+) -> Reproduction:
+    from optsched.measuring.printing import progress
+
+    draws = seeds or (found.full if effort == "full" else 0) or found.draws
+    with progress(sys.stderr, draws * len(found.values(effort)) * len(found.on)) as step:
+        return found.reproduce(effort, seeds=seeds, jobs=jobs, store=store, time_limit=time_limit, notify=step)
+
+
+def _show(shown: Reproduction, form: str, output: str | None) -> None:
+    from optsched.measuring.printing import fitted, folded, page_width, remarks, render, to_csv
+
+    if form == "json":
+        arguments.emit_json(shown.record(), output)
+    elif form == "csv":
+        arguments.emit(to_csv(shown.rows()), output)
+    elif form == "table":
+        width = page_width()
+        text = fitted(shown.table(), width) + "\n" + folded(printable(shown.caption()), width)
+        arguments.emit(text, output)
+    else:
+        arguments.emit(render(shown.table(), form=form) + remarks([shown.caption()], form), output)
+
+
+def _list(found: Sequence[PaperFigure], form: str, output: str | None) -> None:
+    from optsched.measuring.printing import Table, folded, page_width, render
+
+    if not found:
+        raise UsageError("no figure fits; optsched figure lists all, with the words that occur in them")
+    if form == "json":
+        arguments.emit_json([one.record() for one in found], output)
+    elif form == "table":
+        lines = (f"{one.id}: {one.title}" + (f" ({_instead(one)})" if _instead(one) else "") for one in found)
+        arguments.emit("".join(folded(printable(line), page_width(), "  ") for line in lines), output)
+    else:
+        rows = [[one.id, one.place, one.title, _instead(one)] for one in found]
+        arguments.emit(render(Table(("figure", "place", "shows", "instead"), rows), form=form), output)
+
+
+def _instead(one: PaperFigure) -> str:
+    """What shows a figure that is not measured, or why nothing does."""
+    return one.shown_by or one.left_out

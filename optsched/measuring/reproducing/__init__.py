@@ -1,0 +1,259 @@
+"""The papers' figures and tables: one description each, and the same figure with the optimum in it.
+
+The descriptions are data: `instances/figures/PAPER.toml`. `cells` measures, `results` has the statistics and the
+table, and `optsched.showing` draws.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from optsched.core.errors import UsageError, expect, nearest
+from optsched.core.resources import folder
+
+if TYPE_CHECKING:
+    from optsched.measuring.reproducing.results import Reproduction
+
+__all__ = ["EFFORTS", "KINDS", "Axis", "PaperFigure", "figure", "figures"]
+
+#: How much is measured: seconds on two cores, or what the paper has.
+EFFORTS = ("quick", "full")
+
+#: What a figure looks like.
+KINDS: Mapping[str, str] = {
+    "line": "a value of each series at each number on the axis",
+    "bars": "a value of each series for each name on the axis",
+    "cdf": "the distribution of many values of each series, by quantiles",
+    "scatter": "a point of two values for each series",
+}
+
+
+class Axis(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What varies.
+
+    Attributes
+    ----------
+    name
+        Its label, with the unit.
+    quick, full
+        Its values at either effort; without `full` the same.
+    log
+        Whether the picture has a logarithmic axis.
+    """
+
+    name: str
+    quick: tuple[int | float | str, ...] = ("",)
+    full: tuple[int | float | str, ...] = ()
+    log: bool = False
+
+
+class _Record(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
+    place: str
+    title: str
+    kind: str = "line"
+    judge: str = "snapshots"
+    on: dict[str, str] = {}
+    problem: str = ""
+    service: str = ""
+    measure: dict[str, str] = {}
+    series: dict[str, tuple[str, ...]] = {}
+    x: Axis = Axis("")
+    y: str = ""
+    across: str = ""
+    draws: int = 10
+    full: int = 0
+    published: dict[str, dict[str, float]] = {}
+    caption: str = ""
+    shown_by: str = ""
+    left_out: str = ""
+
+
+class PaperFigure(_Record, frozen=True, kw_only=True):
+    """A figure or a table of a paper, as it is measured again.
+
+    `{x}` in the texts of `on`, `problem`, `service` and `measure` stands for a value of the axis.
+
+    Attributes
+    ----------
+    id
+        `PAPER/FIGURE`, such as `guo-2012/4a`.
+    paper
+        The paper's authors and year.
+    place, title
+        Where in the paper it stands, and what it shows.
+    kind
+        One of `KINDS`.
+    judge
+        `snapshots` (decisions on instances) or `runs` (policies over time).
+    on
+        Instances, as the checks of claims have them, by a label; the label is empty where there is only one.
+    problem, service
+        As the checks of claims have them.
+    measure
+        What each name stands for, as the checks of claims have it (`optsched.measuring.judging.quantities`).
+    series
+        The lines: expressions over these names. The first is the optimum or the bound, if the figure has one.
+        For `scatter` two expressions each: up, then across.
+    x, y, across
+        What varies; the label of what is measured, with the unit; and that of the other number of a scatter plot.
+    draws, full
+        Seeds of either effort; without `full` the same.
+    published
+        The paper's own numbers, where its text has them: of a series, by the value on the axis.
+    caption
+        What a reader must know: the region, the reading, what is assumed.
+    shown_by
+        The command that shows it instead, where nothing is drawn at random.
+    left_out
+        Why it is not measured (a diagram, a cluster that is gone).
+    """
+
+    id: str
+    paper: str
+
+    @property
+    def measured(self) -> bool:
+        """Whether `reproduce` measures it."""
+        return bool(self.series)
+
+    def values(self, effort: str) -> tuple[int | float | str, ...]:
+        """The values on the axis."""
+        return (self.x.full if effort == "full" else ()) or self.x.quick
+
+    def reproduce(
+        self,
+        effort: str = "quick",
+        *,
+        seeds: int | None = None,
+        jobs: int = 1,
+        store: str | None = None,
+        time_limit: float | None = None,
+        notify: Callable[[str], object] | None = None,
+    ) -> Reproduction:
+        """Measure it.
+
+        Parameters
+        ----------
+        effort
+            `quick` (seconds) or `full` (what the paper has).
+        seeds
+            So many draws, whatever the effort.
+        jobs
+            Processes that work at once.
+        store
+            A file (SQLite) that keeps each measured draw. What it has of this version of the code is not
+            measured again.
+        time_limit
+            Seconds; draws that do not fit are left out.
+        notify
+            Called with a word on each draw, before it is measured.
+
+        Raises
+        ------
+        UsageError
+            For an unknown effort, or a figure that is not measured.
+        OutOfTime
+            If the time limit ends before each point has a draw.
+        """
+        if effort not in EFFORTS:
+            raise UsageError(f"no effort {effort!r}; {nearest(effort, EFFORTS)}")
+        if not self.measured:
+            raise UsageError(f"{self.id} is not measured: {self.left_out or f'see {self.shown_by}'}")
+        from optsched.measuring.reproducing.cells import measured  # what listing figures does not need
+
+        return measured(self, effort, seeds, jobs, store, time_limit, notify)
+
+    def stored(self, effort: str = "full") -> Reproduction:
+        """What is kept of the last measurement of the project itself.
+
+        Raises
+        ------
+        UsageError
+            If nothing is kept.
+        """
+        from optsched.measuring.reproducing.results import kept
+
+        return kept(self, effort)
+
+    def record(self) -> dict[str, Any]:
+        """Everything about the figure, as JSON has it."""
+        content: dict[str, Any] = msgspec.to_builtins(self)
+        return content
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    paper: str
+    figures: dict[str, _Record]
+
+
+#: The papers, in the order in which they are listed.
+PAPERS = ("shen-2016", "sharmilarani", "hsu-freeh", "guo-2012", "agosta")
+
+
+@cache
+def _read(name: str) -> tuple[PaperFigure, ...]:
+    """The figures of a paper."""
+    text = (folder("instances") / "figures" / f"{name}.toml").read_text(encoding="utf-8")
+    file = msgspec.convert(tomllib.loads(text), _File)
+    return tuple(
+        PaperFigure(id=f"{name}/{key}", paper=file.paper, **msgspec.structs.asdict(record))
+        for key, record in file.figures.items()
+    )
+
+
+def figures(paper: str | None = None, words: Iterable[str] = ()) -> tuple[PaperFigure, ...]:
+    """The figures and tables of the papers.
+
+    Parameters
+    ----------
+    paper
+        Only those of one paper, by its name, such as `guo-2012`.
+    words
+        Only those in whose text each of these words occurs.
+
+    Raises
+    ------
+    UsageError
+        For an unknown paper, with the nearest one.
+
+    Examples
+    --------
+    >>> figures("guo-2012", ["replicas"])[0].id
+    'guo-2012/4b'
+    """
+    expect(paper, (str, type(None)), "a paper has a name, a text", "such as guo-2012")
+    expect(words, Iterable, "words are texts", "a text or a list of them")
+    if paper is not None and paper not in PAPERS:
+        raise UsageError(f'no paper "{paper}"; {nearest(paper, list(PAPERS))}')
+    wanted = [str(word).casefold() for word in ([words] if isinstance(words, str) else words)]
+    found = [one for name in ([paper] if paper else PAPERS) for one in _read(name)]
+    texts = {one.id: " ".join((one.id, one.paper, one.place, one.title, one.caption)).casefold() for one in found}
+    return tuple(one for one in found if all(word in texts[one.id] for word in wanted))
+
+
+def figure(name: str) -> PaperFigure:
+    """The figure of an id.
+
+    Raises
+    ------
+    UsageError
+        If there is none; names the nearest ids.
+
+    Examples
+    --------
+    >>> figure("guo-2012/4a").place
+    'Figure 4(a)'
+    """
+    expect(name, str, "a figure has an id, a text", "optsched figure lists them")
+    found = {one.id: one for one in figures()}
+    if name not in found:
+        near = get_close_matches(name, list(found), n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(near)}?" if near else "optsched figure lists all"
+        raise UsageError(f'no figure "{name}"; {hint}')
+    return found[name]

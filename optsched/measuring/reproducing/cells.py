@@ -1,0 +1,199 @@
+"""Measuring a figure: a cell for each point on the axis and each draw, in processes, kept in a file as they come."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
+import numpy as np
+
+from optsched.core.deadline import check as check_deadline
+from optsched.core.deadline import deadline
+from optsched.core.errors import Fault, InputError, OutOfTime, UsageError
+from optsched.core.fingerprint import code_version
+from optsched.measuring.judging.expressions import evaluated
+from optsched.measuring.judging.findings import Check
+from optsched.measuring.judging.judges import ASKED, drawn
+from optsched.measuring.reproducing.results import QUANTILES, Entry, Reproduction, Values
+from optsched.processes import Limits, LocalExecutor
+
+if TYPE_CHECKING:
+    from optsched.measuring.reproducing import PaperFigure
+
+__all__ = ["measured"]
+
+#: Of each series its expressions, each with a number, or with one for each quantile of a distribution.
+Numbers: TypeAlias = dict[str, list[list[float]]]
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """One draw at one point: what is measured, and on what."""
+
+    check: Check
+    series: dict[str, tuple[str, ...]]
+    seed: int
+    distribution: bool
+    version: str
+
+    @property
+    def key(self) -> str:
+        """A digest of all that decides the numbers."""
+        return hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:24]
+
+
+def numbers(cell: Cell) -> Numbers:
+    """The numbers of a cell."""
+    ask = ASKED[cell.check.judge](cell.check, drawn(cell.check.on[0], cell.seed), cell.seed)
+    known = {name: ask(text) for name, text in cell.check.measure.items()}
+    found = {
+        name: [np.asarray(evaluated(text, known), dtype=float).ravel() for text in texts]
+        for name, texts in cell.series.items()
+    }
+    if cell.distribution:
+        # The least value that so many per cent of all do not exceed.
+        found = {
+            name: [np.percentile(values, QUANTILES, method="inverted_cdf") for values in parts]
+            for name, parts in found.items()
+        }
+    return {name: [values.tolist() for values in parts] for name, parts in found.items()}
+
+
+def cells_of(figure: PaperFigure, effort: str, draws: int) -> Iterator[tuple[str, Any, Cell]]:
+    """The cells, each with its label and its value on the axis: the first draw of every point, then the second."""
+    version = code_version()
+    for seed in range(draws):
+        for label, text in figure.on.items():
+            for value in figure.values(effort):
+
+                def filled(written: str, value: Any = value) -> str:
+                    return written.replace("{x}", str(value))
+
+                check = Check(
+                    says="",
+                    judge=figure.judge,
+                    on=(filled(text),),
+                    problem=filled(figure.problem),
+                    measure={name: filled(measure) for name, measure in figure.measure.items()},
+                    service=filled(figure.service),
+                )
+                yield label, value, Cell(check, figure.series, seed, figure.kind == "cdf", version)
+
+
+def measured(
+    figure: PaperFigure,
+    effort: str,
+    seeds: int | None,
+    jobs: int,
+    store: str | None,
+    time_limit: float | None,
+    notify: Callable[[str], object] | None,
+) -> Reproduction:
+    """Measure a figure, for `PaperFigure.reproduce`."""
+    if seeds is not None and seeds < 1:
+        raise UsageError(f"seeds {seeds!r}: give how many draws, 1 or more")
+    draws = seeds or (figure.full if effort == "full" else 0) or figure.draws
+    begin = time.perf_counter()
+    planned = list(cells_of(figure, effort, draws))
+    stopped = False
+    with closing(_Store(store)) as kept:
+        known = kept.known()
+        waiting = [cell for _, _, cell in planned if cell.key not in known]
+        try:
+            for cell, found in _done(waiting, jobs, time_limit, notify):
+                known[cell.key] = found
+                kept.keep(cell.key, found)
+        except (OutOfTime, KeyboardInterrupt) as error:
+            stopped = True
+            if any(cell.key not in known for _, _, cell in planned if cell.seed == 0):
+                raise OutOfTime("not every point was measured within the time; give more seconds") from error
+    values: dict[tuple[str, str, Any], list[list[list[float]]]] = {}
+    for label, value, cell in planned:
+        for name, parts in known.get(cell.key, {}).items():
+            values.setdefault((label, name, value), []).append(parts)
+    return Reproduction(
+        figure,
+        effort,
+        max(len(found) for found in values.values()) if stopped else draws,
+        tuple(_entries(figure, values)),
+        code_version(),
+        time.perf_counter() - begin,
+    )
+
+
+def _entries(figure: PaperFigure, values: Mapping[tuple[str, str, Any], list[list[list[float]]]]) -> Iterator[Entry]:
+    for (label, name, value), found in values.items():
+        columns = [np.array(column) for column in zip(*found, strict=True)]  # of each expression: draws x quantiles
+        if figure.kind == "cdf":
+            for at, share in enumerate(QUANTILES):
+                yield Entry(label, name, share, Values.of(columns[0][:, at]))
+        else:
+            first, *second = (Values.of(column[:, 0]) for column in columns)
+            yield Entry(label, name, value, second[0] if second else first, first if second else None)
+
+
+def _done(
+    waiting: list[Cell], jobs: int, time_limit: float | None, notify: Callable[[str], object] | None
+) -> Iterator[tuple[Cell, Numbers]]:
+    """Each cell with its numbers, as they come."""
+    tell = notify or (lambda text: None)
+    if jobs == 1:
+        with deadline(time_limit):
+            for cell in waiting:
+                check_deadline()
+                tell(f"{cell.check.on[0]} seed {cell.seed}")
+                yield cell, numbers(cell)
+        return
+    by_key = {cell.key: cell for cell in waiting}
+    end = None if time_limit is None else time.monotonic() + time_limit
+
+    def drawn_in_time() -> Iterator[tuple[str, Cell]]:
+        for key, cell in by_key.items():
+            if end is not None and time.monotonic() > end:
+                return
+            tell(f"{cell.check.on[0]} seed {cell.seed}")
+            yield key, cell
+
+    with LocalExecutor(jobs, Limits(time_limit)) as executor:
+        for key, outcome in executor.map(numbers, drawn_in_time()):
+            if outcome.done:
+                yield by_key[key], outcome.value
+            elif end is None or time.monotonic() <= end:
+                cell = by_key[key]
+                raise UsageError(f"{cell.check.on[0]} seed {cell.seed}: {outcome.message}")
+    if end is not None and time.monotonic() > end:
+        raise OutOfTime("the time limit was reached")
+
+
+# What is kept ---------------------------------------------------------------------------------------------------------
+
+
+class _Store:
+    """A file (SQLite) of the numbers of each cell; without one, memory."""
+
+    def __init__(self, path: str | None) -> None:
+        self._path = path
+        try:
+            self._database = sqlite3.connect(path or ":memory:", isolation_level=None)
+            self._database.execute("CREATE TABLE IF NOT EXISTS cells (key TEXT PRIMARY KEY, numbers TEXT NOT NULL)")
+        except sqlite3.Error as error:
+            wrong = f"cannot be used to keep draws ({error}); name a new file, or one that optsched figure wrote"
+            raise InputError([Fault("", wrong)], path or "") from None
+
+    def known(self) -> dict[str, Numbers]:
+        """What is kept."""
+        rows = self._database.execute("SELECT key, numbers FROM cells")
+        return {key: json.loads(numbers) for key, numbers in rows}
+
+    def keep(self, key: str, found: Numbers) -> None:
+        """Keep the numbers of a cell."""
+        self._database.execute("INSERT OR REPLACE INTO cells VALUES (?, ?)", (key, json.dumps(found)))
+
+    def close(self) -> None:
+        """End of it."""
+        self._database.close()

@@ -1,0 +1,243 @@
+"""What measuring a figure came to: statistics over draws, as a table, a frame and JSON; and what is kept of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from optsched.core.errors import UsageError
+from optsched.core.resources import folder
+from optsched.measuring.printing import Cell, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from optsched.measuring.reproducing import PaperFigure
+
+__all__ = ["QUANTILES", "Entry", "Reproduction", "Values", "keep", "kept"]
+
+#: The shares of the values at which a distribution is measured, in per cent.
+QUANTILES = (0, 10, 25, 50, 75, 90, 100)
+
+#: Resamples of a bootstrap interval.
+_RESAMPLES = 1000
+
+
+class Values(msgspec.Struct, frozen=True):
+    """A number over draws.
+
+    Attributes
+    ----------
+    mean, low, high
+        The mean, and the 95 % interval of it by the bootstrap (percentiles, 1,000 resamples, one seed).
+    median, least, most
+        The median and both ends.
+    draws
+        Of so many draws.
+    """
+
+    mean: float
+    low: float
+    high: float
+    median: float
+    least: float
+    most: float
+    draws: int
+
+    @classmethod
+    def of(cls, values: Any) -> Values:
+        """Of an array of one number a draw.
+
+        >>> values = Values.of(np.array([1.0, 2.0, 6.0]))
+        >>> values.mean, values.median, values.low >= 1, values.high <= 6
+        (3.0, 2.0, True, True)
+        """
+        found = np.asarray(values, dtype=float)
+        rng = np.random.default_rng(0)
+        means = [found[rng.integers(0, len(found), len(found))].mean() for _ in range(_RESAMPLES)]
+        low, high = np.percentile(means, (2.5, 97.5))
+        numbers = (found.mean(), low, high, np.median(found), found.min(), found.max())
+        mean, low, high, median, least, most = (float(f"{number:.7g}") for number in numbers)
+        return cls(mean, low, high, median, least, most, len(found))
+
+    def __str__(self) -> str:
+        """The mean, and the interval where there is one."""
+        if self.low == self.high:
+            return f"{self.mean:.4g}"
+        return f"{self.mean:.4g} [{self.low:.4g}, {self.high:.4g}]"
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A point of a figure: of which instances and series, at which value of the axis, and what was measured there.
+
+    `across` is the other number of a point of a scatter plot.
+    """
+
+    on: str
+    series: str
+    x: int | float | str
+    value: Values
+    across: Values | None = None
+
+    @property
+    def label(self) -> str:
+        """What the line is called."""
+        return ", ".join(filter(None, (self.on, self.series)))
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A figure as it was measured.
+
+    Attributes
+    ----------
+    figure
+        The description.
+    effort
+        `quick` or `full`.
+    draws
+        How many draws a point has; where time ran out, the most that one has.
+    entries
+        The points.
+    version
+        The code that measured them.
+    seconds
+        How long it took; None for what is kept.
+    date
+        The day (UTC) of what is kept.
+    """
+
+    figure: PaperFigure
+    effort: str
+    draws: int
+    entries: tuple[Entry, ...]
+    version: str
+    seconds: float | None = None
+    date: str = ""
+
+    def labels(self) -> list[str]:
+        """The lines, in the order of the description."""
+        return list(dict.fromkeys(entry.label for entry in self.entries))
+
+    def published(self, entry: Entry) -> float | None:
+        """The paper's own number at a point."""
+        own = self.figure.published.get(entry.label, self.figure.published.get(entry.series, {}))
+        return own.get(str(entry.x))
+
+    def table(self) -> Table:
+        """A row for each value on the axis, and a column for each line; of a scatter plot a row for each point."""
+        if self.figure.kind == "scatter":
+            return self._points()
+        at = {(entry.label, entry.x): entry for entry in self.entries}
+        columns: list[tuple[str, dict[Any, Cell]]] = []
+        for label in self.labels():
+            own = [entry for entry in self.entries if entry.label == label]
+            columns.append((label, {entry.x: Cell(str(entry.value), entry.value.mean) for entry in own}))
+            pairs = [(entry.x, number) for entry in own if (number := self.published(entry)) is not None]
+            if pairs:
+                columns.append((f"{label}: paper", {x: Cell(f"{number:g}", number) for x, number in pairs}))
+        values = list(dict.fromkeys(x for _, x in at))
+        first = "of the values, %" if self.figure.kind == "cdf" else self.figure.x.name
+        rows = [[Cell(str(x), x), *(cells.get(x, Cell("")) for _, cells in columns)] for x in values]
+        names = [name for name, _ in columns]
+        return Table((first, *names), rows, frozenset([*names, *[first] * all(not isinstance(x, str) for x in values)]))
+
+    def _points(self) -> Table:
+        varied = [self.figure.x.name] if len({entry.x for entry in self.entries}) > 1 else []
+        header = ("series", *varied, self.figure.across, self.figure.y)
+        rows = [
+            [entry.label, *[Cell(str(entry.x), entry.x)] * len(varied)]
+            + [Cell(str(part), part.mean) for part in (entry.across, entry.value) if part is not None]
+            for entry in self.entries
+        ]
+        return Table(header, rows, frozenset(header[1:]))
+
+    def frame(self) -> pd.DataFrame:
+        """A row for each point, with all statistics and the paper's own number (pandas)."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The same as dictionaries."""
+        found = []
+        for entry in self.entries:
+            row = {"on": entry.on, "series": entry.series, "x": entry.x, **msgspec.structs.asdict(entry.value)}
+            across = {} if entry.across is None else msgspec.structs.asdict(entry.across)
+            found.append(
+                row | {f"across_{key}": value for key, value in across.items()} | {"paper": self.published(entry)}
+            )
+        return found
+
+    def caption(self) -> str:
+        """What a reader must know: place, draws, the interval, the region."""
+        figure = self.figure
+        over = f"means of {self.draws} draws" if self.draws > 1 else "one draw"
+        interval = ", with the 95 % interval of the mean (bootstrap)" * (self.draws > 1)
+        measured = f"measured {self.date} by optsched {self.version}" if self.date else ""
+        end = ". ".join(filter(None, (figure.caption.rstrip("."), measured)))
+        what = f"{figure.y[:1].upper()}{figure.y[1:]}"
+        return f"{figure.paper}, {figure.place}: {figure.title}. {what}: {over}{interval}. {end}".strip()
+
+    def record(self) -> dict[str, Any]:
+        """The figure and its points, as JSON has them."""
+        return {
+            "figure": self.figure.id,
+            "effort": self.effort,
+            "draws": self.draws,
+            "version": self.version,
+            "date": self.date,
+            "caption": self.caption(),
+            "points": self.rows(),
+        }
+
+
+# What is kept ---------------------------------------------------------------------------------------------------------
+
+
+class _Kept(msgspec.Struct):
+    effort: str
+    draws: int
+    version: str
+    date: str
+    entries: tuple[Entry, ...]
+
+
+@cache
+def _file(paper: str) -> dict[str, dict[str, _Kept]]:
+    path = folder("instances") / "figures" / f"{paper}.json"
+    if not path.exists():
+        return {}
+    return msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, _Kept]])
+
+
+def kept(figure: PaperFigure, effort: str) -> Reproduction:
+    """What is kept of a figure, for `PaperFigure.stored`."""
+    found = _file(figure.id.partition("/")[0]).get(figure.id, {})
+    if effort not in found:
+        again = f"optsched figure {figure.id} --effort {effort}"
+        raise UsageError(f"{figure.id}: no {effort} measurement is kept; {again} measures it")
+    one = found[effort]
+    return Reproduction(figure, effort, one.draws, one.entries, one.version, None, one.date)
+
+
+def keep(found: Sequence[Reproduction]) -> None:
+    """Put measurements among what is kept, in the clone of the project."""
+    day = datetime.now(UTC).date().isoformat()
+    for paper in dict.fromkeys(one.figure.id.partition("/")[0] for one in found):
+        path = folder("instances") / "figures" / f"{paper}.json"
+        content = dict(_file(paper))
+        for one in found:
+            if one.figure.id.startswith(f"{paper}/"):
+                entry = _Kept(one.effort, one.draws, one.version, day, one.entries)
+                content[one.figure.id] = content.get(one.figure.id, {}) | {one.effort: entry}
+        lines = [f"{json.dumps(key)}: {msgspec.json.encode(content[key]).decode()}" for key in sorted(content)]
+        path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+        _file.cache_clear()

@@ -1,0 +1,154 @@
+"""A paper's figure as it was measured again, with the optimum as its first line and the paper's own numbers hollow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from optsched.measuring.printing import folded
+from optsched.showing.figures import begun, fold, keyed, look, named, plain, settings, short
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from optsched.measuring.reproducing.results import Entry, Reproduction
+
+__all__ = ["reproduced_picture"]
+
+
+def reproduced_picture(found: Reproduction) -> Figure:
+    """The picture of a reproduced figure: means with their 95 % intervals.
+
+    Parameters
+    ----------
+    found
+        Of `optsched.figure(...).reproduce()` or `.stored()`.
+
+    Raises
+    ------
+    UsageError
+        If matplotlib is missing.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> picture = reproduced_picture(optsched.figure("guo-2012/4b").reproduce(seeds=2))
+    >>> picture.axes[0].get_xlabel()
+    'replicas of a block'
+    """
+    figure = found.figure
+    labels = found.labels()
+    draw = {"bars": _bars, "scatter": _points, "cdf": _distribution}.get(figure.kind, _lines)
+    with settings():
+        picture = begun(6.4, 4.2 + 0.2 * len(labels), f"{figure.paper}, {figure.place}: {figure.title}")
+        axes = picture.subplots()
+        handles, names = draw(axes, found, labels)
+        if any(found.published(entry) is not None for entry in found.entries):
+            handles.append(axes.plot([], [], linestyle="", marker="o", color="0.4", markerfacecolor="white")[0])
+            names.append("the paper's own number")
+        columns = 2 if len(names) > 3 else 1
+        keyed(picture, handles, [short(name, 60) for name in names], loc="outside lower center", ncols=columns)
+        axes.grid(alpha=0.3)
+        lines = fold(found.caption(), picture.get_figwidth(), 8)
+        plain(picture.suptitle("\n".join(lines), fontsize=8))
+    return picture
+
+
+def _bounds(parts: Sequence[Any]) -> list[list[float]]:
+    """How far each interval reaches below and above its mean."""
+    return [[max(0.0, one.mean - one.low) for one in parts], [max(0.0, one.high - one.mean) for one in parts]]
+
+
+def _own(found: Reproduction, label: str) -> list[Entry]:
+    return [entry for entry in found.entries if entry.label == label]
+
+
+def _lines(axes: Axes, found: Reproduction, labels: Sequence[str]) -> tuple[list[Any], list[str]]:
+    handles = []
+    for number, label in enumerate(labels):
+        own = _own(found, label)
+        values = [entry.value for entry in own]
+        across: Any = [entry.x for entry in own]
+        handles.append(axes.errorbar(across, [one.mean for one in values], _bounds(values), capsize=2, **look(number)))
+        _published(axes, found, own, number)
+    if found.figure.x.log:
+        axes.set_xscale("log", base=2)
+    axes.set(xlabel=found.figure.x.name, ylabel=found.figure.y)
+    return handles, list(labels)
+
+
+def _published(axes: Axes, found: Reproduction, own: Sequence[Entry], number: int, shift: float | None = None) -> None:
+    pairs: list[Any] = [
+        (entry.x if shift is None else at + shift, told)
+        for at, entry in enumerate(own)
+        if (told := found.published(entry)) is not None
+    ]
+    style = {**look(number), "linestyle": "", "markersize": 7, "markerfacecolor": "white"}
+    axes.plot([x for x, _ in pairs], [told for _, told in pairs], zorder=4, **style)
+
+
+def _bars(axes: Axes, found: Reproduction, labels: Sequence[str]) -> tuple[list[Any], list[str]]:
+    handles = []
+    names = list(dict.fromkeys(str(entry.x) for entry in found.entries))
+    wide = 0.8 / len(labels)
+    for number, label in enumerate(labels):
+        own = {str(entry.x): entry for entry in _own(found, label)}
+        shift = (number - (len(labels) - 1) / 2) * wide
+        at = [names.index(name) + shift for name in own]
+        values = [entry.value for entry in own.values()]
+        handles.append(
+            axes.bar(
+                at,
+                [one.mean for one in values],
+                wide,
+                yerr=_bounds(values),
+                capsize=2,
+                color=look(number)["color"],
+                hatch=("", "//", "..", "xx", "\\\\")[number % 5],
+                edgecolor="white",
+                ecolor="0.5",
+            )
+        )
+        _published(axes, found, [own[name] for name in names if name in own], number, shift)
+    named(axes.xaxis, range(len(names)), ["\n".join(folded(name, 14).split("\n")) for name in names], fontsize=8)
+    axes.set(xlabel=found.figure.x.name, ylabel=found.figure.y)
+    return handles, list(labels)
+
+
+def _distribution(axes: Axes, found: Reproduction, labels: Sequence[str]) -> tuple[list[Any], list[str]]:
+    handles = []
+    for number, label in enumerate(labels):
+        own = _own(found, label)
+        values = [entry.value for entry in own]
+        shares: Any = [entry.x for entry in own]
+        handles.append(
+            axes.errorbar([one.mean for one in values], shares, xerr=_bounds(values), capsize=2, **look(number))
+        )
+        pairs: list[Any] = [(told, entry.x) for entry in own if (told := found.published(entry)) is not None]
+        style = {**look(number), "linestyle": "", "markersize": 7, "markerfacecolor": "white"}
+        axes.plot([told for told, _ in pairs], [share for _, share in pairs], zorder=4, **style)
+    axes.set(xlabel=found.figure.y, ylabel="values that are at most this (%)", ylim=(-3, 103))
+    return handles, list(labels)
+
+
+def _points(axes: Axes, found: Reproduction, labels: Sequence[str]) -> tuple[list[Any], list[str]]:
+    handles = []
+    for number, label in enumerate(labels):
+        own = _own(found, label)
+        across = [entry.across for entry in own if entry.across is not None]
+        values = [entry.value for entry in own]
+        style = {**look(number), "linestyle": "-" if len(own) > 1 else "", "linewidth": 0.7}
+        handles.append(
+            axes.errorbar(
+                [one.mean for one in across],
+                [one.mean for one in values],
+                _bounds(values),
+                _bounds(across),
+                capsize=2,
+                **style,
+            )
+        )
+    axes.set(xlabel=found.figure.across, ylabel=found.figure.y)
+    return handles, list(labels)
