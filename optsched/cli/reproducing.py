@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from optsched.cli import arguments
-from optsched.cli.streams import picturing
 from optsched.core.errors import UsageError, printable
 
 if TYPE_CHECKING:
@@ -49,6 +48,7 @@ def figure(
     An ID has a stroke (guo-2012/4a). Words select the figures in which all of them occur. Each number is the mean over
     draws, with its 95 % interval; csv and json also have the median and both ends.
     """
+    from optsched.cli.streams import picturing
     from optsched.measuring.reproducing import figure as find
     from optsched.measuring.reproducing import figures
 

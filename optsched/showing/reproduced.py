@@ -45,7 +45,7 @@ def reproduced_picture(found: Reproduction) -> Figure:
         picture = begun(6.4, 4.2 + 0.2 * len(labels), f"{figure.paper}, {figure.place}: {figure.title}")
         axes = picture.subplots()
         handles, names = draw(axes, found, labels)
-        if any(found.published(entry) is not None for entry in found.entries):
+        if figure.kind != "scatter" and any(found.published(entry) is not None for entry in found.entries):
             handles.append(axes.plot([], [], linestyle="", marker="o", color="0.4", markerfacecolor="white")[0])
             names.append("the paper's own number")
         columns = 2 if len(names) > 3 else 1

@@ -134,7 +134,7 @@ def _entries(figure: PaperFigure, values: Mapping[tuple[str, str, Any], list[lis
                 yield Entry(label, name, share, Values.of(columns[0][:, at]))
         else:
             first, *second = (Values.of(column[:, 0]) for column in columns)
-            yield Entry(label, name, value, second[0] if second else first, first if second else None)
+            yield Entry(label, name, value, first, second[0] if second else None)
 
 
 def _done(

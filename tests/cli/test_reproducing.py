@@ -1,0 +1,56 @@
+"""`optsched figure`: lists, measures, shows what is kept, and refuses what makes no sense."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from command_line import run
+
+
+def test_list() -> None:
+    """Tests the list in each form, and by words and paper."""
+    assert "guo-2012/4b: " in run("figure").stdout
+    assert {one["id"].partition("/")[0] for one in json.loads(run("figure", "--format", "json").stdout)} >= {"guo-2012"}
+    assert "Figure 4(b)" in run("figure", "--paper", "guo-2012", "replicas", "--format", "markdown").stdout
+
+
+def test_measure(tmp_path: Path) -> None:
+    """Tests a table, CSV and JSON of the same numbers, and a picture."""
+    words = ["figure", "guo-2012/4b", "--seeds", "2", "--store", str(tmp_path / "draws.sqlite")]
+    told = run(*words, "--plot", str(tmp_path / "b.svg")).stdout
+    assert told.splitlines()[0].split()[:4] == ["replicas", "of", "a", "block"]
+    assert "means of 2 draws" in " ".join(told.split())
+    assert (tmp_path / "b.svg").read_text().startswith("<?xml")
+    rows = list(csv.DictReader(io.StringIO(run(*words, "--format", "csv").stdout)))
+    points = json.loads(run(*words, "--format", "json").stdout)["points"]
+    assert [float(row["mean"]) for row in rows] == [point["mean"] for point in points]
+    assert "\\begin{tabular}" in run(*words, "--format", "latex").stdout
+
+
+def test_stored() -> None:
+    """Tests that what is kept is shown with its version."""
+    told = " ".join(run("figure", "guo-2012/4b", "--stored").stdout.split())
+    assert "by optsched 0.2" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["guo-2012/4b", "guo-2012/4a"], "is the id of one figure"),
+        (["guo-2012/4b", "--paper", "guo-2012"], "is the id of one figure"),
+        (["replicas", "--stored"], "these options take the id of one figure"),
+        (["guo-2012/4b", "--stored", "--seeds", "3"], "--stored shows what is kept"),
+        (["guo-2012/4y"], "did you mean"),
+        (["nothing-fits"], "no figure fits"),
+        (["guo-2012/4b", "--plot", "a.gif"], "no kind of picture"),
+    ],
+)
+def test_wrong_usage(words: list[str], message: str) -> None:
+    """Tests the message of each."""
+    done = run("figure", *words)
+    assert done.exit_code == 2
+    assert message in done.stderr

@@ -1,0 +1,114 @@
+"""Measuring figures: the same numbers in one process and in several, from a store, and within a time limit."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import asdict
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from optsched.core.errors import InputError, OutOfTime, UsageError
+from optsched.instances.generate import generate
+from optsched.measuring.reproducing import Axis, PaperFigure, figure
+from optsched.problems import Lsap
+from optsched.routes import solve
+
+
+def small(**changes: object) -> PaperFigure:
+    """A figure of two points."""
+    return msgspec.structs.replace(figure("guo-2012/4b"), x=Axis("replicas", (1, 3)), draws=3, **changes)  # type: ignore[arg-type]
+
+
+def test_numbers_are_those_of_solve() -> None:
+    """Tests the means of the optimum against solving each instance."""
+    found = small().reproduce()
+    for replicas in (1, 3):
+        shares = []
+        for seed in range(3):
+            posed = Lsap(generate("guo-fig4", seed=seed, replicas=replicas))
+            remote = solve(posed).objective
+            assert remote is not None
+            shares.append(100 * (1 - float(remote[0]) / posed.count))
+        (entry,) = [one for one in found.entries if one.series == "optimum" and one.x == replicas]
+        assert entry.value.mean == pytest.approx(np.mean(shares))
+        assert (entry.value.least, entry.value.most) == pytest.approx((min(shares), max(shares)))
+
+
+def test_processes_and_a_store(tmp_path: Path) -> None:
+    """Tests that two processes, and a store that has all, give the numbers of one process."""
+    store = str(tmp_path / "draws.sqlite")
+    alone, together = small().reproduce(), small().reproduce(jobs=2, store=store)
+    assert alone.entries == together.entries
+    steps: list[str] = []
+    again = small().reproduce(store=store, notify=steps.append)
+    assert again.entries == alone.entries
+    assert steps == []
+    more = small().reproduce(seeds=4, store=store, notify=steps.append)
+    assert len(steps) == 2, "one draw more of each point"
+    assert more.draws == 4
+
+
+def test_other_measures_are_measured(tmp_path: Path) -> None:
+    """Tests that a store does not answer for another description."""
+    store = str(tmp_path / "draws.sqlite")
+    small().reproduce(store=store)
+    other = small(on={"": "guo-fig4,tasks=10,replicas={x}"}).reproduce(store=store)
+    assert other.entries == small(on={"": "guo-fig4,tasks=10,replicas={x}"}).reproduce().entries
+
+
+def test_a_file_that_is_no_store(tmp_path: Path) -> None:
+    """Tests the message for a file of another kind, and that it stays as it is; and for a folder that is not there."""
+    path = tmp_path / "notes.txt"
+    path.write_text("mine" * 300)
+    for wrong in (path, tmp_path / "nowhere" / "draws.sqlite"):
+        with pytest.raises(InputError, match="name a new file"):
+            small().reproduce(store=str(wrong))
+    assert path.read_text() == "mine" * 300
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_no_time(jobs: int) -> None:
+    """Tests that a limit that ends before each point has a draw is an error."""
+    with pytest.raises(OutOfTime, match="give more seconds"):
+        figure("guo-2012/4a").reproduce(time_limit=1e-6, jobs=jobs)
+
+
+def test_time_cuts_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that draws that do not fit are left out, and that their number is that of those which are there."""
+    store = str(tmp_path / "draws.sqlite")
+    small().reproduce(seeds=2, store=store)
+    found = small().reproduce(seeds=500, store=store, time_limit=0.2)
+    assert 2 <= found.draws < 500
+    assert {entry.value.draws for entry in found.entries} <= {found.draws, found.draws - 1}
+
+
+def test_faults_of_a_draw() -> None:
+    """Tests that what is wrong with a description is said in one process and in two."""
+    wrong = small(measure={"best": "local of nobody"}, series={"optimum": ("best",)})
+    for jobs in (1, 2):
+        with pytest.raises(UsageError, match="nobody"):
+            wrong.reproduce(jobs=jobs)
+
+
+def test_distributions() -> None:
+    """Tests the quantiles of many values of one draw: numbers that are values, each with its share."""
+    found = small(kind="cdf", series={"optimum": ("row(1, 2, 3, 4)",)}).reproduce(seeds=1)
+    assert {(entry.x, entry.value.mean) for entry in found.entries} >= {(25, 1.0), (50, 2.0), (75, 3.0), (100, 4.0)}
+
+
+def test_a_store_is_a_plain_table(tmp_path: Path) -> None:
+    """Tests that a store has a row for each cell."""
+    store = tmp_path / "draws.sqlite"
+    small().reproduce(store=str(store))
+    with sqlite3.connect(store) as database:
+        assert database.execute("SELECT count(*) FROM cells").fetchone() == (6,)
+
+
+def test_scatter() -> None:
+    """Tests that a point has two numbers."""
+    found = small(kind="scatter", across="tasks", series={"optimum": ("best", "n")}).reproduce()
+    assert all(entry.across is not None and entry.across.mean == 50 for entry in found.entries)
+    assert asdict(found)["draws"] == 3

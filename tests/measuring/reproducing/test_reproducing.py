@@ -1,0 +1,55 @@
+"""Descriptions of the papers' figures: all are there, each can be measured, and says what a reader must know."""
+
+from __future__ import annotations
+
+import pytest
+
+from optsched.core.errors import UsageError
+from optsched.measuring.judging.judges import ASKED
+from optsched.measuring.reproducing import EFFORTS, KINDS, PAPERS, PaperFigure, figure, figures
+from optsched.measuring.reproducing.results import QUANTILES
+
+MEASURED = [one for one in figures() if one.measured]
+
+
+@pytest.mark.parametrize("one", figures(), ids=lambda one: one.id)
+def test_every_figure_says_how(one: PaperFigure) -> None:
+    """Tests that a figure is measured, shown by a command, or left out with a reason, and only one of these."""
+    assert [one.measured, bool(one.shown_by), bool(one.left_out)].count(True) == 1
+    assert one.title
+    assert one.place
+    if one.measured:
+        assert one.kind in KINDS
+        assert one.judge in ASKED
+        assert one.on
+        assert one.y
+        assert one.full == 0 or one.full >= one.draws
+        assert {len(texts) for texts in one.series.values()} == {2 if one.kind == "scatter" else 1}
+        assert not one.x.full or set(one.x.quick) <= set(one.x.full), "what is quick is a part of the whole"
+
+
+@pytest.mark.parametrize("one", MEASURED, ids=lambda one: one.id)
+def test_published_numbers_have_a_place(one: PaperFigure) -> None:
+    """Tests that the paper's own numbers are of a series, at a value on the axis."""
+    values = {str(value) for effort in EFFORTS for value in one.values(effort)} | set(map(str, QUANTILES))
+    labels = {*one.series, *(f"{on}, {name}" for on in one.on for name in one.series if on)}
+    assert set(one.published) <= labels
+    assert {at for told in one.published.values() for at in told} <= values
+
+
+def test_unknown_names() -> None:
+    """Tests the messages for an id, a paper and an effort that do not exist, and for a figure that is not measured."""
+    with pytest.raises(UsageError, match='no figure "guo-2012/4z"; did you mean guo-2012/4'):
+        figure("guo-2012/4z")
+    with pytest.raises(UsageError, match='no paper "guo"'):
+        figures("guo")
+    with pytest.raises(UsageError, match="no effort 'fast'"):
+        figure("guo-2012/4a").reproduce("fast")
+    with pytest.raises(UsageError, match="seeds 0"):
+        figure("guo-2012/4a").reproduce(seeds=0)
+
+
+def test_each_paper_has_figures() -> None:
+    """Tests that every paper is listed, with words and without."""
+    assert {one.id.partition("/")[0] for one in figures()} <= set(PAPERS)
+    assert figures("guo-2012", ["number of replicas"])[0].record()["place"] == "Figure 4(b)"

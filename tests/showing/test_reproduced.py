@@ -1,0 +1,55 @@
+"""Pictures of reproduced figures: each kind draws every line with its interval, and the paper's own numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from optsched.measuring.reproducing import KINDS, PaperFigure
+from optsched.measuring.reproducing.results import Entry, Reproduction, Values
+from optsched.showing import picture, reproduced_picture
+
+pytest.importorskip("matplotlib")
+
+
+def drawn(kind: str) -> Reproduction:
+    """Two lines with three points each."""
+    one = PaperFigure(
+        id="guo-2012/x",
+        paper="Guo et al. 2012",
+        place="Figure 0",
+        title="a title with $ and _",
+        kind=kind,
+        y="share (%)",
+        across="time (s)",
+        series={"optimum": ("a",), "_dl$": ("b",)},
+        published={"_dl$": {"2": 2.5}},
+    )
+    values = [Values.of([number, number + 1.0]) for number in range(3)]
+    across = values[0] if kind == "scatter" else None
+    entries = [Entry("", name, at, value, across) for name in one.series for at, value in enumerate(values)]
+    return Reproduction(one, "quick", 2, tuple(entries), "v")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind(kind: str) -> None:
+    """Tests the axes, the legend and the head."""
+    figure = reproduced_picture(drawn(kind))
+    (axes,) = figure.axes
+    labels = {axes.get_xlabel(), axes.get_ylabel()}
+    assert "share (%)" in labels
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names[:2] == ["optimum", "_dl$"]
+    assert ("the paper's own number" in names) == (kind != "scatter")
+    assert b"a title with $ and _" in picture(figure)
+
+
+def test_logarithmic_axis() -> None:
+    """Tests an axis that the description says is logarithmic."""
+    import msgspec
+
+    found = drawn("line")
+    axis = msgspec.structs.replace(found.figure.x, log=True)
+    figure = msgspec.structs.replace(found.figure, x=axis)
+    entries = tuple(msgspec.structs.replace(entry, x=2**at) for at, entry in enumerate(found.entries))
+    shown = reproduced_picture(Reproduction(figure, "quick", 2, entries, "v"))
+    assert shown.axes[0].get_xscale() == "log"
