@@ -84,7 +84,8 @@ class Latency(Problem, Programmed):
     name = "latency"
     title = "tasks to servers with initial loads, least makespan, then least work"
     paper = "004"
-    components = (Component("makespan", Sense.MIN, "w_loc"), Component("work", Sense.MIN, "w_loc"))
+    # A unit of work is that of `nodes[].load`: a local task takes w_loc of them.
+    components = (Component("makespan", Sense.MIN, "units of work"), Component("work", Sense.MIN, "units of work"))
     parameter_table = (
         Parameter(
             "w_loc", 1, number(lowest=1, integer=True), "work of a task on a server with its data (Agosta et al.)"

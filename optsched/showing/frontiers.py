@@ -58,7 +58,7 @@ def frontier_picture(
     >>> problem = optsched.problem("latency", "papers/fsy-not-optimal")
     >>> figure = frontier_picture(optsched.frontier(problem), [optsched.gap(problem, "labl")])
     >>> figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()
-    ('makespan (w_loc)', 'work (w_loc)')
+    ('makespan (units of work)', 'work (units of work)')
     """
     given = heuristics if isinstance(heuristics, Mapping) else values_of(heuristics)
     title = f"{name}: {found.problem}" if name else found.problem

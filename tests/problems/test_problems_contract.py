@@ -96,7 +96,7 @@ CONTRACT: dict[str, tuple[str, list[tuple[str, str, str]], dict[str, Any], list[
     ),
     "latency": (
         "004",
-        [("makespan", "min", "w_loc"), ("work", "min", "w_loc")],
+        [("makespan", "min", "units of work"), ("work", "min", "units of work")],
         {"w_loc": 1, "w_rem": 3},
         ["nodes[].load in whole units of work"],
         "combinatorial",

@@ -33,7 +33,7 @@ def test_staircase_and_points(found: Frontier) -> None:
     assert list(zip(*points.get_data(), strict=True)) == [(3, 9), (4, 7)]
     assert points.get_markerfacecolor() == "black"
     assert [(*line.get_xdata(), *line.get_ydata()) for line in heuristics] == [(4, 7), (5, 11)]
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("makespan (w_loc)", "work (w_loc)")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("makespan (units of work)", "work (units of work)")
     assert all(tick == int(tick) for tick in [*axes.get_xticks(), *axes.get_yticks()])
     assert axes.figure.get_suptitle() == "fsy: latency"
 

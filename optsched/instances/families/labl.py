@@ -14,7 +14,7 @@ from optsched.instances.families.sampling import distinct_nodes, numbered, repli
 
 __all__ = ["FAMILIES", "LOADS", "W_REM", "hot_server_optimum", "initial_loads"]
 
-#: Agosta et al., section 4: w_rem in units of w_loc, also the default of the problem `latency`.
+#: Agosta et al., section 4: w_rem where w_loc is 1, also the default of the problem `latency`.
 W_REM = 3
 
 #: The label of loads drawn by `initial_loads`.
@@ -96,7 +96,7 @@ def _sizes(nodes: int, tasks: int, max_load: int) -> dict[str, Setting]:
         "nodes": Setting(nodes, "servers", 1, 10**6),
         "tasks": Setting(tasks, "tasks"),
         "replicas": Setting(4, "most replicas of a block, on different servers: 1 to this (rho_max)", 1, 1000),
-        "max_load": Setting(max_load, "initial loads are integers from 0 to this, in units of w_loc"),
+        "max_load": Setting(max_load, "initial loads are integers from 0 to this, in units of work"),
     }
 
 
@@ -116,7 +116,7 @@ FAMILIES = (
             "nodes": Setting(2000, "servers", 1600, 2000),
             "tasks": Setting(3450, "tasks", 3200, 3500),
             "replicas": Setting(4, "most replicas of a block: 1 to this (rho_max)", 2, 7),
-            "max_load": Setting(5, "initial loads are integers from 0 to this, in units of w_loc", 5, 5),
+            "max_load": Setting(5, "initial loads are integers from 0 to this, in units of work", 5, 5),
             "available": Setting(0, "servers that take part, the first of all; 0: all of them", 0, 2000),
         },
         _labl,

@@ -270,8 +270,8 @@ FAMILIES = (
         "Tasks fill all servers exactly up to the given makespan, the given number of them remote.",
         {
             "nodes": Setting(100, "servers", 1, 10**6),
-            "max_load": Setting(5, "initial loads are integers from 0 to this, in units of w_loc"),
-            "makespan": Setting(8, "least makespan, in units of w_loc", 1, 10**6),
+            "max_load": Setting(5, "initial loads are integers from 0 to this, in units of work"),
+            "makespan": Setting(8, "least makespan, in units of work", 1, 10**6),
             "replicas": Setting(4, "most replicas of a block: 1 to this", 1, 1000),
             "remote": Setting(12, _REMOTE),
         },
