@@ -70,6 +70,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in needing]
 
 
+@pytest.fixture
+def wide_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal on which no line is folded."""
+    monkeypatch.setenv("COLUMNS", "400")
+
+
 @pytest.fixture(scope="session")
 def real_data() -> Path:
     """Folder of the real traces; skips where it is absent, fails instead under OPTSCHED_REQUIRE_DATA=1."""

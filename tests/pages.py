@@ -26,11 +26,11 @@ pytest() { "$PYTHON" -m pytest -p no:cacheprovider "$@"; }
 
 def shell(command: str, folder: Path, *further: Path) -> str:
     """Everything that a command prints in a folder, where the project and `further` folders are found."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("COV_", "PYTEST_"))}
+    ours = ("COV_", "PYTEST_", "COLUMNS")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     environment |= {
         "PYTHON": sys.executable,
         "PYTHONPATH": os.pathsep.join(map(str, (ROOT, *further))),
-        "COLUMNS": "80",
     }
     told = subprocess.run(
         ["bash", "-c", COMMANDS + command],

@@ -422,10 +422,19 @@ def emit(text: str, output: str | None = None) -> None:
 
 
 def emit_table(table: Table, output: str | None = None, form: str = "table") -> None:
-    """Put a table on stdout, drawn with rich where that is a terminal, or into a file; `form` is one of `TABLES`."""
-    from optsched.measuring.printing import render
+    """Put a table on stdout, fitted to the terminal, or into a file; `form` is one of `TABLES`."""
+    emit(table_text(table, output, form), output)
 
-    emit(render(table, output is None and sys.stdout.isatty(), form), output)
+
+def table_text(table: Table, output: str | None = None, form: str = "table") -> str:
+    """A table as text for stdout or a file: as a `table` with its texts folded; on a terminal no line is too long."""
+    from optsched.cli.streams import drawn
+    from optsched.measuring.printing import has_edge, on_page, page_width, render
+
+    if form != "table":
+        return render(table, form)
+    file = output is not None
+    return on_page(table, page_width(file), drawn(output), parted=has_edge(file))
 
 
 def emit_json(content: Any, output: str | None = None) -> None:

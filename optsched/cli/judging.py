@@ -73,7 +73,7 @@ def claims(
 
 
 def _list(found: Sequence[Claim], form: str) -> None:
-    from optsched.measuring.printing import folded, page_width, render
+    from optsched.measuring.printing import folded, page_width
 
     if form == "json":
         arguments.emit_json([one.record() for one in found])
@@ -85,7 +85,8 @@ def _list(found: Sequence[Claim], form: str) -> None:
         return
     for one in found:
         arguments.emit(folded(printable(f"{one.id} ({one.verdict}): {one.claim}"), page_width(), "  "))
-    arguments.emit("\n" + render(_counted(found)))
+    arguments.emit("\n")
+    arguments.emit_table(_counted(found))
 
 
 def _counted(found: Sequence[Claim]) -> Table:

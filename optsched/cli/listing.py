@@ -183,13 +183,12 @@ def list_(what: str, name: str | None, form: str) -> None:
             [{**entry, "cited": cited(entry["paper"])} if "paper" in entry else entry for entry in found]
         )
         return
-    from optsched.cli.streams import drawn
     from optsched.core.errors import printable
-    from optsched.measuring.printing import Table, fitted, page_width
+    from optsched.measuring.printing import Table, page_width
 
     if name is not None:
         rows = [row for entry in found for row in _all_of(entry)]
-        arguments.emit(fitted(Table(("field", "value"), rows), page_width(), terminal=drawn(None)))
+        arguments.emit_table(Table(("field", "value"), rows))
         return
     lines = click.HelpFormatter(width=page_width())
     lines.write_dl([(entry["name"], printable(_read(key, entry[key]))) for entry in found], col_max=40)

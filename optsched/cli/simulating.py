@@ -332,12 +332,10 @@ def _jobs(done: Sequence[Named], path: str) -> bytes:
 
 def _sink(form: str, write: Write, output: str | None, given: Sequence[Instance], notes: Notes) -> Sink[Named]:
     """What puts out the runs, and in records what was said of their instances."""
-    from optsched.cli.streams import AtEnd, Records, drawn
+    from optsched.cli.streams import AtEnd, Records
 
     if form in arguments.TABLES:
-        return AtEnd(
-            write, partial(_table, drawn(output), form, ("instance", "policy") if len(given) > 1 else ("policy",))
-        )
+        return AtEnd(write, partial(_table, output, form, ("instance", "policy") if len(given) > 1 else ("policy",)))
 
     def record(named: Named) -> dict[str, Any]:
         run = named[1]
@@ -386,9 +384,9 @@ _TIMES = {
 }
 
 
-def _table(terminal: bool, form: str, heads: Sequence[str], named: Sequence[Named]) -> str:
+def _table(output: str | None, form: str, heads: Sequence[str], named: Sequence[Named]) -> str:
     """A row for each policy on each instance, of several seeds the means; where every run failed there is none."""
-    from optsched.measuring.printing import Table, render
+    from optsched.measuring.printing import Table
 
     found: dict[tuple[str, ...], list[Simulation]] = {}
     for label, run in named:
@@ -399,7 +397,7 @@ def _table(terminal: bool, form: str, heads: Sequence[str], named: Sequence[Name
     times = [name for name in _TIMES if several or name != "worst seed"]
     numbers = ("seeds", "tasks", *times, "node", "rack", "remote")
     rows = [[*key, *_row(runs, times)] for key, runs in found.items()]
-    return render(Table((*heads, *numbers), rows, frozenset(numbers)), terminal, form)
+    return arguments.table_text(Table((*heads, *numbers), rows, frozenset(numbers)), output, form)
 
 
 def _row(runs: Sequence[Simulation], times: Sequence[str]) -> list[str]:
@@ -612,8 +610,7 @@ def policies_table(found: Decompositions) -> Table:
 
 def _several(found: Decompositions, output: str | None, form: str) -> str:
     """The table of several policies below what they share."""
-    from optsched.cli.streams import drawn
-    from optsched.measuring.printing import page_width, render, titled
+    from optsched.measuring.printing import page_width, titled
 
     first = found[0]
     bound = "no bound is proved" if first.bound is None else f"bound (G) {_in_seconds(first.bound)}, {_proved(first)}"
@@ -622,7 +619,7 @@ def _several(found: Decompositions, output: str | None, form: str) -> str:
         f"best found with what has arrived (E) {_in_seconds(first.arrived)}, with all known (F) "
         f"{_in_seconds(first.known)}, {bound}"
     )
-    table = render(policies_table(found), drawn(output), form)
+    table = arguments.table_text(policies_table(found), output, form)
     return titled(heading, table, form, page_width(file=output is not None))
 
 

@@ -13,12 +13,14 @@ import json
 import os
 import shutil
 import statistics
+import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, Self, TextIO
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from optsched.core.errors import printable
 from optsched.core.results import Number
@@ -40,9 +42,11 @@ __all__ = [
     "figures",
     "fitted",
     "folded",
+    "has_edge",
     "in_full",
     "interval",
     "number",
+    "on_page",
     "page_width",
     "percent",
     "progress",
@@ -57,9 +61,6 @@ __all__ = [
     "to_json",
     "value",
 ]
-
-#: Columns wider than this may wrap on a terminal.
-_LONG = 45
 
 
 class Cell(str):
@@ -120,11 +121,10 @@ def in_full(cell: str) -> float | int | str | None:
     return cell.value if isinstance(cell, Cell) else cell
 
 
-def render(table: Table, terminal: bool = False, form: str = "table") -> str:
-    """A table as text: with rich's colours and rules for a terminal, else aligned columns and nothing more.
+def render(table: Table, form: str = "table") -> str:
+    """A table as text of aligned columns, however wide (`on_page` fits it to a page).
 
-    `form` may be `markdown` or `latex` instead of `table`: then it is for a text, and not for a terminal. In `csv`
-    numbers are in full.
+    `form` may be `markdown` or `latex` instead of `table`. In `csv` numbers are in full.
 
     Examples
     --------
@@ -138,11 +138,13 @@ def render(table: Table, terminal: bool = False, form: str = "table") -> str:
         return to_csv(list(table.numbered()), table.columns)
     columns, *rows = ([printable(cell) for cell in row] for row in (table.columns, *table.rows))
     table = Table(tuple(columns), rows, frozenset(map(printable, table.numbers)))
-    if terminal and form == "table":
-        return _with_rich(table, rows)
-    widths = [max(len(cell) for cell in column) for column in zip(table.columns, *rows, strict=True)]
-    lines = Lines(table.columns, widths, table.numbers).in_form(form)
+    lines = Lines(table.columns, _widths(table.columns, rows), table.numbers).in_form(form)
     return lines.head() + "".join(map(lines.line, rows)) + lines.foot()
+
+
+def _widths(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[int]:
+    """The length of the longest cell of each column."""
+    return [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,27 +301,6 @@ class _Latex(Lines):
         return "\\bottomrule\n\\end{tabular}\n"
 
 
-def _with_rich(table: Table, rows: Iterable[Sequence[str]]) -> str:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    # Folded into a narrow terminal, names and numbers can no longer be read: only long texts may wrap.
-    widths = [max(len(cell) for cell in column) for column in zip(table.columns, *rows, strict=True)]
-    least = sum(min(width, _LONG) + 3 for width in widths)
-    drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name, width in zip(table.columns, widths, strict=True):
-        justify: Literal["left", "right"] = "right" if name in table.numbers else "left"
-        drawn.add_column(name, justify=justify, overflow="fold", min_width=min(width, _LONG))
-    for row in rows:
-        drawn.add_row(*map(Text, row))
-    console = Console(force_terminal=True, width=max(Console().width, least))
-    with console.capture() as capture:
-        console.print(drawn)
-    return capture.get()
-
-
 # On a page of so many characters ----------------------------------------------------------------------------------
 
 #: Names are cut to so many characters before a column is left out, and to so few where none is left to go.
@@ -334,10 +315,18 @@ def page_width(file: bool = False) -> int:
 
     `file` is where a file is written, and no terminal counts.
     """
-    if not file:
-        return shutil.get_terminal_size().columns
+    return (_asked_width() or 80) if file else shutil.get_terminal_size().columns
+
+
+def _asked_width() -> int | None:
+    """The width that COLUMNS asks for, if it does."""
     columns = os.environ.get("COLUMNS", "")
-    return int(columns) if columns.isdecimal() and int(columns) else 80
+    return int(columns) if columns.isdecimal() and int(columns) else None
+
+
+def has_edge(file: bool = False) -> bool:
+    """Whether longer lines do not fit: on a terminal, or where COLUMNS says so; a file or a pipe takes any line."""
+    return _asked_width() is not None or (not file and sys.stdout.isatty())
 
 
 def elided(text: str, most: int) -> str:
@@ -360,6 +349,78 @@ def folded(text: str, most: int, indent: str = "") -> str:
       that, by far
     """
     return textwrap.fill(text, max(most, 20), subsequent_indent=indent, break_on_hyphens=False) + "\n"
+
+
+def on_page(table: Table, most: int, terminal: bool = False, parted: bool = True) -> str:
+    """A whole table in lines of `most` characters; nothing is cut or left out.
+
+    Texts are folded. If that is not enough and `parted`, the table continues below with the other columns; each part
+    begins with the first column.
+
+    Examples
+    --------
+    >>> table = Table(("", "value"), [("nodes", "3"), ("source", "a text that is folded at blanks")])
+    >>> print(on_page(table, 30), end="")
+            value
+    ------  ----------------------
+    nodes   3
+    source  a text that is folded
+            at blanks
+    >>> table = Table(("name", "x", "y"), [("lsap", "1234", "12")], frozenset("xy"))
+    >>> print(on_page(table, 11), end="")
+    name     x
+    ----  ----
+    lsap  1234
+    <BLANKLINE>
+    name   y
+    ----  --
+    lsap  12
+    """
+    columns, *rows = ([printable(cell) for cell in row] for row in (table.columns, *table.rows))
+    widths, last = _widths(columns, rows), len(columns) - 1
+    least = [
+        width if columns[at] in table.numbers else _least_width(columns[at], [row[at] for row in rows], at == last)
+        for at, width in enumerate(widths)
+    ]
+    parts: list[list[int]] = [[0]]
+    for at in range(1, len(columns)):
+        if parted and len(parts[-1]) > 1 and sum(least[other] + 2 for other in [*parts[-1], at]) - 2 > most:
+            parts.append([0])
+        parts[-1].append(at)
+    blocks = []
+    for part in parts:
+        narrowed = _narrowed([widths[at] for at in part], [least[at] for at in part], most)
+        lines = Lines([columns[at] for at in part], narrowed, table.numbers)
+        texts = [_folded_row([row[at] for at in part], narrowed) for row in rows]
+        blocks.append(lines.head(terminal) + "".join(lines.line(line) for text in texts for line in text))
+    return "\n".join(blocks)
+
+
+def _least_width(name: str, cells: Iterable[str], last: bool) -> int:
+    """How narrow a column of text may become: as its longest word; the last one narrower, as nothing follows it."""
+    longest = max((len(word) for cell in cells for word in cell.split()), default=0)
+    return max(len(name), min(longest, _SHORT) if last else longest)
+
+
+def _narrowed(widths: Sequence[int], least: Sequence[int], most: int) -> list[int]:
+    """Widths of columns that fit a line: the widest that may become narrower does, one after another."""
+    found = list(widths)
+    while (over := sum(found) + 2 * (len(found) - 1) - most) > 0:
+        loose = [at for at, width in enumerate(found) if width > least[at]]
+        if not loose:
+            break
+        widest = max(loose, key=found.__getitem__)
+        found[widest] = max(least[widest], found[widest] - over)
+    return found
+
+
+def _folded_row(cells: Sequence[str], widths: Sequence[int]) -> Iterator[Sequence[str]]:
+    """The lines of a row: each cell is folded at blanks to its column's width."""
+    folds = [
+        textwrap.wrap(cell, width, break_long_words=False, break_on_hyphens=False) if len(cell) > width else [cell]
+        for cell, width in zip(cells, widths, strict=True)
+    ]
+    return zip_longest(*folds, fillvalue="")
 
 
 class Fitted:

@@ -13,6 +13,8 @@ from command_line import answer, run
 import optsched
 from optsched.instances.generate import FAMILIES, generate
 
+pytestmark = pytest.mark.usefixtures("wide_page")
+
 
 def test_describe_json() -> None:
     """Tests that sizes, labels, parameters and problems are told, with every missing field."""
@@ -22,6 +24,15 @@ def test_describe_json() -> None:
     flow = next(entry for entry in known["problems"] if entry["name"] == "flow")
     assert "tasks[0].rate_in: flow needs the task's input rate in MB/s" in flow["missing"]
     assert len(flow["missing"]) == flow["missing_count"] == 9
+
+
+def test_bug_describe_ignored_the_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that sentences are folded to the terminal, and that no word is lost."""
+    wide = run("describe", "papers/fsy-not-optimal").stdout.split()
+    monkeypatch.setenv("COLUMNS", "100")
+    result = run("describe", "papers/fsy-not-optimal")
+    assert max(map(len, result.stdout.splitlines())) == 100
+    assert [word for word in result.stdout.split() if word.strip("-")] == [word for word in wide if word.strip("-")]
 
 
 def test_describe_table_counts_the_rest() -> None:

@@ -9,11 +9,7 @@ from pathlib import Path
 import pytest
 from command_line import answer, run, solved
 
-
-@pytest.fixture(autouse=True)
-def wide(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A terminal in which no line is folded."""
-    monkeypatch.setenv("COLUMNS", "400")
+pytestmark = pytest.mark.usefixtures("wide_page")
 
 
 EXAMPLE = ("explain", "generated/lsap-n20-t15-seed0", "--problem", "lsap", "--heuristic", "rand")

@@ -19,6 +19,9 @@ from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.results import Limit, Solution, Termination
 from optsched.processes import memory
 
+pytestmark = pytest.mark.usefixtures("wide_page")
+
+
 FIELDS = [
     "format",
     "problem",

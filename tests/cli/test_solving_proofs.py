@@ -17,6 +17,8 @@ from optsched.instances.files import save
 from optsched.instances.generate import generate
 from optsched.processes.outcomes import Outcome, Status
 
+pytestmark = pytest.mark.usefixtures("wide_page")
+
 
 def changed(path: Path, change: Any) -> str:
     """The solution file with a change, beside it."""

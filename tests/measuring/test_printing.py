@@ -26,6 +26,7 @@ from optsched.measuring.printing import (
     in_full,
     interval,
     number,
+    on_page,
     page_width,
     percent,
     progress,
@@ -51,34 +52,42 @@ def test_plain_table_is_aligned() -> None:
     assert text == "name      n\n------  ---\na         1\nlonger  100\n"
 
 
-def test_terminal_table_keeps_names_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terminal_table_keeps_names_whole() -> None:
     """Tests that on a narrow terminal names and numbers stay on one line, and text in brackets is no markup."""
-    monkeypatch.setenv("COLUMNS", "20")
-    text = render(Table(("name", "note"), [("a-name-of-thirty-characters-or", "[red]word[/red]")]), terminal=True)
+    text = on_page(Table(("name", "note"), [("a-name-of-thirty-characters-or", "[red]word[/red]")]), 20, terminal=True)
     assert "a-name-of-thirty-characters-or" in text
     assert "[red]word[/red]" in text
 
 
-def test_bug_columns_vanished_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bug_columns_vanished_on_a_narrow_terminal() -> None:
     """Tests that no column, and no part of a number, is left out where the terminal has less room than the table."""
-    monkeypatch.setenv("COLUMNS", "40")
-    names = [f"column{number}" for number in range(12)]
-    text = render(Table(names, [[f"{number}.25" for number in range(12)]], frozenset(names)), terminal=True)
+    names = tuple(f"column{number}" for number in range(12))
+    text = on_page(Table(names, [[f"{number}.25" for number in range(12)]], frozenset(names)), 40)
+    assert max(map(len, text.splitlines())) <= 40
     assert all(name in text for name in names)
     assert all(f" {number}.25" in text for number in range(12))
+
+
+@pytest.mark.parametrize("most", [20, 40, 60, 80, 200])
+def test_a_page_has_every_word_of_a_table(most: int) -> None:
+    """Tests that texts are folded at blanks until lines fit, and that each word and number is there once a part."""
+    rows = [["best-node", "-12", "a text of many words that no line of a terminal has room for", "Guo et al., note 1"]]
+    text = on_page(Table(("name", "value", "bounds", "source"), rows, frozenset({"value"})), most)
+    assert max(map(len, text.splitlines())) <= most
+    assert set(text.split()) >= {word for cell in rows[0] for word in cell.split()}
 
 
 @pytest.mark.parametrize("terminal", [False, True])
 def test_control_characters_are_spelled_out(terminal: bool) -> None:
     """Tests that what a file's author wrote into a name cannot steer the terminal or break a line."""
-    text = render(Table(("name",), [("a\x1b]0;title\x07\nb",)]), terminal)
+    text = on_page(Table(("name",), [("a\x1b]0;title\x07\nb",)]), 80, terminal)
     assert r"a\x1b]0;title\x07\nb" in text
 
 
 def test_markdown_and_latex() -> None:
     """Tests that both mark columns of numbers, and write what they would obey; a line end is spelled out."""
     table = Table(("name", "gap"), [("a_b|c & d\n", "5 %"), ("{x}\\~^<>", "1 ±2 %")], frozenset({"gap"}))
-    assert render(table, terminal=True, form="markdown").splitlines() == [
+    assert render(table, form="markdown").splitlines() == [
         "| name | gap |",
         "|---|--:|",
         r"| a\_b\|c \& d\\n | 5 % |",
