@@ -25,6 +25,7 @@ TINY: dict[str, tuple[str, str]] = {
     "generated_runs": ("--runs 20 --processes 1", "| policy lsap-sched | "),
     "house_size": ("", "words of Markdown "),
     "joss_study": ("--seeds 1", "| JoSS, td = 1 | "),
+    "keep_figures": ("guo-2012/4b --into FOLDER", "guo-2012/4b: 20 draws, "),
     "labl_ranges": ("--part performance --seeds 1", "| 3200 | "),
     "labl_study": (
         "--seeds 1 --size '1600 servers, 3450 tasks' --model-seeds",
@@ -55,7 +56,7 @@ def said(script: str, words: str, file: Path) -> str:
     command = [
         sys.executable,
         str(ROOT / "benchmarks" / f"{script}.py"),
-        *shlex.split(words.replace("FILE", str(file))),
+        *shlex.split(words.replace("FILE", str(file)).replace("FOLDER", str(file.parent))),
     ]
     run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=120)
     assert run.returncode == 0, run.stderr[-2000:]

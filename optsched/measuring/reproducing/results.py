@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -210,9 +211,7 @@ class _Kept(msgspec.Struct):
     entries: tuple[Entry, ...]
 
 
-@cache
-def _file(paper: str) -> dict[str, dict[str, _Kept]]:
-    path = folder("instances") / "figures" / f"{paper}.json"
+def _read(path: Path) -> dict[str, dict[str, _Kept]]:
     if not path.exists():
         return {}
     return msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, _Kept]])
@@ -220,7 +219,7 @@ def _file(paper: str) -> dict[str, dict[str, _Kept]]:
 
 def kept(figure: PaperFigure, effort: str) -> Reproduction:
     """What is kept of a figure, for `PaperFigure.stored`."""
-    found = _file(figure.id.partition("/")[0]).get(figure.id, {})
+    found = _read(folder("instances") / "figures" / f"{figure.id.partition('/')[0]}.json").get(figure.id, {})
     if effort not in found:
         again = f"optsched figure {figure.id} --effort {effort}"
         raise UsageError(f"{figure.id}: no {effort} measurement is kept; {again} measures it")
@@ -228,16 +227,15 @@ def kept(figure: PaperFigure, effort: str) -> Reproduction:
     return Reproduction(figure, effort, one.draws, one.entries, one.version, None, one.date)
 
 
-def keep(found: Sequence[Reproduction]) -> None:
-    """Put measurements among what is kept, in the clone of the project."""
+def keep(found: Sequence[Reproduction], to: str | os.PathLike[str] | None = None) -> None:
+    """Put measurements among what is kept: in the clone of the project, or in a folder of files of the same form."""
     day = datetime.now(UTC).date().isoformat()
     for paper in dict.fromkeys(one.figure.id.partition("/")[0] for one in found):
-        path = folder("instances") / "figures" / f"{paper}.json"
-        content = dict(_file(paper))
+        path = Path(to or folder("instances") / "figures") / f"{paper}.json"
+        content = _read(path)
         for one in found:
             if one.figure.id.startswith(f"{paper}/"):
                 entry = _Kept(one.effort, one.draws, one.version, day, one.entries)
                 content[one.figure.id] = content.get(one.figure.id, {}) | {one.effort: entry}
         lines = [f"{json.dumps(key)}: {msgspec.json.encode(content[key]).decode()}" for key in sorted(content)]
         path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-        _file.cache_clear()

@@ -60,14 +60,12 @@ def test_keeping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that what is kept is read as it was, and that nothing else is lost."""
     monkeypatch.setattr(results, "folder", lambda name: tmp_path)
     (tmp_path / "figures").mkdir()
-    results._file.cache_clear()
     found = [figure(name).reproduce(seeds=1) for name in ("guo-2012/4a", "guo-2012/4b")]
     for one in found:
         results.keep([one])
     assert [results.kept(one.figure, "quick").entries for one in found] == [one.entries for one in found]
     with pytest.raises(UsageError, match="no full measurement is kept"):
         found[0].figure.stored("full")
-    results._file.cache_clear()
 
 
 @pytest.mark.parametrize("effort", EFFORTS[:1])
