@@ -16,7 +16,7 @@ import numpy as np
 from optsched.core.instance import KINDS, MAP, Bools, Ints
 from optsched.heuristics.job_order import ANYWHERE, NODE, RACK, JobPolicy, Turn, WaitingMaps
 from optsched.heuristics.running.base import Event, Heuristic, Offer, View
-from optsched.heuristics.seen_costs import SeenCosts
+from optsched.heuristics.seen_costs import SeenCosts, sizes_parameter
 from optsched.problems.base import Parameter, choice, either, number
 
 __all__ = [
@@ -303,28 +303,31 @@ class CapacityPolicy(JobPolicy):
     running tasks over its share goes first. In it jobs go by arrival: the first with a map whose data is on the node,
     else one in its rack, else the first that has a map. Slots that a queue leaves go to the next queue.
 
-    Reduces: jobs of the queue go by arrival, and the first starts the reduce for which the node holds the most MB by
-    now. If the node holds nothing for any of its reduces while other nodes do, the job lets the offer pass, but only so
-    often ("delays reduce tasks to achieve data locality", Shen et al. 2016, section IV; Hadoop's
-    own Capacity Scheduler does not).
+    Reduces: jobs of the queue go by arrival, and the first starts the reduce for which the node holds the most MB. If
+    the node holds nothing for any of its reduces while other nodes do, the job lets the offer pass, but only so often
+    ("delays reduce tasks to achieve data locality", Shen et al. 2016, section IV; Hadoop's own Capacity Scheduler does
+    not).
 
     Parameters
     ----------
     reduce_delay
         Offers that a job lets pass to get a node with output of its maps. `auto`: the number of nodes with a free
         reduce slot when the job first does so. 0: it starts its first reduce at once.
+    sizes
+        How MB are known; see `estimated_sizes`. `extrapolated`: as by `probabilistic`. `emitted`: what maps have
+        emitted so far, which is nothing if they were placed in the same snapshot.
     """
 
     pooled = True
     by_arrival = True
     remembers = ("_skips", "_auto")
 
-    def __init__(self, reduce_delay: int | str = AUTO) -> None:
-        self.reduce_delay = reduce_delay
+    def __init__(self, reduce_delay: int | str = AUTO, sizes: str = "extrapolated") -> None:
+        self.reduce_delay, self.sizes = reduce_delay, sizes
 
     def start(self, view: View, rng: np.random.Generator) -> None:
         self._maps = WaitingMaps()
-        self._costs = SeenCosts("emitted")
+        self._costs = SeenCosts(self.sizes)
         #: Of each job how many offers it let pass for its reduces, and how many it may.
         self._skips: defaultdict[int, int] = defaultdict(int)
         self._auto: dict[int, int] = {}
@@ -413,6 +416,7 @@ HEURISTICS = (
         doc="the group furthest below its share, and in it the job whose data is nearest to the slot",
         parameters=(
             Parameter("reduce_delay", AUTO, OFFERS, "offers that a job lets pass for a node with its map output"),
+            sizes_parameter("extrapolated"),
         ),
         policy=CapacityPolicy,
     ),

@@ -247,8 +247,8 @@ class CouplingPolicy(JobPolicy):
     data is in the rack; else with `p_off`.
 
     Reduces: at most ceil(progress n) of a job's n reduces are started, counting those that run or have finished. The
-    first one that waits is started if no free node that its job may use costs less than this one, by what maps have
-    emitted so far. Else it waits for another offer, `waits` times, and then takes any slot.
+    first one that waits is started on its central node, the one that costs it least. It lets other nodes pass while it
+    waits, and then takes any slot.
 
     Parameters
     ----------
@@ -258,26 +258,49 @@ class CouplingPolicy(JobPolicy):
         What counts as the progress of a job's maps; it is assumed, since no map advances in a snapshot. `launched`: the
         share that runs or has finished. `finished`: the share that has finished; no reduce is started before a map has,
         so the policy starves where none has.
-    waits
-        Offers that each reduce waits for the centre (Shen et al. 2016: "at most three rounds of heartbeats").
+    sizes
+        What the costs of reduces are computed with; see `estimated_sizes`. `extrapolated`: what `probabilistic` knows,
+        so that a snapshot compares their rules alone. `emitted`: what maps have emitted so far, as Shen et al. say of
+        Coupling. Maps that were placed in the same snapshot have emitted nothing; then any node is central.
+    waits, waits_in
+        How long each reduce waits for its central node, in `rounds` of heartbeats (Shen et al. 2016: "at most three
+        rounds of heartbeats") or in `offers`. A round ends when each node with a free reduce slot has offered one.
+    centre
+        Nodes of which the central one costs least, without those barred to the reduces of the job. `all`: also those
+        without a free slot, as Shen et al. speak of all data nodes. `free`: only those with one.
     """
 
-    remembers = ("_waited",)
+    remembers = ("_waited", "_heard")
 
-    def __init__(self, p_rack: float = 0.8, p_off: float = 0.5, progress: str = "launched", waits: int = 3) -> None:
-        self.p_rack, self.p_off, self.progress, self.waits = p_rack, p_off, progress, waits
+    def __init__(
+        self,
+        p_rack: float = 0.8,
+        p_off: float = 0.5,
+        progress: str = "launched",
+        sizes: str = "extrapolated",
+        waits: int = 3,
+        waits_in: str = "rounds",
+        centre: str = "all",
+    ) -> None:
+        self.p_rack, self.p_off, self.progress, self.sizes = p_rack, p_off, progress, sizes
+        self.waits, self.in_rounds, self.only_free = waits, waits_in == "rounds", centre == "free"
+        self.waits_rounds = waits
 
     def start(self, view: View, rng: np.random.Generator) -> None:
         super().start(view, rng)
-        self._costs = SeenCosts("emitted")
-        #: Offers that each reduce has waited for the centre.
-        self._waited: defaultdict[int, int] = defaultdict(int)
+        self._costs = SeenCosts(self.sizes)
+        #: Rounds or offers for which each reduce has waited for its central node.
+        self._waited: dict[int, int] = {}
+        #: Nodes that have offered a reduce slot in this round.
+        self._heard: dict[int, bool] = {}
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         job = next((job for job in self.jobs(offer) if self._may_start(job, offer)), None)
-        if job is None:
-            return ()
-        task = self._map(job, offer, view) if offer.kind == KINDS[MAP] else self._reduce(job, offer, view)
+        if offer.kind == KINDS[MAP]:
+            task = None if job is None else self._map(job, offer, view)
+        else:
+            task = None if job is None else self._reduce(job, offer, view)
+            self._hear(offer.node, view)
         return () if task is None else (task,)
 
     def _map(self, job: int, offer: Offer, view: View) -> int | None:
@@ -302,13 +325,22 @@ class CouplingPolicy(JobPolicy):
     def _reduce(self, job: int, offer: Offer, view: View) -> int | None:
         task = self.waiting(job, offer.kind, view)[:1]
         costs = self._costs.of(task, offer.kind, view)[0]
-        free = view.free_reduce_slots > 0
-        free[self.reduce_nodes(job)] = False
+        nodes = (view.free_reduce_slots if self.only_free else view.reduce_slots) > 0
+        nodes[self.reduce_nodes(job)] = False
         number_of = int(task[0])
-        if costs[offer.node] <= costs[free].min() or self._waited[number_of] >= self.waits:
+        waited = self._waited.pop(number_of, 0)
+        if costs[offer.node] <= costs[nodes].min() or waited >= self.waits:
             return number_of
-        self._waited[number_of] += 1
+        self._waited[number_of] = waited if self.in_rounds else waited + 1
         return None
+
+    def _hear(self, node: int, view: View) -> None:
+        """Note the heartbeat of a node; the last one of a round adds the round to what each reduce has waited."""
+        self._heard[node] = True
+        if self.in_rounds and all(other in self._heard for other in np.flatnonzero(view.free_reduce_slots).tolist()):
+            self._heard.clear()
+            for task in self._waited:
+                self._waited[task] += 1
 
 
 _DISTANCES = Parameter(
@@ -378,7 +410,20 @@ HEURISTICS = (
                 choice("launched", "finished"),
                 "share of a job's maps that lets as many reduces start: those that run too, or not (assumed)",
             ),
-            Parameter("waits", 3, number(lowest=0, integer=True), "offers that a reduce waits for a central node"),
+            sizes_parameter("extrapolated"),
+            Parameter("waits", 3, number(lowest=0, integer=True), "how long a reduce waits for its central node"),
+            Parameter(
+                "waits_in",
+                "rounds",
+                choice("rounds", "offers"),
+                "rounds of heartbeats of all nodes with a free slot (Shen et al. 2016), or single offers",
+            ),
+            Parameter(
+                "centre",
+                "all",
+                choice("all", "free"),
+                "the central node is one of all nodes (Shen et al. 2016), or of those with a free slot",
+            ),
         ),
         policy=CouplingPolicy,
         missing=missing_distances,

@@ -81,17 +81,20 @@ def seen_sizes(
 ) -> Floats:
     """As `estimated_sizes`, but from what a scheduler sees: for a running map the entry's `size` need not be known.
 
+    What cannot be extrapolated, since the map's block has no size, is what the map has emitted so far.
+
     `sender`, `receiver`, `size` and `emitted` are of entries; for `fan_out` and `reporting` see `extrapolated`.
     """
     if sizes == "actual":
         return size
     finished = (status == FINISHED)[sender]
+    so_far = np.where(finished, size, np.where(np.isnan(emitted), 0.0, emitted))
     if sizes == "emitted":
-        return np.where(finished, size, np.where(np.isnan(emitted), 0.0, emitted))
+        return so_far
     read = np.where(status == FINISHED, workload.size, bytes_read)
     sent = np.where(finished, size, emitted)
     estimate = extrapolated(sent, sender, receiver, workload.size, read, workload.job, fan_out, reporting)
-    return np.where(finished, size, estimate)
+    return np.where(finished | np.isnan(estimate), so_far, estimate)
 
 
 def extrapolated(

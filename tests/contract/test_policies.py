@@ -36,7 +36,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "rand": [{"randomness": 0.5}],
     "delay": [{"form": "two-level"}, {"D": 3}, {"form": "two-level", "D1": 1, "D2": 2}, {"D": 0}],
     "fair": [{"assign": "single"}, {"delay": 1}, {"delay": 0}, {"delay": "auto"}],
-    "capacity": [{"reduce_delay": 0}, {"reduce_delay": 1}],
+    "capacity": [{"reduce_delay": 0}, {"reduce_delay": 1, "sizes": "emitted"}],
     "probabilistic": [
         {"skip_limit": 1},
         {"form": "step", "distances": "hops"},
@@ -45,7 +45,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"sizes": "actual", "select": "min_cost"},
     ],
     "least-cost": [{"sizes": "emitted"}],
-    "coupling": [{"progress": "finished"}, {"waits": 0}],
+    "coupling": [{"progress": "finished", "sizes": "emitted"}, {"waits": 1, "centre": "free"}, {"waits_in": "offers"}],
     **{
         name: [{"idle": "steal"}, {"policy": "A"}, {"policy": "B"}, {"policy": "C", "idle": "steal"}]
         for name in ("joss-t", "joss-j")

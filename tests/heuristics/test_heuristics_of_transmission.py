@@ -25,10 +25,14 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"p_min": 0.9, "sizes": "actual", "skip_limit": 0},
     ],
     "least-cost": [{"sizes": "emitted"}],
-    "coupling": [{"progress": "finished"}, {"waits": 0, "p_off": 0.1}],
+    "coupling": [
+        {"progress": "finished", "sizes": "emitted"},
+        {"waits": 0, "p_off": 0.1},
+        {"waits_in": "offers", "centre": "free"},
+    ],
     "delay": [{"form": "two-level", "D1": 2, "D2": 1}, {"D": 0}],
     "fair": [{"delay": 0}, {"delay": "auto", "assign": "single"}],
-    "capacity": [{"reduce_delay": 0}],
+    "capacity": [{"reduce_delay": 0}, {"sizes": "emitted"}],
     "larts": [{"sizes": "emitted"}],
     "sequential": [{"ties": "first", "sizes": "emitted"}],
 }

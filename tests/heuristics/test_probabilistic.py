@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,7 +26,7 @@ from optsched.heuristics.probabilistic import (
     ProbabilisticPolicy,
     probability,
 )
-from optsched.heuristics.running.base import Event, Offer
+from optsched.heuristics.running.base import Event, Offer, View
 from optsched.heuristics.running.driver import Answer, drive
 from optsched.heuristics.running.run import run_heuristic
 from optsched.instances.files import load
@@ -374,44 +378,140 @@ def test_a_job_without_maps_is_done_with_them() -> None:
     assert drive(problem, CouplingPolicy(progress="finished")).placement.placed == 3
 
 
-def test_reduces_wait_for_the_centre_three_times() -> None:
-    """Tests R1 of Shen et al.'s example, cheapest on D1 and D2: it waits on D3 for three offers, and then takes it."""
+def told(policy: CouplingPolicy, view: View, nodes: Sequence[int]) -> list[tuple[int, ...]]:
+    """What a policy answers to reduce slots of these nodes, offered one after another."""
+    policy.start(view, np.random.default_rng(0))
+    return [tuple(policy.offer(Offer(0.0, node, "reduce", 2), view)) for node in nodes]
+
+
+def test_reduces_wait_for_the_centre() -> None:
+    """Tests R1 of Shen et al.'s example, cheapest on D1 and D2: three rounds or offers away from them, and no more."""
     instance = example((2, 1))
     shuffle = instance.workload.shuffle
     assert shuffle is not None
-    workload = Workload(
-        instance.workload.task_ids,
-        kind=instance.workload.kind,
-        job=instance.workload.job,
-        job_ids=["J"],
-        size=instance.workload.size,
-        replicas=instance.workload.replicas,
-        shuffle=shuffle,
-    )
     state = replace(instance.state, emitted=shuffle.size)
-    view = first_view(TransmissionReduces(Instance(instance.cluster, workload, state)))
+    view = first_view(TransmissionReduces(instance.with_state(state)))
+    emitted: dict[str, Any] = {"sizes": "emitted"}
     for waits in (3, 0):
-        policy = CouplingPolicy(waits=waits)
-        policy.start(view, np.random.default_rng(0))
-        told = [policy.offer(Offer(0.0, 2, "reduce", 2), view) for _ in range(waits + 1)]
-        assert told == [()] * waits + [(2,)]
-    policy = CouplingPolicy()
-    policy.start(view, np.random.default_rng(0))
-    assert policy.offer(Offer(0.0, 1, "reduce", 2), view) == (2,)  # D2 costs as little as D1
+        single = CouplingPolicy(waits=waits, waits_in="offers", **emitted)
+        assert told(single, view, [2] * (waits + 1)) == [()] * waits + [(2,)]
+        # D1 and D2 are heard of in every round, and something else is started there.
+        policy = CouplingPolicy(waits=waits, **emitted)
+        answers = told(policy, view, [2, 3] * waits + [2])
+        assert answers == [()] * (2 * waits) + [(2,) if waits == 0 else ()]
+    assert told(CouplingPolicy(**emitted), view, [1]) == [(2,)]  # D2 costs as little as D1
     # With a reduce on D1, D1 is out of the question, but D2 is as cheap still.
+    policy = CouplingPolicy(**emitted)
+    policy.start(view, np.random.default_rng(0))
     policy.notify(Event(0.0, "task-started", 2), view)
     assert policy.offer(Offer(0.0, 2, "reduce", 2), view) == ()
 
 
 def test_nothing_emitted_makes_any_node_central() -> None:
-    """Tests that maps placed in the same snapshot have emitted nothing, so that their reduces wait for no node."""
-    problem = Transmission(example())
+    """Tests that maps placed in the same snapshot have emitted nothing, so that waiting changes nothing."""
+    problem = Transmission(generate("transmission", seed=0))
     for seed in range(10):
-        run = drive(problem, CouplingPolicy(), seed)
-        assert not problem.violations(run.placement)
+        runs = [drive(problem, CouplingPolicy(waits=waits, sizes="emitted"), seed) for waits in (0, 3, 1000)]
+        assert not problem.violations(runs[0].placement)
+        assert runs[0].placement == runs[1].placement == runs[2].placement
 
 
-@pytest.mark.parametrize("wrong", [{"p_rack": 2}, {"p_off": -1}, {"progress": "some"}, {"waits": 0.5}])
+def test_what_it_knows_is_what_the_probabilistic_scheduler_knows() -> None:
+    """Tests that maps of the same snapshot have sizes for both, so that the rule for reduces decides something."""
+    placements = {}
+    for seed in range(10):
+        problem = Transmission(generate("mixed", seed=0))
+        for waits in (0, 3, 1000):
+            placements[waits, seed] = drive(problem, CouplingPolicy(waits=waits), seed).placement
+    assert any(placements[0, seed] != placements[3, seed] for seed in range(10))
+    assert any(placements[3, seed] != placements[1000, seed] for seed in range(10))
+    defaults = [{parameter.name: parameter.default for parameter in entry.parameters or ()} for entry in HEURISTICS]
+    assert [values["sizes"] for values in defaults] == ["extrapolated"] * 3
+
+
+READINGS = list(product((0, 1, 2), ("rounds", "offers"), ("all", "free")))
+
+
+@pytest.mark.parametrize(("waits", "waits_in", "centre"), READINGS)
+def test_every_order_of_offers(waits: int, waits_in: str, centre: str) -> None:
+    """Tests all orders of five offers of three nodes for one reduce: until when it waits, by counting from the start.
+
+    A fourth node, with no free slot, costs least; a map runs there.
+    """
+    cluster = Cluster(list("abcd"), rack=[0, 1, 1, 0], rack_ids=["r", "s"], reduce_slots=[1] * 4, topology=HOPS)
+    workload = Workload(
+        ["m", "r"], kind=[MAP, REDUCE], job=[0, 0], job_ids=["J"], size=[8.0, np.nan], shuffle=Shuffle([0], [1], [4.0])
+    )
+    running = {"status": [1, 0], "node": [3, -1], "idle_reduce_slots": [1, 1, 1, 0]}
+    view = first_view(TransmissionReduces(Instance.initial(cluster, workload, **running)))
+    for nodes in product(range(3), repeat=5):
+        expected, heard, waited = [], set[int](), 0
+        for node in nodes:
+            started = waited >= waits or (centre == "free" and node == 0)  # a is in the rack of d
+            expected.append((1,) if started else ())
+            heard.add(node)
+            if waits_in == "offers" or heard == {0, 1, 2}:
+                waited, heard = waited + 1, set()
+            if started:
+                break
+        policy = CouplingPolicy(waits=waits, waits_in=waits_in, centre=centre)
+        assert told(policy, view, nodes[: len(expected)]) == expected
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("waits", "waits_in", "centre"), [READINGS[4], *READINGS[-4:]])
+def test_reduces_of_a_joint_snapshot(waits: int, waits_in: str, centre: str, seed: int) -> None:
+    """Tests each decision about a reduce against what Shen et al. say of it, from the record of all offers before."""
+    problem = Transmission(generate("transmission", seed=seed, tasks=8, reduces=8, nodes=5, reduce_slots=2))
+    decisions: list[Answer] = []
+    policy = CouplingPolicy(waits=waits, waits_in=waits_in, centre=centre)
+    drive(problem, policy, seed, observers=[lambda *seen: decisions.append(seen[2])])
+    workload, cluster, shuffle = problem.instance.workload, problem.instance.cluster, problem.instance.workload.shuffle
+    assert shuffle is not None
+    hops = [[0 if i == p else 2 if cluster.rack[i] == cluster.rack[p] else 4 for i in range(5)] for p in range(5)]
+    partners = Counter(shuffle.map.tolist())
+    node = dict[int, int]()
+    free, heard, waited = [2] * 5, set[int](), Counter[int]()
+
+    def cost(reduce: int, place: int) -> Fraction:
+        entries = zip(shuffle.map.tolist(), shuffle.reduce.tolist(), strict=True)
+        sent = [(Fraction(workload.size[sender]) / partners[sender], sender) for sender, to in entries if to == reduce]
+        return sum((mb * hops[node[sender]][place] for mb, sender in sent if sender in node), Fraction(0))
+
+    for decision in decisions:
+        here = decision.offer.node
+        if decision.offer.kind == "reduce":
+            asked = []
+            for job in range(len(workload.job_ids)):
+                own = [task for task in range(len(workload)) if workload.job[task] == job]
+                maps, reduces = ([task for task in own if workload.kind[task] == kind] for kind in (MAP, REDUCE))
+                begun = [task for task in reduces if task in node]
+                share = Fraction(sum(task in node for task in maps), len(maps))
+                if len(begun) < math.ceil(share * len(reduces)) and here not in [node[task] for task in begun]:
+                    asked.append((len(begun), job, min(set(reduces) - set(begun)), [node[task] for task in begun]))
+            expected: tuple[int, ...] = ()
+            if asked:
+                *_, reduce, barred = min(asked)
+                centres = [place for place in range(5) if place not in barred and (centre == "all" or free[place])]
+                least = min(cost(reduce, place) for place in centres)
+                if cost(reduce, here) == least or waited[reduce] >= waits:
+                    expected = (reduce,)
+                    del waited[reduce]
+                else:
+                    waited[reduce] += waits_in == "offers"
+            assert decision.tasks == expected
+            heard.add(here)
+            if waits_in == "rounds" and heard >= {place for place in range(5) if free[place]}:
+                heard = set()
+                waited.update(list(waited))
+            free[here] -= len(expected)
+        node.update(dict.fromkeys(decision.tasks, here))
+    assert len(node) == problem.due
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"p_rack": 2}, {"p_off": -1}, {"progress": "some"}, {"waits": 0.5}, {"waits_in": "days"}]
+)
 def test_wrong_parameters_of_coupling(wrong: dict[str, Any]) -> None:
     """Tests that chances are shares, and waits whole numbers."""
     with pytest.raises(UsageError, match="coupling: "):
