@@ -31,6 +31,9 @@ def fifo(problem: Problem, rng: np.random.Generator) -> Placement:
     rack and then the next (Hsu and Freeh, note 10). Jobs that arrive together are taken in the order of the file. Jobs
     without an arrival come first, and tasks without a job before them.
 
+    Task by task is assumed: the papers say what FIFO prefers, not how it fills a snapshot (Hsu and Freeh, note 10).
+    Hadoop's own takes one free slot after another.
+
     Reduces go to the first free node each, in the same order; where the problem wants that, no two of a job go to one
     node. Where fewer reduces than possible would find a node in this way, some are moved on (`first_fit`).
 

@@ -64,7 +64,9 @@ def _ratio(rate: float) -> tuple[int, int]:
 
 
 #: How far a read goes, and what divides the effective load.
-F_C = Parameter("f_c", (0, 0.1, 1), sequence(3, number(lowest=0)), "distance term: same node, same rack, across")
+F_C = Parameter(
+    "f_c", (0, 0.1, 1), sequence(3, number(lowest=0)), "distance term: same node, same rack, across (values assumed)"
+)
 SCALE = Parameter(
     "scale",
     "rate_in",
@@ -80,7 +82,7 @@ class Flow(TabledProblem, AssignmentProgram, Programmed):
     R (1 + r_out(s)/R_out(s) + f_c(s, m)) + R (1 + e_m/scale): Hsu and Freeh, section 3.2, with the source chosen inside
     the cost. e_m is the effective load of what runs on m now. The paper adds e_m (MB/s) to 1; `scale` makes it a
     fraction of the node's `rate_in` (Hsu and Freeh, note 3), and scale=1 is the literal sum. A task without replicas
-    reads from outside all racks, from a source without load.
+    reads from outside all racks, from a source without load. The values of f_c are assumed (Hsu and Freeh, note 1).
 
     Each pair's cost is rounded once to a multiple of 2^-20.
 

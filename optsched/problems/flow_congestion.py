@@ -57,7 +57,7 @@ class FlowCongestion(Problem, Programmed):
     A map reads from its best replica s: read = r_out(s)/R_out(s) + f_c(s, m). A map without replicas reads from outside
     all racks, from a source without load. A reduce reads from each node k on which maps ran or run whose output it
     needs (`shuffle`, of more than 0 MB): R (1 + read) is replaced by the sum of R (1 + r_out(k)/R_out(k) + f_c(k, m))
-    over k.
+    over k. That e_m costs a reduce what it costs a map is assumed (Hsu and Freeh, note 8).
 
     r_out is frozen as it is for both kinds: tasks that are placed together and read from one source do not see each
     other, though Hsu and Freeh's first condition of overload counts them. A placement does not say who reads where, and
