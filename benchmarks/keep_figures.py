@@ -1,6 +1,6 @@
 """Measure figures of the papers and keep the results, which `optsched figure --stored` shows.
 
-    python benchmarks/keep_figures.py [ID...] [--paper PAPER] [--effort quick] [--jobs 2] [--time-limit S] [--into FOLDER]
+    python benchmarks/keep_figures.py [ID...] [--paper PAPER] [--effort quick] [--jobs 2] [--into FOLDER]
 
 Without an ID all that are measured. `--time-limit` is for each figure. The results are in
 `instances/figures/PAPER.json`. The tests measure the quick ones again, and compare.

@@ -28,10 +28,14 @@ from optsched.routes import frontier, has_frontier, solve
 
 FORMAT = "optsched-optima/1"
 
+#: Folders of the library that hold no instances.
+OTHERS = ("claims", "figures")
+
 
 def names(library: Path) -> dict[str, str]:
     """File of each instance by its name, which is the path without its suffix; sorted."""
-    files = [path.relative_to(library).as_posix() for path in library.glob("*/*") if path.name.endswith(SUFFIXES)]
+    paths = [path for path in library.glob("*/*") if path.name.endswith(SUFFIXES) and path.parent.name not in OTHERS]
+    files = [path.relative_to(library).as_posix() for path in paths]
     return {file.removesuffix(".gz").removesuffix(".json").removesuffix(".npz"): file for file in sorted(files)}
 
 
