@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import click
@@ -27,7 +28,7 @@ __all__ = ["figure"]
 @click.option("--jobs", type=click.IntRange(1), default=1, metavar="N", help="Processes that work at once.")
 @arguments.option("--store", help="Keep each draw in this file (SQLite), and go on from it.")
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds to measure in.")
-@arguments.plot_option
+@arguments.option("--plot", help="Draw it, too: .svg, .png or .pdf (needs matplotlib), or .pgf for LaTeX's pgfplots.")
 @arguments.format_option("table", "markdown", "latex", "csv", "json")
 @arguments.output_option
 def figure(
@@ -48,7 +49,7 @@ def figure(
     An ID has a stroke (guo-2012/4a). Words select the figures in which all of them occur. Each number is the mean over
     draws, with its 95 % interval; csv and json also have the median and both ends.
     """
-    from optsched.cli.streams import picturing
+    from optsched.cli.streams import picturing, replacing
     from optsched.measuring.reproducing import figure as find
     from optsched.measuring.reproducing import figures
 
@@ -62,11 +63,17 @@ def figure(
         return
     if stored and (seeds or store or time_limit or jobs > 1):
         raise UsageError("--stored shows what is kept: --seeds, --jobs, --store and --time-limit change nothing of it")
-    arguments.check_plot(plot)
-    with picturing(plot) as draw:
+    source = plot if plot and plot.lower().endswith(".pgf") else None
+    drawn = None if source else plot
+    arguments.check_plot(drawn)
+    with picturing(drawn) as draw, nullcontext() if source is None else replacing(source) as text:
         found = find(named[0])
         shown = found.stored(effort) if stored else _measured(found, effort, seeds, jobs, store, time_limit)
         draw("reproduced_picture", shown)
+        if text is not None:
+            from optsched.showing import reproduced_pgf
+
+            text.write(reproduced_pgf(shown).encode())
         _show(shown, form, output)
 
 

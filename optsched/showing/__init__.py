@@ -14,7 +14,7 @@ from optsched.showing.figures import MissingGlyphs, picture, save
 from optsched.showing.frontiers import frontier_picture, staircase
 from optsched.showing.gaps import box_plot, distribution, gaps_picture, performance_profile
 from optsched.showing.matrices import heat_map, matrix_picture
-from optsched.showing.reproduced import reproduced_picture
+from optsched.showing.reproduced import reproduced_pgf, reproduced_picture
 from optsched.showing.runs import gantt_picture, locality_picture, reductions_picture, running_picture, times_picture
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "performance_profile",
     "picture",
     "reductions_picture",
+    "reproduced_pgf",
     "reproduced_picture",
     "running_picture",
     "save",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from optsched.measuring.printing import folded
+from optsched.measuring.printing import escaped, folded
 from optsched.showing.figures import begun, fold, keyed, look, named, plain, settings, short
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from optsched.measuring.reproducing.results import Entry, Reproduction
 
-__all__ = ["reproduced_picture"]
+__all__ = ["reproduced_pgf", "reproduced_picture"]
 
 
 def reproduced_picture(found: Reproduction) -> Figure:
@@ -152,3 +152,45 @@ def _points(axes: Axes, found: Reproduction, labels: Sequence[str]) -> tuple[lis
         )
     axes.set(xlabel=found.figure.across, ylabel=found.figure.y)
     return handles, list(labels)
+
+
+# For papers ----------------------------------------------------------------------------------------------------------
+
+
+def reproduced_pgf(found: Reproduction) -> str:
+    r"""The same figure as the source of a picture for LaTeX's `pgfplots`, with every number in it.
+
+    A document takes it by `\input`, with `\usepackage{pgfplots}` and `\pgfplotsset{compat=1.17}`.
+    """
+    figure = found.figure
+    labels = {"bars": (figure.x.name, figure.y), "scatter": (figure.across, figure.y)}
+    labels["cdf"] = (figure.y, "values that are at most this (%)")
+    across, up = (escaped(text, "latex") for text in labels.get(figure.kind, (figure.x.name, figure.y)))
+    options = [f"xlabel={{{across}}}", f"ylabel={{{up}}}", "grid=major", "legend pos=outer north east"]
+    if figure.kind == "bars":
+        names = ",".join(dict.fromkeys(f"{{{escaped(str(entry.x), 'latex')}}}" for entry in found.entries))
+        options += ["ybar", f"symbolic x coords={{{names}}}", "xtick=data"]
+    elif figure.x.log:
+        options += ["xmode=log", "log basis x=2"]
+    ways = {"cdf": "x", "scatter": "xy"}.get(figure.kind, "y")
+    errors = ", ".join(["error bars/.cd", *(f"{way} dir=both, {way} explicit" for way in ways)])
+    marks = "only marks, " if figure.kind == "scatter" else ""
+    lines = [f"% {line}" for line in fold(found.caption(), 6.4, 8)]
+    lines += ["\\begin{tikzpicture}", f"\\begin{{axis}}[{', '.join(options)}]"]
+    for label in found.labels():
+        points = [f"  {_coordinate(figure.kind, entry)}" for entry in _own(found, label)]
+        lines += [f"\\addplot+[{marks}{errors}] coordinates {{", *points, "};"]
+        lines.append(f"\\addlegendentry{{{escaped(label, 'latex')}}}")
+    return "\n".join([*lines, "\\end{axis}", "\\end{tikzpicture}"]) + "\n"
+
+
+def _coordinate(kind: str, entry: Entry) -> str:
+    """A point with how far its intervals reach up and down."""
+    value, ((low,), (high,)) = entry.value, _bounds([entry.value])
+    if kind == "cdf":
+        return f"({value.mean:g}, {entry.x}) += ({high:g}, 0) -= ({low:g}, 0)"
+    if kind == "scatter" and entry.across is not None:
+        (left,), (right,) = _bounds([entry.across])
+        return f"({entry.across.mean:g}, {value.mean:g}) += ({right:g}, {high:g}) -= ({left:g}, {low:g})"
+    at = f"{{{escaped(entry.x, 'latex')}}}" if isinstance(entry.x, str) else f"{entry.x:g}"
+    return f"({at}, {value.mean:g}) += (0, {high:g}) -= (0, {low:g})"

@@ -25,6 +25,8 @@ def test_measure(tmp_path: Path) -> None:
     assert told.splitlines()[0].split()[:4] == ["replicas", "of", "a", "block"]
     assert "means of 2 draws" in " ".join(told.split())
     assert (tmp_path / "b.svg").read_text().startswith("<?xml")
+    run(*words, "--plot", str(tmp_path / "b.pgf"))
+    assert "\\addlegendentry{optimum}" in (tmp_path / "b.pgf").read_text()
     rows = list(csv.DictReader(io.StringIO(run(*words, "--format", "csv").stdout)))
     points = json.loads(run(*words, "--format", "json").stdout)["points"]
     assert [float(row["mean"]) for row in rows] == [point["mean"] for point in points]

@@ -6,7 +6,7 @@ import pytest
 
 from optsched.measuring.reproducing import KINDS, PaperFigure
 from optsched.measuring.reproducing.results import Entry, Reproduction, Values
-from optsched.showing import picture, reproduced_picture
+from optsched.showing import picture, reproduced_pgf, reproduced_picture
 
 pytest.importorskip("matplotlib")
 
@@ -53,3 +53,13 @@ def test_logarithmic_axis() -> None:
     entries = tuple(msgspec.structs.replace(entry, x=2**at) for at, entry in enumerate(found.entries))
     shown = reproduced_picture(Reproduction(figure, "quick", 2, entries, "v"))
     assert shown.axes[0].get_xscale() == "log"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pgf(kind: str) -> None:
+    """Tests that every point of every line is there with its interval, and that names are escaped."""
+    source = reproduced_pgf(drawn(kind))
+    assert source.count("\\addplot+") == 2
+    assert source.count(" += (") == 6
+    assert "\\addlegendentry{\\_dl\\$}" in source
+    assert source.count("{") == source.count("}")
