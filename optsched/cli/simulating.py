@@ -50,7 +50,7 @@ PLOTS = ("gantt", "times", "reductions", "running", "locality")
 @click.option(
     "--service",
     metavar="S[,K=V...]",
-    help="How long tasks take: levels (by locality; the default), transfer, rates, recorded, or your own as "
+    help="How long tasks take: levels (by locality; the default), transfer, rates, recorded, overload, or your own as "
     "package.module:class.",
 )
 @click.option("--heartbeat", type=float, default=3, show_default=True, help="Seconds between a node's; 0: none.")

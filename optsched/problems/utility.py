@@ -28,7 +28,7 @@ from optsched.problems.resource_units import capacity_units, demand_fault
 from optsched.problems.utility_program import LEAST_FINITE, Hosts, UtilityProgram
 from optsched.problems.utility_tables import map_table, reduce_table, required_maps
 
-__all__ = ["LEAST_FINITE", "Allocation", "Utility", "spread_reduces"]
+__all__ = ["LEAST_FINITE", "Allocation", "Utility", "demands_of", "spread_reduces"]
 
 
 class Allocation(NamedTuple):
@@ -155,7 +155,7 @@ class Utility(Problem, Limited):
         silent = ~np.any(given, axis=0) if given else np.ones(len(pending), dtype=bool)
         for task in pending[silent].tolist():
             yield Fault(f"tasks[{task}].demand", f"{cls.name} needs the demand of the task for at least one resource")
-        demand = _demands(instance, pending, parameters["phase"])
+        demand = demands_of(instance, pending, parameters["phase"])
         for resource, column in demand.items():
             capacity = _capacity(instance, resource)
             for node in np.flatnonzero(np.isnan(capacity)).tolist() if column.any() else ():
@@ -196,7 +196,7 @@ class Utility(Problem, Limited):
         instance, jobs = self.instance, len(self.jobs)
         running = _in_state(instance, RUNNING)
         phase = self.parameters["phase"]
-        held, demands = _demands(instance, running, phase), _demands(instance, self.tasks, phase)
+        held, demands = demands_of(instance, running, phase), demands_of(instance, self.tasks, phase)
         self.resources = tuple(resource for resource, column in demands.items() if column.any())
         shape = jobs, len(self.resources)
         self.demand_map: Ints = np.zeros(shape, dtype=np.int64)
@@ -651,7 +651,7 @@ def _in_state(instance: Instance, status: int) -> Ints:
     return np.flatnonzero(instance.state.status == status).astype(np.int64)
 
 
-def _demands(instance: Instance, tasks: Ints, phase: str) -> dict[str, Any]:
+def demands_of(instance: Instance, tasks: Ints, phase: str) -> dict[str, Any]:
     """What each of `tasks` takes of each resource, shape (tasks,); what is not given is 0.
 
     In the shuffle phase a reduce takes its `demand_shuffle`, where it has one.

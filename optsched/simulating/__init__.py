@@ -56,7 +56,8 @@ ASSIGN = ("all", "one")
 
 def simulate(
     instance: Instance,
-    policy: AnyHeuristic,
+    policy: AnyHeuristic | None = None,
+    /,
     service: Service | str | None = None,
     heartbeat: float | None = 3,
     assign: str = "all",
@@ -86,8 +87,8 @@ def simulate(
         `solve`, decides in rounds (`EveryRound`, whose parameters it takes too). `observed` starts each task when and
         where the instance says that it started (`Following`).
     service
-        How long tasks take: a `Service`, or `levels`, `transfer`, `rates` or `recorded`. By default `Levels()`, and
-        `Recorded()` for `observed`.
+        How long tasks take: a `Service`, or `levels`, `transfer`, `rates`, `recorded` or `overload`. By default
+        `Levels()`, and `Recorded()` for `observed`.
     heartbeat
         Seconds between two heartbeats of a node. 0 or None: slots are offered as soon as they are free, to all nodes
         in random order.
@@ -111,7 +112,7 @@ def simulate(
         Called now and then with the share of the run that is over, from 0 to 1: of its tasks that have ended, or of the
         time until it is stopped. The run is the same without it.
     **parameters
-        The policy's own.
+        The policy's own, also one that is called `policy` (of `joss-t`).
 
     Returns
     -------
@@ -139,6 +140,8 @@ def simulate(
     expect(instance, Instance, "simulate takes an instance", HOW_TO_LOAD)
     check_seed(seed)
     check_observers(observers)
+    if policy is None:  # given by name
+        policy = parameters.pop("policy", None)
     if in_force() is not None:
         if observers:
             raise UsageError("observers cannot see into the process of a contained run: leave them or the limits out")

@@ -56,21 +56,23 @@ class Levels(Service):
     """
 
     stateless = True
+    #: What messages and records call it.
+    name = "levels"
 
     def __init__(self, factors: Sequence[float] | str = (1, 1, 1), duration: float | str | None = None) -> None:
         try:
             self.factors = sequence(3, number(lowest=0))(factors)
         except ValueError as error:
-            raise UsageError(f"levels: factors={factors!r}: {error}") from None
+            raise UsageError(f"{self.name}: factors={factors!r}: {error}") from None
         try:
             self.duration = None if duration is None else number(lowest=0)(duration)
         except ValueError as error:
-            raise UsageError(f"levels: duration={duration!r}: {error}") from None
+            raise UsageError(f"{self.name}: duration={duration!r}: {error}") from None
 
     @property
     def told(self) -> str:
         factors = "" if self.factors == (1, 1, 1) else f",factors={':'.join(map(str, self.factors))}"
-        return f"levels{factors}{'' if self.duration is None else f',duration={self.duration}'}"
+        return f"{self.name}{factors}{'' if self.duration is None else f',duration={self.duration}'}"
 
     def prepare(self, instance: Instance) -> None:
         left = np.flatnonzero(instance.state.status != FINISHED)
@@ -79,7 +81,7 @@ class Levels(Service):
             duration = np.where(np.isnan(workload.duration), float(self.duration), workload.duration)
             instance = replace(instance, workload=replace(workload, duration=duration))
         if missing := list(untimed(instance, left)):
-            raise MissingField(missing, place_of(instance, "levels"))
+            raise MissingField(missing, place_of(instance, self.name))
         times = np.zeros((len(instance.workload), 3), dtype=np.int64)
         times[left] = level_times(instance, left, self.factors).by_level
         self._node, self._rack, self._off_rack = times.T.tolist()
@@ -157,6 +159,7 @@ SERVICES = {
     "transfer": ("services", "Transfer"),
     "rates": ("rates", "Rates"),
     "recorded": ("services", "Recorded"),
+    "overload": ("overload", "Overload"),
 }
 
 
