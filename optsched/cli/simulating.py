@@ -163,7 +163,7 @@ def simulate(
 
         for instance in given:
             for text, (policy, values) in chosen.items():
-                run_again = partial(run_over_time, instance, policy, progress=step.within, **rules, **values)
+                run_again = partial(run_over_time, instance, (policy, values), progress=step.within, **rules)
                 for number, drawn_by in enumerate(SEEDS if seeds is None else seeds):
                     if seeds is not None or not number:
                         step(f"{instance.name} {text}")

@@ -56,8 +56,7 @@ ASSIGN = ("all", "one")
 
 def simulate(
     instance: Instance,
-    policy: AnyHeuristic | None = None,
-    /,
+    policy: AnyHeuristic | tuple[AnyHeuristic, Mapping[str, Any]],
     service: Service | str | None = None,
     heartbeat: float | None = 3,
     assign: str = "all",
@@ -85,7 +84,8 @@ def simulate(
     policy
         As `optsched.heuristics.run` takes it: a name, or a policy (class or object) of your own. A batch heuristic, and
         `solve`, decides in rounds (`EveryRound`, whose parameters it takes too). `observed` starts each task when and
-        where the instance says that it started (`Following`).
+        where the instance says that it started (`Following`). A pair of it and a mapping has parameters with the names
+        of those here, such as `("joss-t", {"policy": "B"})`.
     service
         How long tasks take: a `Service`, or `levels`, `transfer`, `rates`, `recorded` or `overload`. By default
         `Levels()`, and `Recorded()` for `observed`.
@@ -112,7 +112,7 @@ def simulate(
         Called now and then with the share of the run that is over, from 0 to 1: of its tasks that have ended, or of the
         time until it is stopped. The run is the same without it.
     **parameters
-        The policy's own, also one that is called `policy` (of `joss-t`).
+        The policy's own.
 
     Returns
     -------
@@ -140,8 +140,6 @@ def simulate(
     expect(instance, Instance, "simulate takes an instance", HOW_TO_LOAD)
     check_seed(seed)
     check_observers(observers)
-    if policy is None:  # given by name
-        policy = parameters.pop("policy", None)
     if in_force() is not None:
         if observers:
             raise UsageError("observers cannot see into the process of a contained run: leave them or the limits out")
@@ -265,10 +263,10 @@ def rules_of(
     )
 
 
-def policy_of(
-    given: AnyHeuristic, instance: Instance, parameters: dict[str, Any]
-) -> tuple[str, Policy, Mapping[str, Any]]:
+def policy_of(given: Any, instance: Instance, parameters: dict[str, Any]) -> tuple[str, Policy, Mapping[str, Any]]:
     """What is driven over time, what it is called, and its parameters in force."""
+    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], Mapping):
+        given, parameters = given[0], {**given[1], **parameters}
     if isinstance(given, EveryRound | Following):
         if parameters:
             raise UsageError(f"{given.name} is made already: give its parameters when it is made")

@@ -107,6 +107,13 @@ def test_bug_parameters_of_policies_were_dropped(day: Path, tmp_path: Path) -> N
     assert [one.name for one in timelines_of(runs)] == ["fair,delay=hadoop", "fair,delay=0", "dl"]
 
 
+def test_bug_a_policy_with_a_parameter_called_policy_crashed(day: Path) -> None:
+    """Tests `--policy joss-t,policy=A`, whose `policy` was taken for that of the command."""
+    form = ("--repeats", "1", "--seed", "0", "--format", "json")
+    (record,) = json.loads(run("simulate", str(day), "--policy", "joss-t,policy=A", *form).stdout)
+    assert (record["policy"], record["parameters"]["policy"]) == ("joss-t", "A")
+
+
 def test_bug_remote_was_called_off_rack_in_tables(day: Path) -> None:
     """Tests that what is told of how near maps ran has the names of records: node, rack, remote, wherever it is."""
     done = run("simulate", str(day), "--policy", "fair", "--seed", "0")

@@ -59,7 +59,7 @@ def test_one_duration_for_all_that_give_none() -> None:
 def test_who_waits_for_maps() -> None:
     """Tests that of the services that have a name only times by locality let reduces wait for the engine's word."""
     made = {name: service_named(name)() for name in SERVICES}
-    assert [name for name, service in made.items() if service.waits_for_maps] == ["levels"]
+    assert [name for name, service in made.items() if service.waits_for_maps] == ["levels", "overload"]
 
 
 def sending(node: int = 1) -> Instance:

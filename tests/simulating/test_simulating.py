@@ -14,6 +14,7 @@ from optsched.core.errors import HeuristicFailed, MissingField, UsageError
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.schedule import MICRO
 from optsched.heuristics.running.base import Offer, View
+from optsched.instances.generate import generate
 from optsched.simulating import Levels, Recorded, simulate
 
 
@@ -72,7 +73,7 @@ def test_times_are_whole_microseconds() -> None:
         ({"seed": -1}, "seed -1: give a whole number"),
         ({"observers": 3}, "observers are a list of callables"),
         ({"service": "level"}, "service='level'; did you mean \"levels\""),
-        ({"service": 3}, "service: give one of levels, transfer, rates, recorded, or a Service, not "),
+        ({"service": 3}, "service: give one of levels, transfer, rates, recorded, overload, or a Service, not "),
         ({"policy": "fairr"}, 'there is no heuristic "fairr"; did you mean "fair"'),
         ({"delai": 3}, 'dl has no parameter "delai"'),
         ({"instance": "papers/guo-fig2"}, "simulate takes an instance, not the text"),
@@ -144,3 +145,13 @@ def test_how_far_a_run_is() -> None:
     told.clear()
     simulate(many, "fifo", progress=told.append)
     assert len(told) == 200
+
+
+def test_a_parameter_of_the_policy_with_the_name_of_another_one() -> None:
+    """Tests that a policy's own `policy` is given in a pair, and that the run says so."""
+    instance = generate("traffic", nodes=8, tasks=24, seed=1)
+    run = simulate(instance, ("joss-t", {"policy": "A"}), Levels(duration=5), td=1)
+    assert (run.policy, run.parameters["policy"], run.parameters["td"]) == ("joss-t", "A", 1)
+    assert run.schedule != simulate(instance, "joss-t", Levels(duration=5), td=1).schedule
+    with pytest.raises(UsageError, match="is no heuristic"):
+        simulate(instance, ("joss-t", 3), Levels(duration=5))  # type: ignore[arg-type]

@@ -461,8 +461,9 @@ class _Replay:
     def run(self, made: _Made, seed: int) -> None:
         """A, B and C of a policy with a seed, and the plain orders with it."""
         driven = policy_of(made.policy, self._problem.instance, dict(made.parameters))[1]
-        as_is, self.assumed = self._value(made.policy, seed, self._heartbeat, **made.parameters)
-        at_once = self._value(made.policy, seed, **made.parameters)[0] if self._heartbeat else as_is
+        policy = made.policy, made.parameters
+        as_is, self.assumed = self._value(policy, seed, self._heartbeat)
+        at_once = self._value(policy, seed)[0] if self._heartbeat else as_is
         self._found[made.label, seed] = as_is, at_once, self._value(Together(self._problem, driven), seed)[0]
         if seed not in self._orders:
             self._orders[seed] = {order: self._value(InOrder(self._problem, order), seed)[0] for order in ORDERS}
@@ -475,7 +476,7 @@ class _Replay:
         order, best = min([("policy", own[-1]), *self._orders[seed].items(), *others], key=lambda entry: entry[1])
         return Replays(seed, *own, best, order)
 
-    def _value(self, policy: Any, seed: int, heartbeat: float | None = 0, **parameters: Any) -> tuple[Number, str]:
+    def _value(self, policy: Any, seed: int, heartbeat: float | None = 0) -> tuple[Number, str]:
         """What a run comes to, and by which rules it went, in words."""
         problem = self._problem
         run = simulate(
@@ -486,7 +487,6 @@ class _Replay:
             assign=self._assign,
             slowstart=problem.parameters["slowstart"],
             seed=seed,
-            **parameters,
         )
         return problem.evaluate(run.raise_if_unfinished().schedule)[0], run.assumed
 

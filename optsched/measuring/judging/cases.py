@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from optsched.core.instance import Cluster, Floats, Instance, Ragged, State, Topology, Workload
+from optsched.core.instance import MAP, Cluster, Floats, Instance, Ragged, State, Topology, Workload
 from optsched.core.placement import NONE, Placement
+from optsched.core.schedule import MICRO
 from optsched.heuristics import run
 from optsched.instances.families.labl import initial_loads
 from optsched.instances.files import load
@@ -29,12 +30,15 @@ __all__ = [
     "extreme_rate",
     "first_jobs",
     "higher_loads",
+    "job_time",
+    "large_first",
     "local_in_waves",
     "map_deviation",
     "map_time",
     "rate",
     "rated",
     "shuffle_shares",
+    "slowdown",
     "two_jobs",
 ]
 
@@ -78,6 +82,31 @@ def rated(seed: int, family: str, of: str, **settings: str) -> Instance:
     else:
         topology = Topology("rate", np.maximum(np.triu(rates), np.triu(rates).T))
     return replace(drawn, cluster=replace(drawn.cluster, topology=topology))
+
+
+# Sharmilarani et al.: runs over time ---------------------------------------------------------------------------------
+
+
+def large_first(seed: int, **settings: str) -> Instance:
+    """Jobs of `traffic`, of which the first half is one large job that comes first; two slots of each kind a node."""
+    drawn = generate("traffic", seed=seed, **settings)
+    workload, two = drawn.workload, np.full(len(drawn.cluster), 2)
+    job = np.where(workload.job < len(workload.job_ids) // 2, 0, workload.job)
+    state = replace(drawn.state, idle_slots=two, idle_reduce_slots=two)
+    return Instance(replace(drawn.cluster, slots=two, reduce_slots=two), replace(workload, job=job), state)
+
+
+def job_time(done: Simulation, of: str) -> float:
+    """The seconds that the `large` job of `large_first` takes, or the `small` ones on average."""
+    times = done.raise_if_unfinished().job_times / MICRO
+    return float(times[0] if of == "large" else times[1:].mean())
+
+
+def slowdown(done: Simulation) -> float:
+    """How many times as long as its duration some map took; the most."""
+    maps = done.instance.workload.kind == MAP
+    took = done.raise_if_unfinished().tasks["execution_time"].to_numpy()
+    return float((took[maps] / done.instance.workload.duration[maps]).max())
 
 
 # Hsu and Freeh: the rate of a round ----------------------------------------------------------------------------------

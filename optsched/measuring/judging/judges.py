@@ -117,8 +117,9 @@ class _Run:
         what, _, source = text.rpartition(" of ")
         if source not in self._held:
             name, values = parted(source, "measure")
+            own = {"policy": values.pop("policy")} if "policy" in values else {}
             given: dict[str, Any] = {"seed": self._seed, **values}
-            self._held[source] = simulate(self._instance, name, self._service, **given)
+            self._held[source] = simulate(self._instance, (name, own), self._service, **given)
         return _taken(what or "elapsed", OF_RUNS, text)(self._held[source])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optsched.core.instance import Instance
+from optsched.core.instance import Cluster, Instance, Workload
 from optsched.instances.generate import generate
 from optsched.measuring.judging.cases import (
     apart,
@@ -14,17 +14,22 @@ from optsched.measuring.judging.cases import (
     extreme_rate,
     first_jobs,
     higher_loads,
+    job_time,
+    large_first,
     local_in_waves,
     map_deviation,
     map_time,
     rate,
+    rated,
     shuffle_shares,
+    slowdown,
     two_jobs,
 )
 from optsched.measuring.judging.findings import Check
 from optsched.measuring.judging.quantities import Answer
 from optsched.problems import Flow, Latency, Lsap
-from optsched.simulating import simulate
+from optsched.problems.distances import distances
+from optsched.simulating import Levels, simulate
 
 
 def test_rates_of_the_first_job() -> None:
@@ -98,3 +103,38 @@ def test_shuffle_shares() -> None:
         sent = np.outer(ratios, sizes)
         counts = (sent > 50).sum(), (sent > 100).sum(), (sent < 10).sum()
         assert max(abs(count - told) for count, told in zip(counts, (18, 6, 6), strict=True)) >= least
+
+
+@pytest.mark.parametrize("of", ["paths", "links"])
+def test_drawn_rates(of: str) -> None:
+    """Tests that paths have rates of their own, and links one rate a node; all are from 10 to 100 MB/s."""
+    away = distances(rated(1, "transmission", of, nodes="5"))[np.triu_indices(5, 1)]
+    slowest = 2 / 10 if of == "links" else 1 / 10
+    assert slowest >= away.max() > away.min() >= 1 / 100
+    matrix = distances(rated(1, "transmission", of, nodes="5"))
+    assert (matrix == matrix.T).all()
+    by_node = matrix[0, 1] - matrix[0, 2] - (matrix[3, 1] - matrix[3, 2])
+    assert (abs(by_node) < 1e-12) == (of == "links")
+
+
+def test_one_large_job_before_small_ones() -> None:
+    """Tests its tasks and slots, and that its time and that of the small jobs are those of the run."""
+    instance = large_first(2, nodes="8", tasks="40", jobs="8")
+    jobs = instance.workload.job
+    assert set(jobs.tolist()) == {0, 4, 5, 6, 7}
+    assert set(instance.cluster.slots.tolist()) == set(instance.state.idle_reduce_slots.tolist()) == {2}
+    run = simulate(instance, "joss-t", Levels(duration=4))
+    seconds = [run.end[jobs == job].max() / 1e6 for job in (0, 4, 5, 6, 7)]
+    assert job_time(run, "large") == seconds[0]
+    assert job_time(run, "small") == pytest.approx(np.mean(seconds[1:]))
+
+
+def test_slowdown() -> None:
+    """Tests that it is 1 without overload, and 2 for three maps that each take 2/3 of a node. Reduces do not count."""
+    cluster = Cluster(["a"], slots=[3], reduce_slots=[1], capacity={"cpu": [3.0]})
+    workload = Workload(
+        ["m", "n", "o", "r"], kind=[0, 0, 0, 1], duration=[6.0, 6.0, 3.0, 1.0], demand={"cpu": [2.0] * 3 + [0]}
+    )
+    instance = Instance(cluster, workload)
+    assert slowdown(simulate(instance, "fifo", "levels")) == 1
+    assert slowdown(simulate(instance, "fifo", "overload")) == 2
