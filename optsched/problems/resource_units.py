@@ -1,4 +1,4 @@
-"""Demands and capacities of a resource in whole units, so that what fits is compared exactly.
+"""What tasks demand of resources, and demands and capacities in whole units, so that what fits is compared exactly.
 
 The unit is 1 over the common denominator of the demands as decimals: three demands of 0.1 fill a capacity of 0.3.
 """
@@ -6,11 +6,15 @@ The unit is 1 over the common denominator of the demands as decimals: three dema
 from __future__ import annotations
 
 import math
+from typing import Any
+
+import numpy as np
 
 from optsched.core.arrays import LARGEST, Floats, Ints
 from optsched.core.decimals import common_denominator, for_each
+from optsched.core.instance import REDUCE, Instance
 
-__all__ = ["TOO_FINE", "capacity_units", "demand_fault"]
+__all__ = ["TOO_FINE", "capacity_units", "demand_fault", "demands_of"]
 
 #: What the user is told about demands without a common unit.
 TOO_FINE = "must have a common denominator of at most 2^20, as decimals of up to six places do; round or scale them"
@@ -50,3 +54,26 @@ def capacity_units(capacity: Floats, grid: int) -> Ints:
     [3, 3, 20]
     """
     return for_each(capacity, lambda most: min(math.floor(most * grid), LARGEST))
+
+
+def demands_of(instance: Instance, tasks: Ints, phase: str) -> dict[str, Any]:
+    """What each of `tasks` takes of each resource, shape (tasks,); what is not given is 0.
+
+    In the shuffle phase a reduce takes its `demand_shuffle`, where it has one.
+    """
+    workload = instance.workload
+    shuffling = np.zeros(len(tasks), dtype=bool)
+    if phase == "shuffle":
+        for column in workload.demand_shuffle.values():
+            shuffling |= (workload.kind[tasks] == REDUCE) & ~np.isnan(column[tasks])
+    absent = np.full(len(workload), np.nan)
+    return {
+        resource: np.nan_to_num(
+            np.where(
+                shuffling,
+                workload.demand_shuffle.get(resource, absent)[tasks],
+                workload.demand.get(resource, absent)[tasks],
+            )
+        )
+        for resource in [*workload.demand, *(name for name in workload.demand_shuffle if name not in workload.demand)]
+    }

@@ -24,11 +24,11 @@ from optsched.core.results import Bound, Component, Number, Proof, Sense, Value,
 from optsched.problems.base import GRID, Parameter, Problem, choice, exact, exact_product, number, on_grid
 from optsched.problems.knapsack import knapsacks
 from optsched.problems.programs import Limited, Program
-from optsched.problems.resource_units import capacity_units, demand_fault
+from optsched.problems.resource_units import capacity_units, demand_fault, demands_of
 from optsched.problems.utility_program import LEAST_FINITE, Hosts, UtilityProgram
 from optsched.problems.utility_tables import map_table, reduce_table, required_maps
 
-__all__ = ["LEAST_FINITE", "Allocation", "Utility", "demands_of", "spread_reduces"]
+__all__ = ["LEAST_FINITE", "Allocation", "Utility", "spread_reduces"]
 
 
 class Allocation(NamedTuple):
@@ -649,26 +649,3 @@ def _capacity(instance: Instance, resource: str) -> Floats:
 def _in_state(instance: Instance, status: int) -> Ints:
     """Indices of the tasks of either kind that are pending, or running."""
     return np.flatnonzero(instance.state.status == status).astype(np.int64)
-
-
-def demands_of(instance: Instance, tasks: Ints, phase: str) -> dict[str, Any]:
-    """What each of `tasks` takes of each resource, shape (tasks,); what is not given is 0.
-
-    In the shuffle phase a reduce takes its `demand_shuffle`, where it has one.
-    """
-    workload = instance.workload
-    shuffling = np.zeros(len(tasks), dtype=bool)
-    if phase == "shuffle":
-        for column in workload.demand_shuffle.values():
-            shuffling |= (workload.kind[tasks] == REDUCE) & ~np.isnan(column[tasks])
-    absent = np.full(len(workload), np.nan)
-    return {
-        resource: np.nan_to_num(
-            np.where(
-                shuffling,
-                workload.demand_shuffle.get(resource, absent)[tasks],
-                workload.demand.get(resource, absent)[tasks],
-            )
-        )
-        for resource in [*workload.demand, *(name for name in workload.demand_shuffle if name not in workload.demand)]
-    }

@@ -87,9 +87,9 @@ def rated(seed: int, family: str, of: str, **settings: str) -> Instance:
 # Sharmilarani et al.: runs over time ---------------------------------------------------------------------------------
 
 
-def large_first(seed: int, **settings: str) -> Instance:
-    """Jobs of `traffic`, of which the first half is one large job that comes first; two slots of each kind a node."""
-    drawn = generate("traffic", seed=seed, **settings)
+def large_first(seed: int, family: str, **settings: str) -> Instance:
+    """Jobs of a family, of which the first half is one large job that comes first; two slots of each kind a node."""
+    drawn = generate(family, seed=seed, **settings)
     workload, two = drawn.workload, np.full(len(drawn.cluster), 2)
     job = np.where(workload.job < len(workload.job_ids) // 2, 0, workload.job)
     state = replace(drawn.state, idle_slots=two, idle_reduce_slots=two)

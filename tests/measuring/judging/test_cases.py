@@ -119,7 +119,7 @@ def test_drawn_rates(of: str) -> None:
 
 def test_one_large_job_before_small_ones() -> None:
     """Tests its tasks and slots, and that its time and that of the small jobs are those of the run."""
-    instance = large_first(2, nodes="8", tasks="40", jobs="8")
+    instance = large_first(2, "traffic", nodes="8", tasks="40", jobs="8")
     jobs = instance.workload.job
     assert set(jobs.tolist()) == {0, 4, 5, 6, 7}
     assert set(instance.cluster.slots.tolist()) == set(instance.state.idle_reduce_slots.tolist()) == {2}
