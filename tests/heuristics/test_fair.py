@@ -28,7 +28,10 @@ from optsched.core.instance import (
 from optsched.heuristics import run
 from optsched.heuristics.fair import CapacityPolicy, DelayPolicy, FairPolicy, hadoop_delay
 from optsched.heuristics.running.base import Event, Offer, View
+from optsched.heuristics.running.driver import drive
+from optsched.instances.generate import generate
 from optsched.problems import FairLsap, FlowCongestion, Lsap, Problem
+from optsched.problems.transmission import Transmission
 from optsched.problems.transmission_reduces import TransmissionReduces
 
 HOPS = Topology("hops", hops={"node": 0.0, "rack": 2.0, "off_rack": 4.0})
@@ -189,6 +192,17 @@ class TestCapacity:
         assert away == [()] * passes + [(1,)]
         if delay:
             assert policy.offer(Offer(0.0, 2, "reduce", 1), view) == (2,)
+
+    def test_reduces_wait_for_maps_of_the_same_snapshot(self) -> None:
+        """Tests that maps that were just placed have sizes, as for PNA. What they have emitted is nothing."""
+        problem = Transmission(generate("transmission", seed=0))
+        runs = {
+            (sizes, delay): [drive(problem, CapacityPolicy(delay, sizes), seed).placement for seed in range(5)]
+            for sizes in ("extrapolated", "emitted")
+            for delay in (0, "auto")
+        }
+        assert runs["extrapolated", 0] != runs["extrapolated", "auto"]
+        assert runs["emitted", 0] == runs["emitted", "auto"]
 
 
 @pytest.mark.parametrize(("name", "wrong"), [("fair", {"delay": 0.5}), ("capacity", {"reduce_delay": "never"})])

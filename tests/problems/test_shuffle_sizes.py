@@ -9,7 +9,7 @@ import pytest
 
 from optsched.core.errors import MissingField, UsageError
 from optsched.core.instance import FINISHED, RUNNING, Cluster, Instance, Shuffle, Workload
-from optsched.problems.shuffle_sizes import SIZES, estimated_sizes, extrapolated
+from optsched.problems.shuffle_sizes import SIZES, estimated_sizes, extrapolated, seen_sizes
 
 UNKNOWN = np.nan
 
@@ -133,3 +133,13 @@ def test_faults() -> None:
     with pytest.raises(MissingField) as caught:
         estimated_sizes(posed([RUNNING, FINISHED, 0], size=[UNKNOWN] * 3))
     assert [fault.place for fault in caught.value.faults] == ["tasks[0].size"]
+
+
+def test_a_block_without_a_size_is_not_extrapolated() -> None:
+    """Tests that a scheduler then sees what the map has emitted so far, and nothing where that is not known."""
+    workload = Workload(
+        ["M", "N", "R"], kind=[0, 0, 1], size=[UNKNOWN] * 3, shuffle=Shuffle([0, 1], [2, 2], [9.0, 9.0])
+    )
+    ends = np.array([0, 1]), np.array([2, 2]), np.full(2, UNKNOWN)
+    seen = np.array([4.0, UNKNOWN]), np.array([RUNNING, RUNNING, 0]), np.array([2.0, UNKNOWN, UNKNOWN])
+    assert seen_sizes(workload, *ends, *seen, "extrapolated").tolist() == [4.0, 0.0]
