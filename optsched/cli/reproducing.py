@@ -88,7 +88,7 @@ def _measured(
 
 
 def _show(shown: Reproduction, form: str, output: str | None) -> None:
-    from optsched.measuring.printing import fitted, folded, page_width, remarks, render, to_csv
+    from optsched.measuring.printing import folded, on_page, page_width, remarks, render, to_csv
 
     if form == "json":
         arguments.emit_json(shown.record(), output)
@@ -96,7 +96,7 @@ def _show(shown: Reproduction, form: str, output: str | None) -> None:
         arguments.emit(to_csv(shown.rows()), output)
     elif form == "table":
         width = page_width()
-        text = fitted(shown.table(), width) + "\n" + folded(printable(shown.caption()), width)
+        text = on_page(shown.table(), width) + "\n" + folded(printable(shown.caption()), width)
         arguments.emit(text, output)
     else:
         arguments.emit(render(shown.table(), form=form) + remarks([shown.caption()], form), output)

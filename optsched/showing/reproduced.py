@@ -56,6 +56,20 @@ def reproduced_picture(found: Reproduction) -> Figure:
     return picture
 
 
+def _looks(found: Reproduction, labels: Sequence[str]) -> list[dict[str, Any]]:
+    """The look of each line; of a family of curves a colour for each member, a marker and a dash for each series."""
+    members = list(dict.fromkeys(entry.on for entry in found.entries))
+    series = list(dict.fromkeys(entry.series for entry in found.entries))
+    if min(len(members), len(series)) == 1:
+        return [look(number) for number in range(len(labels))]
+    looks = []
+    for label in labels:
+        first = _own(found, label)[0]
+        colour = look(members.index(first.on))["color"]
+        looks.append({**look(series.index(first.series)), "color": colour, "markerfacecolor": colour})
+    return looks
+
+
 def _bounds(parts: Sequence[Any]) -> list[list[float]]:
     """How far each interval reaches below and above its mean."""
     return [[max(0.0, one.mean - one.low) for one in parts], [max(0.0, one.high - one.mean) for one in parts]]
@@ -67,26 +81,28 @@ def _own(found: Reproduction, label: str) -> list[Entry]:
 
 def _lines(axes: Axes, found: Reproduction, labels: Sequence[str]) -> tuple[list[Any], list[str]]:
     handles = []
-    for number, label in enumerate(labels):
+    for label, style in zip(labels, _looks(found, labels), strict=True):
         own = _own(found, label)
         values = [entry.value for entry in own]
         across: Any = [entry.x for entry in own]
-        handles.append(axes.errorbar(across, [one.mean for one in values], _bounds(values), capsize=2, **look(number)))
-        _published(axes, found, own, number)
+        handles.append(axes.errorbar(across, [one.mean for one in values], _bounds(values), capsize=2, **style))
+        _published(axes, found, own, style)
     if found.figure.x.log:
         axes.set_xscale("log", base=2)
     axes.set(xlabel=found.figure.x.name, ylabel=found.figure.y)
     return handles, list(labels)
 
 
-def _published(axes: Axes, found: Reproduction, own: Sequence[Entry], number: int, shift: float | None = None) -> None:
+def _published(
+    axes: Axes, found: Reproduction, own: Sequence[Entry], style: dict[str, Any], shift: float | None = None
+) -> None:
     pairs: list[Any] = [
         (entry.x if shift is None else at + shift, told)
         for at, entry in enumerate(own)
         if (told := found.published(entry)) is not None
     ]
-    style = {**look(number), "linestyle": "", "markersize": 7, "markerfacecolor": "white"}
-    axes.plot([x for x, _ in pairs], [told for _, told in pairs], zorder=4, **style)
+    hollow = {**style, "linestyle": "", "markersize": 7, "markerfacecolor": "white"}
+    axes.plot([x for x, _ in pairs], [told for _, told in pairs], zorder=4, **hollow)
 
 
 def _bars(axes: Axes, found: Reproduction, labels: Sequence[str]) -> tuple[list[Any], list[str]]:
@@ -111,7 +127,7 @@ def _bars(axes: Axes, found: Reproduction, labels: Sequence[str]) -> tuple[list[
                 ecolor="0.5",
             )
         )
-        _published(axes, found, [own[name] for name in names if name in own], number, shift)
+        _published(axes, found, [own[name] for name in names if name in own], look(number), shift)
     named(axes.xaxis, range(len(names)), ["\n".join(folded(name, 14).split("\n")) for name in names], fontsize=8)
     axes.set(xlabel=found.figure.x.name, ylabel=found.figure.y)
     return handles, list(labels)
@@ -119,27 +135,25 @@ def _bars(axes: Axes, found: Reproduction, labels: Sequence[str]) -> tuple[list[
 
 def _distribution(axes: Axes, found: Reproduction, labels: Sequence[str]) -> tuple[list[Any], list[str]]:
     handles = []
-    for number, label in enumerate(labels):
+    for label, style in zip(labels, _looks(found, labels), strict=True):
         own = _own(found, label)
         values = [entry.value for entry in own]
         shares: Any = [entry.x for entry in own]
-        handles.append(
-            axes.errorbar([one.mean for one in values], shares, xerr=_bounds(values), capsize=2, **look(number))
-        )
+        handles.append(axes.errorbar([one.mean for one in values], shares, xerr=_bounds(values), capsize=2, **style))
         pairs: list[Any] = [(told, entry.x) for entry in own if (told := found.published(entry)) is not None]
-        style = {**look(number), "linestyle": "", "markersize": 7, "markerfacecolor": "white"}
-        axes.plot([told for told, _ in pairs], [share for _, share in pairs], zorder=4, **style)
+        hollow = {**style, "linestyle": "", "markersize": 7, "markerfacecolor": "white"}
+        axes.plot([told for told, _ in pairs], [share for _, share in pairs], zorder=4, **hollow)
     axes.set(xlabel=found.figure.y, ylabel="values that are at most this (%)", ylim=(-3, 103))
     return handles, list(labels)
 
 
 def _points(axes: Axes, found: Reproduction, labels: Sequence[str]) -> tuple[list[Any], list[str]]:
     handles = []
-    for number, label in enumerate(labels):
+    for label, style in zip(labels, _looks(found, labels), strict=True):
         own = _own(found, label)
         across = [entry.across for entry in own if entry.across is not None]
         values = [entry.value for entry in own]
-        style = {**look(number), "linestyle": "-" if len(own) > 1 else "", "linewidth": 0.7}
+        joined = {**style, "linestyle": "-" if len(own) > 1 else "", "linewidth": 0.7}
         handles.append(
             axes.errorbar(
                 [one.mean for one in across],
@@ -147,7 +161,7 @@ def _points(axes: Axes, found: Reproduction, labels: Sequence[str]) -> tuple[lis
                 _bounds(values),
                 _bounds(across),
                 capsize=2,
-                **style,
+                **joined,
             )
         )
     axes.set(xlabel=found.figure.across, ylabel=found.figure.y)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import msgspec
 import pytest
 
 from optsched.measuring.reproducing import KINDS, PaperFigure
@@ -45,8 +48,6 @@ def test_every_kind(kind: str) -> None:
 
 def test_logarithmic_axis() -> None:
     """Tests an axis that the description says is logarithmic."""
-    import msgspec
-
     found = drawn("line")
     axis = msgspec.structs.replace(found.figure.x, log=True)
     figure = msgspec.structs.replace(found.figure, x=axis)
@@ -63,3 +64,17 @@ def test_pgf(kind: str) -> None:
     assert source.count(" += (") == 6
     assert "\\addlegendentry{\\_dl\\$}" in source
     assert source.count("{") == source.count("}")
+
+
+def test_a_family_of_curves() -> None:
+    """Tests that each member of a family has a colour, and each series a marker and a dash."""
+    one = drawn("line")
+    family = tuple(
+        msgspec.structs.replace(entry, on=on) for on in ("2 replicas", "3 replicas") for entry in one.entries
+    )
+    lines = [bars[0] for bars in reproduced_picture(replace(one, entries=family)).axes[0].containers]
+    colours, markers = [line.get_color() for line in lines], [line.get_marker() for line in lines]
+    assert colours == [colours[0], colours[0], colours[2], colours[2]]
+    assert colours[0] != colours[2]
+    assert markers == [markers[0], markers[1]] * 2
+    assert markers[0] != markers[1]

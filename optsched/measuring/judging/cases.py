@@ -20,6 +20,7 @@ from optsched.instances.generate import generate
 from optsched.measuring.judging.findings import Check, Finding
 from optsched.measuring.judging.quantities import Answer
 from optsched.measuring.studies.choices import parted
+from optsched.routes import frontier
 from optsched.searches.assignment import cheapest_flow
 from optsched.simulating import EveryRound, Levels, Simulation, simulate
 
@@ -32,6 +33,7 @@ __all__ = [
     "higher_loads",
     "job_time",
     "large_first",
+    "least_work",
     "local_in_waves",
     "map_deviation",
     "map_time",
@@ -267,6 +269,12 @@ def apart(answer: Answer, what: str) -> Fraction:
         found.append(posed.objective(placement))
     ends, works = zip(*found, strict=True)
     return Fraction({"work": sum(works), "end": max(ends), "first": ends[0]}[what])
+
+
+def least_work(answer: Answer, within: str) -> Fraction:
+    """The least work of `latency` that ends by a given makespan."""
+    points = frontier(answer.problem).points
+    return min(Fraction(point.objective[1]) for point in points if point.objective[0] <= int(within))
 
 
 def higher_loads(seed: int, family: str, more: str, **parameters: str) -> Instance:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
-from optsched.core.errors import HeuristicFailed
+from optsched.core.errors import HeuristicFailed, OutOfTime
 from optsched.core.instance import KINDS, MAP
 from optsched.core.results import Number
 from optsched.core.schedule import MICRO
 from optsched.heuristics import run
 from optsched.measuring.studies.choices import parted
 from optsched.problems.locality_counts import locality_counts
-from optsched.routes import frontier, solve
+from optsched.routes import bounds, frontier, solve
 from optsched.simulating import Simulation
 
 __all__ = ["OF_RUNS", "OF_SNAPSHOTS", "Answer"]
@@ -71,11 +71,26 @@ def _loads(answer: Answer) -> Any:
     return answer.problem.initial_load + answer.problem.w_loc * local + answer.problem.w_rem * remote
 
 
+@lru_cache(maxsize=1)  # the measures of one draw ask for the same one
+def _frontier(problem: Any) -> tuple[tuple[Fraction, ...], ...]:
+    """The Pareto-optimal points of a problem."""
+    found = frontier(problem)
+    if not found.complete:
+        raise OutOfTime(f"the frontier of {problem} was not proved within the time; give more seconds")
+    return tuple(tuple(map(Fraction, point.objective)) for point in found.points)
+
+
 def _dominated(answer: Answer) -> int:
     """1 where a point of the frontier is better, in both components together."""
     value = tuple(map(Fraction, answer.value))
-    points = [point.objective for point in frontier(answer.problem).points]
+    points = _frontier(answer.problem)
     return int(any(all(a <= b for a, b in zip(point, value, strict=True)) and point != value for point in points))
+
+
+def _least(answer: Answer, component: int) -> Fraction:
+    """The least of one component among decisions that are no worse in the other one."""
+    held = Fraction(answer.value[1 - component])
+    return min(point[component] for point in _frontier(answer.problem) if point[1 - component] <= held)
 
 
 #: Numbers of a decision, and, without a decision, of the problem.
@@ -89,7 +104,9 @@ OF_SNAPSHOTS: Mapping[str, Callable[[Answer], Any]] = {
     "most load": lambda answer: _exact(_loads(answer).max()),
     "least load": lambda answer: _exact(_loads(answer).min()),
     "dominated": lambda answer: Fraction(_dominated(answer)),
-    "fairest": lambda answer: min(_exact(point.objective[1]) for point in frontier(answer.problem).points),
+    "least first": lambda answer: _least(answer, 0),
+    "least second": lambda answer: _least(answer, 1),
+    "fairest": lambda answer: min(point[1] for point in _frontier(answer.problem)),
     "distance before": lambda answer: answer.problem.groups.distance(None, False),
     "tasks": lambda answer: Fraction(len(answer.problem.tasks)),
     "servers": lambda answer: Fraction(len(answer.problem.instance.cluster)),
@@ -100,6 +117,7 @@ OF_SNAPSHOTS: Mapping[str, Callable[[Answer], Any]] = {
     "reduce MB": lambda answer: _megabytes(answer, True),
     "l*": lambda answer: _exact(answer.problem.average_bound()),
     "l**": lambda answer: _exact(answer.problem.counting_bound()),
+    "l_flow": lambda answer: _exact(next(one.value for one in bounds(answer.problem) if one.name == "l_flow")),
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from optsched import load, problem
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.instances.generate import generate
 from optsched.measuring.judging.cases import (
@@ -16,6 +17,7 @@ from optsched.measuring.judging.cases import (
     higher_loads,
     job_time,
     large_first,
+    least_work,
     local_in_waves,
     map_deviation,
     map_time,
@@ -138,3 +140,9 @@ def test_slowdown() -> None:
     instance = Instance(cluster, workload)
     assert slowdown(simulate(instance, "fifo", "levels")) == 1
     assert slowdown(simulate(instance, "fifo", "overload")) == 2
+
+
+def test_least_work_by_a_makespan() -> None:
+    """Tests the points of the frontier (6, 24), (7, 22), (8, 20) of the worked example of Agosta et al."""
+    answer = Answer(problem("latency", load("papers/labl-figure2")), None)
+    assert [least_work(answer, within) for within in ("6", "7", "8", "9")] == [24, 22, 20, 20]

@@ -23,6 +23,10 @@ from optsched.measuring.judging.quantities import OF_RUNS, OF_SNAPSHOTS, Answer
         ("local maps", "labl", 18),
         ("placed", "labl", 20),
         ("first", "optimum", 6),
+        ("least second", "round-robin", 20),
+        ("least second", "flow-based", 24),
+        ("least first", "flow-based", 6),
+        ("least first", "labl,lbar=l**", 8),
     ],
 )
 def test_of_figure_2(what: str, source: str, value: int) -> None:
@@ -36,9 +40,9 @@ def test_of_the_problem() -> None:
     posed = problem("latency", load("papers/labl-theorem2-a"))
     numbers = {
         name: OF_SNAPSHOTS[name](Answer(posed, None))
-        for name in ("l*", "l**", "tasks", "servers", "loads", "highest load")
+        for name in ("l*", "l**", "tasks", "servers", "loads", "highest load", "l_flow")
     }
-    assert numbers == {"l*": 51, "l**": 1, "tasks": 1, "servers": 2, "loads": 100, "highest load": 100}
+    assert numbers == {"l*": 51, "l**": 1, "tasks": 1, "servers": 2, "loads": 100, "highest load": 100, "l_flow": 1}
     assert OF_SNAPSHOTS["least load"](Answer(posed, "labl")) == 1
 
 
