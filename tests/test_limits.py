@@ -113,7 +113,7 @@ def test_engines_stop_for_a_deadline_of_who_calls() -> None:
 #: Small instances of the problems that programs with integers settle.
 PROGRAMS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "utility": ("utility", {"jobs": 3, "nodes": 4, "types": 3, "maps": 8, "reduces": 2}, {}),
-    "utility, fixed": ("utility", {"jobs": 3, "nodes": 4, "types": 3, "maps": 8, "reduces": 2}, {"reduces": "fixed"}),
+    "utility, fixed": ("utility", {"jobs": 3, "nodes": 4, "types": 3, "maps": 6, "reduces": 2}, {"reduces": "fixed"}),
     "latency": ("skewed-latency", {"nodes": 5, "tasks": 9}, {}),
     "traffic": ("traffic", {"nodes": 8, "tasks": 12, "jobs": 2, "datacenters": 3}, {"capacity": "slots"}),
     "generalized-assignment": ("generalized-assignment", {"nodes": 4, "tasks": 8}, {}),

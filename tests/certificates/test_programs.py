@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from optsched.problems.programs import Program
 from optsched.testing.proofs import tampered
 
 
+@cache
 def solved() -> tuple[Gathering, Solution]:
     """A problem of which the second component takes a tree."""
     instance = optsched.generate("lsap", 2, nodes=12, tasks=20, slots=3, idle_ratio=0.9)

@@ -62,7 +62,7 @@ def test_twin_slots_count_once() -> None:
 def test_no_schedule_is_sooner() -> None:
     """Tests on drawn instances, with held slots, arrivals, reduces and thirds, that each job alone is a relaxation."""
     late = 0
-    for seed in range(200):
+    for seed in range(100):
         problem = Makespan(crowded(seed), slowstart=(0.05, 1, 0.5)[seed % 3])
         if problem.plainly_infeasible is not None:
             continue
@@ -78,7 +78,7 @@ def test_no_schedule_is_sooner() -> None:
             end = alone.release + optimum(alone.posed) * alone.unit + alone.tail
             assert end <= min(last, jobs.latest[job])
             late += end > problem.earliest_completions[job]
-    assert late > 40
+    assert late > 20
 
 
 @pytest.mark.parametrize("slots", [1, 2])

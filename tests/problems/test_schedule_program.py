@@ -35,7 +35,7 @@ def solved(problem: Any) -> tuple[Any, Any]:
     return found.outcome, None if found.x is None else problem.decision_of(whole_numbers(found.x), program)
 
 
-@pytest.mark.parametrize("seeds", [range(12), pytest.param(range(12, 120), marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("seeds", [range(6), pytest.param(range(6, 120), marks=pytest.mark.thorough)])
 def test_program_has_the_optimum_of_enumeration(seeds: range) -> None:
     """Tests value and schedule of the program on drawn instances, and that it has nothing below the optimum."""
     for problem, best in both(seeds):

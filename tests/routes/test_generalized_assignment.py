@@ -174,12 +174,12 @@ def test_bug_capacities_kept_to_a_millionth(size: int) -> None:
 def test_neighbourhoods_and_tree_by_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that neighbourhoods begin from what the tree holds, that it takes what they find, and so at a deadline."""
     rng = np.random.default_rng(5)
-    weight = rng.integers(5, 25, (20, 4))
-    cost = 30 - weight + rng.integers(0, 4, (20, 4))
+    weight = rng.integers(5, 25, (15, 4))
+    cost = 30 - weight + rng.integers(0, 4, (15, 4))
     problem = posed(cost.tolist(), {"weight": weight.tolist()}, {"weight": (0.8 * weight.sum(axis=0) // 4).tolist()})
     monkeypatch.setattr("optsched.searches.capacity_tree.repaired", lambda *_: None)
     monkeypatch.setattr(f"{generalized_assignment.__name__}._PARTS", (0, 0))
-    monkeypatch.setattr(f"{generalized_assignment.__name__}._FEW", 19)
+    monkeypatch.setattr(f"{generalized_assignment.__name__}._FEW", 14)
     turns: list[tuple[int, int]] = []
 
     class Noted(CapacityNeighbourhoods):
@@ -192,7 +192,7 @@ def test_neighbourhoods_and_tree_by_turns(monkeypatch: pytest.MonkeyPatch) -> No
                 raise OutOfTime("out of time")
 
     monkeypatch.setattr(generalized_assignment, "CapacityNeighbourhoods", Noted)
-    for name, value in (("_FEW", 20), ("_OPEN", 0)):  # too few tasks, or too little open
+    for name, value in (("_FEW", 15), ("_OPEN", 0)):  # too few tasks, or too little open
         with monkeypatch.context() as patch:
             patch.setattr(f"{generalized_assignment.__name__}.{name}", value)
             optimum = solve(problem)

@@ -183,7 +183,7 @@ def test_bug_a_limit_that_tolerances_pass_was_tried_for_ever() -> None:
 
 
 @pytest.mark.parametrize("levels", [(0, 2**40 - 3, 2**40), (0, 1, 2**40), (0, 10**6, 10**6 + 1)])
-@pytest.mark.parametrize("seed", [2, 9])
+@pytest.mark.parametrize("seed", [2, pytest.param(9, marks=pytest.mark.thorough)])
 def test_bug_large_levels_were_not_settled(levels: tuple[int, int, int], seed: int) -> None:
     """Tests levels of a million and more, where limits on costs are within HiGHS's tolerances: it was FEASIBLE."""
     sizes = {"nodes": 4, "tasks": 6, "slots": 1, "idle_ratio": 1.0, "replicas": 1, "groups": 2, "racks": 3}
@@ -198,7 +198,7 @@ def test_bug_large_levels_were_not_settled(levels: tuple[int, int, int], seed: i
 def test_levels_that_highs_would_refuse() -> None:
     """Tests levels that no coefficient may have: numbers of tasks take their place, or the cost is left open."""
     settled = 0
-    for seed in range(3):
+    for seed in range(2):
         for idle_ratio in (1.0, 0.5):
             drawn = generate(
                 "worst-group", seed=seed, nodes=4, tasks=4, idle_ratio=idle_ratio, replicas=1, groups=2, racks=2
@@ -213,7 +213,7 @@ def test_levels_that_highs_would_refuse() -> None:
                 if not levels[0] or problem.count == len(problem.tasks):
                     assert (solution.optimal, solution.objective) == (True, found[0])
                 settled += solution.optimal
-    assert settled > 3
+    assert settled > 2
 
 
 def test_without_a_tree_the_word_is_left(monkeypatch: pytest.MonkeyPatch) -> None:

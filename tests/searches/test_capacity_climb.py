@@ -37,7 +37,7 @@ def test_the_climb_ends_at_the_optimum(size: int, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(capacity_tree, "_FIRST", 6)
     monkeypatch.setattr(capacity_tree, "_OTHERS", 3)
     grown = 0
-    for seed in range(12):
+    for seed in range(6):
         problem = drawn(seed, size=size)
         nodes = dearest(problem)
         if nodes is None:

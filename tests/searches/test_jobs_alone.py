@@ -164,7 +164,7 @@ def test_single_jobs_are_proved() -> None:
 def test_jobs_that_fetch_over_distances() -> None:
     """Tests with times of transfer, over distances of each kind, that the bound holds, adds something and is proved."""
     more = dict.fromkeys(FORMS, 0)
-    for seed in range(8):
+    for seed in range(4):
         for form in FORMS:
             drawn = fetching(seed, form, nodes=3, tasks=5, jobs=1, slots=1)
             near = Ragged.from_rows([[0]] * len(drawn.workload))

@@ -15,8 +15,8 @@ from optsched.searches import utility as engine
 
 
 def test_identical_trackers_at_size() -> None:
-    """Tests that 1,000 identical trackers are closed by prices and packing alone, and certified."""
-    problem = Utility(generate("utility", seed=0, jobs=10, nodes=1000, maps=900, reduces=40))
+    """Tests that 300 identical trackers are closed by prices and packing alone, and certified."""
+    problem = Utility(generate("utility", seed=0, jobs=5, nodes=300, maps=300, reduces=20))
     solution = solve(problem)
     assert solution.objective is not None
     assert solution.bound[0] == solution.objective[0]

@@ -299,7 +299,11 @@ def test_a_claim_gets_the_report() -> None:
     assert all(report.feasible and report.reference.kind == "optimum" for report in seen)
 
 
-@pytest.mark.parametrize("sizes", [{}, {"most_tasks": 3, "most_nodes": 3}], ids=["any", "3x3"])
+@pytest.mark.parametrize(
+    "sizes",
+    [pytest.param({}, marks=pytest.mark.thorough), {"most_tasks": 3, "most_nodes": 3}],
+    ids=["any", "3x3"],
+)
 def test_bug_a_greedy_rule_was_not_refuted(sizes: dict[str, int]) -> None:
     """Tests that three tasks and nodes are found on which the rule "scarcest task first" is not optimal."""
     found = mine(scarcest_first, "lsap", seed=0, budget=600, **sizes)
@@ -307,6 +311,7 @@ def test_bug_a_greedy_rule_was_not_refuted(sizes: dict[str, int]) -> None:
     assert (found.report.absolute_gap, len(found.instance().workload), len(found.instance().cluster)) == ((1,), 3, 3)
 
 
+@pytest.mark.thorough
 def test_bug_a_larger_budget_finds_no_less() -> None:
     """Tests that the same search, going on, finds an instance that is worse still."""
     found = mine(scarcest_first, "lsap", seed=0, budget=1000)
