@@ -1,14 +1,38 @@
-"""The project's pages, and what they tell a reader to write and to run, for the tests that do so."""
+"""Pages of the documents and cards of the models: their blocks, tables and parts, as the tests hold and write them."""
 
 from __future__ import annotations
 
+import contextlib
 import doctest
+import io
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
+
+from optsched.core.resources import folder
+
+__all__ = [
+    "BORROWED",
+    "COMMANDS",
+    "FENCED",
+    "PAGES",
+    "ROOT",
+    "borrowed",
+    "matches",
+    "path_of",
+    "rows_below",
+    "run_card",
+    "sessions",
+    "shell",
+    "shows",
+    "steps",
+    "write_files",
+]
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Every page of the project, so that none can be left out.
@@ -93,3 +117,43 @@ def write_files(page: Path, folder: Path) -> None:
     for what, content in [*borrowed(page), *steps(page.read_text(encoding="utf-8"))]:
         if not what.startswith("$ "):
             (folder / what).write_text(content, encoding="utf-8")
+
+
+#: A block of code, and the block of output after it where it prints something.
+_BLOCKS = re.compile(r"```python\n(?P<code>.*?)```\n(?:\n```text\n(?P<output>.*?)```\n)?", re.DOTALL)
+
+
+def path_of(card: str) -> Path:
+    """Where a card lies."""
+    return folder("models") / f"{card}.md"
+
+
+@cache
+def run_card(card: str) -> tuple[str, dict[str, Any]]:
+    """The card's text with the output that its code prints today, and what the code defined."""
+    names: dict[str, Any] = {}
+
+    def executed(block: re.Match[str]) -> str:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(block["code"], f"{card}.md", "exec"), names)
+        output = printed.getvalue()
+        return f"```python\n{block['code']}```\n" + (f"\n```text\n{output}```\n" if output else "")
+
+    return _BLOCKS.sub(executed, path_of(card).read_text(encoding="utf-8")), names
+
+
+CONTRACT = Path(__file__).resolve().parents[1] / "docs" / "contract.md"
+
+
+def shows(name: str, text: str) -> bool:
+    """Whether the page has a text between the comments of a name. OPTSCHED_WRITE_GOLDEN=1 writes it there."""
+    whole = CONTRACT.read_text(encoding="utf-8")
+    begin, end = f"<!-- {name} -->\n\n", f"\n<!-- /{name} -->"
+    before, _, rest = whole.partition(begin)
+    held, found, after = rest.partition(end)
+    assert found, f"the page has no part {name}"
+    if os.environ.get("OPTSCHED_WRITE_GOLDEN") == "1":
+        CONTRACT.write_text(f"{before}{begin}{text}{end}{after}", encoding="utf-8")
+        return True
+    return held == text

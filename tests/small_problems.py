@@ -1,14 +1,18 @@
-"""A small generated instance of every problem of the registry, by the family and sizes of its record."""
+"""Problems small enough to try every decision: one of each record, two swapped tasks, and all Pareto-optimal values."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from optsched.core.registry import record, records
-from optsched.instances.generate import generate
-from optsched.problems import AnyProblem, problem
+import numpy as np
 
-__all__ = ["NAMES", "small_problem"]
+from optsched.core.instance import Cluster, Instance, Ragged, Workload
+from optsched.core.registry import imported, record, record_of, records
+from optsched.core.results import Value
+from optsched.instances.generate import generate
+from optsched.problems import AnyProblem, Lsap, Problem, problem
+
+__all__ = ["NAMES", "SWAPPED", "pareto_front", "small_problem", "wrong_way"]
 
 #: Every problem of the registry.
 NAMES = tuple(records())
@@ -19,3 +23,24 @@ def small_problem(name: str, seed: int, parameters: dict[str, Any] | None = None
     entry = record(name)
     assert entry.family is not None
     return problem(name, generate(entry.family, seed=seed, **entry.sizes), **(parameters or {}))
+
+
+_WORKLOAD = Workload(["t1", "t2"], replicas=Ragged.from_rows([[0, 1], [0]]))
+
+
+SWAPPED = Lsap(Instance(Cluster(["a", "b"]), _WORKLOAD, name="two"))
+
+
+def wrong_way(problem: Problem, rng: np.random.Generator) -> list[str]:
+    """Each task on the other's node."""
+    return ["a", "b"]
+
+
+def pareto_front(problem: Problem) -> list[Value]:
+    """Every Pareto-optimal value, by the first component; of placements as the record's enumeration has them."""
+    enumeration = imported(record_of(type(problem)).enumeration or "optsched.searches.enumeration:judged")
+    front: list[Value] = []
+    for value in sorted({value for value, _ in enumeration(problem)}):
+        if not front or value[1] < front[-1][1]:
+            front.append(value)
+    return front

@@ -1,11 +1,9 @@
-"""Tiny but rich instances of Shen et al. 2016 for hypothesis: at most 3 nodes, 4 pending tasks and 2 others.
-
-The topology has any of its four forms, racks may be missing, some tasks run or have finished, jobs may be several or
-none, and kinds stand anywhere in the order of the file. Nodes have 0 to 2 idle slots of each kind.
-"""
+"""Instances of the problems of transmission: Shen et al.'s example, drawn ones, reduces by hand, trees over them."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -25,12 +23,27 @@ from optsched.core.instance import (
     Topology,
     Workload,
 )
+from optsched.core.placement import NONE
 from optsched.problems import Problem
 from optsched.problems.transmission import Transmission
+from optsched.problems.transmission_bounds import Branching, ReduceBounds, ReduceCharges
 from optsched.problems.transmission_maps import TransmissionMaps
 from optsched.problems.transmission_reduces import TransmissionReduces
 
-__all__ = ["PROBLEMS", "drawn", "example", "instances", "problems", "rich"]
+__all__ = [
+    "PLACED",
+    "PROBLEMS",
+    "any_prices",
+    "any_tree",
+    "drawn",
+    "enlarged",
+    "example",
+    "instances",
+    "least_costs",
+    "posed",
+    "problems",
+    "rich",
+]
 
 PROBLEMS: dict[str, type[Problem]] = {kind.name: kind for kind in (TransmissionMaps, TransmissionReduces, Transmission)}
 
@@ -227,3 +240,87 @@ def rich(seed: int, slots: int | None = None) -> Transmission:
         idle_reduce_slots=idle_reduce,
     )
     return Transmission(Instance(cluster, workload, state), distinct=bool(rng.random() < 0.7))
+
+
+#: Shen et al.'s maps where Figure 2 has them: M1 on D3, M2 on D2.
+PLACED = example((2, 1))
+
+
+def posed(
+    sent: list[float],
+    slots: list[int],
+    jobs: list[int] | None = None,
+    running: list[tuple[int, int]] | None = None,
+    matrix: Any = DISTANCES,
+    **parameters: Any,
+) -> TransmissionReduces:
+    """Reduces r0, ... that get so many MB from one map on n0; `running` are pairs of a job and its reduce's node."""
+    reduces, running = len(sent), running or []
+    cluster = Cluster(
+        [f"n{node}" for node in range(len(slots))],
+        reduce_slots=[slot + 1 for slot in slots],
+        topology=Topology("distance", np.array(matrix)[: len(slots), : len(slots)]),
+    )
+    tasks = 1 + reduces + len(running)
+    workload = Workload(
+        ["m", *(f"r{task}" for task in range(reduces)), *(f"busy{task}" for task in range(len(running)))],
+        kind=[MAP] + [REDUCE] * (tasks - 1),
+        job=[0, *(jobs or [0] * reduces), *(job for job, _ in running)],
+        job_ids=["j0", "j1"],
+        shuffle=Shuffle([0] * reduces, range(1, reduces + 1), sent),
+    )
+    state = State.initial(
+        cluster,
+        workload,
+        status=[FINISHED] + [PENDING] * reduces + [RUNNING] * len(running),
+        node=[0] + [-1] * reduces + [node for _, node in running],
+        idle_reduce_slots=slots,
+    )
+    return TransmissionReduces(Instance(cluster, workload, state, name="few"), **parameters)
+
+
+def least_costs(problem: Transmission) -> dict[tuple[int, ...], int]:
+    """Least cost, in units, beside each feasible choice of all reduces: a node, or the number of nodes for none."""
+    nodes, maps, reduces = len(problem.distance), len(problem.maps), len(problem.reduces)
+    placed = np.array(list(product(range(nodes + 1), repeat=maps)), dtype=np.int64).reshape((nodes + 1) ** maps, maps)
+    used = (placed[:, :, None] == np.arange(nodes + 1)).sum(axis=1)
+    room = np.append(problem.instance.state.idle_slots, maps - problem.map_count)
+    placed = placed[(used <= room).all(axis=1)]
+    linear = np.pad(problem.map_units, ((0, 0), (0, 1)))[np.arange(maps), placed].sum(axis=1)
+    entries = [np.pad(problem.entry_units(entry), (0, 1)) for entry in range(len(problem.entries.map))]
+    found = {}
+    for choice in product(range(nodes + 1), repeat=reduces):
+        on = np.where(np.array(choice) == nodes, NONE, choice)
+        if list(problem.slots.violations(on)):
+            continue
+        costs = linear + int(np.pad(problem.reduce_units, ((0, 0), (0, 1)))[np.arange(reduces), list(choice)].sum())
+        for one, other, units in zip(problem.entries.map, problem.entries.reduce, entries, strict=True):
+            costs = costs + units[placed[:, one], choice[other]]
+        found[choice] = int(costs.min())
+    return found
+
+
+def any_prices(rng: np.random.Generator, *shape: int) -> Any:
+    """Prices that mean something, or nothing."""
+    lowest, highest = [(0, 1), (-5, 10), (0, 5000), (-(2**53), 2**53), (0, 2**40)][rng.integers(5)]
+    return rng.integers(lowest, highest, shape)
+
+
+def any_tree(rng: np.random.Generator, bounds: ReduceBounds) -> Branching:
+    """A tree with any states, in any order of the reduces, with any prices and charges."""
+    nodes, order = bounds.nowhere, rng.permutation(len(bounds.problem.reduces))
+    share, states = rng.random(), {}
+    for length in range(len(order) + 1):
+        for state in product(range(nodes + 1), repeat=length):
+            if not state or (state[:-1] in states and rng.random() < share):
+                states[state] = [any_prices(rng, len(bounds.free)) for _ in range(rng.integers(3))]
+    charges = ReduceCharges(any_prices(rng, nodes + 1), any_prices(rng, *bounds.problem.barred.shape))
+    return Branching(order, states, charges if rng.random() < 0.7 else None)
+
+
+def enlarged(instance: Instance, power: int) -> Transmission:
+    """The problem with all sizes 2^power times as large."""
+    workload, shuffle = instance.workload, instance.workload.shuffle
+    assert shuffle is not None
+    larger = replace(shuffle, size=shuffle.size * 2.0**power)
+    return Transmission(Instance(instance.cluster, replace(workload, size=workload.size * 2.0**power, shuffle=larger)))

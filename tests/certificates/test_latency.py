@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pareto import pareto_front
 from proved_solutions import LATENCY, SOLVED, with_data
+from small_problems import pareto_front
 from strategies import problems
 
 from optsched import save

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from alone_jobs import crowded, one_job
-from over_time import batch, both, proved
+from over_time import batch, both, crowded, one_job, proved
 
 from optsched.certificates import certify, proved_bound
 from optsched.certificates.programs import program_certificate

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reduces_instances import PLACED, posed
-from transmission_instances import problems
+from transmission_instances import PLACED, posed, problems
 
 from optsched.certificates import certify, proved_bound
 from optsched.certificates.transmission_reduces import transmission_reduces_certificate

@@ -12,8 +12,8 @@ import numpy as np
 import pandas
 import pytest
 from command_line import answer, run
+from over_time import arriving
 from pages import shell
-from timed_workloads import arriving
 
 import optsched
 from optsched.cli.simulating import FIELDS, PLOTS

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from contract_page import shows
+from pages import shows
 
 from optsched.core import registry
 from optsched.core.errors import TooLarge

@@ -15,8 +15,8 @@ import numpy as np
 import pulp
 import pyomo.environ as pyo
 import pytest
-from contract_page import shows
 from oracles.documents import drawn
+from pages import shows
 
 from optsched.certificates import fronts
 from optsched.core import registry

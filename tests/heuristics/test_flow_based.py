@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from pareto import pareto_front
+from small_problems import pareto_front
 
 from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.core.placement import NONE, Placement

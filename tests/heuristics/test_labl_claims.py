@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pareto import pareto_front
+from small_problems import pareto_front
 
 from optsched.core.instance import Instance
 from optsched.core.placement import Placement

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from timed_workloads import arriving
+from over_time import arriving
 
 from optsched.core.errors import UsageError
 from optsched.measuring.regrets import regret

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from schedule_drawn import document
-from timed_workloads import arriving
+from over_time import arriving, document
 
 import optsched
 from optsched.core.errors import UsageError

@@ -6,7 +6,7 @@ import os
 import re
 from importlib import import_module
 
-import cards
+import pages
 import pyomo.environ as pyo
 import pytest
 
@@ -19,10 +19,10 @@ WRITE = os.environ.get("OPTSCHED_WRITE_GOLDEN") == "1"
 @pytest.mark.parametrize("card", models.names())
 def test_output(card: str) -> None:
     """Tests that a card shows what its code prints. OPTSCHED_WRITE_GOLDEN=1 writes it anew."""
-    text, _ = cards.run(card)
+    text, _ = pages.run_card(card)
     if WRITE:
-        cards.path(card).write_text(text, encoding="utf-8")
-    assert cards.path(card).read_text(encoding="utf-8") == text
+        pages.path_of(card).write_text(text, encoding="utf-8")
+    assert pages.path_of(card).read_text(encoding="utf-8") == text
 
 
 @pytest.mark.parametrize("card", models.names())
@@ -30,7 +30,7 @@ def test_components(card: str) -> None:
     """Tests that every variable and constraint of a Pyomo model is in its card and its module's table, or the other's
     that this names, and that the card says which model is for constraints of one's own.
     """
-    text, names = cards.run(card)
+    text, names = pages.run_card(card)
     module = models.module(card)
     documented = module.__doc__ or ""
     for other in re.findall(r"see the table in `optsched\.models\.(\w+)`", documented.replace("\n", " ")):
@@ -57,7 +57,7 @@ def test_components(card: str) -> None:
 def test_every_model_has_a_card() -> None:
     """Tests that the cards are those of the models and problems, and that the folder's README names each."""
     assert tuple(PROBLEMS) == models.names()
-    there = cards.path("lsap").parent
+    there = pages.path_of("lsap").parent
     assert {path.stem for path in there.glob("*.md")} == {*models.names(), "README"}
     readme = (there / "README.md").read_text(encoding="utf-8")
     assert all(f"({card}.md)" in readme for card in models.names())

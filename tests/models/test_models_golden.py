@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-import cards
 import highspy
+import pages
 import pytest
 
 from optsched.core.resources import folder
@@ -45,7 +45,7 @@ def built(example: str, literal: bool) -> Any:
     """The model of a worked example."""
     card, name, options = EXAMPLES[example]
     builder = module(card).build_pulp if literal else module(card).build_pyomo
-    return builder(cards.run(card)[1][name], **options)
+    return builder(pages.run_card(card)[1][name], **options)
 
 
 def optimum(path: Path) -> float:

@@ -6,8 +6,7 @@ import re
 
 import pyomo.environ as pyo
 import pytest
-from reduces_instances import posed
-from transmission_instances import example
+from transmission_instances import example, posed
 
 from optsched import models
 from optsched.core.errors import UsageError

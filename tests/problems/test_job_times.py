@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from over_time import batch, proved
-from schedule_drawn import exactly
+from over_time import batch, exactly, proved
 
 from optsched.core.instance import Cluster, Instance, Workload
 from optsched.core.schedule import Schedule

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from alone_jobs import crowded, one_job
+from over_time import crowded, one_job
 
 from optsched import bounds, solve
 from optsched.core.instance import MAP, RUNNING, Cluster, Instance, Ragged, State, Topology, Workload

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pareto import pareto_front
+from small_problems import pareto_front
 
 from optsched.core.errors import InputError, MissingField, UsageError
 from optsched.core.instance import Cluster, Instance, Ragged, State, Workload

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lsap_fairness_instances import SMALL, posed
-from pareto import pareto_front
+from small_problems import pareto_front
 from strategies import problems
 
 from optsched.core.errors import InputError, MissingField, TooLarge, UsageError

@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 
 from hypothesis import given
-from reduces_instances import posed
-from transmission_instances import problems
+from transmission_instances import posed, problems
 
 from optsched.core.results import Violation
 from optsched.problems import Problem

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from schedule_drawn import Oracle, Starts, document, two_jobs
+from over_time import Oracle, Starts, document, two_jobs
 
 from optsched.core.errors import InputError, MissingField, UsageError
 from optsched.core.instance import Cluster, Instance, State, Workload

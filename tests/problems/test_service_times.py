@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
-from over_time import FORMS, fetching
-from schedule_drawn import document, two_jobs
+from over_time import FORMS, document, fetching, two_jobs
 
 from optsched.core.schedule import MICRO
 from optsched.instances.files import parse

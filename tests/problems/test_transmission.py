@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from transmission_instances import DISTANCES, SENT, example, instances, problems, rich
-from transmission_trees import least_costs
+from transmission_instances import DISTANCES, SENT, example, instances, least_costs, problems, rich
 
 from optsched.core.errors import InputError, MissingField
 from optsched.core.instance import (

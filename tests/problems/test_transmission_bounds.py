@@ -7,8 +7,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from transmission_instances import drawn, rich
-from transmission_trees import any_prices, any_tree, enlarged, least_costs
+from transmission_instances import any_prices, any_tree, drawn, enlarged, least_costs, rich
 
 from optsched.certificates import certify
 from optsched.core.instance import (

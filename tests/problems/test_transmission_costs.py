@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nested_instances import nested
-from reduces_instances import posed
+from transmission_instances import posed
 
 from optsched.core.instance import FINISHED, REDUCE, Cluster, Instance, Ragged, Shuffle, State, Topology, Workload
 from optsched.problems.base import GRID

@@ -7,8 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from reduces_instances import PLACED, posed
-from transmission_instances import DISTANCES, example
+from transmission_instances import DISTANCES, PLACED, example, posed
 
 from optsched.core.errors import InputError, MissingField, TooLarge
 from optsched.core.instance import (

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from lsap_fairness_instances import SMALL, check_points, posed
-from pareto import pareto_front
+from small_problems import pareto_front
 from stopping import interrupted
 from strategies import problems
 

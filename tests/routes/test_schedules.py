@@ -5,9 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from alone_jobs import one_job
-from over_time import FORMS, batch, both, fetching
-from schedule_drawn import document
+from over_time import FORMS, batch, both, document, fetching, one_job
 
 import optsched
 from optsched.certificates import certify

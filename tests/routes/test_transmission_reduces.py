@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reduces_instances import posed
+from transmission_instances import posed
 
 from optsched.certificates import certify
 from optsched.core.errors import SolverDisagreement

@@ -8,8 +8,8 @@ import pytest
 import utility_instances
 from hypothesis import given
 from hypothesis import strategies as st
-from pareto import pareto_front
 from replica_instances import small
+from small_problems import pareto_front
 
 from optsched.core.errors import TooLarge
 from optsched.problems import Latency, Lsap, Problem

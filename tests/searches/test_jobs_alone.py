@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from alone_jobs import crowded, one_job, with_slot
-from over_time import FORMS, batch, fetching
+from over_time import FORMS, batch, crowded, fetching, one_job, with_slot
 
 from optsched.certificates import proved_bound
 from optsched.certificates.schedules import makespan_certificate

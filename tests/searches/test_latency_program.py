@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pareto import pareto_front
+from small_problems import pareto_front
 
 from optsched.core.results import Termination
 from optsched.instances.generate import generate

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import prod
 
 import pytest
-from schedule_drawn import Oracle, Starts, Text, document, whole
+from over_time import Oracle, Starts, Text, document, whole
 
 import optsched
 from optsched.core.errors import TooLarge, UsageError

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from transmission_instances import drawn, example
-from transmission_trees import enlarged
+from transmission_instances import drawn, enlarged, example
 
 from optsched.certificates import certify
 from optsched.core.instance import Topology

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from over_time import arriving
 from pictured import outside, texts
-from timed_workloads import arriving
 
 import optsched
 from optsched import showing

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from timed_workloads import arriving
+from over_time import arriving
 
 from optsched.core.errors import HeuristicFailed, MissingField, UsageError
 from optsched.core.instance import (

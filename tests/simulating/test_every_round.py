@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from timed_workloads import arriving
+from over_time import arriving
 
 from optsched.core.errors import HeuristicFailed, MissingField, UsageError
 from optsched.core.instance import REDUCE, Cluster, Instance, Ragged, Shuffle, Topology, Workload

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from timed_workloads import arriving
+from over_time import arriving
 
 from optsched.core.errors import MissingField, UsageError
 from optsched.core.instance import FINISHED, PENDING, Cluster, Instance, Ragged, Shuffle, State, Workload

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from timed_workloads import arriving
+from over_time import arriving
 
 from optsched.core.errors import MissingField
 from optsched.core.instance import MAP, Instance, Ragged, Topology, Workload

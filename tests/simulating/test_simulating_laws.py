@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from timed_workloads import arriving
+from over_time import arriving
 
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.core.schedule import MICRO

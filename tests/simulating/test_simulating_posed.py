@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from over_time import FORMS, fetching
-from schedule_drawn import document
+from over_time import FORMS, document, fetching
 
 import optsched
 from optsched.core.errors import MissingField, UsageError

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from timed_workloads import arriving
+from over_time import arriving
 
 from optsched.core.errors import UsageError
 from optsched.core.instance import FINISHED, PENDING, RUNNING, Cluster, Instance, Ragged, State, Workload

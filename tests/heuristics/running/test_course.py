@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from timed_workloads import arriving
+from over_time import arriving
 
 from optsched.core.errors import HeuristicFailed, UsageError
 from optsched.heuristics.running.course import NEVER, WAKE, WOKEN, Course, Ends, Service

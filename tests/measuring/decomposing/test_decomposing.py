@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from over_time import FORMS, fetching
-from schedule_drawn import document
+from over_time import FORMS, document, fetching
 
 import optsched
 from optsched.core.errors import HeuristicFailed, UsageError

@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from over_time import FORMS, fetching
-from schedule_drawn import document
-from timed_workloads import arriving
+from over_time import FORMS, arriving, document, fetching
 
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
 from optsched.heuristics import HEURISTICS, heuristic

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from swapped_tasks import SWAPPED, wrong_way
+from small_problems import SWAPPED, wrong_way
 
 import optsched
 from optsched.core.errors import HeuristicFailed, UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from swapped_tasks import SWAPPED, wrong_way
+from small_problems import SWAPPED, wrong_way
 
 import optsched
 from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
@@ -23,7 +23,7 @@ def test_the_record_in_ids() -> None:
         "instance": "two",
         "problem": "lsap",
         "parameters": {"levels": (0, 1, 1)},
-        "heuristic": "swapped_tasks:wrong_way",
+        "heuristic": "small_problems:wrong_way",
         "heuristic_parameters": {},
         "seed": 5,
         "components": [{"name": "locality-cost", "sense": "min", "unit": "level"}],
@@ -75,7 +75,7 @@ def flow() -> Problem:
 
 def test_repr_is_short() -> None:
     """Tests that a notebook shows a line, whatever the size."""
-    assert repr(explain(SWAPPED, wrong_way)) == "<swapped_tasks:wrong_way on two, lsap: gap 1, 1 chain of 2 moves>"
+    assert repr(explain(SWAPPED, wrong_way)) == "<small_problems:wrong_way on two, lsap: gap 1, 1 chain of 2 moves>"
 
 
 def chain_of(length: int) -> Lsap:

@@ -7,8 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from schedule_drawn import whole
-from timed_workloads import arriving
+from over_time import arriving, whole
 
 import optsched
 from optsched.core.errors import HeuristicFailed, UsageError
