@@ -241,7 +241,9 @@ class LeastCostPolicy(_Knowing):
 class CouplingPolicy(JobPolicy):
     """A random map with a chance by its level of locality; reduces as maps progress, each waiting for a central node.
 
-    The job is the one with the fewest running tasks that has one waiting. If it declines, the slot stays idle.
+    Jobs go by fewest running tasks. Of maps the first job that has one waiting is asked; if it declines, the slot stays
+    idle. Of reduces each job is asked until one takes the slot, as in Hadoop's Fair Scheduler, so that a reduce that
+    waits holds up no other job.
 
     Maps: one of the job's maps is drawn. It is started if its data is on the node; with probability `p_rack` if its
     data is in the rack; else with `p_off`.
@@ -295,11 +297,12 @@ class CouplingPolicy(JobPolicy):
         self._heard: dict[int, bool] = {}
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
-        job = next((job for job in self.jobs(offer) if self._may_start(job, offer)), None)
         if offer.kind == KINDS[MAP]:
+            job = next(self.jobs(offer), None)
             task = None if job is None else self._map(job, offer, view)
         else:
-            task = None if job is None else self._reduce(job, offer, view)
+            asked = (self._reduce(job, offer, view) for job in self.jobs(offer) if self._may_start(job))
+            task = next((task for task in asked if task is not None), None)
             self._hear(offer.node, view)
         return () if task is None else (task,)
 
@@ -311,10 +314,8 @@ class CouplingPolicy(JobPolicy):
         in_rack = rack[offer.node] >= 0 and rack[offer.node] in rack[replicas]
         return task if self._rng.random() < (self.p_rack if in_rack else self.p_off) else None
 
-    def _may_start(self, job: int, offer: Offer) -> bool:
-        """Whether the job's maps are far enough for another reduce; always True for a map slot."""
-        if offer.kind == KINDS[MAP]:
-            return True
+    def _may_start(self, job: int) -> bool:
+        """Whether the job's maps are far enough for another reduce."""
         waiting, running, finished = self.counts(job, MAP)
         maps = waiting + running + finished
         counted = finished if self.progress == "finished" else running + finished
@@ -337,7 +338,10 @@ class CouplingPolicy(JobPolicy):
     def _hear(self, node: int, view: View) -> None:
         """Note the heartbeat of a node; the last one of a round adds the round to what each reduce has waited."""
         self._heard[node] = True
-        if self.in_rounds and all(other in self._heard for other in np.flatnonzero(view.free_reduce_slots).tolist()):
+        free = np.flatnonzero(view.free_reduce_slots)
+        if not self.in_rounds or len(self._heard) < len(free):  # most offers need no look at each node
+            return
+        if all(other in self._heard for other in free.tolist()):
             self._heard.clear()
             for task in self._waited:
                 self._waited[task] += 1

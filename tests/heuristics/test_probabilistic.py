@@ -490,15 +490,14 @@ def test_reduces_of_a_joint_snapshot(waits: int, waits_in: str, centre: str, see
                 if len(begun) < math.ceil(share * len(reduces)) and here not in [node[task] for task in begun]:
                     asked.append((len(begun), job, min(set(reduces) - set(begun)), [node[task] for task in begun]))
             expected: tuple[int, ...] = ()
-            if asked:
-                *_, reduce, barred = min(asked)
+            for *_, reduce, barred in sorted(asked):
                 centres = [place for place in range(5) if place not in barred and (centre == "all" or free[place])]
                 least = min(cost(reduce, place) for place in centres)
                 if cost(reduce, here) == least or waited[reduce] >= waits:
                     expected = (reduce,)
                     del waited[reduce]
-                else:
-                    waited[reduce] += waits_in == "offers"
+                    break
+                waited[reduce] += waits_in == "offers"
             assert decision.tasks == expected
             heard.add(here)
             if waits_in == "rounds" and heard >= {place for place in range(5) if free[place]}:
