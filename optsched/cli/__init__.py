@@ -140,6 +140,9 @@ class _CommandLine(arguments.Commands):
             return _tell(error.exit_code, f"bug: {error}")
         except OptschedError as error:
             return _tell(error.exit_code, *(f"error: {line}" for line in str(error).split("\n")))
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message(), err=True)
+            return ExitCode.USAGE
         except click.UsageError as error:
             help_path = error.ctx.command_path if error.ctx is not None else "optsched"
             message = " ".join(error.format_message().split()).rstrip(".")

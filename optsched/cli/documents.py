@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -283,7 +284,8 @@ def _import(importer: Importer, /, file: str, output: str | None, folder: str | 
         raise UsageError("--output and --split-jobs exclude each other: one file, or one a job")
     if importer.splits:
         options["split"] = folder is not None
-    imported = importer.read(file, **options)
+    with _read_by(importer, file, options):
+        imported = importer.read(file, **options)
     made = [
         from_document(document, f"{file}: {document.get('name', importer.name)}") for document in imported.documents
     ]
@@ -294,6 +296,20 @@ def _import(importer: Importer, /, file: str, output: str | None, folder: str | 
     for text in imported.notes:
         arguments.note(text)
     tell_assumed(made)
+
+
+@contextmanager
+def _read_by(importer: Importer, file: str, options: Mapping[str, Any]) -> Iterator[None]:
+    """Within this an error about one of the importer's files says what it is, if it is of another kind."""
+    from optsched.core.kinds import expected, imported_by
+
+    paths = [(file, "")] + [(path, f"--{name}") for name, path in options.items() if isinstance(path, str)]
+    with ExitStack() as readings:
+        for path, option in paths:
+            if known := imported_by(importer.name, option):
+                names = [kind.name for kind in known]
+                readings.enter_context(expected(path, names[0].partition(" ")[2], names))
+        yield
 
 
 def _save_all(made: Sequence[Instance | FlowNetwork], folder: str) -> None:

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from msgspec import UNSET, Struct
 
+from optsched.core import kinds
 from optsched.core.decimals import spelled
 from optsched.core.errors import Fault, InputError, UsageError, expect
 from optsched.core.fingerprint import versions
@@ -189,7 +190,11 @@ def read_schedule(path: str | os.PathLike[str], instance: Instance) -> Schedule:
 
 def _read(path: str | os.PathLike[str], instance: Instance | FlowNetwork, *formats: str) -> Any:
     expect(path, (str, os.PathLike), "a file of claims is read by its path")
-    return parse_claim(content(path), instance, os.fspath(path), formats)
+    called = [_VARIETIES[form].called for form in formats]
+    solved = "optsched solve --output writes a solution"
+    made = "optsched simulate --schedule writes one" if formats == (SCHEDULE,) else solved
+    with kinds.expected(path, " or ".join(called), [f"a {name}" for name in called], made):
+        return parse_claim(content(path), instance, os.fspath(path), formats)
 
 
 def parse_claim(

@@ -20,6 +20,7 @@ from typing import Any
 
 import msgspec
 
+from optsched.core import kinds
 from optsched.core.arrays import LARGEST
 from optsched.core.errors import Fault, InputError, expect, nearest
 from optsched.core.instance import Instance
@@ -104,24 +105,17 @@ def load(
     if isinstance(path, Mapping):
         return from_document(path)
     source = os.fspath(path)
-    if source.endswith(TABLE_SUFFIXES) or os.path.isdir(source):
-        frames = import_module("optsched.instances.frames")
-        tasks = frames.tasks_table(source)
-        if tasks is not None:
-            found: Instance = frames.load_tables(tasks)
-            return found
-    if not source.endswith(SUFFIXES):
-        path = _of_library(source)
-        source = os.fspath(path)
-    try:
+    with kinds.expected(source, "instance", (kinds.INSTANCE, kinds.NETWORK, kinds.TASKS, kinds.NODES)):
+        if source.endswith(TABLE_SUFFIXES) or os.path.isdir(source):
+            frames = import_module("optsched.instances.frames")
+            tasks = frames.tasks_table(source)
+            if tasks is not None:
+                found: Instance = frames.load_tables(tasks)
+                return found
+        if not source.endswith(SUFFIXES):
+            path = _of_library(source)
+            source = os.fspath(path)
         return _loaded(Path(path), source)
-    except InputError:
-        from optsched.instances.importers.foreign import READ, told_of
-
-        reason = told_of(_beginning(source, READ), source)
-        if reason is None:
-            raise
-        raise InputError([Fault("", reason)], source) from None
 
 
 def _loaded(path: Path, source: str) -> Instance | FlowNetwork:
@@ -132,15 +126,6 @@ def _loaded(path: Path, source: str) -> Instance | FlowNetwork:
         except InputError as error:
             raise error.with_source(source) from None
     return parse(data, source)
-
-
-def _beginning(source: str, length: int) -> bytes:
-    """The first bytes of a file, unpacked; none where it cannot be read."""
-    try:
-        with gzip.open(source) if source.endswith(".gz") else open(source, "rb") as file:
-            return bytes(file.read(length))
-    except (OSError, EOFError, ValueError, zlib.error):
-        return b""
 
 
 def _of_library(name: str) -> str | Path:

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import UNSET, Struct
 
+from optsched.core import kinds
 from optsched.core.errors import Fault, InputError, UsageError, described, nearest
 from optsched.core.fingerprint import code_version
 from optsched.core.results import Proof, Value
@@ -181,7 +182,16 @@ def _read(given: Any) -> tuple[Source, list[Record | FrontierRecord]]:
     if isinstance(given, str):
         content = _bytes(given)
         if content is not None:
-            return _of_json(content, "stdin" if given == "-" else given, "records")
+            name = "stdin" if given == "-" else given
+            try:
+                return _of_json(content, name, "records")
+            except InputError:
+                made = "optsched gap --format json writes one"
+                begins_as, own = kinds.kind_of(content), (kinds.RECORDS, kinds.POINTS)
+                other = kinds.other_kind(begins_as, "file of gap records", own, name, made)
+                if other is None:
+                    raise
+                raise InputError([other], name) from None
         from optsched.measuring.sweeping.store import load_sweep
 
         source, entries = _read(load_sweep(given))
@@ -268,15 +278,6 @@ def _source(name: str, kind: str, entries: Sequence[Record | FrontierRecord], sh
 
 # Entries ----------------------------------------------------------------------------------------------------------
 
-#: What other files of this program are, by what they say of themselves, and what to give instead.
-_OTHERS = {
-    "optsched/1": "is an instance: measure it first (optsched gap FILE --format json --output RECORDS.json)",
-    "optsched-network/1": "is a flow network, for which there are no heuristics, so no gaps",
-    "optsched-solution/1": "is a solution: measure a heuristic (optsched gap --format json)",
-    "optsched-baseline/1": "is a baseline, which has no references: record the gaps again (optsched gap --format json)",
-    "optsched-optima/1": "lists optima of the library: measure heuristics (optsched gap --format json)",
-}
-
 #: Fields that distinguish records of gaps from anything else.
 _TELLING = {"heuristic", "problem", "instance", "relative_gap"}
 
@@ -296,15 +297,12 @@ def parsed(document: Any, place: str) -> Record | FrontierRecord | list[Fault]:
     if document.keys() >= _TELLING:
         found = _converted(document, Record.of, place)
         return found if isinstance(found, list) else _uniform(found, place)
-    known = document.get("format")
-    if isinstance(known, str) and known in _OTHERS:
-        return [Fault(place, _OTHERS[known])]
-    if "chains" in document:
-        message = "explains a gap: give what optsched gap --format json writes"
-    else:
-        fields = ", ".join(sorted(map(str, document))[:4])
-        message = f"is no record of a gap, matrix or frontier (it has {fields or 'no field'})"
-    return [Fault(place, message)]
+    form = document.get("format")
+    known = kinds.kind_of(json.dumps({"format": form}).encode()) if isinstance(form, str) else None
+    if known is not None:
+        return [Fault(place, f"is {known.name}: give what optsched gap --format json writes")]
+    fields = ", ".join(sorted(map(str, document))[:4])
+    return [Fault(place, f"is no record of a gap, matrix or frontier (it has {fields or 'no field'})")]
 
 
 def _converted(document: Mapping[str, Any], made: Callable[[Any], Kept], place: str) -> Kept | list[Fault]:

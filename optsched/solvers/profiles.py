@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from optsched.core.errors import Fault, InputError, UsageError, expect, nearest
+from optsched.core.kinds import PROFILE, expected
 from optsched.core.resources import folder
 
 __all__ = ["AnyProfile", "Profile", "load_profile", "profile_names"]
@@ -178,7 +179,7 @@ def load_profile(name: AnyProfile) -> Profile:
     Raises
     ------
     UsageError
-        If no shipped profile has this name.
+        If no shipped profile has this name, and there is no such file.
     InputError
         If the file is missing or not TOML, has an unknown key or a wrong value, or names an option or value that
         HiGHS does not know; lists every fault.
@@ -192,7 +193,10 @@ def load_profile(name: AnyProfile) -> Profile:
         return name
     expect(name, (str, Path), "a profile is a name, a path or a Profile")
     path = Path(name)
-    return _read(path) if path.suffix == ".toml" else _shipped(str(name))
+    if path.suffix != ".toml" and (str(name) in profile_names() or not path.is_file()):
+        return _shipped(str(name))
+    with expected(path, "solver profile", [PROFILE]):
+        return _read(path)
 
 
 @cache

@@ -91,6 +91,14 @@ print("loaded:", *sys.modules, file=sys.stderr)
         assert "scipy" not in loaded
 
 
+def test_bug_a_group_without_a_command_printed_its_help_as_one_line() -> None:
+    """Tests that a group of commands alone shows its help, as the whole command line does."""
+    result = run("import")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("Usage: optsched import [OPTIONS] COMMAND [ARGS]...\n")
+    assert "error" not in result.stderr
+
+
 def test_help_loads_the_command_line_alone() -> None:
     """Tests that help, beside click and the standard library, loads the commands, errors and the version alone."""
     code = """

@@ -547,7 +547,7 @@ def test_notes_go_to_stderr(tmp_path: Path) -> None:
     ("content", "words", "code", "told"),
     [
         ("[]", ["--to", "a.md"], 3, "records.json: holds no records"),
-        ('{"format": "optsched/1"}', ["--to", "a.md"], 3, "is an instance: measure it first"),
+        ('{"format": "optsched/1"}', ["--to", "a.md"], 3, "this is an instance, no file of gap records"),
         ("[", ["--to", "a.md"], 3, "is no JSON"),
         (None, ["--to", "a.xyz"], 2, 'no form of a report ends in ".xyz"'),
         (None, ["--to", "no/a.md"], 3, "no/a.md: cannot be written"),

@@ -412,7 +412,7 @@ def test_decisions(tmp_path: Path) -> None:
         assert read_decision(file, ON) == RUN
         with pytest.raises(InputError, match="format: it is of an instance, and this is a flow network"):
             read_decision(file, NETWORK)
-        with pytest.raises(InputError, match="format: is no solution file"):
+        with pytest.raises(InputError, match="this is a schedule, no solution or frontier"):
             read_claim(file, ON)
 
 

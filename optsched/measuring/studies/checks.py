@@ -17,6 +17,7 @@ from typing import Annotated, Any, TypedDict, Unpack, get_type_hints
 from optsched.certificates import certify
 from optsched.core.brief import counted
 from optsched.core.errors import CertificateInvalid, Fault, InputError, OptschedError, UsageError, expect, nearest
+from optsched.core.kinds import CHECKS
 from optsched.heuristics import AnyHeuristic
 from optsched.measuring.gaps import gap_limit
 from optsched.measuring.records import Run
@@ -430,7 +431,7 @@ class CheckFile:
 
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
-        self._text, self._document = read_toml(path)
+        self._text, self._document = read_toml(path, CHECKS)
 
     def planned(self, only: Iterable[str] = (), record: bool = False) -> list[Planned]:
         """The checks of these names, or all.

@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
+from optsched.core import kinds
 from optsched.core.brief import brief, counted
 from optsched.core.errors import Fault, InputError, UsageError, described, nearest, printable
 from optsched.core.instance import Instance
@@ -511,14 +512,17 @@ MEASURED: dict[str, Rule] = {
 }
 
 
-def read_toml(path: str | Path) -> tuple[str, Mapping[str, Any]]:
+def read_toml(path: str | Path, kind: str) -> tuple[str, Mapping[str, Any]]:
     """The text of a file and the document that it is.
 
     Raises
     ------
     InputError
-        If it cannot be read or is no TOML.
+        If it cannot be read, is no TOML, or is of another `kind` (`optsched.core.kinds`).
     """
+    other = kinds.other_kind(kinds.kind_of_file(path), kind.removeprefix("a "), (kind,), str(path))
+    if other is not None:
+        raise InputError([other], str(path))
     try:
         text = Path(path).read_text(encoding="utf-8")
         return text, tomllib.loads(text)

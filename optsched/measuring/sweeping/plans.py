@@ -34,6 +34,7 @@ from typing import Any
 from optsched.core.errors import Fault, InputError, UsageError
 from optsched.core.fingerprint import code_version
 from optsched.core.instance import Instance
+from optsched.core.kinds import SWEEP
 from optsched.heuristics import HEURISTICS, AnyHeuristic, Heuristic, heuristic
 from optsched.heuristics.running.run import TIMING
 from optsched.measuring.studies.choices import (
@@ -542,7 +543,7 @@ class SweepFile:
 
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
-        _, document = read_toml(path)
+        _, document = read_toml(path, SWEEP)
         faults: list[Fault] = []
         values, self._parts = tables_of(document, "part", _PART, {**_PART, **_WHOLE}, faults)
         self.options = {key: values[key] for key in _WHOLE if key in values}

@@ -25,6 +25,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from optsched.certificates import certify
+from optsched.core import kinds
 from optsched.core.brief import brief, counted
 from optsched.core.errors import Fault, InputError, OptschedError, UsageError
 from optsched.core.fingerprint import code_version
@@ -206,8 +207,12 @@ class Store:
             raise InputError([Fault("", "is a folder; name a file, such as sweep.sqlite")], self.path)
         if os.path.exists(self.path) and not os.path.isfile(self.path):
             raise InputError([Fault("", "is a device or a pipe; name a file, such as sweep.sqlite")], self.path)
+        with kinds.expected(self.path, "store of optsched sweep", [kinds.STORE], "name another file"):
+            self._open()
+
+    def _open(self) -> None:
         with self._named_errors():
-            mode = "rwc" if write else "rw"  # a hot journal must be rolled back by whoever reads, too
+            mode = "rwc" if self._write else "rw"  # a hot journal must be rolled back by whoever reads, too
             uri = f"{Path(self.path).absolute().as_uri()}?mode={mode}"
             self._connection = sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None)
         try:

@@ -1,0 +1,248 @@
+"""What kind of file a file is, and that every command says so of a file of another kind."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from command_line import run, small
+from foreign_files import QUEUES
+
+from optsched.core.errors import InputError
+from optsched.core.kinds import kind_of, kind_of_file
+from optsched.instances.files import load, save
+from optsched.instances.generate import generate
+
+ROOT = Path(__file__).resolve().parents[2]
+
+GAP = "a generalized-assignment file of OR-Library"
+NUMBERS = "numbers alone, as OR-Library's files are"
+RUMEN = {"priority": "NORMAL", "jobID": "job_1", "mapTasks": [], "reduceTasks": []}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "what", "command"),
+    [
+        ("two.json", f"{json.dumps(RUMEN)}\n{json.dumps(RUMEN)}", "a Rumen trace", "import rumen {}"),
+        ("one.json", json.dumps(RUMEN, indent=2), "a Rumen trace", "import rumen {}"),
+        (
+            "topology.json",
+            '{\n "name" : "<root>",\n "children" : []}',
+            "Rumen's topology",
+            "import rumen TRACE --topology {}",
+        ),
+        ("sls.json", '{"am.type": "mapreduce", "job.start.ms": 0}', "a workload of YARN's SLS", "import sls {}"),
+        ("nodes.json", '{"rack": "r", "nodes": []}', "SLS's file of nodes", "import sls WORKLOAD --nodes {}"),
+        ("net.min", "c a network\np min 2 1\n", "a flow network in DIMACS form", "import dimacs {}"),
+        ("queues.xml", QUEUES, "a file of queues for YARN's fair scheduler", "import sls WORKLOAD --queues {}"),
+        ("fb.tsv", "job0\t49\t49\t740773\t2339561\t627471\n", "a SWIM workload", "import swim {}"),
+        ("sol.json", '{"format": "optsched-solution/1"}', "a solution", "certify INSTANCE {}"),
+        (
+            "run.json",
+            '{"format": "optsched-schedule/1"}',
+            "a schedule",
+            "solve INSTANCE --problem job-times --start {}",
+        ),
+        ("gap1", "2 1  5 6  3 4  8 9", GAP, "import orlib-gap {}"),
+        ("gaps.txt", "2\n 1 1 5 3 8\n 2 1 5 6 3 4 8 9\n", GAP, "import orlib-gap {}"),
+        ("assign2.txt", " 2\n 5 6\n 3. -4e1", "an assignment file of OR-Library", "import orlib-assign {}"),
+        ("wrong.txt", "3 1 5 6 3 4 8 9", NUMBERS, "import orlib-gap {0}, or import orlib-assign {0},"),
+        ("float.txt", "0.5 1 5 6", NUMBERS, "import orlib-gap {0}, or import orlib-assign {0},"),
+        ("large.txt", "100 " * 20000, NUMBERS, "import orlib-gap {0}, or import orlib-assign {0},"),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_known_formats(tmp_path: Path, name: str, text: str, what: str, command: str, packed: bool) -> None:
+    """Tests that the error says what the file is and what takes it, packed or not, with whatever ending."""
+    file = tmp_path / (f"{name}.gz" if packed else name)
+    file.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    with pytest.raises(InputError) as caught:
+        load(file)
+    assert str(caught.value) == f"{file}: this is {what}, no instance; optsched {command.format(file)} takes it"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        (
+            "job.jhist",
+            'Avro-Json\n{"type":"record","namespace":"org.apache.hadoop.mapreduce.jobhistory"}',
+            "a job history of Hadoop, no instance; make a Rumen trace of it (Hadoop's TraceBuilder)",
+        ),
+        (
+            "app.json",
+            '{"Event":"SparkListenerLogStart"}\n{"Event":"SparkListenerTaskEnd"}',
+            "an event log of Spark, no instance; no importer reads it: write tasks.csv",
+        ),
+        (
+            "requests.jsonl",
+            '{"timestamp": 0, "input_length": 6, "output_length": 5, "hash_ids": [0, 1]}\n',
+            "a Mooncake trace of requests, no instance; it does not say which nodes hold the blocks (hash_ids)",
+        ),
+    ],
+)
+def test_bug_formats_without_an_importer_were_unknown(tmp_path: Path, name: str, text: str, told: str) -> None:
+    """Tests that what no importer reads is known by its content, packed or not, and what is missing is said."""
+    for file, data in ((name, text.encode()), (f"{name}.gz", gzip.compress(text.encode()))):
+        path = tmp_path / file
+        path.write_bytes(data)
+        with pytest.raises(InputError) as caught:
+            load(path)
+        assert str(caught.value).startswith(f"{path}: this is {told}")
+
+
+def test_real_files_without_an_importer(real_data: Path) -> None:
+    """Tests that published files of other tools are known."""
+    for name, what in (
+        ("mooncake/conversation_trace.jsonl.gz", "a Mooncake trace"),
+        ("mapreduce/eagle-0e88249.jhist.gz", "a job history of Hadoop"),
+        ("spark/local-cluster-4x1-blockupdates.json.gz", "an event log of Spark"),
+        ("spark/join_agg_on_yarn_eventlog.zstd", "packed by Zstandard"),
+        ("sls/fair-scheduler.xml", "a file of queues for YARN's fair scheduler"),
+    ):
+        with pytest.raises(InputError, match=what):
+            load(real_data / name)
+
+
+def test_what_is_not_known(tmp_path: Path) -> None:
+    """Tests that faults of an instance, of unknown JSON and of what cannot be read are told as ever."""
+    file = tmp_path / "wrong.json"
+    file.write_text('{"format": "optsched/1", "nodes": [], "tasks": [{"id": "t", "jobID": 3}], "name": "p min 1 2"}')
+    with pytest.raises(InputError, match=r"tasks\[0\].jobID: there is no such field"):
+        load(file)
+    file.write_text("{}")
+    with pytest.raises(InputError, match="format: is missing"):
+        load(file)
+    broken = tmp_path / "broken.json.gz"
+    broken.write_bytes(gzip.compress(json.dumps(RUMEN).encode())[:20])
+    with pytest.raises(InputError, match="is no sound gzip file"):
+        load(broken)
+    assert kind_of(b"") is kind_of(b"1 2 3") is kind_of(b"1 2 3 four") is None
+
+
+def test_files_of_or_library(real_data: Path) -> None:
+    """Tests that the library's own files are known."""
+    for name in ("gap1-0", "a05100", "c05100"):
+        with pytest.raises(InputError, match="OR-Library"):
+            load(real_data / "gap" / name)
+
+
+# Every command, given a file of every other kind ----------------------------------------------------------------------
+
+INSTANCES = {"instance.json", "instance.npz", "network.json", "tasks.csv"}
+
+#: Commands by the kinds that they take; `{}` is the file.
+COMMANDS = {
+    "describe {}": INSTANCES,
+    "solve {} --problem lsap": INSTANCES,
+    "gap {} --problem lsap --heuristic dl": INSTANCES,
+    "simulate {} --policy fair": INSTANCES,
+    "certify instance.json {}": {"solution.json", "frontier.json"},
+    "explain instance.json --problem lsap --solution {}": {"solution.json", "schedule.json"},
+    "show instance.json --problem lsap --to a.svg --solution {}": {"solution.json", "schedule.json"},
+    "solve instance.json --problem lsap --start {}": {"solution.json", "schedule.json"},
+    "solve instance.json --problem lsap --profile {}": {"profile.toml"},
+    "report {} --to a.html": {"records.json", "points.json", "store.sqlite"},
+    "check {}": {"checks.toml"},
+    "sweep {} --store new.sqlite --dry-run": {
+        "sweep.toml",
+        "instance.json",
+        "instance.npz",
+        "network.json",
+        "tasks.csv",
+    },
+    "sweep instance.json --problem lsap --heuristic dl --store {}": {"store.sqlite"},
+    "import rumen {}": {"rumen.json"},
+    "import rumen rumen.json --topology {}": {"topology.json"},
+    "import sls {}": {"sls.json"},
+    "import sls sls.json --nodes {}": {"slsnodes.json"},
+    "import swim {}": {"swim.tsv"},
+    "import dimacs {}": {"graph.min"},
+    "import orlib-gap {}": {"orlib.txt"},
+    "import orlib-assign {}": set(),
+}
+
+
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a file of every kind."""
+    folder = tmp_path_factory.mktemp("kinds")
+
+    def made(*args: str) -> str:
+        result = run(*args)
+        assert result.exit_code == 0, result.stderr
+        return result.stdout
+
+    instance = small(folder / "instance.json", parameters={}, groups=[{"id": "g"}], jobs=[{"id": "j", "group": "g"}])
+    document = json.loads(Path(instance).read_text())
+    for task in document["tasks"]:
+        task |= {"job": "j", "duration": 1}
+    Path(instance).write_text(json.dumps(document))
+    save(load(instance), folder / "instance.npz")
+    save(generate("min-cost-flow", 0), folder / "network.json")
+    posed = (instance, "--problem", "lsap")
+    made("solve", *posed, "--output", str(folder / "solution.json"))
+    made("frontier", instance, "--problem", "latency", "--output", str(folder / "frontier.json"))
+    made(
+        "simulate",
+        instance,
+        "--policy",
+        "fair",
+        "--schedule",
+        str(folder / "schedule.json"),
+        "--jobs",
+        str(folder / "jobs.of.csv"),
+    )
+    made("gap", *posed, "--heuristic", "dl", "--output", str(folder / "records.json"))
+    made("gap", *posed, "--heuristic", "dl", "--output", str(folder / "records.csv"))
+    made("sweep", *posed, "--heuristic", "dl", "--store", str(folder / "store.sqlite"))
+    made("export", *posed, "--to", str(folder / "model.lp"))
+    made("report", str(folder / "records.json"), "--to", str(folder / "report.html"), "--to", str(folder / "cells.csv"))
+    for name, args in {
+        "explanation.json": ("explain", *posed, "--heuristic", "dl"),
+        "points.json": ("frontier", instance, "--problem", "latency"),
+        "runs.json": ("simulate", instance, "--policy", "fair"),
+        "description.json": ("describe", instance),
+        "parts.json": ("decompose", instance, "--problem", "job-times", "--policy", "fair"),
+    }.items():
+        (folder / name).write_text(made(*args, "--format", "json"))
+    for name, text in {
+        "rumen.json": json.dumps(RUMEN),
+        "topology.json": '{"name": "<root>", "children": []}',
+        "sls.json": '{"am.type": "mapreduce", "job.start.ms": 0}',
+        "slsnodes.json": '{"rack": "r", "nodes": []}',
+        "swim.tsv": "job0\t49\t49\t740773\t2339561\t627471\n",
+        "graph.min": "p min 2 1\n",
+        "orlib.txt": "2 1  5 6  3 4  8 9",
+        "checks.toml": "[[check]]\nheuristic = 'dl'\n",
+        "sweep.toml": "[[part]]\nheuristic = 'dl'\n",
+        "profile.toml": (ROOT / "solvers" / "ci.toml").read_text(),
+        "tasks.csv": "id,replicas\nt,a\n",
+        "own.py": "import optsched\n",
+        "picture.svg": (ROOT / "docs" / "images" / "times.svg").read_text()[:2000],
+    }.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_knows_files_of_other_kinds(
+    kinds: Path, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that a file of any other kind is called by what it is, in one line that says what takes it."""
+    shutil.copytree(kinds, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    for file in sorted(kinds.iterdir()):
+        known = kind_of_file(file)
+        if file.name in COMMANDS[command] or file.name.endswith("-lock"):
+            continue
+        assert known is not None, file.name
+        result = run(*command.replace("{}", file.name).split())
+        assert result.exit_code == 3, (file.name, result.stderr)
+        errors = [line for line in result.stderr.splitlines() if "error:" in line]
+        assert len(errors) == 1, (file.name, errors)
+        assert f"{file.name}: this is {known.name}, no " in errors[0]
+        assert known.use.replace("{}", file.name) in errors[0]
