@@ -31,7 +31,7 @@ from optsched.testing.changes import permuted
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
 
-some = settings(max_examples=20)
+some = settings(max_examples=12)
 
 Document = dict[str, Any]
 

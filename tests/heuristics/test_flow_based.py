@@ -179,7 +179,7 @@ class TestFlowBased:
 @pytest.mark.parametrize(("servers", "tasks"), [(2000, 3450), (1600, 3450)])
 def test_paper_scale(servers: int, tasks: int) -> None:
     """Tests what Agosta et al. say of their setting (section 4): round robin has latency 11 or 12, dominated."""
-    for seed in range(3):
+    for seed in range(2):
         problem = paper_scale(servers, tasks, seed)
         slow, quick = (
             problem.evaluate(round_robin(problem, RNG)),

@@ -60,7 +60,7 @@ def test_no_bound_above_the_optimum() -> None:
 def test_a_slot_more_never_raises_it() -> None:
     """Tests that with a slot more on any node no job alone ends later, by covers or exactly."""
     less = 0
-    for seed in range(30):
+    for seed in range(15):
         for kind in (Makespan, JobTimes):
             problem = kind(crowded(seed, 7))
             if problem.plainly_infeasible is not None:
@@ -74,7 +74,7 @@ def test_a_slot_more_never_raises_it() -> None:
                 other.exactly()
                 assert (other.ends <= search.ends).all()
                 less += bool((other.ends < search.ends).any())
-    assert less > 10
+    assert less > 5
 
 
 def test_a_bound_by_name() -> None:

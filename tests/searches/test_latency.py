@@ -42,7 +42,7 @@ def random_problem(seed: int) -> Latency:
 def test_frontier_equals_enumeration(shortcuts: bool) -> None:
     """Tests frontier, optimum and order of the bounds, with and without bound and packing, and every certificate."""
     kinds, named = set(), set()
-    for seed in range(50):
+    for seed in range(30):
         posed = random_problem(seed)
         search = LatencySearch(posed, EXACT, shortcuts=shortcuts)
         points, limit = search.frontier()

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -382,6 +383,12 @@ def found_by(heuristic: str, problem: str = "lsap", **options: Any) -> Find:
     return found
 
 
+@cache
+def found_for_dl() -> Find:
+    """The find that tests of files and forms share."""
+    return found_by("dl,reading=heartbeat")
+
+
 def pytest_run(folder: Path) -> subprocess.CompletedProcess[str]:
     """What `pytest`, not `python -m pytest`, says in the folder above, which the modules are not in."""
     from importlib.metadata import entry_points
@@ -395,7 +402,7 @@ def pytest_run(folder: Path) -> subprocess.CompletedProcess[str]:
 
 def test_files(folder: Path) -> None:
     """Tests the instance's name, source, labels, optimum, and that nothing is replaced."""
-    found = found_by("dl,reading=heartbeat")
+    found = found_for_dl()
     instance_file, test_file = found.save(folder / "mined", "worst")
     assert (instance_file.name, test_file.name) == ("worst.json", "test_worst.py")
     loaded = load(instance_file)
@@ -475,7 +482,7 @@ def test_what_has_no_name_is_not_saved(folder: Path) -> None:
     """Tests that a test needs names of heuristic and claim, that its own is one of files, and a folder one."""
     with pytest.raises(UsageError, match=r"give them as package\.module:function"):
         found_by("dl,reading=heartbeat", claim=lambda report: report.absolute_gap == (0,)).save(folder)
-    found = found_by("dl,reading=heartbeat")
+    found = found_for_dl()
     with pytest.raises(UsageError, match="is no name for files"):
         found.save(folder, "../worst")
     (folder / "file").write_text("")
@@ -520,7 +527,7 @@ def test_the_optimum_is_certified(heuristic: str, problem: str, tmp_path: Path) 
 
 def test_json() -> None:
     """Tests that a find is JSON, with the gap exact."""
-    find = found_by("dl,reading=heartbeat")
+    find = found_for_dl()
     found = json.loads(json.dumps(find.to_dict()))
     assert found["found"] is True
     assert Fraction(found["gap"]) == find.aim.gap(find.report)
