@@ -80,3 +80,9 @@ def test_page_has_the_figures_of_the_day() -> None:
     for told in re.findall(r"\d+\.\d{3} h", page):
         assert told in text or f" {float(told[:-2]):g} " in text
     assert "16 decisions of fair, 0 of them" in text
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_stays_small(path: Path) -> None:
+    """Tests that pictures do not make a notebook large: a clone has all of its versions."""
+    assert path.stat().st_size < 300_000

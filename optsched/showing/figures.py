@@ -58,6 +58,9 @@ LEGEND_SIZE = 8.0
 #: Pixels of a PNG for each inch.
 _RESOLUTION = 150
 
+#: The same in a notebook.
+_ON_A_PAGE = 100
+
 #: What a figure is drawn with, whatever the user's own settings are. Texts of an SVG stay texts, for searching and for
 #: whoever reads with the ears.
 _SETTINGS: dict[Any, Any] = {
@@ -101,9 +104,20 @@ def begun(width: float, height: float, title: str = "", constrained: bool = True
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained" if constrained else None)
-    vars(figure)["_repr_png_"] = partial(picture, figure, ".png")  # notebooks show it, without pyplot
+    # Notebooks show it, without pyplot.
+    vars(figure)["_repr_png_"] = partial(_for_notebooks, figure)
     figure.set_label(title)
     return figure
+
+
+def _for_notebooks(figure: Figure) -> bytes:
+    """A small PNG, with 256 colours: a notebook keeps its pictures."""
+    from PIL import Image  # which matplotlib needs, too
+
+    small = io.BytesIO()
+    with Image.open(io.BytesIO(picture(figure, ".png", resolution=_ON_A_PAGE))) as image:
+        image.convert("RGB").quantize(256).save(small, "png", optimize=True)
+    return small.getvalue()
 
 
 def require() -> None:
@@ -140,7 +154,7 @@ def settings() -> Iterator[None]:
         yield
 
 
-def picture(figure: Figure, kind: str = ".svg") -> bytes:
+def picture(figure: Figure, kind: str = ".svg", resolution: int = _RESOLUTION) -> bytes:
     """A figure as the content of a file: one that is made again in the same way gives the same bytes.
 
     Parameters
@@ -149,6 +163,8 @@ def picture(figure: Figure, kind: str = ".svg") -> bytes:
         What to write.
     kind
         `.svg`, `.png` or `.pdf`.
+    resolution
+        Of a `.png`: dots an inch.
 
     Raises
     ------
@@ -167,7 +183,7 @@ def picture(figure: Figure, kind: str = ".svg") -> bytes:
     content = io.BytesIO()
     with settings(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        figure.savefig(content, format=kind.removeprefix(".").lower(), dpi=_RESOLUTION, metadata=metadata)
+        figure.savefig(content, format=kind.removeprefix(".").lower(), dpi=resolution, metadata=metadata)
     missing: dict[str, None] = {}
     for warning in caught:
         glyph = re.match(r"Glyph (\d+) ", str(warning.message))
