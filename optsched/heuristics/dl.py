@@ -24,7 +24,7 @@ class LocalityPolicy(Policy):
     """A task with data on the node, else one with data in its rack, else any; drawn at random among equals.
 
     A free reduce slot gets a random reduce. It starts one task an offer. The time that an offer takes does not depend
-    on how many tasks wait (`WaitingMaps`).
+    on how many tasks wait (`WaitingMaps`), if ties are random.
 
     Parameters
     ----------
@@ -34,10 +34,13 @@ class LocalityPolicy(Policy):
         have taken local tasks by then.
     randomness
         Chance, 0 to 1, that a slot is given any task at random without looking at data (Guo et al. 2012, section IV.D).
+    ties
+        Among tasks with data on the node, or in its rack: `random`, or the `first` of the instance, as Hadoop takes the
+        first of its list. Without either the task is always random, as the paper says.
     """
 
-    def __init__(self, reading: str = "sweep", randomness: float = 0) -> None:
-        self.reading, self.randomness = reading, randomness
+    def __init__(self, reading: str = "sweep", randomness: float = 0, ties: str = "random") -> None:
+        self.reading, self.randomness, self.ties = reading, randomness, ties
 
     def start(self, view: View, rng: np.random.Generator) -> None:
         self._rng = rng
@@ -93,7 +96,8 @@ class LocalityPolicy(Policy):
         return () if task is None else (task,)
 
     def _draw(self, level: int, offer: Offer, view: View) -> int | None:
-        return self._waiting.draw(level, offer.node, view, self._rng)
+        first = self.ties == "first" and level != ANYWHERE
+        return self._waiting.draw(level, offer.node, view, self._rng, first=first)
 
 
 _READING = Parameter(
@@ -111,7 +115,10 @@ HEURISTICS = (
         algorithm="III.A, dl-sched",
         problems=("lsap", "fair-lsap", "lsap-fairness", "worst-group", "flow"),
         doc="Hadoop's default: a task with data on the offering node, else in its rack, else any",
-        parameters=(_READING,),
+        parameters=(
+            _READING,
+            Parameter("ties", "random", choice("random", "first"), "among tasks that are as near: any, or the first"),
+        ),
         policy=LocalityPolicy,
     ),
     Heuristic(

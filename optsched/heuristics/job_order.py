@@ -76,16 +76,18 @@ class WaitingMaps:
                 held.setdefault(job, []).append(task)
         return held
 
-    def draw(self, level: int, node: int, view: View, rng: np.random.Generator, job: int = 0) -> int | None:
+    def draw(
+        self, level: int, node: int, view: View, rng: np.random.Generator, job: int = 0, first: bool = False
+    ) -> int | None:
         """A map with data on the node, in its rack, or any; uniformly at random, None where no such map waits.
 
-        It is taken out of where it is drawn from: the caller starts it.
+        It is taken out of where it is drawn from: the caller starts it. With `first` it is the one of least number.
         """
         place = (node, int(view.cluster.rack[node]), 0)[level]
         held = self.at(level, place) if place >= 0 else {}
         tasks = held.get(job, [])
         while tasks:
-            position = int(rng.integers(len(tasks)))
+            position = tasks.index(min(tasks)) if first else int(rng.integers(len(tasks)))
             task, tasks[position] = tasks[position], tasks[-1]
             tasks.pop()
             if not tasks:

@@ -164,6 +164,8 @@ def _points(axes: Axes, found: Reproduction, labels: Sequence[str]) -> tuple[lis
                 **joined,
             )
         )
+    if found.figure.x.log:
+        axes.set_xscale("log", base=2)
     axes.set(xlabel=found.figure.across, ylabel=found.figure.y)
     return handles, list(labels)
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from policy_cases import guo_snapshot
 
@@ -49,6 +50,26 @@ def test_ties_are_broken_at_random() -> None:
     taken = [run(problem, "dl", seed).raise_if_failed().nodes.tolist().index(0) for seed in range(40)]
     assert set(taken) == {0, 1, 2, 3}
     assert taken == [run(problem, "dl", seed).raise_if_failed().nodes.tolist().index(0) for seed in range(40)]
+
+
+@pytest.mark.parametrize("reading", ["sweep", "heartbeat"])
+def test_first_of_the_list(reading: str) -> None:
+    """Tests that a node takes the first local task, then the first of its rack, and then any."""
+    cluster = Cluster(["a", "b", "c"], rack=[0, 0, 1], rack_ids=["r1", "r2"], slots=[5, 1, 1])
+    workload = Workload([f"t{task}" for task in range(8)], replicas=Ragged.from_rows([[2], [1], [0]] * 2 + [[2]] * 2))
+    state = State.initial(cluster, workload, idle_slots=[5, 0, 0])
+    problem = Lsap(Instance(cluster, workload, state))
+    fifth = set()
+    for seed in range(20):
+        nodes = run(problem, "dl", seed, reading=reading, ties="first").raise_if_failed().nodes
+        taken = np.flatnonzero(nodes == 0).tolist()
+        assert {1, 2, 4, 5} < set(taken)
+        fifth |= set(taken) - {1, 2, 4, 5}
+    assert fifth == {0, 3, 6, 7}
+    state = State.initial(cluster, workload, idle_slots=[3, 0, 0])
+    problem = Lsap(Instance(cluster, workload, state))
+    nodes = run(problem, "dl", 0, reading=reading, ties="first").raise_if_failed().nodes
+    assert np.flatnonzero(nodes == 0).tolist() == [1, 2, 5]
 
 
 @pytest.mark.parametrize("slots", [1, 3])

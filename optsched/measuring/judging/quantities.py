@@ -109,6 +109,7 @@ OF_SNAPSHOTS: Mapping[str, Callable[[Answer], Any]] = {
     "fairest": lambda answer: min(point[1] for point in _frontier(answer.problem)),
     "distance before": lambda answer: answer.problem.groups.distance(None, False),
     "tasks": lambda answer: Fraction(len(answer.problem.tasks)),
+    "idle slots": lambda answer: Fraction(int(answer.problem.instance.state.idle_slots.sum())),
     "servers": lambda answer: Fraction(len(answer.problem.instance.cluster)),
     "loads": lambda answer: _exact(answer.problem.initial_load.sum()),
     "highest load": lambda answer: _exact(answer.problem.initial_load.max()),

@@ -44,7 +44,7 @@ class Axis(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     quick, full
         Its values at either effort; without `full` the same.
     log
-        Whether the picture has a logarithmic axis.
+        Whether the picture has a logarithmic axis, of a scatter plot too.
     """
 
     name: str

@@ -8,6 +8,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -47,9 +48,16 @@ class Cell(msgspec.Struct, frozen=True):
         return hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:24]
 
 
+@lru_cache(maxsize=1)
+def _asked(judge: str, on: str, problem: str, service: str, seed: int) -> Callable[[str], Any]:
+    """What answers the measures of a draw. The next point asks the same one if only its measures differ."""
+    check = Check("", judge=judge, on=(on,), problem=problem, service=service)
+    return ASKED[judge](check, drawn(on, seed), seed)
+
+
 def numbers(cell: Cell) -> Numbers:
     """The numbers of a cell."""
-    ask = ASKED[cell.check.judge](cell.check, drawn(cell.check.on[0], cell.seed), cell.seed)
+    ask = _asked(cell.check.judge, cell.check.on[0], cell.check.problem, cell.check.service, cell.seed)
     known = {name: ask(text) for name, text in cell.check.measure.items()}
     found = {
         name: [np.asarray(evaluated(text, known), dtype=float).ravel() for text in texts]
