@@ -277,7 +277,7 @@ def most_local(replicas: Ragged, waves: Sequence[Ints]) -> int:
     full, last, nodes = np.sum(waves[:-1], axis=0, dtype=np.int64), waves[-1], len(waves[-1])
     slots = np.concatenate([np.zeros(nodes, dtype=np.int64) + full, last])
     spare = int(slots.sum()) - len(replicas)
-    if not 0 <= spare <= last.sum():
+    if not 0 <= spare < last.sum():
         raise UsageError(f"{len(replicas)} tasks do not fill all waves but the last")
     rows = [np.concatenate([row, row + nodes]).tolist() for row in replicas]
     rows += [np.arange(nodes, 2 * nodes).tolist()] * spare
