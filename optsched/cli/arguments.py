@@ -452,20 +452,20 @@ def note(message: str, kind: str = "note") -> None:
 def note_limits(reports: Sequence[GapReport], seconds: float | None) -> None:
     """What was cut short, and what was too large to be tried, on stderr."""
     from optsched.core.results import Limit
-    from optsched.routes.contained import told_end
+    from optsched.routes.contained import end_reason
 
     solutions = {id(report.reference): report.reference.solution for report in reports}.values()
     refused = {
         entry.raw_status: None
         for entry in solutions
-        if entry.decision is None and (entry.limit is Limit.MEMORY or told_end(entry) is not None)
+        if entry.decision is None and (entry.limit is Limit.MEMORY or end_reason(entry) is not None)
     }
     for reason in refused:
         note(f"not solved: {reason}", "warning")
-    ended = {entry.raw_status: None for entry in solutions if entry.decision is not None and told_end(entry)}
+    ended = {entry.raw_status: None for entry in solutions if entry.decision is not None and end_reason(entry)}
     for reason in ended:
         note(f"reference cut short: {reason}; it is what was held by then", "warning")
-    late = sum(entry.limit is Limit.TIME and told_end(entry) is None for entry in solutions)
+    late = sum(entry.limit is Limit.TIME and end_reason(entry) is None for entry in solutions)
     runs = sum(report.run.out_of_time is not None for report in reports)
     counted = [(late, "reference"), (runs, "run of a heuristic" if runs == 1 else "runs of heuristics")]
     parts = [f"{count} {what}{'s' * (what == 'reference' and count > 1)}" for count, what in counted if count]

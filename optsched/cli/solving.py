@@ -70,7 +70,7 @@ def solve(
     from optsched.instances.claim_files import claim_content, read_decision
     from optsched.measuring.printing import progress
     from optsched.routes import solve
-    from optsched.routes.contained import told_end
+    from optsched.routes.contained import end_reason
 
     posed, notes = pose(instance, problem_name, params)
     if dry_run:
@@ -90,7 +90,7 @@ def solve(
             solution = solve(posed, profile, begin, route, time_limit)
         if file is not None:
             file.write(claim_content(solution, posed.instance, output or ""))
-        ended = told_end(solution)
+        ended = end_reason(solution)
         if solution.limit is Limit.INTERRUPTED or (ended is not None and solution.decision is None):
             _show(posed, solution, form, notes)  # an older file stays
             if ended is not None:

@@ -26,7 +26,7 @@ from optsched.routes.call import Call
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ContainedBeside", "contained_frontier", "may_overrun", "solved", "told_end"]
+__all__ = ["ContainedBeside", "contained_frontier", "may_overrun", "solved", "end_reason"]
 
 F = TypeVar("F")
 
@@ -103,7 +103,7 @@ def _ended(asked: Call[Any], outcome: Outcome) -> Solution:
     return asked.solution(*(asked.held or (None, ())), _LIMITS.get(outcome.status), message, unanswered=unanswered)
 
 
-def told_end(solution: Solution) -> str | None:
+def end_reason(solution: Solution) -> str | None:
     """How the process of its own ended in which there was to be a solution; None where it gave one, or there was none.
 
     Examples
@@ -111,7 +111,7 @@ def told_end(solution: Solution) -> str | None:
     >>> import optsched
     >>> from optsched.processes import Limits, contained
     >>> with contained(Limits(seconds=0.001)):
-    ...     print(told_end(optsched.solve(optsched.problem("lsap", "papers/guo-fig2"))))
+    ...     print(end_reason(optsched.solve(optsched.problem("lsap", "papers/guo-fig2"))))
     timed-out: killed after 0.001 s
     """
     ends = tuple(f"{status}: " for status in (*_LIMITS, Status.CRASHED))

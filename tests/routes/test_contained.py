@@ -76,7 +76,7 @@ def test_same_as_without(name: str) -> None:
             assert optsched.frontier(problem).values == optsched.frontier(problem).values
     assert (there.objective, there.bound, there.certificate) == (here.objective, here.bound, here.certificate)
     assert reference.beside(value) == beside, "its limits hold on, once they are not in force any more"
-    assert contained_routes.told_end(there) is None
+    assert contained_routes.end_reason(there) is None
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_process_that_ended(
             for solution in (optsched.solve(problem), Reference(problem).solution):
                 assert (solution.termination, solution.limit, solution.objective) == (termination, limit, None)
                 assert solution.raw_status.startswith(told)
-                assert contained_routes.told_end(solution) == solution.raw_status
+                assert contained_routes.end_reason(solution) == solution.raw_status
         assert Reference(problem).beside((9, 99)) == dict.fromkeys(latency.Beside.fields)
         if limit is None:
             with pytest.raises(RunFailed, match=r"guo-fig2.*finding the frontier crashed: ended with exit code 5"):
@@ -122,7 +122,7 @@ def test_process_that_was_killed_at_a_limit_on_runs(doing: Any) -> None:
         for solution in (optsched.solve(problem), Reference(problem).solution):
             assert (solution.limit, solution.bound[0]) == (Limit.TIME, problem.counting_bound())
             assert solution.objective is not None
-            assert contained_routes.told_end(solution) == "timed-out: killed after 0.2 s"
+            assert contained_routes.end_reason(solution) == "timed-out: killed after 0.2 s"
         assert Reference(problem).beside((9, 99)) == dict.fromkeys(latency.Beside.fields)
         frontier = optsched.frontier(problem)
         assert (frontier.points, frontier.complete, frontier.limit) == ((), False, Limit.TIME)
@@ -179,7 +179,7 @@ def test_start_is_held(doing: Any) -> None:
     with contained(Limits(0.2)):
         solution = optsched.solve(problem, start=start)
         assert solution.objective == problem.evaluate(start)
-        assert contained_routes.told_end(solution) is not None
+        assert contained_routes.end_reason(solution) is not None
         with pytest.raises(UsageError, match="start"):
             optsched.solve(problem, start=[None] * len(problem.tasks))
 
@@ -228,7 +228,7 @@ def test_what_was_handed_over_is_held(doing: Any) -> None:
     with contained(Limits(60)):
         solution = optsched.solve(problem)
     assert (solution.termination, solution.limit) == (Termination.OPTIMAL, None), "its proof closes it"
-    assert str(contained_routes.told_end(solution)).startswith("out-of-memory: ")
+    assert str(contained_routes.end_reason(solution)).startswith("out-of-memory: ")
 
 
 @pytest.mark.thorough
@@ -240,7 +240,7 @@ def test_time_limit_leaves_what_was_held(doing: Any) -> None:
         solution = optsched.solve(problem, time_limit=6)
     assert solution.objective == optsched.solve(problem).objective
     assert solution.bound == tuple(bound.value for bound in problem.cheap_bounds()), "no proof was handed over"
-    assert contained_routes.told_end(solution) is None
+    assert contained_routes.end_reason(solution) is None
 
 
 def find_better_and_crash(job: Any) -> Any:

@@ -542,9 +542,9 @@ def _gap_note(group: Sequence[GapReport]) -> str:
     parts = list(notes) if len(group) == 1 else [f"{times} of {len(group)} {note}" for note, times in notes.items()]
     late = [report.reference for report in group if report.reference.solution.limit is Limit.TIME]
     if late:
-        from optsched.routes.contained import told_end
+        from optsched.routes.contained import end_reason
 
-        limit = late[0].profile.time_limit if told_end(late[0].solution) is None else None
+        limit = late[0].profile.time_limit if end_reason(late[0].solution) is None else None
         parts.append("reference out of time" + (f" after {limit:g} s" if limit is not None else ""))
     assumed = dict.fromkeys(report.run.assumed for report in group if report.run.assumed)
     return "; ".join([*parts, *assumed])
