@@ -229,8 +229,8 @@ def _record(results: Sequence[Result]) -> None:
 
 
 @click.command()
-@arguments.option("--problem", "problem_name", required=True, help="See `list problems`.")
-@arguments.option("--heuristic", required=True, help="One; your own as package.module:function. Lists with colons.")
+@arguments.option("--problem", "problem_name", help="See `list problems`.")
+@arguments.option("--heuristic", help="One; your own as package.module:function. Lists with colons.")
 @arguments.param_option
 @click.option(
     "--budget",
@@ -257,8 +257,9 @@ def _record(results: Sequence[Result]) -> None:
 @click.option("--component", metavar="C", help="Of the objective; by default the first that differs.")
 @click.option(
     "--claim",
-    metavar="package.module:function",
-    help="Break this claim instead: a function of the GapReport that is true if the claim holds.",
+    metavar="ID|package.module:function",
+    help="Break this claim instead: one of a paper (see `claims`), or a function of the GapReport that is true if the "
+    "claim holds.",
 )
 @click.option("--no-failures", is_flag=True, help="Pass over runs that fail or have no feasible placement.")
 @arguments.option("--family", help="Start of the search; by default the problem's own.")
@@ -277,21 +278,31 @@ def _record(results: Sequence[Result]) -> None:
 @click.option("--name", metavar="NAME", help="By default of the problem and the heuristic.")
 @arguments.format_option("words", "json")
 @click.pass_context
-def mine(ctx: click.Context, /, problem_name: str, heuristic: str, params: tuple[str, ...], **options: Any) -> None:
+def mine(
+    ctx: click.Context, /, problem_name: str | None, heuristic: str | None, params: tuple[str, ...], **options: Any
+) -> None:
     """Look for the instance on which a heuristic is worst, and shrink it to a minimal one.
 
     The search starts from small random instances and changes them: tasks, nodes, replicas, numbers. Each is judged
     against its proved optimum. It finds the same for the same --seed, unless --time-limit cuts it short. With --to the
     instance is kept with its optimum, and with a test that holds the heuristic to the gap that it has today.
 
+    The ID of a claim says problem and heuristic.
+
     Exit code 5: nothing was found. Ctrl-C keeps the best so far.
     """
+    from optsched.measuring.mining import statement
     from optsched.measuring.mining.search import check_free, default_name
     from optsched.measuring.mining.search import mine as mined
     from optsched.measuring.printing import progress
     from optsched.measuring.studies.choices import assignments, chosen
 
     folder, name, form = (options.pop(key) for key in ("folder", "name", "form"))
+    if "/" in (options["claim"] or ""):
+        stated = statement(options["claim"], heuristic)
+        problem_name, heuristic = problem_name or stated.problem, stated.heuristic
+    if problem_name is None or heuristic is None:
+        raise UsageError("give --problem and --heuristic, or --claim with the ID of a paper's claim")
     choice = chosen(heuristic)
     values = arguments.parameters_of([problem_name], params)[problem_name]
     if folder is not None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -21,8 +23,11 @@ __all__ = ["claims"]
 _HEAD = """# Claims of the papers
 
 What the papers claim, and whether it holds: {count} claims, {judged} of them judged by a program. `optsched claims ID`
-gives the reason and the evidence of one, `optsched claims ID --judge` judges it again.
+gives the reason and the evidence of one, `optsched claims ID --judge` judges it again. {in_full}
 """
+
+#: Characters of a line of that page.
+_WIDTH = 120
 
 
 @click.command()
@@ -32,7 +37,12 @@ gives the reason and the evidence of one, `optsched claims ID --judge` judges it
 @click.option("--judge", is_flag=True, help="Judge the claim ID again; exits with 4 if its verdict no longer holds.")
 @click.option("--effort", type=click.Choice(["quick", "full"]), help="Seconds (the default), or all of its draws.")
 @click.option("--seeds", type=click.IntRange(1), metavar="N", help="Draws of each family, at any effort.")
-@click.option("--time-limit", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds to judge in.")
+@click.option("--time-limit", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds to judge a claim in.")
+@click.option(
+    "--keep",
+    type=arguments.FILE,
+    help="Judge all claims that are selected in full, and keep each judgement in FILE. Goes on where it stopped.",
+)
 @arguments.format_option("table", "markdown", "json")
 @click.pass_context
 def claims(
@@ -44,6 +54,7 @@ def claims(
     effort: str | None,
     seeds: int | None,
     time_limit: float | None,
+    keep: str | None,
     form: str,
 ) -> None:
     """List the papers' claims with their verdicts, show one with the reason, or judge it again.
@@ -56,10 +67,14 @@ def claims(
     named = [word for word in words if "/" in word]
     if named and (len(words) > 1 or paper or verdict):
         raise UsageError(f'"{named[0]}" is the id of one claim: give it alone, or select by other words')
-    if judge and not named:
-        raise UsageError("--judge takes the id of one claim; optsched claims lists them")
-    if not judge and (effort or seeds or time_limit):
-        raise UsageError("--effort, --seeds and --time-limit are for --judge")
+    if judge and not named and keep is None:
+        raise UsageError("--judge takes the id of one claim; with --effort full --keep FILE it takes all that fit")
+    if not judge and (effort or seeds or time_limit or keep):
+        raise UsageError("--effort, --seeds, --time-limit and --keep are for --judge")
+    if keep is not None:
+        if effort != "full" or form != "table":
+            raise UsageError("--keep is for --effort full, and writes JSON itself")
+        ctx.exit(_keep([claim(named[0])] if named else find(paper, verdict, words), seeds, time_limit, Path(keep)))
     if not named:
         _list(find(paper, verdict, words), form)
         return
@@ -70,6 +85,26 @@ def claims(
     else:
         _show(_told(one) if done is None else _judged(one, done))
     ctx.exit(ExitCode.DONE if done is None or done.holds else ExitCode.FAILED)
+
+
+def _keep(found: Sequence[Claim], seeds: int | None, time_limit: float | None, file: Path) -> ExitCode:
+    """Judge claims in full and keep the judgements; what the command exits with."""
+    from optsched.measuring.judging.kept import judged_in_full
+    from optsched.measuring.printing import progress
+
+    having = [one for one in found if one.checks]
+    code = ExitCode.DONE
+    with progress(sys.stderr, len(having)) as step:
+        for one, kept in judged_in_full(having, seeds, time_limit, file):
+            step(one.id)
+            if kept is None:
+                arguments.note(f"{one.id}: no draw was measured within the time limit; give more seconds")
+                code = code or ExitCode.NO_SOLUTION
+            elif not kept.holds:
+                arguments.emit(f"{one.id}: {one.verdict}, but judged now: {kept.verdict}")
+                code = ExitCode.FAILED
+    arguments.note(f"{len(having)} claims have checks; their full judgements are in {file}")
+    return code
 
 
 def _list(found: Sequence[Claim], form: str) -> None:
@@ -104,18 +139,33 @@ def _counted(found: Sequence[Claim]) -> Table:
 
 
 def _page(found: Sequence[Claim]) -> Iterator[str]:
-    """The page of the documentation."""
+    """The page of the documentation: the claims of each paper by verdict."""
     from optsched.measuring.judging import VERDICTS
-    from optsched.measuring.printing import Table, render
+    from optsched.measuring.printing import escaped, folded, render
 
-    yield _HEAD.format(count=len(found), judged=sum(bool(one.checks) for one in found)) + "\n"
+    judged = sum(bool(one.checks) for one in found)
+    yield _HEAD.format(count=len(found), judged=judged, in_full=_all_in_full(found)) + "\n"
     yield render(_counted(found), form="markdown") + "\n"
     yield "".join(f"- *{name}*: {meaning}.\n" for name, meaning in VERDICTS.items())
     for paper in dict.fromkeys(one.paper for one in found):
         own = [one for one in found if one.paper == paper]
-        table = [[one.id.partition("/")[2], one.place, one.claim, one.verdict] for one in own]
-        yield f"\n## {paper}: `{own[0].id.partition('/')[0]}/...`\n\n"
-        yield render(Table(("id", "place", "claim", "verdict"), table), form="markdown")
+        yield f"\n## {paper}: `{own[0].id.partition('/')[0]}/...`\n"
+        for verdict in VERDICTS:
+            alike = [one for one in own if one.verdict == verdict]
+            yield f"\n*{verdict}*\n\n" if alike else ""
+            for one in alike:
+                claim = f"({one.place}) {one.claim}"
+                yield folded(f"- `{one.id.partition('/')[2]}` {escaped(claim, 'markdown')}", _WIDTH, "  ")
+
+
+def _all_in_full(found: Sequence[Claim]) -> str:
+    """When claims were last judged in full, and how many verdicts held."""
+    kept = [one.in_full for one in found if one.in_full is not None]
+    if not kept:
+        return "None was judged in full yet."
+    days = sorted({one.date for one in kept})
+    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    return f"The last full judgements ({when}) confirm {sum(one.holds for one in kept)} of {len(kept)} verdicts."
 
 
 def _told(one: Claim) -> Iterator[tuple[str, str]]:
@@ -128,7 +178,20 @@ def _told(one: Claim) -> Iterator[tuple[str, str]]:
     if one.evidence:
         yield "see", ", ".join(one.evidence)
     if one.checks:
+        yield "in full", _in_full(one)
         yield "again", f"optsched claims {one.id} --judge"
+
+
+def _in_full(one: Claim) -> str:
+    """When the claim was last judged in full, and what that came to."""
+    kept = one.in_full
+    if kept is None:
+        return "never judged"
+    draws = max(found.draws for found in kept.findings)
+    over = f" over {draws} draws" if draws > 1 else ""
+    came = "as recorded" if kept.holds else f"it came to {kept.verdict}"
+    stale = "" if kept.is_of(one.checks) else "; its checks have changed since"
+    return f"judged on {kept.date} with {kept.version}{over}: {came}{stale}"
 
 
 def _judged(one: Claim, done: Judgement) -> Iterator[tuple[str, str]]:

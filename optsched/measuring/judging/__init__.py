@@ -1,7 +1,7 @@
 """The papers' claims: one record each, with a verdict, the reason, and how to judge it again.
 
-The records are data: `instances/claims/PAPER.toml`. Installed packages bring the claims of further papers as entry
-points of the group `optsched.claims`. How a claim is judged is in `judges`.
+The records are data: `instances/claims/PAPER.toml`, with the last full judgements in `judged.json`. Installed packages
+bring the claims of further papers as entry points of the group `optsched.claims`. How a claim is judged is in `judges`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -19,6 +19,9 @@ from optsched.core.errors import UsageError, expect, nearest
 from optsched.core.outside import Listed
 from optsched.core.resources import folder
 from optsched.measuring.judging.findings import Check, Finding, Judgement
+
+if TYPE_CHECKING:
+    from optsched.measuring.judging.kept import Kept
 
 __all__ = ["GROUP", "PAPERS", "VERDICTS", "WAYS", "Check", "Claim", "Finding", "Judgement", "Paper", "claim", "claims"]
 
@@ -120,10 +123,17 @@ class Claim:
 
         return found_by(self.checks, self.verdict, effort, seeds, time_limit)
 
+    @property
+    def in_full(self) -> Kept | None:
+        """The last full judgement that is shipped; None if there is none."""
+        from optsched.measuring.judging.kept import shipped  # a file that listing claims does not need
+
+        return shipped().get(self.id)
+
     def record(self) -> dict[str, Any]:
         """Everything about the claim, as JSON has it."""
         content: dict[str, Any] = msgspec.to_builtins(self)
-        return {**content, "judged_by": self.judged_by}
+        return {**content, "judged_by": self.judged_by, "in_full": msgspec.to_builtins(self.in_full)}
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
@@ -113,6 +113,8 @@ OF_SNAPSHOTS: Mapping[str, Callable[[Answer], Any]] = {
     "servers": lambda answer: Fraction(len(answer.problem.instance.cluster)),
     "loads": lambda answer: _exact(answer.problem.initial_load.sum()),
     "highest load": lambda answer: _exact(answer.problem.initial_load.max()),
+    "least replicas": lambda answer: _replicas(answer, min),
+    "most replicas": lambda answer: _replicas(answer, max),
     "datacenters": lambda answer: Fraction(len(set(answer.problem.instance.cluster.datacenter.tolist()))),
     "map MB": lambda answer: _megabytes(answer, False),
     "reduce MB": lambda answer: _megabytes(answer, True),
@@ -123,11 +125,17 @@ OF_SNAPSHOTS: Mapping[str, Callable[[Answer], Any]] = {
 
 
 def _megabytes(answer: Answer, sent: bool) -> Fraction:
-    """MB that all maps read, or that they send to reduces."""
+    """MB that all maps read, or that they send to reduces; a job without a filter ratio sends nothing."""
     workload = answer.problem.instance.workload
     maps = workload.kind == MAP
-    each = workload.size * (workload.filter_ratio[workload.job] if sent else 1)
+    each = workload.size * (np.nan_to_num(workload.filter_ratio)[workload.job] if sent else 1)
     return sum(map(Fraction, each[maps].tolist()), Fraction(0))
+
+
+def _replicas(answer: Answer, which: Callable[[Iterable[int]], int]) -> Fraction:
+    """The least or the largest number of replicas of a map's block; 0 if there are no maps."""
+    workload = answer.problem.instance.workload
+    return Fraction(which([*workload.replicas.lengths[workload.kind == MAP].tolist()] or [0]))
 
 
 def _near(answer: Answer) -> Mapping[str, Mapping[str, int]]:

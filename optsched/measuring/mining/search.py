@@ -22,6 +22,7 @@ from optsched.instances.families.base import optimum_label
 from optsched.instances.files import from_document, to_json
 from optsched.measuring.gaps import GapReport
 from optsched.measuring.mining.documents import MINIMAL, Document
+from optsched.measuring.mining.statements import Statement, statement
 from optsched.measuring.mining.walking import (
     OVER_ZERO,
     SEARCHED,
@@ -172,6 +173,9 @@ class Find:
         lines = [f"{claim}{self}"]
         if self.report.feasible and self.aim.claim is None:
             lines.append(f"gap: {self._shown()}")
+        if isinstance(self.aim.claim, Statement):
+            region = f"; the claim is about: {self.aim.claim.region}" * bool(self.aim.claim.region)
+            lines.append(f"false here: {self.aim.claim.check.says}{region}")
         lines += differing(self.report)
         lines.append(
             f"minimal: less {MINIMAL}" if self.minimal else "not minimal: it was cut short before it was shrunk"
@@ -275,11 +279,13 @@ class Find:
         imports, mark = ["from pathlib import Path"], []
         if self.aim.claim is not None:
             claim = "the claim is still broken; where it holds by now, take this test away"
-            imports += ["", "from optsched.measuring.mining import is_broken"]
-            imports += ["from optsched.measuring.studies.choices import users_function"]
+            of_paper = isinstance(self.aim.claim, Statement)
+            imports += ["", f"from optsched.measuring.mining import is_broken{', statement' * of_paper}"]
+            imports += [] if of_paper else ["from optsched.measuring.studies.choices import users_function"]
+            named, of = json.dumps(self.claim), json.dumps(self.choice.label)
             lines = [
                 f"reports = {self._call(name, seeds)}",
-                f'claim = users_function({json.dumps(self.claim)}, "claim")',
+                f"claim = statement({named}, {of})" if of_paper else f'claim = users_function({named}, "claim")',
                 "assert is_broken(claim(reports.measured[0].report))",
             ]
         elif not self.report.feasible:
@@ -370,8 +376,8 @@ DEFAULTS = {
 
 
 def mine(
-    heuristic: AnyHeuristic | Choice,
-    problem: str,
+    heuristic: AnyHeuristic | Choice | None = None,
+    problem: str | None = None,
     *,
     budget: int | None = None,
     seed: int = 0,
@@ -397,7 +403,7 @@ def mine(
     heuristic
         As `optsched.gap` takes it, or a text with parameters (`"dl,reading=heartbeat"`).
     problem
-        Its name.
+        Its name. A claim's id says heuristic and problem, so that neither need be given.
     budget
         So many instances are tried, by default 2000, or where there is a `time_limit` as many as it allows. Shrinking,
         which comes to an end by itself, is not counted.
@@ -415,7 +421,7 @@ def mine(
         In place of a gap: a function, or `package.module:function`, called with the `GapReport` of each feasible
         placement. True or False says whether the claim holds; a number how far it is from being broken, which it is
         below 0. A number guides the search; a large one is for instances that the claim says nothing of. One run that
-        breaks it is enough.
+        breaks it is enough. Or the id of a claim of a paper (`agosta/3.4-theorem-1`), whose check is to be made false.
     failures
         Whether a run that fails or has no feasible placement is worse than every gap.
     parameters
@@ -450,11 +456,21 @@ def mine(
     >>> print(found)
     dl,reading=heartbeat on lsap: 1 locality-cost against the optimum 0, on 1 task and 2 nodes
     """
+    function: Any = claim
+    named = claim if isinstance(claim, str) else None
+    if named is not None and "/" in named:
+        function = stated = statement(named, None if heuristic is None else chosen(heuristic).label)
+        heuristic = stated.heuristic
+        problem, parameters = _stated(stated, problem), parameters or stated.parameters
+    elif named is not None:
+        function = users_function(named, "claim")
+    if heuristic is None or problem is None:
+        raise UsageError("give a heuristic and a problem, or the id of a claim")
     choice, name = chosen(heuristic), problem_class(problem).name
     check_served([choice], [name])
     resolved = resolve(name, problem_class(name).parameter_table, parameters or {})
     given = {key: resolved[key] for key in parameters or {}}
-    aim = Aim(worst, component, users_function(claim, "claim") if isinstance(claim, str) else claim, failures, over)
+    aim = Aim(worst, component, function, failures, over)
     aim.check(name)
     if budget is None and time_limit is None:
         budget = BUDGET
@@ -470,9 +486,15 @@ def mine(
     spent = search.searched if budget is None or time_limit is not None else budget
     start = {"family": family, "most-tasks": most_tasks, "most-nodes": most_nodes, "profile": profile}
     command = _command(judge, claim, family_parameters or {}, {**start, "budget": spent, "seed": seed})
-    named = claim if isinstance(claim, str) else None
     state = (search.tried, command, search.minimal, interrupted)
     return Find(name, given, choice, search.best, aim, named, profile, in_force() or Limits(), *state)
+
+
+def _stated(of: Statement, problem: str | None) -> str:
+    """The problem of a claim; UsageError where another one is given."""
+    if problem not in (None, of.problem):
+        raise UsageError(f"{of.claim} is about {of.problem}, not {problem}")
+    return of.problem
 
 
 def _check_counts(**counts: int | None) -> None:

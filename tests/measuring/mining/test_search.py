@@ -6,12 +6,13 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import claims
+import msgspec
 import pytest
 from greedy_rules import scarcest_first
 
@@ -24,6 +25,7 @@ from optsched.heuristics import HEURISTICS
 from optsched.instances.files import from_document, to_json
 from optsched.instances.generate import known_optimum
 from optsched.measuring.gaps import GapReport
+from optsched.measuring.mining import statement
 from optsched.measuring.mining.documents import smaller
 from optsched.problems import problem_class
 from optsched.processes.containing import contained
@@ -86,18 +88,30 @@ def minimal(found: Find, heuristic: str, problem: str, parameters: Any = None, *
     return all((step := judge(document)) is None or step.score < whole.score for document in smaller(found.document))
 
 
+ONE_REPLICA = "guo-2012/4.1-one-replica"
+
+
 def test_dl_in_the_heartbeat_reading() -> None:
     """Tests that one task with one replica breaks the claim that dl is optimal (Guo et al. 2012, note 1)."""
-    found = mine("dl,reading=heartbeat", "lsap", claim=claims.one_replica)
+    found = mine(claim=ONE_REPLICA)
     assert found is not None
     assert (len(found.document["tasks"]), len(found.document["nodes"])) == (1, 2)
-    assert minimal(found, "dl,reading=heartbeat", "lsap", claim=claims.one_replica)
+    assert minimal(found, "dl,reading=heartbeat", "lsap", claim=statement(ONE_REPLICA, "dl,reading=heartbeat"))
+    assert "the claim is about: one replica" in found.words()
+    assert f"--heuristic dl,reading=heartbeat --claim {ONE_REPLICA} --budget 2000" in found.command
     assert "the claim is broken: dl,reading=heartbeat on lsap: 1 locality-cost against the optimum 0" in found.words()
 
 
 def test_dl_in_the_sweeping_reading_keeps_it() -> None:
     """Tests that nothing is found where the claim is a theorem."""
-    assert mine("dl", "lsap", claim=claims.one_replica, budget=150) is None
+    stated = replace(statement(ONE_REPLICA, "dl,reading=heartbeat"), check=_of_the_sweep())
+    assert mine("dl", "lsap", claim=stated, budget=150) is None
+
+
+def _of_the_sweep() -> Any:
+    """What the claim says of the printed reading, of the other one."""
+    check = statement(ONE_REPLICA).check
+    return msgspec.structs.replace(check, measure=check.measure | {"dl": "dl"})
 
 
 @pytest.mark.thorough
@@ -113,24 +127,24 @@ def test_flow_based_is_not_optimal() -> None:
 @pytest.mark.thorough
 def test_worst_case_of_policy_b() -> None:
     """Tests that policy B moves more than TR2 (Sharmilarani et al., note 10)."""
-    found = mine("joss-t,policy=B", "traffic", claim=claims.worst_case_of_b)
+    found = mine(claim="sharmilarani/2-b-worst-case")
     assert found is not None
-    assert claims.worst_case_of_b(found.report) < 0
-    assert minimal(found, "joss-t,policy=B", "traffic", claim=claims.worst_case_of_b)
+    assert statement("sharmilarani/2-b-worst-case")(found.report) < 0
+    assert minimal(found, "joss-t,policy=B", "traffic", claim=statement("sharmilarani/2-b-worst-case"))
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("heuristic", "claim", "options"),
     [
-        ("labl,lbar=inf", claims.theorem_1, {}),
-        ("labl,lbar=inf,variant=strict", claims.theorem_1, {}),
-        ("labl,lbar=inf,variant=rescan", claims.theorem_1, {}),
-        ("labl,lbar=l**", claims.theorem_2, {}),
-        ("labl", claims.theorem_3, {}),
-        ("labl,lbar=inf,variant=strict", claims.corollary_1, {"budget": 2000}),
-        ("labl,lbar=inf", claims.corollary_1, {}),
-        ("labl,lbar=inf,variant=rescan", claims.corollary_1, {"budget": 3000, "most_tasks": 25, "most_nodes": 8}),
+        ("labl,lbar=inf", "agosta/3.4-theorem-1", {}),
+        ("labl,lbar=inf,variant=strict", "agosta/3.4-theorem-1", {}),
+        ("labl,lbar=inf,variant=rescan", "agosta/3.4-theorem-1", {}),
+        ("labl,lbar=l**", "agosta/3.4-theorem-2", {}),
+        ("labl", "agosta/3.4-theorem-3-bounds", {}),
+        ("labl,lbar=inf,variant=strict", "agosta/3.4-corollary-1", {"budget": 2000}),
+        ("labl,lbar=inf", "agosta/3.4-corollary-1", {}),
+        ("labl,lbar=inf,variant=rescan", "agosta/3.4-corollary-1", {"budget": 3000, "most_tasks": 25, "most_nodes": 8}),
     ],
     ids=[
         "theorem 1",
@@ -143,13 +157,14 @@ def test_worst_case_of_policy_b() -> None:
         "corollary 1 rescan",
     ],
 )
-def test_theorems_of_labl(heuristic: str, claim: Any, options: dict[str, Any]) -> None:
+def test_theorems_of_labl(heuristic: str, claim: str, options: dict[str, Any]) -> None:
     """Tests that the theorems and the corollary of Agosta et al. are broken, each by a minimal instance."""
     found = mine(heuristic, "latency", claim=claim, **options)
     assert found is not None
-    assert claim(found.report) < 0
+    stated = statement(claim, heuristic)
+    assert stated(found.report) < 0
     assert found.minimal
-    assert minimal(found, heuristic, "latency", options.get("parameters"), claim=claim)
+    assert minimal(found, heuristic, "latency", options.get("parameters"), claim=stated)
 
 
 def test_an_interrupt_gives_the_best_so_far() -> None:
@@ -276,8 +291,14 @@ def test_another_family_and_parameters() -> None:
         ({"problem": "utility", "heuristic": "ras", "family": "latency"}, "no instance of family latency can be posed"),
         ({"parameters": {"w_loc": 2}}, 'lsap has no parameter "w_loc"'),
         ({"claim": "claims"}, 'claim "claims": write it as package.module:function'),
-        ({"claim": "claims:nothing"}, 'there is no "nothing" in it'),
+        ({"claim": "greedy_rules:nothing"}, 'there is no "nothing" in it'),
         ({"claim": "math:pi"}, "which is no function"),
+        ({"claim": "agosta/theorem-1"}, "no claim .*did you mean agosta/3.4-theorem-1"),
+        ({"claim": ONE_REPLICA}, "its statements are about dl,reading=heartbeat"),
+        ({"claim": "guo-2012/3.3-more-idle"}, "none of its checks is about each instance alone"),
+        ({"claim": "hsu-freeh/5.2-elapsed"}, "none of its checks is about each instance alone"),
+        ({"claim": ONE_REPLICA, "heuristic": None, "problem": "latency"}, "is about lsap, not latency"),
+        ({"heuristic": None}, "give a heuristic and a problem, or the id of a claim"),
     ],
 )
 def test_wrong_usage(options: dict[str, Any], message: str) -> None:
@@ -448,6 +469,7 @@ def test_a_test_of_a_gap_goes_red(folder: Path) -> None:
         ("placer_of_mine:place", {"claim": "placer_of_mine:slack"}),
         ("placer_of_mine:place", {"claim": "placer_of_mine:of_numpy"}),
         ("placer_of_mine:place", {"claim": "placer_of_mine:silent"}),
+        ("dl,reading=heartbeat", {"claim": "guo-2012/4.1-one-replica"}),
         ("placer_of_mine:raising", {}),
         ("dl,reading=heartbeat", {"worst": "absolute"}),
         ("rand", {"run_seeds": 3, "over": "mean"}),
@@ -460,6 +482,7 @@ def test_a_test_of_a_gap_goes_red(folder: Path) -> None:
         "slack",
         "numpy",
         "silent",
+        "of a paper",
         "failure",
         "absolute",
         "mean",
