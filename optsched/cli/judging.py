@@ -93,6 +93,8 @@ def _keep(found: Sequence[Claim], seeds: int | None, time_limit: float | None, f
     from optsched.measuring.printing import progress
 
     having = [one for one in found if one.checks]
+    if not having:
+        raise UsageError("no claim with a check fits; optsched claims lists all claims")
     code = ExitCode.DONE
     with progress(sys.stderr, len(having)) as step:
         for one, kept in judged_in_full(having, seeds, time_limit, file):
@@ -101,7 +103,7 @@ def _keep(found: Sequence[Claim], seeds: int | None, time_limit: float | None, f
                 arguments.note(f"{one.id}: no draw was measured within the time limit; give more seconds")
                 code = code or ExitCode.NO_SOLUTION
             elif not kept.holds:
-                arguments.emit(f"{one.id}: {one.verdict}, but judged now: {kept.verdict}")
+                arguments.emit(f"{one.id}: {one.verdict}, but judged now: {kept.verdict}\n")
                 code = ExitCode.FAILED
     arguments.note(f"{len(having)} claims have checks; their full judgements are in {file}")
     return code
@@ -160,12 +162,11 @@ def _page(found: Sequence[Claim]) -> Iterator[str]:
 
 def _all_in_full(found: Sequence[Claim]) -> str:
     """When claims were last judged in full, and how many verdicts held."""
-    kept = [one.in_full for one in found if one.in_full is not None]
-    if not kept:
-        return "None was judged in full yet."
+    having = [one for one in found if one.checks]
+    kept = [one.in_full for one in having if one.in_full is not None and one.in_full.is_of(one.checks)]
     days = sorted({one.date for one in kept})
-    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
-    return f"The last full judgements ({when}) confirm {sum(one.holds for one in kept)} of {len(kept)} verdicts."
+    when = f" ({' to '.join(dict.fromkeys((days[0], days[-1])))})" if days else ""
+    return f"The last full judgements{when} confirm {sum(one.holds for one in kept)} of {len(having)} verdicts."
 
 
 def _told(one: Claim) -> Iterator[tuple[str, str]]:

@@ -62,6 +62,18 @@ def test_nothing_found() -> None:
         assert (result.stdout == "") if form == "words" else json.loads(result.stdout)["found"] is False
 
 
+def test_a_claim_of_a_paper() -> None:
+    """Tests that an id needs neither problem nor heuristic, and that the find names all three and what is false."""
+    shown = run("mine", "--claim", "guo-2012/4.1-one-replica", "--budget", "60").stdout
+    assert shown.startswith("the claim is broken: dl,reading=heartbeat on lsap: ")
+    assert "false here: (most > 1) | (least < 1) | (dl == optimum); the claim is about: one replica" in shown
+    assert "--heuristic dl,reading=heartbeat --claim guo-2012/4.1-one-replica" in shown
+    for options in (("--heuristic", "dl"), ("--problem", "lsap", "--claim", "no_such_module:claim"), ()):
+        result = run("mine", *options)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "give --problem and --heuristic, or --claim with the ID" in result.stderr
+
+
 def test_an_interrupt_keeps_the_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C writes what was found so far, says that it is not shrunk, and ends with 130."""
     from optsched.measuring.mining.walking import Search

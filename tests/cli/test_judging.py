@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from command_line import answer, run
 
+from optsched.core.fingerprint import code_version
 from optsched.measuring import judging
 from optsched.measuring.judging import Check, claim
 
@@ -45,6 +48,9 @@ def test_one_claim(monkeypatch: pytest.MonkeyPatch) -> None:
         (["guo-2012/3.3-more-idle", "--paper", "agosta"], "is the id of one claim"),
         (["--judge"], "--judge takes the id of one claim"),
         (["slots", "--judge"], "--judge takes the id of one claim"),
+        (["--keep", "judged.json"], "are for --judge"),
+        (["slots", "--judge", "--keep", "judged.json"], "--keep is for --effort full"),
+        (["zebra", "--judge", "--effort", "full", "--keep", "judged.json"], "no claim with a check fits"),
         (["guo-2012/3.3-more-idle", "--effort", "full"], "are for --judge"),
         (["guo-2012/3.3-more-idle", "--judge", "--effort", "most"], "'most' is not one of"),
         (["guo-2012/3.3-more-idle", "--judge", "--seeds", "0"], "--seeds"),
@@ -83,3 +89,44 @@ def test_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
     told = run("claims", one.id, "--judge", "--format", "json")
     assert told.exit_code == 4
     assert '"holds": false' in told.stdout
+
+
+def test_full_judgements_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests the file, its exit codes, and that a second call judges only what changed."""
+    file = tmp_path / "judged.json"
+    full = ("--judge", "--effort", "full", "--keep", str(file))
+    one = claim("hsu-freeh/4.2-65-percent")
+    assert run("claims", one.id, *full).exit_code == 0
+    kept = json.loads(file.read_text())
+    assert (kept[one.id]["verdict"], kept[one.id]["version"]) == ("holds", code_version())
+    before = file.read_bytes()
+    assert run("claims", one.id, *full).exit_code == 0
+    assert file.read_bytes() == before
+    wrong = replace(one, checks=(Check(says="85 / 125 == .65", judge="arithmetic"),))
+    monkeypatch.setattr(judging, "claim", lambda name: wrong)
+    result = run("claims", one.id, *full)
+    assert (result.exit_code, result.stdout) == (4, f"{one.id}: holds, but judged now: fails\n")
+    slow = replace(claim("guo-2012/4.1-fourteen-percent"), id="guo-2012/slow")
+    monkeypatch.setattr(judging, "claim", lambda name: slow)
+    result = run("claims", slow.id, *full, "--time-limit", "0.000001")
+    assert result.exit_code == 5
+    assert "no draw was measured within the time limit" in result.stderr
+    assert set(json.loads(file.read_text())) == {one.id}
+    file.write_text("[]")
+    result = run("claims", slow.id, *full)
+    assert result.exit_code == 3
+    assert "no file of judgements" in result.stderr
+
+
+def test_the_last_full_judgement_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a claim says when it was judged in full, and if that no longer counts."""
+    monkeypatch.setenv("COLUMNS", "200")
+    one = claim("guo-2012/4.1-one-replica")
+    assert one.in_full is not None
+    told = f"in full: judged on {one.in_full.date} with {one.in_full.version} over 1000 draws: as recorded"
+    assert f"{told}\n" in run("claims", one.id).stdout
+    changed = replace(one, checks=one.checks[:1])
+    monkeypatch.setattr(judging, "claim", lambda name: changed)
+    assert f"{told}; its checks have changed since\n" in run("claims", one.id).stdout
+    monkeypatch.setattr(judging, "claim", lambda name: replace(one, id="guo-2012/new"))
+    assert "in full: never judged" in run("claims", "guo-2012/new").stdout
