@@ -44,6 +44,8 @@ def test_of_the_problem() -> None:
     }
     assert numbers == {"l*": 51, "l**": 1, "tasks": 1, "servers": 2, "loads": 100, "highest load": 100, "l_flow": 1}
     assert OF_SNAPSHOTS["least load"](Answer(posed, "labl")) == 1
+    replicas = Answer(problem("lsap", load("papers/guo-fig2")), None)
+    assert [OF_SNAPSHOTS[f"{which} replicas"](replicas) for which in ("least", "most")] == [1, 3]
 
 
 def test_local_reduces() -> None:
