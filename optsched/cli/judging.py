@@ -23,7 +23,8 @@ __all__ = ["claims"]
 _HEAD = """# Claims of the papers
 
 What the papers claim, and whether it holds: {count} claims, {judged} of them judged by a program. `optsched claims ID`
-gives the reason and the evidence of one, `optsched claims ID --judge` judges it again. {in_full}
+gives the reason and the evidence of one, `optsched claims ID --judge` judges it again.
+{in_full}
 """
 
 #: Characters of a line of that page.

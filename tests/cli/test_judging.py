@@ -123,7 +123,8 @@ def test_the_last_full_judgement_is_shown(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("COLUMNS", "200")
     one = claim("guo-2012/4.1-one-replica")
     assert one.in_full is not None
-    told = f"in full: judged on {one.in_full.date} with {one.in_full.version} over 1000 draws: as recorded"
+    draws = one.in_full.findings[0].draws
+    told = f"in full: judged on {one.in_full.date} with {one.in_full.version} over {draws} draws: as recorded"
     assert f"{told}\n" in run("claims", one.id).stdout
     changed = replace(one, checks=one.checks[:1])
     monkeypatch.setattr(judging, "claim", lambda name: changed)

@@ -127,7 +127,7 @@ def test_record_has_everything() -> None:
     """Tests that the record of a claim has all its fields, and who judged it."""
     one = claim("guo-2012/3.3-figure-2")
     record = one.record()
-    assert set(record) == {*(field.name for field in msgspec.inspect.type_info(Claim).fields), "judged_by"}
+    assert set(record) == {*(field.name for field in msgspec.inspect.type_info(Claim).fields), "judged_by", "in_full"}
     assert record["judged_by"] == one.judged_by
     assert claim("agosta/3.4-partition").judged_by == "evidence"
     assert claim("shen-2016/5-future").judged_by == "review"

@@ -47,9 +47,9 @@ def test_claims_with_the_same_checks_are_judged_once(tmp_path: Path, monkeypatch
     calls = []
     judge = Claim.judge
     monkeypatch.setattr(Claim, "judge", lambda self, *given: calls.append(self.id) or judge(self, *given))
-    done = dict(judged_in_full([one, other, claim("shen-2016/5-future")], file=tmp_path / "judged.json"))
+    done = list(judged_in_full([one, other, claim("shen-2016/5-future")], file=tmp_path / "judged.json"))
     assert calls == [one.id]
-    assert [kept and kept.verdict for kept in done.values()] == [one.verdict, other.verdict]
+    assert [kept and kept.verdict for _, kept in done] == [one.verdict, other.verdict]
     assert {name: kept.verdict for name, kept in kept_in(tmp_path / "judged.json").items()} == {
         one.id: one.verdict,
         other.id: other.verdict,
