@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from optsched.core.errors import UsageError
-from optsched.core.instance import MAP, Cluster, Floats, Instance, Ints, Ragged, State, Topology, Workload
+from optsched.core.instance import MAP, REDUCE, Cluster, Floats, Instance, Ints, Ragged, State, Topology, Workload
 from optsched.core.placement import NONE, Placement
 from optsched.core.schedule import MICRO
 from optsched.heuristics import run
@@ -41,7 +41,9 @@ __all__ = [
     "large_first",
     "least_work",
     "input_sink",
+    "local_by_job",
     "local_in_waves",
+    "local_tasks",
     "map_deviation",
     "map_time",
     "most_local",
@@ -120,6 +122,24 @@ def slowdown(done: Simulation) -> float:
     maps = done.instance.workload.kind == MAP
     took = done.raise_if_unfinished().tasks["execution_time"].to_numpy()
     return float((took[maps] / done.instance.workload.duration[maps]).max())
+
+
+def local_by_job(done: Simulation) -> Floats:
+    """The share of each job's maps that ran on their data."""
+    jobs = done.jobs
+    shares: Floats = (jobs["node_local"] / jobs["maps"]).to_numpy(dtype=float)
+    return shares
+
+
+def local_tasks(done: Simulation, kind: str) -> int:
+    """How many tasks of a kind ran on their data: a map where a replica is, a reduce where a map of its job has ended."""
+    if kind == "map":
+        return int(done.jobs["node_local"].sum())
+    workload, nodes = done.instance.workload, done.schedule.nodes
+    maps, reduces = (np.flatnonzero(workload.kind == number) for number in (MAP, REDUCE))
+    first = np.full((len(workload.job_ids), len(done.instance.cluster)), np.iinfo(np.int64).max)
+    np.minimum.at(first, (workload.job[maps], nodes[maps]), done.end[maps])
+    return int(np.count_nonzero(first[workload.job[reduces], nodes[reduces]] <= done.schedule.starts[reduces]))
 
 
 # Hsu and Freeh: the rate of a round ----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from optsched.core.errors import HeuristicFailed, OutOfTime
-from optsched.core.instance import KINDS, MAP
+from optsched.core.instance import KINDS, MAP, REDUCE
 from optsched.core.results import Number
 from optsched.core.schedule import MICRO
 from optsched.heuristics import run
@@ -148,11 +148,22 @@ def _maps_here(done: Simulation) -> Fraction:
     return Fraction(int(jobs["node_local"].sum()), int(jobs["maps"].sum()))
 
 
-#: Numbers of a run, in seconds or as shares.
+def _times(done: Simulation, kind: int) -> Any:
+    """Seconds that each task of a kind took."""
+    took = (done.raise_if_unfinished().end - done.schedule.starts) / MICRO
+    return took[done.instance.workload.kind == kind]
+
+
+#: Numbers of a run, in seconds or as shares; `times` of all jobs or tasks.
 OF_RUNS: Mapping[str, Callable[[Simulation], Any]] = {
     "elapsed": lambda done: done.raise_if_unfinished().makespan,
     "mean job time": lambda done: float(done.raise_if_unfinished().job_times.mean()) / MICRO,
     "most job time": lambda done: float(done.raise_if_unfinished().job_times.max()) / MICRO,
+    "job times": lambda done: done.raise_if_unfinished().job_times / MICRO,
+    "map times": lambda done: _times(done, MAP),
+    "reduce times": lambda done: _times(done, REDUCE),
+    "maps": lambda done: int(done.jobs["maps"].sum()),
+    "reduces": lambda done: int(done.jobs["reduces"].sum()),
     "utilisation": lambda done: float(done.nodes["map_busy"].sum() / done.nodes["map_slots"].sum() / done.makespan),
     "local maps": _maps_here,
     "unfinished": lambda done: Fraction(bool(done.unfinished)),

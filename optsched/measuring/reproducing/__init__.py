@@ -58,12 +58,14 @@ class _Record(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=T
     title: str
     kind: str = "line"
     judge: str = "snapshots"
-    on: dict[str, str] = {}
+    on: dict[str, str | tuple[str, ...]] = {}
+    on_full: dict[str, str | tuple[str, ...]] = {}
     problem: str = ""
     service: str = ""
     measure: dict[str, str] = {}
     series: dict[str, tuple[str, ...]] = {}
     x: Axis = Axis("")
+    along: bool = False
     y: str = ""
     across: str = ""
     draws: int = 10
@@ -92,7 +94,10 @@ class PaperFigure(_Record, frozen=True, kw_only=True):
     judge
         `snapshots` (decisions on instances) or `runs` (policies over time).
     on
-        Instances, as the checks of claims have them, by a label; the label is empty where there is only one.
+        Instances, as the checks of claims have them, by a label; the label is empty where there is only one. With a
+        list of instances, what is measured on them stands in one row.
+    on_full
+        The same for full measurements, if these are of other sizes.
     problem, service
         As the checks of claims have them.
     measure
@@ -100,6 +105,8 @@ class PaperFigure(_Record, frozen=True, kw_only=True):
     series
         The lines: expressions over these names. The first is the optimum or the bound, if the figure has one.
         For `scatter` two expressions each: up, then across.
+    along
+        Whether a series has a value for each place on the axis in one draw, instead of one draw for each place.
     x, y, across
         What varies; the label of what is measured, with the unit; and that of the other number of a scatter plot.
     draws, full
@@ -125,6 +132,10 @@ class PaperFigure(_Record, frozen=True, kw_only=True):
     def values(self, effort: str) -> tuple[int | float | str, ...]:
         """The values on the axis."""
         return (self.x.full if effort == "full" else ()) or self.x.quick
+
+    def instances(self, effort: str) -> Mapping[str, str | tuple[str, ...]]:
+        """The instances by label."""
+        return (self.on_full if effort == "full" else {}) or self.on
 
     def reproduce(
         self,

@@ -48,7 +48,7 @@ class Cell(msgspec.Struct, frozen=True):
         return hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:24]
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=4)
 def _asked(judge: str, on: str, problem: str, service: str, seed: int) -> Callable[[str], Any]:
     """What answers the measures of a draw. The next point asks the same one if only its measures differ."""
     check = Check("", judge=judge, on=(on,), problem=problem, service=service)
@@ -57,8 +57,9 @@ def _asked(judge: str, on: str, problem: str, service: str, seed: int) -> Callab
 
 def numbers(cell: Cell) -> Numbers:
     """The numbers of a cell."""
-    ask = _asked(cell.check.judge, cell.check.on[0], cell.check.problem, cell.check.service, cell.seed)
-    known = {name: ask(text) for name, text in cell.check.measure.items()}
+    check = cell.check
+    asked = [_asked(check.judge, text, check.problem, check.service, cell.seed) for text in check.on]
+    known = {name: _pooled([ask(text) for ask in asked]) for name, text in check.measure.items()}
     found = {
         name: [np.asarray(evaluated(text, known), dtype=float).ravel() for text in texts]
         for name, texts in cell.series.items()
@@ -72,12 +73,17 @@ def numbers(cell: Cell) -> Numbers:
     return {name: [values.tolist() for values in parts] for name, parts in found.items()}
 
 
+def _pooled(values: list[Any]) -> Any:
+    """What was measured on one instance as it is; on several, in one row."""
+    return values[0] if len(values) == 1 else np.concatenate([np.ravel(value) for value in values])
+
+
 def cells_of(figure: PaperFigure, effort: str, draws: int) -> Iterator[tuple[str, Any, Cell]]:
     """The cells, each with its label and its value on the axis: the first draw of every point, then the second."""
     version = code_version()
     for seed in range(draws):
-        for label, text in figure.on.items():
-            for value in figure.values(effort):
+        for label, texts in figure.instances(effort).items():
+            for value in figure.values(effort) if not figure.along else ("",):
 
                 def filled(written: str, value: Any = value) -> str:
                     return written.replace("{x}", str(value))
@@ -85,7 +91,7 @@ def cells_of(figure: PaperFigure, effort: str, draws: int) -> Iterator[tuple[str
                 check = Check(
                     says="",
                     judge=figure.judge,
-                    on=(filled(text),),
+                    on=tuple(filled(text) for text in ([texts] if isinstance(texts, str) else texts)),
                     problem=filled(figure.problem),
                     measure={name: filled(measure) for name, measure in figure.measure.items()},
                     service=filled(figure.service),
@@ -128,18 +134,21 @@ def measured(
         figure,
         effort,
         max(len(found) for found in values.values()) if stopped else draws,
-        tuple(_entries(figure, values)),
+        tuple(_entries(figure, effort, values)),
         code_version(),
         time.perf_counter() - begin,
     )
 
 
-def _entries(figure: PaperFigure, values: Mapping[tuple[str, str, Any], list[list[list[float]]]]) -> Iterator[Entry]:
+def _entries(
+    figure: PaperFigure, effort: str, values: Mapping[tuple[str, str, Any], list[list[list[float]]]]
+) -> Iterator[Entry]:
     for (label, name, value), found in values.items():
         columns = [np.array(column) for column in zip(*found, strict=True)]  # of each expression: draws x quantiles
-        if figure.kind == "cdf":
-            for at, share in enumerate(QUANTILES):
-                yield Entry(label, name, share, Values.of(columns[0][:, at]))
+        if figure.kind == "cdf" or figure.along:
+            places = QUANTILES if figure.kind == "cdf" else figure.values(effort)
+            for place, column in zip(places, columns[0].T, strict=True):
+                yield Entry(label, name, place, Values.of(column))
         else:
             first, *second = (Values.of(column[:, 0]) for column in columns)
             yield Entry(label, name, value, first, second[0] if second else None)

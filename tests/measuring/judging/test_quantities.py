@@ -63,3 +63,13 @@ def test_of_runs() -> None:
     assert OF_RUNS["mean job time"](done) == pytest.approx(done.job_times.mean() / 1e6)
     assert OF_RUNS["unfinished"](done) == 0
     assert 0 <= OF_RUNS["local maps"](done) <= Fraction(1)
+
+
+def test_times_of_runs() -> None:
+    """Tests times of all jobs and tasks: those of the frames, in seconds."""
+    done = simulate(load("examples/order-of-jobs"), "fifo")
+    frame = done.tasks
+    for name, kind in (("map times", "map"), ("reduce times", "reduce")):
+        own = frame[frame["kind"] == kind]["execution_time"].to_numpy(dtype=float)
+        assert OF_RUNS[name](done).tolist() == pytest.approx(own.tolist())
+    assert OF_RUNS["job times"](done).mean() == pytest.approx(OF_RUNS["mean job time"](done))

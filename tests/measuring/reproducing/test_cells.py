@@ -112,3 +112,12 @@ def test_scatter() -> None:
     found = small(kind="scatter", across="tasks", series={"optimum": ("best", "n")}).reproduce()
     assert all(entry.across is not None and entry.across.mean == 50 for entry in found.entries)
     assert asdict(found)["draws"] == 3
+
+
+def test_pooled_instances_and_values_along_the_axis() -> None:
+    """Tests that what is measured on several instances stands in one row, which can be a value for each place."""
+    both = ("guo-fig4,tasks=10", "guo-fig4,tasks=20")
+    found = small(on={"": both}, along=True, series={"tasks": ("n",)}).reproduce(seeds=2)
+    assert [(entry.x, entry.value.mean) for entry in found.entries] == [(1, 10.0), (3, 20.0)]
+    total = small(on={"": both}, series={"tasks": ("total(n)",)}).reproduce(seeds=1)
+    assert [entry.value.mean for entry in total.entries] == [30.0, 30.0]
