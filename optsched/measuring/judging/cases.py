@@ -132,7 +132,7 @@ def local_by_job(done: Simulation) -> Floats:
 
 
 def local_tasks(done: Simulation, kind: str) -> int:
-    """How many tasks of a kind ran on their data: a map where a replica is, a reduce where a map of its job has ended."""
+    """How many tasks of a kind ran on their data; a reduce has its data where a map of its job has ended."""
     if kind == "map":
         return int(done.jobs["node_local"].sum())
     workload, nodes = done.instance.workload, done.schedule.nodes

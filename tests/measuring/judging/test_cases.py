@@ -18,7 +18,9 @@ from optsched.measuring.judging.cases import (
     job_time,
     large_first,
     least_work,
+    local_by_job,
     local_in_waves,
+    local_tasks,
     map_deviation,
     map_time,
     rate,
@@ -146,3 +148,17 @@ def test_least_work_by_a_makespan() -> None:
     """Tests the points of the frontier (6, 24), (7, 22), (8, 20) of the worked example of Agosta et al."""
     answer = Answer(problem("latency", load("papers/labl-figure2")), None)
     assert [least_work(answer, within) for within in ("6", "7", "8", "9")] == [24, 22, 20, 20]
+
+
+def test_local_tasks_of_runs() -> None:
+    """Tests shares and numbers of local maps, and of reduces that start where a map of their job has ended."""
+    done = simulate(load("examples/order-of-jobs"), "fifo")
+    assert local_by_job(done).tolist() == (done.jobs["node_local"] / done.jobs["maps"]).tolist()
+    tasks = done.tasks
+    ran = {kind: tasks[tasks["kind"] == kind] for kind in ("map", "reduce")}
+    near = 0
+    for reduce in ran["reduce"].itertuples():
+        own = ran["map"][(ran["map"]["job_id"] == reduce.job_id) & (ran["map"]["node"] == reduce.node)]
+        near += bool((own["finish_time"] <= reduce.starting_time).any())
+    assert local_tasks(done, "reduce") == near
+    assert local_tasks(done, "map") == done.jobs["node_local"].sum()
