@@ -172,7 +172,7 @@ def test_a_copy_is_the_same(kind: type, way: str, folder: Path) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_problem_solved_elsewhere(name: str) -> None:
     """Tests that a copy of each problem of the registry judges and is solved as the problem is."""
-    problem = small_problem(name, 2)
+    problem = small_problem(name, 3)
     solution = optsched.solve(problem)
     optsched.bounds(problem)
     if isinstance(problem, TaskProblem):

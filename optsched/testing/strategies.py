@@ -138,7 +138,8 @@ def instances(
     Examples
     --------
     >>> from hypothesis import find, settings
-    >>> find(instances("lsap"), lambda instance: len(instance.cluster) > 1, settings=settings(derandomize=True))
+    >>> small = instances("lsap", most_nodes=3, most_tasks=3)
+    >>> find(small, lambda instance: len(instance.cluster) > 1, settings=settings(derandomize=True))
     <Instance drawn: 1 task, 2 nodes>
     """
     drawn = problems(problem, family=family, most_nodes=most_nodes, most_tasks=most_tasks, sizes=sizes)

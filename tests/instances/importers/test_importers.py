@@ -123,6 +123,9 @@ FLOWS = [
     "flowlessly/small_graph_neg_costs.in",
 ]
 
+#: Files that take the longest of those of their kind.
+AT_LENGTH = ("c05100", "gap1-0", "gap1-2", "gap1-4", "flowlessly/graph_100m_4j_100t_10p.in.gz")
+
 
 def noun(imported: Imported) -> Any:
     """The instance or network that the one document is."""
@@ -141,7 +144,7 @@ def test_every_file_is_checked(real_data: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.thorough] * (name == "c05100")) for name in PUBLISHED]
+    "name", [pytest.param(name, marks=[pytest.mark.thorough] * (name in AT_LENGTH)) for name in PUBLISHED]
 )
 def test_published_optimum(name: str, real_data: Path) -> None:
     """Tests that three routes prove the optimum that the literature gives, and that each solution certifies."""
@@ -155,7 +158,9 @@ def test_published_optimum(name: str, real_data: Path) -> None:
         assert verdict.proved  # by the default route's tree, whichever route found it
 
 
-@pytest.mark.parametrize("name", FLOWS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.thorough] * (name in AT_LENGTH)) for name in FLOWS]
+)
 def test_flow_file(name: str, real_data: Path, tmp_path: Path) -> None:
     """Tests that every route finds the same least cost, potentials prove it, and DIMACS reads back as the same."""
     network = noun(import_dimacs(real_data / name))

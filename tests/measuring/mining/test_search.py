@@ -51,7 +51,8 @@ def mined_anyhow(name: str) -> Find | None:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.thorough] if name == "utility" else []) for name in MINED]
+    "name",
+    [pytest.param(name, marks=[pytest.mark.thorough] * (name in ("utility", "flow-congestion"))) for name in MINED],
 )
 def test_every_problem(name: str) -> None:
     """Tests that a few tries find nothing, or a minimal instance whose label is its optimum."""
