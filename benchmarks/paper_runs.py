@@ -1,14 +1,13 @@
 """The papers' experiments run over time: their figures beside ours.
 
-    python benchmarks/paper_runs.py [shen] [hsu] [ras] [guo] [--divide 1] [--seeds 10]
+    python benchmarks/paper_runs.py [shen] [hsu] [guo] [--divide 1] [--seeds 10]
                                     [--hop 0.004] [--format markdown|json]
 
 - `shen`: the batches of Table II of Shen et al. 2016 under the paper's schedulers: Figures 4 to 7 and Table III;
 - `hsu`: the nine jobs of Hsu and Freeh: Figures 5 to 7;
-- `ras`: jobs after Sharmilarani et al.: Figure 4;
 - `guo`: Guo et al. 2012: Figures 7(a), 8 and 9.
 
-Without a name all four. `--hop` is how many seconds a MB takes over one of the two hops between nodes in `shen`.
+Without a name all three. `--hop` is how many seconds a MB takes over one of the two hops between nodes in `shen`.
 `--divide` makes `shen`, and Figure 7(a) of `guo`, smaller. Each is run with `--seeds` seeds, which draw instances and
 runs; a figure is the mean over them, ± half its 95 % interval. `docs/results-runs.md` quotes the rows that matter;
 what the papers' own figures allow is in `paper_ceilings.py`.
@@ -24,7 +23,6 @@ from dataclasses import asdict
 from rerunning.base import Table
 from rerunning.guo import guo
 from rerunning.hsu import hsu
-from rerunning.ras import ras
 from rerunning.shen import HOP, shen
 
 __all__ = ["PARTS", "main"]
@@ -33,7 +31,6 @@ __all__ = ["PARTS", "main"]
 PARTS: dict[str, tuple[str, Callable[..., Iterator[Table]]]] = {
     "shen": ("Shen et al. 2016", shen),
     "hsu": ("Hsu and Freeh", hsu),
-    "ras": ("Sharmilarani et al.", ras),
     "guo": ("Guo et al. 2012", guo),
 }
 

@@ -1,6 +1,6 @@
 """Sizes that `utility` reaches: identical and different trackers, by the default route, as a Markdown table.
 
-    python benchmarks/utility_sizes.py [--time-limit SECONDS] > docs/results-sharmilarani-sizes.md
+    python benchmarks/utility_sizes.py [--time-limit SECONDS]
 
 Each instance is generated from its seed. A gap is that of the bound, which a certificate proves or a solver claims.
 """
@@ -25,20 +25,6 @@ SIZES: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 SEEDS = range(2)
 
-HEAD = """# Sharmilarani et al.: sizes that `utility` reaches
-
-What the default route proves of `utility` within {limit:g} s, in up to 97,000 tasks: both components of nearly all
-instances, and the lowest utility of every one.
-
-```bash
-python benchmarks/utility_sizes.py --time-limit {limit:g} > docs/results-sharmilarani-sizes.md
-```
-
-The paper gives no numbers, so the instances are made up: family `utility`, seeds 0 and 1. `dual` is a proof by prices,
-`combinatorial` one by a tree over the patterns that prices leave. `optsched certify` checks both in integers. A gap is
-the bound less the value. Each solve has one thread of a machine with other work on it.
-"""
-
 
 def rows(limit: float) -> list[list[object]]:
     """One row an instance: for each component its value, the gap to its bound, and what proves that bound."""
@@ -60,7 +46,7 @@ def rows(limit: float) -> list[list[object]]:
 
 
 def main() -> None:
-    """Print the page."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--time-limit", type=float, default=60.0)
     limit = parser.parse_args().time_limit
@@ -75,8 +61,7 @@ def main() -> None:
         "gap, proof",
         "seconds",
     ]
-    body = table(header, rows(limit), text_columns=1)
-    print(HEAD.format(limit=limit) + "\n" + body)
+    print(table(header, rows(limit), text_columns=1))
 
 
 if __name__ == "__main__":

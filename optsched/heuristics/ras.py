@@ -31,8 +31,8 @@ __all__ = [
     "ras",
 ]
 
-#: Rounds after which the controller stops by default; it settles within five on all instances of
-#: docs/results-sharmilarani.md.
+#: Rounds after which the controller stops by default; it settles within six on all instances of
+#: the figures sharmilarani/rounds and sharmilarani/lowest-utility.
 ROUNDS = 100
 
 

@@ -13,7 +13,6 @@ import pytest
 from pages import rows_below
 
 from optsched.core.instance import Cluster, Instance, Ragged, Shuffle, Workload
-from optsched.core.schedule import MICRO
 from optsched.simulating import Levels, simulate
 
 ROOT = Path(__file__).parents[2]
@@ -39,12 +38,12 @@ def part(name: str) -> ModuleType:
 def test_every_table_of_small_runs(runs: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     """Tests that papers print their figures, as tables and as records, which tell the same."""
     arguments = ["--divide", "100", "--seeds", "1"]
-    runs.main(["shen", "ras", "guo", *arguments])
+    runs.main(["shen", "guo", *arguments])
     told = capsys.readouterr().out
     titles = [line for line in told.splitlines() if line.startswith("### ")]
     assert [title.split(":")[0].split(" ", 1)[1] for title in titles] == [
         *("Table III", "Figure 4", "Figure 5", "Figure 6", "Figure 7"),
-        *("Figure 4", "Figure 7(a)", "Figure 8", "Figure 9(a)", "Figure 9(b)"),
+        *("Figure 7(a)", "Figure 8", "Figure 9(a)", "Figure 9(b)"),
     ]
     runs.main(["shen", *arguments, "--format", "json"])
     records = json.loads(capsys.readouterr().out)
@@ -60,7 +59,7 @@ def test_unknown_paper(runs: ModuleType, capsys: pytest.CaptureFixture[str]) -> 
         with pytest.raises(SystemExit):
             runs.main(arguments)
     told = capsys.readouterr().err
-    assert "no paper is called quincy; known: shen, hsu, ras, guo" in told
+    assert "no paper is called quincy; known: shen, hsu, guo" in told
     assert "argument --divide" in told
 
 
@@ -132,23 +131,6 @@ def test_what_a_node_processes(runs: ModuleType) -> None:
     assert hsu.on_one_node(2, 8, 1) == pytest.approx(8 * 0.27, rel=1e-6)
 
 
-def test_what_is_used_of_trackers(runs: ModuleType) -> None:
-    """Tests the share of the scarcest resource over the run, and the most at once, by hand."""
-    assert runs.PARTS
-    ras = part("ras")
-    cluster = Cluster(["a"], slots=[2], capacity={"cpu": [4.0], "disk": [10.0]})
-    workload = Workload(
-        ["t1", "t2", "t3"],
-        duration=[2.0, 1.0, 1.0],
-        demand={"cpu": np.array([1.0, 2.0, 3.0]), "disk": np.array([1.0, 1.0, 1.0])},
-        replicas=Ragged.from_rows([[0], [0], [0]]),
-    )
-    run = simulate(Instance(cluster, workload), "fifo", Levels(), heartbeat=0)
-    assert (run.end / MICRO).tolist() == [2, 1, 2]
-    assert ras.used(run) == pytest.approx((2 + 2 + 3) / (4 * 2))
-    assert ras.peak(run) == 1.0
-
-
 def test_a_full_cluster(runs: ModuleType) -> None:
     """Tests sizes, load and places of the drawn jobs, also of a cluster of one rack."""
     assert runs.PARTS
@@ -171,12 +153,10 @@ def quoted(told: str) -> list[str]:
 
 
 #: The section of the page of each small experiment.
-SECTIONS = {"hsu": "## Hsu and Freeh", "ras": "## Sharmilarani et al.", "guo": "## Guo et al. 2012"}
+SECTIONS = {"hsu": "## Hsu and Freeh", "guo": "## Guo et al. 2012"}
 
 
-@pytest.mark.parametrize(
-    "paper", ["hsu", *(pytest.param(paper, marks=pytest.mark.thorough) for paper in ("ras", "guo"))]
-)
+@pytest.mark.parametrize("paper", ["hsu", pytest.param("guo", marks=pytest.mark.thorough)])
 def test_page_has_what_is_printed(runs: ModuleType, paper: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Tests that the page's rows of the small experiments are rows that the program prints."""
     runs.main([paper])

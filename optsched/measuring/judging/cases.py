@@ -15,6 +15,7 @@ from optsched.core.instance import MAP, REDUCE, Cluster, Floats, Instance, Ints,
 from optsched.core.placement import NONE, Placement
 from optsched.core.schedule import MICRO
 from optsched.heuristics import run
+from optsched.heuristics.ras import map_rounds
 from optsched.instances.families.labl import initial_loads
 from optsched.instances.families.sampling import distinct_nodes, in_blocks, numbered
 from optsched.instances.files import load
@@ -31,8 +32,10 @@ from optsched.simulating import EveryRound, Levels, Simulation, simulate
 __all__ = [
     "apart",
     "by_switches",
+    "endless",
     "equal_replicas",
     "extreme_rate",
+    "few_large_maps",
     "first_jobs",
     "gain_at_locality",
     "half_as_many",
@@ -46,11 +49,13 @@ __all__ = [
     "local_tasks",
     "map_deviation",
     "map_time",
+    "most_asked",
     "most_local",
     "near_by_size",
     "rate",
     "rated",
     "reading_time",
+    "scarcest_used",
     "shuffle_shares",
     "slowdown",
     "trace_like",
@@ -140,6 +145,57 @@ def local_tasks(done: Simulation, kind: str) -> int:
     first = np.full((len(workload.job_ids), len(done.instance.cluster)), np.iinfo(np.int64).max)
     np.minimum.at(first, (workload.job[maps], nodes[maps]), done.end[maps])
     return int(np.count_nonzero(first[workload.job[reduces], nodes[reduces]] <= done.schedule.starts[reduces]))
+
+
+def few_large_maps(seed: int, resources: str, nodes: str) -> Instance:
+    """2 or 3 jobs of 1 to 5 maps, which take 1 to 4 of each resource on trackers with 3 to 8; goals at random."""
+    rng = np.random.default_rng((seed, int(resources), int(nodes)))
+    names = ["cpu", "disk", "memory"][: int(resources)]
+    capacity = rng.integers(3, 8, (int(nodes), len(names)), endpoint=True)
+    maps = rng.integers(1, 5, int(rng.integers(2, 3, endpoint=True)), endpoint=True)
+    takes = rng.integers(1, 4, (len(maps), len(names)), endpoint=True)
+    required = rng.integers(0, maps + 1, endpoint=True)
+    job = np.repeat(np.arange(len(maps)), maps)
+    room, demand = (dict(zip(names, table.T.astype(np.float64), strict=True)) for table in (capacity, takes[job]))
+    workload = Workload(
+        numbered("t", len(job)),
+        job=job,
+        job_ids=numbered("j", len(maps)),
+        demand=demand,
+        goal=maps.astype(np.float64),  # as many seconds as maps: the length of a map is what is required at once
+        map_time=required.astype(np.float64),
+    )
+    cluster = Cluster(numbered("n", int(nodes)), capacity=room)
+    return Instance(cluster, workload, name=f"few-large-maps-{resources}-{nodes}-{seed}")
+
+
+def endless(answer: Answer) -> bool:
+    """Whether the swaps of RAS as worded never end; of `utility` with `reduces=fixed`."""
+    return map_rounds(answer.problem, answer.problem.fixed, improvement="literal").ended == "endless"
+
+
+def scarcest_used(done: Simulation) -> float:
+    """The share of the scarcest resource that tasks used, on average over the run."""
+    workload, capacity = done.instance.workload, done.instance.cluster.capacity
+    seconds = (done.end - done.schedule.starts) / MICRO
+    makespan = done.raise_if_unfinished().makespan
+    return max(
+        float((seconds * demand).sum() / (capacity[name].sum() * makespan)) for name, demand in workload.demand.items()
+    )
+
+
+def most_asked(done: Simulation) -> float:
+    """The largest share of what a tracker has of a resource that tasks on it asked for at once."""
+    workload, capacity, nodes = done.instance.workload, done.instance.cluster.capacity, done.schedule.nodes
+    times = np.concatenate((done.end, done.schedule.starts))
+    order = np.argsort(times, kind="stable")  # at an instant tasks end first
+    task, sign = order % len(workload), np.where(order < len(workload), -1.0, 1.0)
+    most = 0.0
+    for name, demand in workload.demand.items():
+        for node, room in enumerate(capacity[name].tolist()):
+            asked = np.cumsum((sign * demand[task])[nodes[task] == node])
+            most = max(most, float(asked.max(initial=0.0)) / room)
+    return most
 
 
 # Hsu and Freeh: the rate of a round ----------------------------------------------------------------------------------

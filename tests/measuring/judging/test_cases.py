@@ -11,8 +11,10 @@ from optsched.instances.generate import generate
 from optsched.measuring.judging.cases import (
     apart,
     by_switches,
+    endless,
     equal_replicas,
     extreme_rate,
+    few_large_maps,
     first_jobs,
     higher_loads,
     job_time,
@@ -23,15 +25,17 @@ from optsched.measuring.judging.cases import (
     local_tasks,
     map_deviation,
     map_time,
+    most_asked,
     rate,
     rated,
+    scarcest_used,
     shuffle_shares,
     slowdown,
     two_jobs,
 )
 from optsched.measuring.judging.findings import Check
 from optsched.measuring.judging.quantities import Answer
-from optsched.problems import Flow, Latency, Lsap
+from optsched.problems import Flow, Latency, Lsap, Utility
 from optsched.problems.distances import distances
 from optsched.simulating import Levels, simulate
 
@@ -162,3 +166,21 @@ def test_local_tasks_of_runs() -> None:
         near += bool((own["finish_time"] <= reduce.starting_time).any())
     assert local_tasks(done, "reduce") == near
     assert local_tasks(done, "map") == done.jobs["node_local"].sum()
+
+
+def test_what_is_used_of_trackers() -> None:
+    """Tests the share of the scarcest resource over the run, and the most at once, by hand."""
+    cluster = Cluster(["a"], slots=[2], capacity={"cpu": [4.0], "disk": [10.0]})
+    workload = Workload(["m", "n", "o"], duration=[2.0, 1.0, 1.0], demand={"cpu": [1.0, 2.0, 3.0], "disk": [1.0] * 3})
+    done = simulate(Instance(cluster, workload), "fifo", "levels", heartbeat=0)
+    assert scarcest_used(done) == pytest.approx((2 + 2 + 3) / (4 * 2))
+    assert most_asked(done) == 1
+
+
+def test_few_large_maps() -> None:
+    """Tests sizes, and that the swaps end where one job has all maps but not in the counterexample."""
+    drawn = few_large_maps(3, "2", "3")
+    assert set(drawn.cluster.capacity) == {"cpu", "disk"}
+    assert 2 <= len(set(drawn.workload.job.tolist())) <= 3
+    assert endless(Answer(Utility(load("papers/ras-endless-swap"), reduces="fixed"), None))
+    assert not endless(Answer(Utility(load("papers/ras-utility-table"), reduces="fixed"), None))
