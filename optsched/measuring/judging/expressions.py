@@ -106,7 +106,7 @@ def evaluated(text: str, values: Mapping[str, Any]) -> Any:
     Raises
     ------
     UsageError
-        If it is no expression, names what is not measured, or has more than arithmetic in it.
+        If it is no expression, names what is not measured, has more than arithmetic in it, or has no value.
 
     Examples
     --------
@@ -119,4 +119,7 @@ def evaluated(text: str, values: Mapping[str, Any]) -> Any:
         raise UsageError(f'"{text}": {error.msg}') from None
     exact = ast.fix_missing_locations(_Exact(text, {**FUNCTIONS, **values}).visit(tree))
     names = {"__builtins__": {}, "Fraction": Fraction, **FUNCTIONS, **values}
-    return eval(compile(exact, text, "eval"), names)  # arithmetic alone, by the above
+    try:
+        return eval(compile(exact, text, "eval"), names)  # arithmetic alone, by the above
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise UsageError(f'"{text}" has no value: {error}') from None

@@ -67,6 +67,9 @@ def test_comparisons_are_place_by_place() -> None:
         ("[1, 2]", "List is no arithmetic"),
         ("'text' == 1", "is no number"),
         ("a and b", "BoolOp is no arithmetic"),
+        ("max(1)", "has no value"),
+        ("1 / 0", "has no value"),
+        ("a[7]", "has no value"),
         ("__import__(1)", "nothing measured is called __import__"),
     ],
 )
