@@ -56,17 +56,24 @@ def reproduced_picture(found: Reproduction) -> Figure:
     return picture
 
 
-def _looks(found: Reproduction, labels: Sequence[str]) -> list[dict[str, Any]]:
-    """The look of each line; of a family of curves a colour for each member, a marker and a dash for each series."""
+def _numbers(found: Reproduction, labels: Sequence[str]) -> list[tuple[int, int]]:
+    """The colour and the form of each line: of a family of curves a colour for each member, a form for each series."""
     members = list(dict.fromkeys(entry.on for entry in found.entries))
     series = list(dict.fromkeys(entry.series for entry in found.entries))
     if min(len(members), len(series)) == 1:
-        return [look(number) for number in range(len(labels))]
+        return [(number, number) for number in range(len(labels))]
+    firsts = [_own(found, label)[0] for label in labels]
+    return [(members.index(first.on), series.index(first.series)) for first in firsts]
+
+
+def _looks(found: Reproduction, labels: Sequence[str]) -> list[dict[str, Any]]:
+    """The colour, marker and dash of each line."""
     looks = []
-    for label in labels:
-        first = _own(found, label)[0]
-        colour = look(members.index(first.on))["color"]
-        looks.append({**look(series.index(first.series)), "color": colour, "markerfacecolor": colour})
+    for colour, form in _numbers(found, labels):
+        style = look(form)
+        if colour != form:
+            style["color"] = style["markerfacecolor"] = look(colour)["color"]
+        looks.append(style)
     return looks
 
 
@@ -109,7 +116,8 @@ def _bars(axes: Axes, found: Reproduction, labels: Sequence[str]) -> tuple[list[
     handles = []
     names = list(dict.fromkeys(str(entry.x) for entry in found.entries))
     wide = 0.8 / len(labels)
-    for number, label in enumerate(labels):
+    numbers = _numbers(found, labels)
+    for number, (label, style) in enumerate(zip(labels, _looks(found, labels), strict=True)):
         own = {str(entry.x): entry for entry in _own(found, label)}
         shift = (number - (len(labels) - 1) / 2) * wide
         at = [names.index(name) + shift for name in own]
@@ -121,13 +129,13 @@ def _bars(axes: Axes, found: Reproduction, labels: Sequence[str]) -> tuple[list[
                 wide,
                 yerr=_bounds(values),
                 capsize=2,
-                color=look(number)["color"],
-                hatch=("", "//", "..", "xx", "\\\\")[number % 5],
+                color=style["color"],
+                hatch=("", "//", "..", "xx", "\\\\")[numbers[number][1] % 5],
                 edgecolor="white",
                 ecolor="0.5",
             )
         )
-        _published(axes, found, [own[name] for name in names if name in own], look(number), shift)
+        _published(axes, found, [own[name] for name in names if name in own], style, shift)
     named(axes.xaxis, range(len(names)), ["\n".join(folded(name, 14).split("\n")) for name in names], fontsize=8)
     axes.set(xlabel=found.figure.x.name, ylabel=found.figure.y)
     return handles, list(labels)

@@ -78,3 +78,9 @@ def test_a_family_of_curves() -> None:
     assert colours[0] != colours[2]
     assert markers == [markers[0], markers[1]] * 2
     assert markers[0] != markers[1]
+    from matplotlib.container import BarContainer
+
+    bars = replace(drawn("bars"), entries=family)
+    first = [held[0] for held in reproduced_picture(bars).axes[0].containers if isinstance(held, BarContainer)]
+    assert len({bar.get_facecolor() for bar in first}) == 2
+    assert [bar.get_hatch() for bar in first] == [first[0].get_hatch(), "//"] * 2
