@@ -32,6 +32,7 @@ __all__ = [
     "expect",
     "nearest",
     "printable",
+    "unknown_id",
 ]
 
 #: The most characters shown of a text that was given in place of another kind of argument.
@@ -245,3 +246,14 @@ def nearest(name: Any, known: Sequence[str]) -> str:
     if close:
         return f'did you mean "{close[0]}"?'
     return "known: " + ", ".join(known) if known else "none is known"
+
+
+def unknown_id(kind: str, name: str, ids: Sequence[str], command: str) -> UsageError:
+    """The error for an id of a claim or a figure that nothing has, with the nearest ids or the command that lists all.
+
+    >>> print(unknown_id("figure", "guo-2012/4x", ["guo-2012/4a"], "optsched figure"))
+    no figure "guo-2012/4x"; did you mean guo-2012/4a?
+    """
+    near = difflib.get_close_matches(name, ids, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"{command} lists all"
+    return UsageError(f'no {kind} "{name}"; {hint}')

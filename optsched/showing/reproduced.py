@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from optsched.measuring.printing import escaped, folded
+from optsched.measuring.reproducing.results import Values
 from optsched.showing.figures import begun, fold, keyed, look, named, plain, settings, short
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -40,11 +41,12 @@ def reproduced_picture(found: Reproduction) -> Figure:
     """
     figure = found.figure
     labels = found.labels()
-    draw = {"bars": _bars, "scatter": _points, "cdf": _distribution}.get(figure.kind, _lines)
+    draw = _bars if figure.kind == "bars" else _curves
     with settings():
         picture = begun(6.4, 4.2 + 0.2 * len(labels), f"{figure.paper}, {figure.place}: {figure.title}")
         axes = picture.subplots()
-        handles, names = draw(axes, found, labels)
+        handles, names = draw(axes, found, labels), list(labels)
+        axes.set(**dict(zip(("xlabel", "ylabel"), _names(found), strict=True)))
         if figure.kind != "scatter" and any(found.published(entry) is not None for entry in found.entries):
             handles.append(axes.plot([], [], linestyle="", marker="o", color="0.4", markerfacecolor="white")[0])
             names.append("the paper's own number")
@@ -77,8 +79,10 @@ def _looks(found: Reproduction, labels: Sequence[str]) -> list[dict[str, Any]]:
     return looks
 
 
-def _bounds(parts: Sequence[Any]) -> list[list[float]]:
-    """How far each interval reaches below and above its mean."""
+def _bounds(parts: Sequence[Any]) -> list[list[float]] | None:
+    """How far each interval reaches below and above its mean; None for places on the axis, which have no interval."""
+    if not isinstance(parts[0], Values):
+        return None
     return [[max(0.0, one.mean - one.low) for one in parts], [max(0.0, one.high - one.mean) for one in parts]]
 
 
@@ -86,33 +90,52 @@ def _own(found: Reproduction, label: str) -> list[Entry]:
     return [entry for entry in found.entries if entry.label == label]
 
 
-def _lines(axes: Axes, found: Reproduction, labels: Sequence[str]) -> tuple[list[Any], list[str]]:
-    handles = []
+def _ends(kind: str, entry: Entry) -> tuple[Any, Any]:
+    """Where a point stands, across and up: places on the axis, or values."""
+    if kind == "cdf":
+        return entry.value, entry.x
+    return (entry.x if entry.across is None else entry.across), entry.value
+
+
+def _names(found: Reproduction) -> tuple[str, str]:
+    """The labels of both axes."""
+    figure = found.figure
+    if figure.kind == "cdf":
+        return figure.y, "values that are at most this (%)"
+    return (figure.across if figure.kind == "scatter" else figure.x.name), figure.y
+
+
+def _curves(axes: Axes, found: Reproduction, labels: Sequence[str]) -> list[Any]:
+    """Lines, distributions, or points."""
+    kind, handles = found.figure.kind, []
     for label, style in zip(labels, _looks(found, labels), strict=True):
         own = _own(found, label)
-        values = [entry.value for entry in own]
-        across: Any = [entry.x for entry in own]
-        handles.append(axes.errorbar(across, [one.mean for one in values], _bounds(values), capsize=2, **style))
-        _published(axes, found, own, style)
+        sides = list(zip(*(_ends(kind, entry) for entry in own), strict=True))
+        across, up = ([one.mean if isinstance(one, Values) else one for one in side] for side in sides)
+        if kind == "scatter":
+            style = {**style, "linestyle": "-" if len(own) > 1 else "", "linewidth": 0.7}
+        handles.append(axes.errorbar(across, up, _bounds(sides[1]), _bounds(sides[0]), capsize=2, **style))
+        if kind != "scatter":
+            told = [(entry.x, found.published(entry)) for entry in own]
+            _published(axes, told, style, turned=kind == "cdf")
     if found.figure.x.log:
         axes.set_xscale("log", base=2)
-    axes.set(xlabel=found.figure.x.name, ylabel=found.figure.y)
-    return handles, list(labels)
+    if kind == "cdf":
+        axes.set_ylim(-3, 103)
+    return handles
 
 
 def _published(
-    axes: Axes, found: Reproduction, own: Sequence[Entry], style: dict[str, Any], shift: float | None = None
+    axes: Axes, pairs: Iterable[tuple[Any, float | None]], style: dict[str, Any], turned: bool = False
 ) -> None:
-    pairs: list[Any] = [
-        (entry.x if shift is None else at + shift, told)
-        for at, entry in enumerate(own)
-        if (told := found.published(entry)) is not None
-    ]
+    """The paper's own numbers at places on the axis, hollow; `turned` where the places are up."""
+    known = [(place, number) for place, number in pairs if number is not None]
+    sides = [[place for place, _ in known], [number for _, number in known]]
     hollow = {**style, "linestyle": "", "markersize": 7, "markerfacecolor": "white"}
-    axes.plot([x for x, _ in pairs], [told for _, told in pairs], zorder=4, **hollow)
+    axes.plot(*(sides[::-1] if turned else sides), zorder=4, **hollow)
 
 
-def _bars(axes: Axes, found: Reproduction, labels: Sequence[str]) -> tuple[list[Any], list[str]]:
+def _bars(axes: Axes, found: Reproduction, labels: Sequence[str]) -> list[Any]:
     handles = []
     names = list(dict.fromkeys(str(entry.x) for entry in found.entries))
     wide = 0.8 / len(labels)
@@ -135,47 +158,11 @@ def _bars(axes: Axes, found: Reproduction, labels: Sequence[str]) -> tuple[list[
                 ecolor="0.5",
             )
         )
-        _published(axes, found, [own[name] for name in names if name in own], style, shift)
+        own_numbers = zip(at, map(found.published, own.values()), strict=True)
+        _published(axes, own_numbers, {"color": "black", "marker": "o"})
+    axes.set_axisbelow(True)
     named(axes.xaxis, range(len(names)), ["\n".join(folded(name, 14).split("\n")) for name in names], fontsize=8)
-    axes.set(xlabel=found.figure.x.name, ylabel=found.figure.y)
-    return handles, list(labels)
-
-
-def _distribution(axes: Axes, found: Reproduction, labels: Sequence[str]) -> tuple[list[Any], list[str]]:
-    handles = []
-    for label, style in zip(labels, _looks(found, labels), strict=True):
-        own = _own(found, label)
-        values = [entry.value for entry in own]
-        shares: Any = [entry.x for entry in own]
-        handles.append(axes.errorbar([one.mean for one in values], shares, xerr=_bounds(values), capsize=2, **style))
-        pairs: list[Any] = [(told, entry.x) for entry in own if (told := found.published(entry)) is not None]
-        hollow = {**style, "linestyle": "", "markersize": 7, "markerfacecolor": "white"}
-        axes.plot([told for told, _ in pairs], [share for _, share in pairs], zorder=4, **hollow)
-    axes.set(xlabel=found.figure.y, ylabel="values that are at most this (%)", ylim=(-3, 103))
-    return handles, list(labels)
-
-
-def _points(axes: Axes, found: Reproduction, labels: Sequence[str]) -> tuple[list[Any], list[str]]:
-    handles = []
-    for label, style in zip(labels, _looks(found, labels), strict=True):
-        own = _own(found, label)
-        across = [entry.across for entry in own if entry.across is not None]
-        values = [entry.value for entry in own]
-        joined = {**style, "linestyle": "-" if len(own) > 1 else "", "linewidth": 0.7}
-        handles.append(
-            axes.errorbar(
-                [one.mean for one in across],
-                [one.mean for one in values],
-                _bounds(values),
-                _bounds(across),
-                capsize=2,
-                **joined,
-            )
-        )
-    if found.figure.x.log:
-        axes.set_xscale("log", base=2)
-    axes.set(xlabel=found.figure.across, ylabel=found.figure.y)
-    return handles, list(labels)
+    return handles
 
 
 # For papers ----------------------------------------------------------------------------------------------------------
@@ -187,9 +174,7 @@ def reproduced_pgf(found: Reproduction) -> str:
     A document takes it by `\input`, with `\usepackage{pgfplots}` and `\pgfplotsset{compat=1.17}`.
     """
     figure = found.figure
-    labels = {"bars": (figure.x.name, figure.y), "scatter": (figure.across, figure.y)}
-    labels["cdf"] = (figure.y, "values that are at most this (%)")
-    across, up = (escaped(text, "latex") for text in labels.get(figure.kind, (figure.x.name, figure.y)))
+    across, up = (escaped(text, "latex") for text in _names(found))
     options = [f"xlabel={{{across}}}", f"ylabel={{{up}}}", "grid=major", "legend pos=outer north east"]
     if figure.kind == "bars":
         names = ",".join(dict.fromkeys(f"{{{escaped(str(entry.x), 'latex')}}}" for entry in found.entries))
@@ -210,11 +195,8 @@ def reproduced_pgf(found: Reproduction) -> str:
 
 def _coordinate(kind: str, entry: Entry) -> str:
     """A point with how far its intervals reach up and down."""
-    value, ((low,), (high,)) = entry.value, _bounds([entry.value])
-    if kind == "cdf":
-        return f"({value.mean:g}, {entry.x}) += ({high:g}, 0) -= ({low:g}, 0)"
-    if kind == "scatter" and entry.across is not None:
-        (left,), (right,) = _bounds([entry.across])
-        return f"({entry.across.mean:g}, {value.mean:g}) += ({right:g}, {high:g}) -= ({left:g}, {low:g})"
-    at = f"{{{escaped(entry.x, 'latex')}}}" if isinstance(entry.x, str) else f"{entry.x:g}"
-    return f"({at}, {value.mean:g}) += (0, {high:g}) -= (0, {low:g})"
+    sides = _ends(kind, entry)
+    at = [f"{one.mean:g}" if isinstance(one, Values) else f"{{{escaped(str(one), 'latex')}}}" for one in sides]
+    reach = [_bounds([one]) or [[0.0], [0.0]] for one in sides]
+    above, below = (", ".join(f"{ends[way][0]:g}" for ends in reach) for way in (1, 0))
+    return f"({', '.join(at)}) += ({above}) -= ({below})"

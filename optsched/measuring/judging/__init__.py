@@ -9,13 +9,12 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from optsched.core.errors import UsageError, expect, nearest
+from optsched.core.errors import UsageError, expect, nearest, unknown_id
 from optsched.core.outside import Listed
 from optsched.core.resources import folder
 from optsched.measuring.judging.findings import Check, Finding, Judgement
@@ -258,7 +257,5 @@ def claim(name: str) -> Claim:
     expect(name, str, "a claim has an id, a text", "optsched claims lists them")
     found = {one.id: one for one in claims()}
     if name not in found:
-        near = get_close_matches(name, list(found), n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}?" if near else "optsched claims lists all"
-        raise UsageError(f'no claim "{name}"; {hint}')
+        raise unknown_id("claim", name, list(found), "optsched claims")
     return found[name]

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from optsched.core.errors import UsageError, expect, nearest
+from optsched.core.errors import UsageError, expect, nearest, unknown_id
 from optsched.core.resources import folder
 
 if TYPE_CHECKING:
@@ -264,7 +263,5 @@ def figure(name: str) -> PaperFigure:
     expect(name, str, "a figure has an id, a text", "optsched figure lists them")
     found = {one.id: one for one in figures()}
     if name not in found:
-        near = get_close_matches(name, list(found), n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}?" if near else "optsched figure lists all"
-        raise UsageError(f'no figure "{name}"; {hint}')
+        raise unknown_id("figure", name, list(found), "optsched figure")
     return found[name]

@@ -182,7 +182,7 @@ class Reproduction:
         figure = self.figure
         over = f"means of {self.draws} draws" if self.draws > 1 else "one draw"
         interval = ", with the 95 % interval of the mean (bootstrap)" * (self.draws > 1)
-        measured = f"measured {self.date} by optsched {self.version}" if self.date else ""
+        measured = f"Measured {self.date} by optsched {self.version}" if self.date else ""
         end = ". ".join(filter(None, (figure.caption.rstrip("."), measured)))
         what = f"{figure.y[:1].upper()}{figure.y[1:]}"
         return f"{figure.paper}, {figure.place}: {figure.title}. {what}: {over}{interval}. {end}".strip()
