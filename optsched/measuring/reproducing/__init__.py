@@ -173,8 +173,7 @@ class PaperFigure(_Record, frozen=True, kw_only=True):
         """
         if effort not in EFFORTS:
             raise UsageError(f"no effort {effort!r}; {nearest(effort, EFFORTS)}")
-        if not self.measured:
-            raise UsageError(f"{self.id} is not measured: {self.left_out or f'see {self.shown_by}'}")
+        self._check_measured()
         from optsched.measuring.reproducing.cells import measured  # what listing figures does not need
 
         return measured(self, effort, seeds, jobs, store, time_limit, notify)
@@ -187,9 +186,14 @@ class PaperFigure(_Record, frozen=True, kw_only=True):
         UsageError
             If nothing is kept.
         """
+        self._check_measured()
         from optsched.measuring.reproducing.results import kept
 
         return kept(self, effort)
+
+    def _check_measured(self) -> None:
+        if not self.measured:
+            raise UsageError(f"{self.id} is not measured: {self.left_out or f'see {self.shown_by}'}")
 
     def record(self) -> dict[str, Any]:
         """Everything about the figure, as JSON has it."""

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["measured"]
 
+#: The most draws of a point.
+MOST_DRAWS = 100_000
+
 #: Of each series its expressions, each with a number, or with one for each quantile of a distribution.
 Numbers: TypeAlias = dict[str, list[list[float]]]
 
@@ -109,8 +112,8 @@ def measured(
     notify: Callable[[str], object] | None,
 ) -> Reproduction:
     """Measure a figure, for `PaperFigure.reproduce`."""
-    if seeds is not None and seeds < 1:
-        raise UsageError(f"seeds {seeds!r}: give how many draws, 1 or more")
+    if seeds is not None and not 1 <= seeds <= MOST_DRAWS:
+        raise UsageError(f"seeds {seeds!r}: give how many draws, from 1 to {MOST_DRAWS}")
     draws = seeds or (figure.full if effort == "full" else 0) or figure.draws
     begin = time.perf_counter()
     planned = list(cells_of(figure, effort, draws))

@@ -45,8 +45,13 @@ def test_unknown_names() -> None:
         figures("guo")
     with pytest.raises(UsageError, match="no effort 'fast'"):
         figure("guo-2012/4a").reproduce("fast")
-    with pytest.raises(UsageError, match="seeds 0"):
-        figure("guo-2012/4a").reproduce(seeds=0)
+    for seeds in (0, 10**9):
+        with pytest.raises(UsageError, match=f"seeds {seeds}"):
+            figure("guo-2012/4a").reproduce(seeds=seeds)
+    for left in [one for one in figures() if not one.measured][:3]:
+        for ask in (left.reproduce, left.stored):
+            with pytest.raises(UsageError, match=f"{left.id} is not measured"):
+                ask()
 
 
 def test_each_paper_has_figures() -> None:
