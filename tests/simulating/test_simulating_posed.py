@@ -72,7 +72,7 @@ def test_heartbeats_and_slots() -> None:
     problem = Makespan(Instance(Cluster(["a"], slots=[2]), TWO))
     at_once = run(problem, "dl", heartbeat=0)
     assert problem.evaluate(at_once.schedule) == (3,)
-    assert dict(at_once.parameters) == {"reading": "sweep", "heartbeat": 0, "assign": "all"}
+    assert dict(at_once.parameters) == {"reading": "sweep", "heartbeat": 0, "assign": "all", "ties": "random"}
     assert at_once.assumed == "levels, no heartbeats"
     assert problem.evaluate(run(problem, "dl", heartbeat=0, assign="all").schedule) == (3,)
     one = run(problem, "dl", heartbeat=4, assign="one").schedule

@@ -13,6 +13,7 @@ import pytest
 import optsched
 from optsched.core.errors import Fault, InputError, UsageError
 from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.kinds import SWEEP
 from optsched.instances.library import NETWORK, library
 from optsched.measuring.studies.choices import (
     MEASURED,
@@ -256,10 +257,10 @@ def test_what_is_no_toml(tmp_path: Path) -> None:
         if text is not None:
             file.write_text(text)
         with pytest.raises(InputError, match=told) as caught:
-            read_toml(file)
+            read_toml(file, SWEEP)
         assert str(caught.value).startswith(str(file))
     file.write_text("seeds = 3\n")
-    assert read_toml(file) == ("seeds = 3\n", {"seeds": 3})
+    assert read_toml(file, SWEEP) == ("seeds = 3\n", {"seeds": 3})
 
 
 def test_forms() -> None:
