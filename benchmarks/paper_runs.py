@@ -1,16 +1,13 @@
 """The papers' experiments run over time: their figures beside ours.
 
-    python benchmarks/paper_runs.py [shen] [hsu] [guo] [--divide 1] [--seeds 10]
+    python benchmarks/paper_runs.py [shen] [--divide 1] [--seeds 10]
                                     [--hop 0.004] [--format markdown|json]
 
-- `shen`: the batches of Table II of Shen et al. 2016 under the paper's schedulers: Figures 4 to 7 and Table III;
-- `hsu`: the nine jobs of Hsu and Freeh: Figures 5 to 7;
-- `guo`: Guo et al. 2012: Figures 7(a), 8 and 9.
+`shen`: the batches of Table II of Shen et al. 2016 under the paper's schedulers: Figures 4 to 7 and Table III.
 
-Without a name all three. `--hop` is how many seconds a MB takes over one of the two hops between nodes in `shen`.
-`--divide` makes `shen`, and Figure 7(a) of `guo`, smaller. Each is run with `--seeds` seeds, which draw instances and
-runs; a figure is the mean over them, ± half its 95 % interval. `docs/results-runs.md` quotes the rows that matter;
-what the papers' own figures allow is in `paper_ceilings.py`.
+`--hop` is how many seconds a MB takes over one of the two hops between nodes. `--divide` makes it smaller. It is run with
+`--seeds` seeds, which draw instances and runs; a figure is the mean over them, ± half its 95 % interval.
+`docs/results-runs.md` quotes the rows that matter; what the papers' own figures allow is in `paper_ceilings.py`.
 """
 
 from __future__ import annotations
@@ -21,8 +18,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 
 from rerunning.base import Table
-from rerunning.guo import guo
-from rerunning.hsu import hsu
 from rerunning.shen import HOP, shen
 
 __all__ = ["PARTS", "main"]
@@ -30,8 +25,6 @@ __all__ = ["PARTS", "main"]
 #: The papers, by name, and how each is called in the titles.
 PARTS: dict[str, tuple[str, Callable[..., Iterator[Table]]]] = {
     "shen": ("Shen et al. 2016", shen),
-    "hsu": ("Hsu and Freeh", hsu),
-    "guo": ("Guo et al. 2012", guo),
 }
 
 

@@ -120,6 +120,7 @@ def _curves(axes: Axes, found: Reproduction, labels: Sequence[str]) -> list[Any]
             _published(axes, told, style, turned=kind == "cdf")
     if found.figure.x.log:
         axes.set_xscale("log", base=2)
+        axes.xaxis.set_major_formatter("{x:g}")  # texts of pictures are plain: 2^4 as a formula is not drawn
     if kind == "cdf":
         axes.set_ylim(-3, 103)
     return handles

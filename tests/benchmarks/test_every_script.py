@@ -17,19 +17,16 @@ SCRIPTS = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py") if "__
 #: For each script words with which it ends within seconds, and what some line begins with that it then prints.
 TINY: dict[str, tuple[str, str]] = {
     "compare": ("--sizes tiny --problem lsap --repeats 1 --row 'lsap*' --way 'default*'", "| lsap nodes=3 "),
-    "congestion_study": ("--seeds 1 --limit 1 --sizes 14", "| 14 | 21 | 10 | 11 | 170 |"),
     "engine": ("--tasks 300", "in order "),
     "estimate_study": ("--seeds 1", "| linear | 0 % |"),
-    "fairness_study": ("--repeats 1", "| difference, beta 300 | 0 of 1 |"),
     "generated_optima": ("--instances 5 --processes 1", "without limit: 0"),
     "generated_runs": ("--runs 20 --processes 1", "| policy lsap-sched | "),
     "house_size": ("", "words of Markdown "),
     "keep_figures": ("guo-2012/4b --into FOLDER", "guo-2012/4b: 20 draws, "),
     "latency_band": ("--instances 3 --servers 30 --processes 1", "| all | 3 |"),
     "limits_kept": ("utility --limits 1 --routes pyomo --over 60", "| utility | "),
-    "locality_study": ("--part figure2 --repeats 2", "| optimum, certificate dual | 3 |"),
     "paper_ceilings": ("", "| tasks that read at a time over a link of 1 Mb/s | "),
-    "paper_runs": ("hsu", "| `balancing` | "),
+    "paper_runs": ("shen --divide 100 --seeds 1", "| `coupling` | "),
     "placement_study": ("--part p-min --divide 40 --repeats 1", "| 0.00 to 0.35 | 0 of 1 |"),
     "policies_by_size": ("dl --tasks 50 100", "| dl | lsap | "),
     "prediction_study": ("tests/data/rumen/plain.trace.json --repeats 1", "| plain | fair | of all | "),
@@ -68,7 +65,6 @@ def test_prints_rows(script: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("script", "page", "heading"),
     [
-        ("fairness_study", "results-guo", "## Fairness: Figure 5 with the frontier"),
         ("storage_study", "results-hsu", "## Storage"),
     ],
 )

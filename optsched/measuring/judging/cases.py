@@ -16,6 +16,7 @@ from optsched.core.placement import NONE, Placement
 from optsched.core.schedule import MICRO
 from optsched.heuristics import run
 from optsched.heuristics.ras import map_rounds
+from optsched.instances.families.hsu import JOB_TYPES, MAP_RATES, OUT_RATE, PROCESS_RATES
 from optsched.instances.families.labl import initial_loads
 from optsched.instances.families.sampling import distinct_nodes, in_blocks, numbered
 from optsched.instances.files import load
@@ -30,7 +31,9 @@ from optsched.searches.assignment import cheapest_flow
 from optsched.simulating import EveryRound, Levels, Simulation, simulate
 
 __all__ = [
+    "aggregate_rate",
     "apart",
+    "arrived",
     "by_switches",
     "endless",
     "equal_replicas",
@@ -40,24 +43,28 @@ __all__ = [
     "gain_at_locality",
     "half_as_many",
     "higher_loads",
+    "input_sink",
     "job_time",
     "large_first",
+    "last_start",
     "least_work",
-    "input_sink",
     "local_by_job",
     "local_in_waves",
     "local_tasks",
+    "longest_map",
     "map_deviation",
     "map_time",
     "most_asked",
     "most_local",
     "near_by_size",
+    "one_node",
     "rate",
     "rated",
     "reading_time",
     "scarcest_used",
     "shuffle_shares",
     "slowdown",
+    "small_round",
     "trace_like",
     "two_jobs",
 ]
@@ -270,6 +277,54 @@ def by_switches(answer: Answer) -> Fraction:
     return Fraction(int((sent * cost).sum()), problem.grid)
 
 
+def one_node(seed: int, kind: str, maps: str, cluster: str) -> Instance:
+    """Figure 5: so many maps of a job type at once on a node of cluster 1 or 2, which read from another node."""
+    type_, number, count = JOB_TYPES.index(kind), int(cluster) - 1, int(maps)
+    nodes = Cluster(
+        np.array(["n", "s"]),
+        slots=np.array([count, 0]),
+        rate_process=np.array([PROCESS_RATES[number], np.nan]),
+        rate_in=np.full(2, OUT_RATE),
+        rate_out=np.full(2, OUT_RATE),
+    )
+    blocks = Ragged.of_lengths([1] * count, np.ones(count, dtype=np.int64))
+    rates = np.full(count, MAP_RATES[type_, number])
+    return Instance(nodes, Workload(numbered("m", count), size=np.full(count, 64.0), rate_in=rates, replicas=blocks))
+
+
+def aggregate_rate(done: Simulation) -> float:
+    """MB/s of all tasks together, from the first start to the last end."""
+    seconds = (done.end.max() - done.schedule.starts.min()) / MICRO
+    return float(done.instance.workload.size.sum() / seconds)
+
+
+def longest_map(done: Simulation) -> float:
+    """Seconds below which no schedule ends: the longest map, where it reads fastest."""
+    workload = done.instance.workload
+    maps = workload.kind == MAP
+    rates = workload.rate_in if workload.rate_in_by_type is None else workload.rate_in_by_type.max(axis=1)
+    return float((workload.size[maps] / rates[maps]).max())
+
+
+def small_round(seed: int) -> Instance:
+    """Three nodes of cluster 1 with up to three running maps each, 3 to 6 maps of any type, slots for all of them."""
+    rng = np.random.default_rng(seed)
+    rates = MAP_RATES[:, 0]
+    running = [rng.choice(rates, size=int(rng.integers(0, 4))).tolist() for _ in range(3)]
+    tasks = int(rng.integers(3, 7))
+    cluster = Cluster(numbered("n", 3), slots=np.full(3, tasks), rate_in=np.full(3, OUT_RATE))
+    workload = Workload(numbered("t", tasks), rate_in=rng.choice(rates, size=tasks))
+    return Instance.initial(cluster, workload, running_rates=Ragged.from_rows(running, float))
+
+
+def arrived(seed: int, jobs: str) -> Instance:
+    """`hsu-table3` where only the first jobs wait: one, and so many. The others are finished."""
+    drawn = generate("hsu-table3", seed=seed)
+    assert isinstance(drawn, Instance)
+    state, late = drawn.state, drawn.workload.job >= int(jobs)
+    return drawn.with_state(replace(state, status=np.where(late, 2, state.status), node=np.where(late, 0, state.node)))
+
+
 def _map_times(done: Simulation, kind: str) -> Floats:
     """Seconds of each map of the jobs of a type (`grep`)."""
     tasks = done.tasks[done.tasks["kind"] == "map"]
@@ -285,6 +340,12 @@ def map_time(done: Simulation, kind: str) -> float:
 def map_deviation(done: Simulation, kind: str) -> float:
     """The standard deviation of that."""
     return float(_map_times(done, kind).std())
+
+
+def last_start(done: Simulation, kind: str) -> float:
+    """When the last map of a job type starts, in seconds."""
+    tasks = done.tasks[done.tasks["kind"] == "map"]
+    return float(tasks[tasks["job_id"].str.rstrip("0123456789") == kind]["starting_time"].max())
 
 
 # Guo et al.: idle slots and waves ------------------------------------------------------------------------------------
