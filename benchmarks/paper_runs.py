@@ -5,8 +5,8 @@
 
 `shen`: the batches of Table II of Shen et al. 2016 under the paper's schedulers: Figures 4 to 7 and Table III.
 
-`--hop` is how many seconds a MB takes over one of the two hops between nodes. `--divide` makes it smaller. It is run with
-`--seeds` seeds, which draw instances and runs; a figure is the mean over them, ± half its 95 % interval.
+`--hop` is how many seconds a MB takes over one of the two hops between nodes. `--divide` makes it smaller. It is run
+with `--seeds` seeds, which draw instances and runs; a figure is the mean over them, ± half its 95 % interval.
 `docs/results-runs.md` quotes the rows that matter; what the papers' own figures allow is in `paper_ceilings.py`.
 """
 
