@@ -32,7 +32,7 @@ def test_every_figure_says_how(one: PaperFigure) -> None:
 def test_published_numbers_have_a_place(one: PaperFigure) -> None:
     """Tests that the paper's own numbers are of a series, at a value on the axis."""
     values = {str(value) for effort in EFFORTS for value in one.values(effort)} | set(map(str, QUANTILES))
-    labels = {*one.series, *(f"{on}, {name}" for on in one.on for name in one.series if on)}
+    labels = {*one.series, *(", ".join(filter(None, (on, name))) for on in one.on for name in one.series)}
     assert set(one.published) <= labels
     assert {at for told in one.published.values() for at in told} <= values
 
