@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given, settings
 from utility_instances import SWAPS, posed, problems
@@ -82,3 +84,12 @@ def test_fixed_reduces() -> None:
             "once": [("t0",), ("t1",)],
             "held": [("j0", "reduce", "n0")],
         }
+
+
+@given(problems(tasks=4, nodes=2))
+@settings(max_examples=10)
+def test_the_next_value_is_above_and_skips_none(problem: Utility) -> None:
+    """Tests that the next value that may be is above a placement's, and is no more than the next placement's."""
+    values = sorted({value[0] for value, _ in judged(problem)})
+    for value, after in pairwise(values):
+        assert value < problem.value_above(value) <= after
