@@ -146,7 +146,7 @@ def cases_certificate(
         return {"scale": prices.scale, "slot_prices": dict(columns)}
 
     data = {"step": step, "limit": limit, **tree.written(lambda job: job, multipliers), **_alone_written(alone)}
-    return Certificate("job time", Proof.DUAL, ends.told(limit), data)
+    return Certificate("job time", Proof.DUAL, ends.value(limit), data)
 
 
 def job_times_proof(problem: JobTimes, certificate: Certificate, objective: Value | None) -> Number:
@@ -185,7 +185,7 @@ def _by_cases(problem: JobTimes, data: Mapping[str, Any]) -> Number:
     work = sum(costs[which] for step in tree.steps for which in step.by)
     if work > MOST_WORK:
         raise CertificateInvalid(f"steps: {work} costs would have to be compared in all, more than {MOST_WORK}")
-    return ends.told(tree.bound(ends, limit))
+    return ends.value(tree.bound(ends, limit))
 
 
 # Jobs alone -----------------------------------------------------------------------------------------------------------

@@ -311,7 +311,7 @@ def format_option(*formats: str) -> Callable[[Command], Command]:
 
 
 def format_of(form: str | None, output: str | None) -> str:
-    """The format of data that may go into a file: as told, else as the file's name says, else a table."""
+    """The format of data for a file: the one asked for, else that of the file's ending, else a table."""
     return form or {".json": "json", ".csv": "csv"}.get(Path(output or "").suffix, "table")
 
 

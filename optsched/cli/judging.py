@@ -84,7 +84,7 @@ def claims(
     if form == "json":
         arguments.emit_json(one.record() | ({} if done is None else {"judgement": done.record()}))
     else:
-        _show(_told(one) if done is None else _judged(one, done))
+        _show(_described(one) if done is None else _judged(one, done))
     ctx.exit(ExitCode.DONE if done is None or done.holds else ExitCode.FAILED)
 
 
@@ -170,7 +170,7 @@ def _all_in_full(found: Sequence[Claim]) -> str:
     return f"The last full judgements{when} confirm {sum(one.holds for one in kept)} of {len(having)} verdicts."
 
 
-def _told(one: Claim) -> Iterator[tuple[str, str]]:
+def _described(one: Claim) -> Iterator[tuple[str, str]]:
     from optsched.measuring.judging import WAYS
 
     yield "", f"{one.id} ({one.paper}, {one.place}): {one.verdict}"

@@ -1,6 +1,6 @@
 """What kind of file a file is, by how it begins, and which command takes it: for errors about a file of another kind.
 
-The formats of other tools are here, too, as far as they can be told apart. Reading them is for `importers`.
+The formats of other tools are here, too, as far as they differ visibly. Reading them is for `importers`.
 """
 
 from __future__ import annotations

@@ -195,13 +195,13 @@ class Reference:
         return {} if self._beside is None else dict(zip(self._beside.fields, self._beside.gaps(value), strict=True))
 
 
-def unanswered(problem: TaskProblem[Any], limit: Limit | None, told: str) -> Solution:
+def unanswered(problem: TaskProblem[Any], limit: Limit | None, reason: str) -> Solution:
     """The solution of a problem of which nothing is known, since a limit or, without one, a fault cut solving short.
 
-    `told`, in words, is its `raw_status`.
+    `reason`, in words, is its `raw_status`.
     """
     broken = Termination.ERROR if limit is None else None
-    return Call(problem, routes_of(problem)[0], plainly=False).solution(None, (), limit, told, unanswered=broken)
+    return Call(problem, routes_of(problem)[0], plainly=False).solution(None, (), limit, reason, unanswered=broken)
 
 
 def _check_same(problem: TaskProblem[Any], name: str, instance_sha256: str, parameters: Mapping[str, Any]) -> None:
@@ -356,7 +356,7 @@ class GapReport:
         absolute, relative = self.deciding
         return not absolute or (relative is not None and relative <= most)
 
-    def _told_gap(self) -> str:
+    def _gap_text(self) -> str:
         """The gap of the first component that differs, relative where it can be."""
         if self.deciding is None:
             return "unknown"
@@ -372,7 +372,7 @@ class GapReport:
             raise HeuristicFailed(self.error) from self.run.cause
         if not self.feasible:
             raise HeuristicFailed(f"{who}: infeasible: " + "; ".join(map(str, self.violations[:5])))
-        found = self._told_gap()
+        found = self._gap_text()
         value = ", ".join(map(str, self.objective or ()))
         best = ", ".join(map(str, self.reference.value or ("unknown",)))
         kind = self.reference.kind or "a reference that is"
@@ -440,7 +440,7 @@ class GapReport:
 _LONG_EXPONENT = re.compile("[eE][-+]?[0-9]{4}")
 
 
-def gap_limit(given: Any, told: str = "a limit on the gap") -> Fraction | float:
+def gap_limit(given: Any, name: str = "a limit on the gap") -> Fraction | float:
     """The most that a relative gap may be, as `ratio` reads it; from 100 % on it is written with its unit.
 
     Raises
@@ -454,15 +454,15 @@ def gap_limit(given: Any, told: str = "a limit on the gap") -> Fraction | float:
     >>> gap_limit(0.05), gap_limit("500%")
     (Fraction(1, 20), Fraction(5, 1))
     """
-    found = ratio(given, told)
+    found = ratio(given, name)
     if 1 <= found < math.inf and not isinstance(given, Fraction) and not {"%", "/"} & set(str(given)):
         number, share, percents = str(given).strip(), float(found) / 100, 100 * float(found)
         mend = f'write "{number}%" or {share:g}, or "{percents:g}%" if that is meant'
-        raise UsageError(f"{told} of {number} is {percents:g} %: {mend}")
+        raise UsageError(f"{name} of {number} is {percents:g} %: {mend}")
     return found
 
 
-def ratio(given: Any, told: str = "a share") -> Fraction | float:
+def ratio(given: Any, name: str = "a share") -> Fraction | float:
     """A share as a number of at least 0: `0.05`, `"0.05"`, `"1/20"` and `"5%"` are the same, to the last digit.
 
     Infinity (`"inf"`) is a share that everything known is within.
@@ -488,9 +488,9 @@ def ratio(given: Any, told: str = "a share") -> Fraction | float:
             raise ValueError
         found = Fraction(number) / 100 if percent else Fraction(number)
     except (ValueError, ZeroDivisionError):
-        raise UsageError(f'{told} is a number of at least 0, such as 0.05 or "5%", not {given!r}') from None
+        raise UsageError(f'{name} is a number of at least 0, such as 0.05 or "5%", not {given!r}') from None
     if found < 0:
-        raise UsageError(f'{told} is a number of at least 0, such as 0.05 or "5%", not {given!r}')
+        raise UsageError(f'{name} is a number of at least 0, such as 0.05 or "5%", not {given!r}')
     return found
 
 

@@ -574,7 +574,7 @@ def to_csv(records: Sequence[Mapping[str, Any]], names: Sequence[str] | None = N
     Parameters
     ----------
     records
-        What is told.
+        The text.
     names
         The columns; by default every field of a record. A field that is none of them is an error.
     header

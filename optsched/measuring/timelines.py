@@ -420,7 +420,7 @@ def locality_by_size(runs: Any) -> pd.DataFrame:
     """How near to their data the maps of jobs ran, by the size of the job.
 
     Shen et al. (2016) draw it as Figure 7. The size of a job is the MB that its maps read, or where some map has no
-    size (in any of the runs) the number of its maps. Up to eight sizes are told one by one. Of more, sizes from a power
+    size (in any of the runs) the number of its maps. Up to eight sizes stand one by one. Of more, sizes from a power
     of two up to the next are together. Maps of no job are left out.
 
     Columns `run`, `least` and `most` (the sizes that are there), `unit` (`MB` or `maps`), `jobs`, `maps`, and `node`,

@@ -1,6 +1,6 @@
 """The compact models of `makespan` and `job-times`: the programs of the problems in Pyomo.
 
-`optsched.problems.timetable` says which tasks, nodes and instants are told apart, and why that suffices.
+`optsched.problems.timetable` says which tasks, nodes and instants differ in the model, and why that suffices.
 
 ==================== ======================================================================================
 component            what it is

@@ -1,7 +1,7 @@
 """A decision as a start for a model: values of the variables that it decides, which HiGHS completes.
 
-Here is what modules of models share: `starter`, which makes the `start_values` of a module, and how a placement is told
-in binaries and in counts of classes. That a start is taken and completed is for `optsched.solvers.algebraic`.
+Modules of models share `starter`, which makes their `start_values`, and the translation of a placement into binaries
+and counts of classes. That a start is taken and completed is for `optsched.solvers.algebraic`.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ ITEMS, JOBS         (job, "map" or "reduce") with pending tasks that are to be p
 PATTERNS            (host, number) of a host with several nodes: its maximal patterns
 place[j,k,h]        whole: tasks of the item on nodes of the host
 take[h,p]           whole: nodes of the host with the pattern
-capacity[h,r]       (10), on a host of one node, in the largest unit of which all demands are multiples
+capacity[h,r]       (10), on a host of one node, in the largest unit that divides all demands
 nodes[h]            no more patterns than nodes
 within[j,k,h]       no more tasks of the item than its patterns hold
 objective           most utilisation, or the highest lowest utility

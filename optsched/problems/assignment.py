@@ -6,7 +6,7 @@ cheapest of the pool's tiers. A pool with a single tier is a constant cost a tas
 1/`grid`.
 
 The linear program behind it is a network and hence integral. Its dual has three sorts of prices, which a certificate
-holds. Whatever the prices, they prove a valid lower bound (`price_bound`).
+holds. Any prices prove a valid lower bound (`price_bound`).
 """
 
 from __future__ import annotations
@@ -279,7 +279,7 @@ class AssignmentProblem(Problem):
             yield Violation("cardinality", (), self.count - placed)
 
     def price_bound(self, count_price: int, node_prices: Ints, pool_prices: Ints) -> int:
-        """The lower bound, in units, that prices prove (weak duality). It is valid whatever the prices.
+        """The lower bound, in units, that prices prove (weak duality). It is valid for any prices.
 
         Parameters
         ----------

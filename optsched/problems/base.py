@@ -1,6 +1,6 @@
 """What every problem is: parameters, required fields, components, and the only definition of value and feasibility.
 
-The problems themselves are one module each, beside this one. Nothing here solves anything.
+The problems themselves are one module each, next to this one. Nothing here solves anything.
 """
 
 from __future__ import annotations
@@ -367,7 +367,7 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
 
     @property
     def remark(self) -> str | None:
-        """What a user is told who may not mean the problem as it is posed; None: nothing."""
+        """A warning if the user may not mean the problem as it is posed; None: nothing."""
         return None
 
     @property
@@ -606,7 +606,7 @@ class TaskProblem(BaseProblem[Instance, Decided]):
         return MappingProxyType({})
 
     def told(self, decision: Decided, /) -> list[tuple[str, str]]:
-        """What people are told of a feasible decision beside its value: names, and what they are."""
+        """Details of a feasible decision that reports show after its value: names and texts."""
         return []
 
     @property

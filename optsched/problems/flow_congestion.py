@@ -543,7 +543,7 @@ class FlowCongestion(Problem, Programmed):
     # Bounds -------------------------------------------------------------------------------------------------------
 
     def price_bound(self, count_prices: Ints, class_prices: Ints, scale: int) -> int:
-        """The lower bound, in units, that prices prove (Lagrangian duality). It is valid whatever the prices.
+        """The lower bound, in units, that prices prove (Lagrangian duality). It is valid for any prices.
 
         Each node takes the set of tasks that is cheapest for it, where a task costs its class's price and earns its
         kind's. What the classes' prices would earn if all tasks ran is taken off, and the kinds' prices of the tasks

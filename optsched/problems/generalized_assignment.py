@@ -163,7 +163,7 @@ class GeneralizedAssignment(CountedPlaces, Programmed):
     def program(self, before: tuple[Number, ...] = ()) -> Program:
         """All tasks of each class on nodes within the capacities.
 
-        A capacity is counted in the largest unit of which all demands are multiples, so that no solver's tolerance is
+        A capacity is counted in the largest unit that divides all demands, so that no solver's tolerance is
         as large as a demand.
         """
         builder, classes = Builder(), self._classes
@@ -217,7 +217,7 @@ class GeneralizedAssignment(CountedPlaces, Programmed):
                 yield Violation("capacity", (resource, node_ids[node]), over)
 
     def price_bound(self, prices: Ints, scale: int) -> int:
-        """The bound, in units, that prices of capacities prove (Lagrangian duality). It is valid whatever the prices.
+        """The bound, in units, that prices of capacities prove (Lagrangian duality). It is valid for any prices.
 
         Each task takes the node that is cheapest when it also pays for its demand. What the capacities earn is taken
         off. Every placement costs a whole number of units, so the result is rounded to one.

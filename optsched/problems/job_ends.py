@@ -138,9 +138,9 @@ class JobEnds:
                 box.lower[job], box.upper[job] = box.lower[job] + kept[0], box.lower[job] + kept[-1]
         return -(-total // given.scale) if given.scale else None
 
-    def told(self, units: int) -> Number:
+    def value(self, units: int) -> Number:
         """The sum of job times in seconds that a cost proves."""
-        return self.priced.told(units, 1)
+        return self.priced.value(units, 1)
 
     @classmethod
     def limit_of(cls, problem: JobTimes, step: int, value: Number) -> int:

@@ -128,8 +128,8 @@ class JobTimes(TimedProblem):
         found = [Bound("alone", "job time", self.total(alone), "sum of job times, were all slots each job's own")]
         if self.parameters["weights"] == "equal":
             fluid = max(self._fluid(kind) for kind in range(len(KINDS)))
-            told = "sum of job times, were jobs divisible among all slots, the shortest remaining first"
-            found.append(Bound("fluid", "job time", fluid, told))
+            meaning = "sum of job times, were jobs divisible among all slots, the shortest remaining first"
+            found.append(Bound("fluid", "job time", fluid, meaning))
         return tuple(found)
 
     def _fluid(self, kind: int) -> Number:
@@ -192,7 +192,7 @@ def _stepwise(ends: Iterable[tuple[int, Number]]) -> Iterator[Limit]:
 
 
 def common_unit(weights: Sequence[Number]) -> Number:
-    """The largest number of which all weights are multiples; 0 of none, or where all are 0.
+    """The largest number that divides all weights; 0 of none, or where all are 0.
 
     >>> common_unit([Fraction(1, 2), Fraction(3, 4), 3])
     Fraction(1, 4)

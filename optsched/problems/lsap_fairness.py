@@ -109,11 +109,11 @@ class LsapFairness(LevelledProblem, AssignmentProgram, Programmed):
         scales = [self._scale(group) for group in range(len(self.groups.ids))]
         common = math.lcm(*(scale.denominator for scale in scales)) * len(scales) * max(1, self.total)
         if common * math.ceil(max(scales)) > 10 ** (MOST_DIGITS - 100):
-            told = (
+            message = (
                 f"distance=relative divides by {len(scales)} weights, and may take fractions of more than "
                 f"{MOST_DIGITS:,} digits; give weights of fewer digits, or take distance=absolute"
             )
-            raise InputError([Fault("groups.weight", told)], self.place)
+            raise InputError([Fault("groups.weight", message)], self.place)
 
     def _scale(self, group: int) -> Fraction:
         return 1 / self.groups.weights[group] if self.relative else Fraction(1)
@@ -219,7 +219,7 @@ class LsapFairness(LevelledProblem, AssignmentProgram, Programmed):
     ) -> Number:
         """The least fairness distance that prices prove for placements with at most so many tasks off their data.
 
-        It is valid whatever the prices (weak duality). They are in the unit of `steps`.
+        It is valid for any prices (weak duality). They are in the unit of `steps`.
 
         Parameters
         ----------
@@ -273,8 +273,8 @@ class LsapFairness(LevelledProblem, AssignmentProgram, Programmed):
 
         The start of the frontier may be above the latter.
         """
-        told = "fairness distance, without a limit on locality"
+        meaning = "fairness distance, without a limit on locality"
         fairest = Bound(
-            "fair-share", "fairness-distance", self.least_distance, told, "Guo et al. 2012, equations 14 and 15"
+            "fair-share", "fairness-distance", self.least_distance, meaning, "Guo et al. 2012, equations 14 and 15"
         )
         return (*super().cheap_bounds(), fairest)

@@ -167,7 +167,7 @@ class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow], Programmed):
         return found
 
     def potential_bound(self, potentials: Sequence[int] | Ints) -> int | None:
-        """The lower bound that potentials of the nodes prove (weak duality). It is valid whatever the potentials.
+        """The lower bound that potentials of the nodes prove (weak duality). It is valid for any potentials.
 
         Each arc flows at its upper limit where its reduced cost, `cost + potential[tail] - potential[head]`, is
         negative, and at its lower one elsewhere. None where an arc of negative reduced cost has no limit.

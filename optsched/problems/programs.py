@@ -399,11 +399,11 @@ def fault_of(problem: Any, before: tuple[Number, ...], decisions: Iterator[Any])
             f"it costs {cost} units, and not {worth}" if cost > math.ceil(worth) else None
         )
         if wrong is not None:
-            return f"the program does not have the feasible {problem.decided.noun} {_told(problem, decision)}: {wrong}"
+            return f"the program does not have the feasible {problem.decided.noun} {_shown(problem, decision)}: {wrong}"
     return None
 
 
-def _told(problem: Any, decision: Any) -> str:
+def _shown(problem: Any, decision: Any) -> str:
     text = str(decision.to_dict(problem)) if hasattr(decision, "to_dict") else repr(decision)
     return text if len(text) < 120 else f"{text[:116]} ..."
 

@@ -16,7 +16,7 @@ from optsched.core.instance import REDUCE, Instance
 
 __all__ = ["TOO_FINE", "capacity_units", "demand_fault", "demands_of"]
 
-#: What the user is told about demands without a common unit.
+#: The warning about demands without a common unit.
 TOO_FINE = "must have a common denominator of at most 2^20, as decimals of up to six places do; round or scale them"
 
 

@@ -1,6 +1,6 @@
 """The exact program of `makespan` and `job-times`: starts of tasks, counted by group, pool and instant.
 
-`optsched.problems.timetable` says which tasks, nodes and instants are told apart, and why that suffices.
+`optsched.problems.timetable` says which tasks, nodes and instants differ in the model, and why that suffices.
 `optsched.models.schedules` lists the names of variables and rows.
 """
 
@@ -96,7 +96,7 @@ class TimedProblem(ScheduleProblem, Programmed):
 
     @property
     def value_unit(self) -> Number:
-        """Seconds of which all values are multiples."""
+        """The largest unit in seconds that divides all values."""
         return Fraction(1, MICRO)
 
     def value_below(self, value: Number) -> Number:
@@ -164,7 +164,7 @@ class ScheduleProgram:
     Attributes
     ----------
     table
-        What is told apart.
+        Classes of equal tasks, nodes and instants.
     jobs
         The label of each job.
     program
@@ -355,8 +355,8 @@ class ScheduleProgram:
             for job, tick in sorted(asked)
         ]
         upper = [int(tick >= maps[job].last) for job, tick in sorted(asked)]
-        told = "1 if all maps of a job have ended by an instant"
-        columns = self._add_switches("maps_over", "every_map", switches, told, upper)
+        meaning = "1 if all maps of a job have ended by an instant"
+        columns = self._add_switches("maps_over", "every_map", switches, meaning, upper)
         self._maps_over = dict(zip(sorted(asked), columns.tolist(), strict=True))
 
     def _add_order(self) -> None:
@@ -375,8 +375,8 @@ class ScheduleProgram:
             _Switch(label := (self.jobs[job], tick), tick, [(label, job, MAP, maps[job].still_needed(tick))])
             for job, tick in begins
         ]
-        told = "1 if enough maps of a job have ended by an instant for its reduces to start"
-        begun = dict(zip(begins, self._add_switches("begun", "enough_maps", switches, told).tolist(), strict=True))
+        meaning = "1 if enough maps of a job have ended by an instant for its reduces to start"
+        begun = dict(zip(begins, self._add_switches("begun", "enough_maps", switches, meaning).tolist(), strict=True))
         for name, when, switch, doc in (
             ("slowstart", begins, begun, "reduces start only when enough maps have ended"),
             ("ends_after_maps", ends, self._maps_over, "reduces end only when all maps have ended"),
@@ -443,8 +443,8 @@ class ScheduleProgram:
         room = np.array([pool.room for pool in pools], dtype=np.int64)
         busy = [sum(until for until, _ in pool.held) for pool in pools]
         labels = [(KINDS[pool.kind], name) for name, pool in zip(self._pools, pools, strict=True)]
-        told = "what a pool does takes no longer than all have"
-        rows = self._builder.rows("area", labels, upper=room * span.latest - busy, doc=told)
+        meaning = "what a pool does takes no longer than all have"
+        rows = self._builder.rows("area", labels, upper=room * span.latest - busy, doc=meaning)
         self._builder.enter(rows[self._pool], self._starts, self._time)
         self._builder.enter(rows[:, None], span.columns[None, :], room[:, None] * span.gaps[None, :])
 
@@ -488,7 +488,7 @@ class ScheduleProgram:
     def values_of(self, schedule: Schedule) -> Ints:
         """A schedule, as early as it can be, as a solution; nothing starts where the program ends before it."""
         found = np.zeros(len(self.program.whole.lower), dtype=np.int64)
-        counted, starts = self._told(schedule)
+        counted, starts = self._counted_starts(schedule)
         for columns, keys, numbers in (
             (self._counted, (self._class, self._into), counted),
             (self._starts, (self._group, self._pool, self._tick), starts),
@@ -503,7 +503,7 @@ class ScheduleProgram:
         found[self.program.family("horizon")] = 1
         return found
 
-    def _told(self, schedule: Schedule) -> tuple[Counter[tuple[int, ...]], Counter[tuple[int, ...]]]:
+    def _counted_starts(self, schedule: Schedule) -> tuple[Counter[tuple[int, ...]], Counter[tuple[int, ...]]]:
         """How many tasks of each class are counted in each group, and start in which pool when; none if too late."""
         problem, table = self.problem, self.table
         early = as_early(problem, schedule)

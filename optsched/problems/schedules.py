@@ -198,15 +198,15 @@ class ScheduleProblem(TaskProblem[Schedule]):
     def remark(self) -> str | None:
         """What is left out of the times of reduces, and parameters that count with the other kind of service alone."""
         transfer, workload = self.parameters["service"] == "transfer", self.instance.workload
-        left, shuffle, told = np.append(self.tasks, self.running), workload.shuffle, []
+        left, shuffle, notes = np.append(self.tasks, self.running), workload.shuffle, []
         if transfer and shuffle is not None and np.isin(left, shuffle.reduce).any():
-            told.append("service=transfer: what reduces copy costs no time, since it depends on where their maps ran")
+            notes.append("service=transfer: what reduces copy costs no time, since it depends on where their maps ran")
         if transfer and np.isnan(workload.duration[left]).any():
-            told.append("service=transfer: tasks without a duration compute for as long as they take on their data")
+            notes.append("service=transfer: tasks without a duration compute for as long as they take on their data")
         other, name = ("levels", "factors") if transfer else ("transfer", "scale")
         if name in self.given:
-            told.append(f"{name} counts with service={other} alone")
-        return "; ".join(told) or None
+            notes.append(f"{name} counts with service={other} alone")
+        return "; ".join(notes) or None
 
     # Who decides --------------------------------------------------------------------------------------------------
 
@@ -417,7 +417,7 @@ class ScheduleProblem(TaskProblem[Schedule]):
 
     @cached_property
     def lattice(self) -> int:
-        """Microseconds of which all times are multiples that something ends at, after the snapshot, in some optimum.
+        """The unit, in microseconds, that divides all times of ends after the snapshot in some optimum.
 
         Where no task could start earlier, each starts when its job arrives, when one that runs has ended, or when
         another one ends. 1 where nothing takes any time.

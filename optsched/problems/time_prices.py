@@ -146,9 +146,9 @@ class PricedTime:
         waiting = given.scale * np.arange(steps + 1, dtype=np.int64)
         for weight, cost in zip(self.weights, costs, strict=True):
             total += int((cost + weight * waiting).min())
-        return self.told(total, given.scale)
+        return self.value(total, given.scale)
 
-    def told(self, units: int, scale: int) -> Number:
+    def value(self, units: int, scale: int) -> Number:
         """The sum of job times in seconds that a sum of payments proves."""
         problem = self.problem
         unit = common_unit(self._given) * problem.lattice
@@ -159,7 +159,7 @@ class PricedTime:
     def least_units(self, value: Number) -> int:
         """The least sum of payments, at a scale of 1, that proves that no schedule is better than `value` seconds.
 
-        Jobs must have some weight. It is where `told` comes to the value.
+        Jobs must have some weight. It is where `value` returns this value.
         """
         unit = common_unit(self._given) * self.problem.lattice
         late = (Fraction(value) * MICRO - self._waited() - unit) * self._below / self.step

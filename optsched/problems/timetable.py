@@ -174,7 +174,7 @@ class Timetable:
     step
         Microseconds of a tick (`tick_of`).
     classes, groups, pools
-        What is told apart.
+        Classes of equal tasks, nodes and instants.
     earliest, latest
         Of each job the ticks between which it ends.
 
@@ -244,7 +244,7 @@ class Timetable:
         found: Ints = np.maximum(latest, problem.earliest_completions)
         return found
 
-    # What is told apart -------------------------------------------------------------------------------------------
+    # Classes of equals -------------------------------------------------------------------------------------------
 
     def _alike(self) -> dict[tuple[int, ...], list[int]]:
         """Positions of the tasks that nothing tells apart, by job, kind, and what says how long they take."""

@@ -1,7 +1,7 @@
 """How long tasks take that compute, and fetch what they read over the distances of a cluster (Shen et al. 2016, II-B).
 
 A map takes its computing, and for each MB the distance to the nearest replica of its block. What a reduce copies
-depends on where the maps of its job ran; that is not told here, but by `optsched.simulating.services`, which takes maps
+depends on where the maps of its job ran; `optsched.simulating.services` computes that, which takes maps
 from here.
 """
 

@@ -30,7 +30,7 @@ __all__ = ["IMPOSSIBLE", "MOST_PRODUCTS", "Branching", "ReduceBounds", "ReduceCh
 #: The bound of what no placement can be.
 IMPOSSIBLE = 2**60
 
-# What tuned constants mean is told in `searches.transmission`, with what "states", "the gap" and "large" are.
+# `searches.transmission` explains the tuned constants, and what "states", "the gap" and "large" are.
 
 #: Up to so many products times nodes, reduces are bounded in pairs also while more than two are open: sharper bounds
 #: against bounds that take as many times longer as there are nodes. Finding the pairs may take as many steps. In pairs
@@ -124,7 +124,7 @@ class ReduceBounds(ReduceTables):
     ) -> Ints:
         """A lower bound, in units, for each choice of an open reduce; `IMPOSSIBLE` where it may not choose this.
 
-        The bounds are valid whatever the prices. Bounds less than `enough` are the least cost itself if at most one
+        The bounds are valid for any prices. Bounds less than `enough` are the least cost itself if at most one
         other reduce is open, no map slot is contended, and the products are held in memory.
 
         Parameters
@@ -256,7 +256,7 @@ class ReduceBounds(ReduceTables):
         return np.array(alone), total + left
 
     def proved(self, branching: Branching, enough: int = IMPOSSIBLE) -> int:
-        """The lower bound of the optimum, in units, that a tree proves; valid whatever the tree.
+        """The lower bound of the optimum, in units, that a tree proves; valid for any tree.
 
         Every child of every state is bounded, whether the tree names the child or not. So nothing can be left out.
 

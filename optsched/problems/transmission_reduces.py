@@ -174,7 +174,7 @@ class TransmissionReduces(CountedPlaces, Programmed):
         yield from self.slots.violations(self.nodes_of(placement))
 
     def price_bound(self, count_price: int, node_prices: Ints, pair_prices: Ints) -> int:
-        """The lower bound, in units, that prices prove (weak duality). It is valid whatever the prices.
+        """The lower bound, in units, that prices prove (weak duality). It is valid for any prices.
 
         Parameters
         ----------

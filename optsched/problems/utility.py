@@ -216,7 +216,7 @@ class Utility(Problem, Limited):
                 (self.reduce_positions, self.demand_reduce),
             ):
                 profile[:, index], differing = self._profile(positions, column, grid)
-                faults += (Fault(f"tasks[{task}].demand.{resource}", told) for task, told in differing)
+                faults += (Fault(f"tasks[{task}].demand.{resource}", message) for task, message in differing)
             self.demand_grid[index] = grid
             self.capacity[:, index] = capacity_units(_capacity(instance, resource), grid)
             used = np.zeros(len(instance.cluster), dtype=np.int64)
@@ -233,9 +233,9 @@ class Utility(Problem, Limited):
         for tasks, due in zip(positions, profile.tolist(), strict=True):
             for position in tasks[units[tasks] != due].tolist():
                 first, other = task_ids[self.tasks[[tasks[0], position]]].tolist()
-                told = f'{column[position]:g}, but "{first}" of the same job and kind takes'
-                told += f" {column[tasks[0]]:g}; give {other} a job of its own: a job has one profile"
-                differing.append((int(self.tasks[position]), told))
+                message = f'{column[position]:g}, but "{first}" of the same job and kind takes'
+                message += f" {column[tasks[0]]:g}; give {other} a job of its own: a job has one profile"
+                differing.append((int(self.tasks[position]), message))
         return profile, differing
 
     def _count_running(self) -> None:
@@ -367,8 +367,8 @@ class Utility(Problem, Limited):
         over = self._used_by(self._hosts(placement)) - self.free
         # A node that running tasks overload may get no more of that resource, but tasks that do without it.
         for node, position in np.argwhere(over > 0).tolist():
-            told = exact(int(over[node, position]), int(self.demand_grid[position]))
-            yield Violation("capacity", (self.resources[position], node_ids[node]), told)
+            excess = exact(int(over[node, position]), int(self.demand_grid[position]))
+            yield Violation("capacity", (self.resources[position], node_ids[node]), excess)
         if self.fixed is not None:
             job_ids = self.instance.workload.job_ids[self.jobs].tolist()
             reduces = self.allocated(placement).reduces
@@ -378,7 +378,7 @@ class Utility(Problem, Limited):
 
     @property
     def unit(self) -> Ints:
-        """The largest amount of each resource of which all that tasks take are multiples: what programs count in.
+        """The largest amount of each resource that divides all that tasks take: what programs count in.
 
         No tolerance of a solver is as large as such an amount, and none is too large where a smaller unit would do.
         """
@@ -522,7 +522,7 @@ class Utility(Problem, Limited):
         return total
 
     def utility_bound(self, map_prices: Ints, reduce_prices: Ints) -> int:
-        """The bound on the lowest utility, in units, that prices of tasks prove; valid whatever the prices.
+        """The bound on the lowest utility, in units, that prices of tasks prove; valid for any prices.
 
         What a node can hold is worth no more than its best pattern of tasks, at these prices. A utility of every job
         is ruled out where the cheapest counts that give it cost more than the best patterns of all nodes together:
@@ -551,7 +551,7 @@ class Utility(Problem, Limited):
     def utilisation_bound(self, units: int, map_prices: Ints, reduce_prices: Ints, scale: int) -> int:
         """The bound on the utilisation, in units, where every job has a utility of at least `units`.
 
-        Valid whatever the prices (Lagrangian duality): each task earns its share and its price, each node takes its
+        Valid for any prices (Lagrangian duality): each task earns its share and its price, each node takes its
         best pattern, and the prices of the cheapest counts that are enough are taken off again.
 
         Parameters
@@ -590,12 +590,12 @@ class Utility(Problem, Limited):
         found = [Bound("all-placed", "lowest-utility", exact(saturated, GRID), "lowest utility with every task placed")]
         for position, resource in enumerate(self.resources):
             units = self.utility_bound(self.demand_map[:, position], self.demand_reduce[:, position])
-            told = f"lowest utility, with {resource} the only resource that limits the trackers together"
+            meaning = f"lowest utility, with {resource} the only resource that limits the trackers together"
             found.append(
-                Bound(f"all-of-{resource}", "lowest-utility", exact(units, GRID), told, "Sharmilarani et al., (10)")
+                Bound(f"all-of-{resource}", "lowest-utility", exact(units, GRID), meaning, "Sharmilarani et al., (10)")
             )
-        told = "utilisation with every task where its share is most"
-        return (*found, Bound("all-placed", "utilisation", exact(most, GRID), told))
+        meaning = "utilisation with every task where its share is most"
+        return (*found, Bound("all-placed", "utilisation", exact(most, GRID), meaning))
 
 
 def spread_reduces(problem: Utility) -> Ints:

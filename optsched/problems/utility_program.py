@@ -147,7 +147,7 @@ class UtilityProgram:
     problem
         What to place.
     hosts
-        Which nodes are told apart, and what they take.
+        Classes of equal nodes, and what they take.
     apart
         Whether each task has a variable for each node; then hosts must be single nodes.
 

@@ -341,7 +341,7 @@ class _Supervised:
 
     @property
     def alive(self) -> bool:
-        """Whether it has not ended, as nobody would have told."""
+        """Whether it runs, as far as anybody knows."""
         return self._process.poll() is None
 
     def ask(
@@ -349,7 +349,7 @@ class _Supervised:
     ) -> None:
         """Have a job done, in a process that only jobs of this session had.
 
-        The instant until which it may take is told as such, since all processes of a machine share the monotonic clock.
+        The deadline is passed as an instant, since all processes of a machine share the monotonic clock.
         """
         self.held, self._until = [], time.monotonic() + within
         if within < math.inf and not self._begins_in_time():  # a job that nobody reads might be waited with for long

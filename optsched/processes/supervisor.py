@@ -564,7 +564,7 @@ class _Worker:
             time.sleep(0.005)
 
     def interrupt(self) -> None:
-        """Let it answer with what it holds, as on Ctrl-C; on Windows it is not told."""
+        """Let it answer with its incumbent, as on Ctrl-C; on Windows it gets no signal."""
         if sys.platform != "win32":
             with contextlib.suppress(psutil.Error):
                 self.process.send_signal(signal.SIGINT)

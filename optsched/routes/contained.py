@@ -1,11 +1,11 @@
 """Solving in a process of its own: where limits are in force (`processes.contained`), or a step may overrun one.
 
 Loops of this package look at the deadline, and so does HiGHS between its steps. What cannot is the building of a model,
-a single step of a solver on a large program, and a call of a library (SciPy, networkx). How long these are is told from
-sizes that are at hand (`may_overrun`): nothing is built for it, and where they are small no process is started.
+a single step of a solver on a large program, and a call of a library (SciPy, networkx). `may_overrun`
+estimates their time from known sizes: it builds nothing, and no process is started where they are small.
 
-Where the process is killed or crashes, there is a solution that says so, of what was held by then: the process hands it
-over as it is found, and its value is evaluated here.
+If the process is killed or crashes, the solution says so and has the incumbent of that time: the process hands over
+each incumbent when it finds it, and its value is evaluated here.
 """
 
 from __future__ import annotations

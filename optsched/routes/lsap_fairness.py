@@ -47,15 +47,15 @@ def by_route(call: Call[LsapFairness], profile: Profile) -> Solution:
         return call.settled(placement, locality, _nothing(problem))
     least = problem.count - matching.size
     search = _Search(problem, call.route, profile)
-    told: Told = Found()
+    outcome: Told = Found()
     distance = None
     call.hold(lambda: (placement, (locality, search.plain(least))))
     with call.until_stopped():
-        told = found = search.fairest(least)
+        outcome = found = search.fairest(least)
         if found.nodes is not None:
             placement = problem.placement(found.nodes)
         distance = search.certificate(placement, least)
-    return call.answered(placement, (locality, distance or search.plain(least)), told)
+    return call.answered(placement, (locality, distance or search.plain(least)), outcome)
 
 
 class _Search:

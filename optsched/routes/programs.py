@@ -82,8 +82,8 @@ def _too_loose(problem: Any, program: Program, values: Ints, wrong: Violation) -
     if broken is not None:
         return SolverDisagreement(f"{problem.name}: HiGHS holds a {noun} that violates {wrong}: {broken}")
     kind = type(problem).__name__
-    told = f"the program of {kind}, or its decision_of, admits a {noun} that violates {wrong}"
-    return ProblemFailed(f"{problem.name}: {told}: mend the rows that {kind}.program gives")
+    fault = f"the program of {kind}, or its decision_of, admits a {noun} that violates {wrong}"
+    return ProblemFailed(f"{problem.name}: {fault}: mend the rows that {kind}.program gives")
 
 
 def plain(problem: Any) -> Held:
@@ -263,10 +263,10 @@ class _Search:
         while low < high:
             probe = problem.value_from(min(2 * low - first, Fraction(low + high) / 2))
             probe = probe if probe < high else low
-            told = excluded(probe)
-            if told is None:
+            cut = excluded(probe)
+            if cut is None:
                 break
-            low, high = (problem.value_above(probe), high) if told else (low, min(probe, self._first(self.held)))
+            low, high = (problem.value_above(probe), high) if cut else (low, min(probe, self._first(self.held)))
         return low
 
     def _first_limit(self) -> Number:

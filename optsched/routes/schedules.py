@@ -57,7 +57,7 @@ def _by_search(call: Call[TimedProblem], profile: Profile) -> Solution:
     search = ScheduleSearch(problem, call.start)
     built, solver = call.elapsed, {"name": "bounds by counting and prices, jobs placed in turn"}
     call.hold(lambda: (search.best, (search.proof,)))
-    told = "bound and schedule do not meet"
+    reason = "bound and schedule do not meet"
     with call.until_stopped():
         search.run()
         if not search.closed:
@@ -71,10 +71,10 @@ def _by_search(call: Call[TimedProblem], profile: Profile) -> Solution:
                 with suppress(TooLarge):  # times that are too fine: what is held is the answer
                     found, proof = _by_small_program(call, small, search.best, search.proof)
                     return call.answered(found.decision or search.best, (proof,), found)
-            told += "; each search ended by its own counts, so that more time changes nothing"
+            reason += "; each search ended by its own counts, so that more time changes nothing"
     if search.closed:
-        told = "bound and schedule meet"
-    return call.solution(search.best, (search.proof,), None, told, solver, built)
+        reason = "bound and schedule meet"
+    return call.solution(search.best, (search.proof,), None, reason, solver, built)
 
 
 def _enumerated(problem: TimedProblem) -> tuple[Schedule, Certificate] | None:

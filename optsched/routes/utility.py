@@ -37,8 +37,8 @@ def by_route(call: Call[Utility], profile: Profile) -> Solution:
     if closed.optimal or search.limit is not None:
         return closed
     if is_too_large(problem):
-        told = "prices and packing leave a gap, and the exact program would be too large"
-        return call.solution(search.placement, search.certificates, Limit.GAP, told)
+        reason = "prices and packing leave a gap, and the exact program would be too large"
+        return call.solution(search.placement, search.certificates, Limit.GAP, reason)
     call.start = search.placement
     return programs.by_route(call, profile, search.certificates)
 

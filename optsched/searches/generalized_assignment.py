@@ -62,7 +62,7 @@ class CapacityPrices(NamedTuple):
 def capacity_prices(problem: GeneralizedAssignment, profile: Profile) -> CapacityPrices:
     """The prices that prove the best bound, of those that the relaxation's duals round to; else prices of 0.
 
-    The bound is valid whatever the prices are (`GeneralizedAssignment.price_bound`). So no solver is believed.
+    The bound is valid for any prices (`GeneralizedAssignment.price_bound`). So no solver is believed.
 
     Raises
     ------

@@ -150,8 +150,8 @@ class CappedNetwork:
                 total = reached
         found = maximum_flow(network, 0, self.sink)  # each group has just what it takes, so none takes from another
         if found.flow_value != self.problem.count:
-            told = f"SciPy places {found.flow_value} of {self.problem.count} tasks"
-            raise SolverDisagreement(f"{self.problem.name}: {told}")
+            message = f"SciPy places {found.flow_value} of {self.problem.count} tasks"
+            raise SolverDisagreement(f"{self.problem.name}: {message}")
         flow = np.zeros(len(self.tail), dtype=np.int64)
         flow[inner] = np.asarray(found.flow[self.tail[inner], self.head[inner]]).ravel()
         return flow

@@ -24,7 +24,7 @@ from optsched.solvers.profiles import Profile
 
 __all__ = ["FirstPlacements", "Incumbent"]
 
-# What these mean is told in `searches.transmission`, with what "states", "the gap" and "large" are.
+# `searches.transmission` explains these, and what "states", "the gap" and "large" are.
 
 #: With more products in the bounds a first placement is not bettered at all: one bound then takes 0.8 s of processor
 #: time, and a round of moves takes one a reduce. Without bettering the gap of large instances is 6,713, with it 6,289.

@@ -130,7 +130,7 @@ def solve_packing(
     Parameters
     ----------
     hosts
-        Which nodes are told apart, and the patterns that they take.
+        Classes of equal nodes, and the patterns that they take.
     use
         Whether to maximise the utilisation; else any counts do.
 

@@ -241,7 +241,7 @@ def page(report: Report, pictures: bool = True) -> str:
     Parameters
     ----------
     report
-        What is told.
+        The text.
     pictures
         Whether they are drawn, for which matplotlib is needed; their tables are there in any case.
 

@@ -39,11 +39,11 @@ for (const table of document.querySelectorAll("table")) {
   if ("filtered" in table.dataset) {
     const label = document.createElement("label");
     const input = document.createElement("input");
-    const told = document.createElement("span");
+    const status = document.createElement("span");
     label.className = "filter";
     input.type = "search";
-    told.setAttribute("role", "status");
-    label.append("Rows with ", input, " ", told);
+    status.setAttribute("role", "status");
+    label.append("Rows with ", input, " ", status);
     table.parentElement.before(label);
     input.setAttribute("aria-label", `Rows with this text: ${table.caption.textContent}`);
     input.addEventListener("input", () => {
@@ -54,7 +54,7 @@ for (const table of document.querySelectorAll("table")) {
         row.hidden = !words.every((word) => text.includes(word));
         shown += row.hidden ? 0 : 1;
       }
-      told.textContent = words.length ? `${shown} of ${rows.length} rows` : "";
+      status.textContent = words.length ? `${shown} of ${rows.length} rows` : "";
     });
   }
 }

@@ -396,8 +396,8 @@ def _violation(wrong: Mapping[str, object]) -> str:
 
 # Comparisons in pairs ------------------------------------------------------------------------------------------------
 #
-# A pair is an instance on which each run of both heuristics has a value. The better one there is told by the means of
-# the values over the seeds. Tested are the differences of the mean relative gaps, on the pairs where all runs of both
+# A pair is an instance on which each run of both heuristics has a value. The better one there has the better mean of
+# values over the seeds. Tested are the differences of the mean relative gaps, on the pairs where all runs of both
 # have one. Wilcoxon's test (1945) drops differences of 0; ties of the others share their ranks. The level of all
 # comparisons of a problem together is kept by Holm's correction (1979). The effect is the rank-biserial correlation of
 # matched pairs (Kerby 2014): the ranks in favour of the second less those in favour of the first, as a share of all.

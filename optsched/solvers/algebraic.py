@@ -225,7 +225,7 @@ def has_sos(problem: Any) -> bool:
     return bool(problem.has_sos() if hasattr(problem, "has_sos") else problem.sos1 or problem.sos2)
 
 
-#: Unlike in PuLP itself, "Optimal" means an optimum; that there is any solution is told by `sol_status`.
+#: Unlike in PuLP itself, "Optimal" means an optimum; `sol_status` says whether there is any solution.
 _PULP_STATUS = {
     Termination.OPTIMAL: (pulp.LpStatusOptimal, pulp.LpSolutionOptimal),
     Termination.FEASIBLE: (pulp.LpStatusNotSolved, pulp.LpSolutionIntegerFeasible),

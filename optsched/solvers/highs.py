@@ -275,7 +275,7 @@ def _run(highs: Any) -> None:
 def _misvalued(highs: Any) -> bool:
     """Whether HiGHS holds a solution that is not worth the objective that it claims.
 
-    Values of which there are too few or too many, or that are no numbers, are told where they are read.
+    Values of which there are too few or too many, or that are no numbers, raise where they are read.
     """
     info, values = highs.getInfo(), np.asarray(highs.getSolution().col_value)
     if info.primal_solution_status != _FEASIBLE_POINT:
@@ -342,10 +342,10 @@ def _telling(highs: Any, tell: Callable[[Floats], None] | None) -> Iterator[None
 
 
 class Improving:
-    """Tells each better solution, or the latest one where all would take too long.
+    """Reports each better solution, or the latest one where all would take too long.
 
     What stands for nothing (`SolverDisagreement`: a solver keeps rows to a tolerance only), or has neither time nor
-    memory to be told, is passed over. It is told in a callback of the solver, so nothing that telling raises may reach
+    memory to report, is passed over. It is reported in a callback of the solver, so nothing that this raises may reach
     it: an exception that is thrown through a library in another language, maybe on a thread of its own, can end the
     process.
 
@@ -358,8 +358,8 @@ class Improving:
 
     Examples
     --------
-    >>> told = Improving(print)
-    >>> told.found(np.array([1.0, 2.0]))
+    >>> improving = Improving(print)
+    >>> improving.found(np.array([1.0, 2.0]))
     [1. 2.]
     """
 
@@ -376,7 +376,7 @@ class Improving:
         self.look()
 
     def look(self) -> None:
-        """Tell the latest solution, unless it is told already, or telling has taken its part of the time by now."""
+        """Report the latest solution, unless this is done already or reports have taken their part of the time."""
         if self._latest is None or self._raised is not None:
             return
         with self._one_at_a_time:

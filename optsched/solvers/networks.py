@@ -69,7 +69,7 @@ _FACTOR = 16
 #: on a million of them.
 _STEPS = 200_000
 
-#: Distances up to so many times the nodes are told apart when prices are updated.
+#: An update of prices distinguishes distances up to this many times the nodes.
 _DISTANCES = 4
 
 #: No price falls below this: then int64 is left with room for every sum.

@@ -187,7 +187,7 @@ def update(
     start, head, twin, cost, room, excess, price, current, tolerance
         As for `discharges`; `current` begins anew.
     distance, links, bucket
-        Room to work in: shapes (nodes,), (nodes, 2) and the distances that are told apart.
+        Room to work in: shapes (nodes,), (nodes, 2) and the distances that an update distinguishes.
     """
     nodes, most = len(excess), len(bucket) - 1
     bucket[:] = -1

@@ -130,7 +130,7 @@ def _distinct(cost: Ints) -> tuple[Ints, Ints, Ints]:
 def _alike(table: Ints) -> Ints:
     """A number for each row, from 0 in the order of first appearance; equal rows have the same.
 
-    Rows are told apart by products with random numbers, modulo 2^64, and compared where these agree.
+    Rows are distinguished by products with random numbers, modulo 2^64, and compared where these agree.
     """
     weights = np.random.default_rng(0).integers(0, 2**63, size=table.shape[1], dtype=np.int64)
     first, inverse = np.unique(table @ weights, return_index=True, return_inverse=True)[1:]

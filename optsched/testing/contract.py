@@ -1,6 +1,6 @@
 """What a check is, and what all checks share: how they are listed and run, and what they say of what is broken.
 
-The checks are in the modules beside this one, by what they are about. Each takes a record and seeds, and tries the
+The checks are in the modules next to this one, by what they are about. Each takes a record and seeds, and tries the
 problem on the instances of `cases`; truth is what trying every decision gives, judged by the problem's own `objective`
 and `violations`. Any check can be run alone.
 """
@@ -84,7 +84,7 @@ def check_problem(name: str | Record, seeds: Sequence[int] = SEEDS) -> None:
 
 
 def check(applies: Callable[[Record], bool] = lambda record: True) -> Callable[[Callable[..., None]], Any]:
-    """Make a function one of `CHECKS`: whatever it raises is told with the problem and the check.
+    """Make a function one of `CHECKS`: any error that it raises names the problem and the check.
 
     A record without a generator breaks the first check, which says so; the others have nothing to try then.
     """

@@ -22,7 +22,7 @@ from optsched.testing.contract import check, expect, places, placing
 
 __all__: list[str] = []
 
-#: From so many placements of a case, spread over all values, the way to an optimum is told.
+#: The way to an optimum is explained from this many placements of a case, spread over all values.
 _BEGUN = 6
 
 

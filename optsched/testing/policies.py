@@ -150,10 +150,10 @@ class History:
     problem
         What is scheduled.
     policy
-        It is started, offered slots and told everything.
+        It is started, offered slots and sent every event.
     seed
         Of what happens, and of the policy's draws.
-    told
+    observer
         Called after each event that the policy was notified of.
 
     Attributes
@@ -165,7 +165,7 @@ class History:
     hearing: Event | None = None
 
     def __init__(self, problem: TaskProblem[Any], policy: Any, seed: int, observer: Callable[[Event], None]) -> None:
-        self._rng, self._told = np.random.default_rng([seed, 1]), observer
+        self._rng, self._observer = np.random.default_rng([seed, 1]), observer
         self.known, self.policy, self.dice = Known(problem, self._held(problem)), policy, Dice(seed)
         self._reads = np.random.default_rng([seed, 2])
         cluster = problem.instance.cluster
@@ -182,7 +182,7 @@ class History:
         return held
 
     def step(self) -> None:
-        """Let one thing happen, if it can. A running map may have gone on meanwhile, of which nobody is told."""
+        """Let one thing happen, if it can. A running map may have gone on meanwhile; no event says so."""
         self._progress()
         what = self._rng.choice(list(_HAPPENS), p=np.array(list(_HAPPENS.values())) / sum(_HAPPENS.values()))
         getattr(self, f"_{what}")()
@@ -191,7 +191,7 @@ class History:
         self.hearing = event
         _of(self.policy, "notify")(event, self.known.view)
         self.hearing = None
-        self._told(event)
+        self._observer(event)
 
     def _one(self, values: Ints) -> int:
         return int(values[self._rng.integers(len(values))])

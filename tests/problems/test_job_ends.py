@@ -44,14 +44,14 @@ def test_any_prices_leave_the_best_schedule_in_its_box(weights: str) -> None:
         heavy = np.array(problem.weights, dtype=object) > 0
         if ends.priced.steps((NONE, NONE)) > 10**5 or int(ends.box.upper.max()) > 10**5:
             continue  # microseconds
-        assert ends.told(limit) >= optimum > ends.told(limit - 1)
+        assert ends.value(limit) >= optimum > ends.value(limit - 1)
         for scale in (1, 3, 7, 0):
             box = ends.box
             before = int((box.upper - box.lower).sum())
             given = prices(chance, step, scale)
             assert ends.too_large(given) is None
             units = ends.settle(box, given, ends.limit)
-            assert units is None or ends.told(units) <= optimum
+            assert units is None or ends.value(units) <= optimum
             assert (box.lower[heavy] <= best[heavy]).all()
             assert (best[heavy] <= box.upper[heavy]).all()
             narrowed += before > int((box.upper - box.lower).sum())
@@ -106,7 +106,7 @@ def test_limits_stand_for_values() -> None:
         for step in (10**6, 3 * 10**6):
             limit = JobEnds.limit_of(problem, step, value)
             ends = JobEnds(problem, step, limit)
-            assert ends.told(limit) >= int(value) > ends.told(limit - 1)
+            assert ends.value(limit) >= int(value) > ends.value(limit - 1)
 
 
 def test_multipliers_are_what_was_packed() -> None:
@@ -135,4 +135,4 @@ def test_limits_after_a_value_prove_more() -> None:
             for step in (problem.lattice, 3 * problem.lattice):
                 limit = JobEnds.limit_after(problem, step, optimum)
                 ends = JobEnds(problem, step, limit)
-                assert ends.told(limit) > optimum >= ends.told(limit - 1)
+                assert ends.value(limit) > optimum >= ends.value(limit - 1)

@@ -50,7 +50,7 @@ def test_tasks_are_spread_as_is_best() -> None:
                 paid = sum(int(cost[start : start + length].sum()) for start in starts)
                 value = 3 * (starts[-1] + length) + paid - slots * int(column.sum())
                 best = value if best is None else min(best, value)
-        assert priced.bound(given) == priced.told(best, 3)
+        assert priced.bound(given) == priced.value(best, 3)
 
 
 def test_no_more_is_kept_than_two_numbers_of_tasks() -> None:

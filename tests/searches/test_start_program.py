@@ -84,7 +84,7 @@ def test_prices_of_drawn_instances_prove_no_more_than_the_optimum() -> None:
         assert ends.too_large(packed(found.prices)) is None
         units = ends.settle(ends.box, packed(found.prices), limit)
         assert units is not None
-        assert ends.told(units) <= optimum
+        assert ends.value(units) <= optimum
 
 
 def test_a_stopped_program_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,7 @@ class Offer:
 
 @dataclass(slots=True, unsafe_hash=True)
 class Event:
-    """Something that happened; the view shows it, and nothing of what is told later, but for arrivals.
+    """An event; the view shows it, and no later event except arrivals.
 
     Attributes
     ----------

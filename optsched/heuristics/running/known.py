@@ -1,7 +1,7 @@
 """What is known at a driver's time, and what a policy sees of it: tasks that arrive, start, finish, wait again.
 
-A driver makes one `Known` and says what happens, one thing after another; each answers with the event that the policy
-is told. `driver` lets nothing end. Whoever does, in whatever order, gets the same view of the same present.
+A driver makes one `Known` and reports each thing that happens; each call returns the event for the policy.
+`driver` lets nothing end. A simulation does: the order of its reports does not change the view of the same present.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ class Known:
         entries: Sequence[int] | Ints = (),
         emitted: npt.ArrayLike = (),
     ) -> None:
-        """So much has been read and given out by now. Policies are told of no event: they see it where they look.
+        """So much has been read and given out by now. Policies get no event for it: the view shows it.
 
         Parameters
         ----------

@@ -1,6 +1,6 @@
 """What a family of generated instances is: its parameters, how their values are checked, and how it makes an instance.
 
-The families themselves are in the modules beside this one. A family's draw gets the random generator and checked
+The families themselves are in the modules next to this one. A family's draw gets the random generator and checked
 values; `Family.make` adds what every generated instance or network carries: a name, the command that makes it again,
 labels.
 """

@@ -3,9 +3,9 @@
 They are nobody's experiment: sizes of jobs fall as 1/rank, as few jobs have most of the tasks in traces, and the rest
 is uniform. Times are whole seconds, alike within a job; arrivals are those of a Poisson process.
 
-`day` has jobs that come more often at noon than at midnight, and read files of which some are popular. What it is like
-is told of clusters by Chen, Alspaugh and Katz (Interactive analytical processing in big data systems, VLDB 2012). The
-figures are assumed.
+`day` has jobs that come more often at noon than at midnight, and read files, some of them popular. Chen, Alspaugh and
+Katz describe clusters like it (Interactive analytical processing in big data systems, VLDB 2012).
+The figures are assumed.
 """
 
 from __future__ import annotations

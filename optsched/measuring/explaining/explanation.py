@@ -134,7 +134,7 @@ class Explanation(ExplainedGap):
     ----------
     gap
         By how much the better placement is better, one number a component: positive where it is. All components are
-        told, also after the first that differs. None without a better placement.
+        given, also after the first that differs. None without a better placement.
     difference
         The moves from the heuristic's placement to the better one; None where no better one is known.
     worths

@@ -83,9 +83,9 @@ class Finding:
         numbers = "; ".join(
             f"{name} {', '.join(f'{value:.6g}' for value in row)}" for name, row in self.numbers.items()
         )
-        told = [f"{self.check.says}: {'true' if self.true else 'false'}"]
-        told += [numbers] * bool(numbers) + [f"{self.draws} draws"] * (self.draws > 1)
-        return "; ".join(told) + (f"; {'see' if self.true else 'not on'} {self.witness}" if self.witness else "")
+        parts = [f"{self.check.says}: {'true' if self.true else 'false'}"]
+        parts += [numbers] * bool(numbers) + [f"{self.draws} draws"] * (self.draws > 1)
+        return "; ".join(parts) + (f"; {'see' if self.true else 'not on'} {self.witness}" if self.witness else "")
 
 
 @dataclass(frozen=True)

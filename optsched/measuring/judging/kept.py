@@ -31,8 +31,8 @@ def digest(check: Check) -> str:
     """The first digits of the SHA-256 of what a check says, of what, and over how many draws."""
     own = {name: getattr(check, name) for name in check.__struct_fields__}
     usual = msgspec.structs.asdict(Check(says=""))
-    told = {name: value for name, value in own.items() if value != usual[name]}
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
+    changed = {name: value for name, value in own.items() if value != usual[name]}
+    return hashlib.sha256(json.dumps(changed, sort_keys=True).encode()).hexdigest()[:12]
 
 
 class KeptFinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -306,7 +306,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Group:
-    """Instances over which one mean, median or worst gap is told: a single one, or the seeds of a family."""
+    """Instances that share one mean, median or worst gap: a single one, or the seeds of a family."""
 
     label: str
     instances: tuple[Instance, ...]
@@ -348,12 +348,12 @@ def groups_of(sources: Source | Iterable[Source]) -> list[Group]:
     raise_all(errors)
     names = [instance.name for _, instances in found for instance in instances]
     return [
-        Group(label, instances if len(instances) != 1 else (_told_apart(instances[0], label, names),))
+        Group(label, instances if len(instances) != 1 else (_labelled(instances[0], label, names),))
         for label, instances in found
     ]
 
 
-def _told_apart(instance: Instance, label: str, names: Sequence[str]) -> Instance:
+def _labelled(instance: Instance, label: str, names: Sequence[str]) -> Instance:
     return replace(instance, name=label) if names.count(instance.name) > 1 else instance
 
 

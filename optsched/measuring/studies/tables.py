@@ -1,7 +1,7 @@
 """What a study came to: its gaps as pandas frames, and summed up by problem and heuristic, wherever the runs come from.
 
-In a sum an instance counts once, whatever the seeds, with the mean of its runs. A run without a relative gap is in no
-mean, and is counted with the reason; one over 0 keeps its instance out, since the other seeds alone,
+In a sum an instance counts once, with the mean of its runs over seeds. A run without a relative gap is in no mean, and
+is counted with the reason; one over 0 keeps its instance out, since the other seeds alone,
 which meet the 0, would make it a gap of 0 %.
 """
 
