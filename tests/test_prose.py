@@ -22,6 +22,9 @@ MEAN_SENTENCE = 14.0
 #: The share of sentences with more than 30 words.
 SHARE_OF_LONG = 0.01
 
+#: Words of `BANNED` in the package: public names, what users type, and the leftovers. It only goes down.
+MOST_BANNED_IN_CODE = 168
+
 #: Words and turns that readers of English as a second language had to read twice.
 BANNED = re.compile(r"\b(told|beside|of which|whatever|whoever|for want of)\b", re.IGNORECASE)
 
@@ -60,6 +63,12 @@ def test_words_stay_plain(prose: Any) -> None:
     """Tests that no page uses a banned word."""
     found = {page: words for page, text in texts(prose).items() if (words := banned(prose, text))}
     assert not found
+
+
+def test_code_stays_plain() -> None:
+    """Tests that names, docstrings, comments and messages of the package use no more banned words than the limit."""
+    sources = (path.read_text(encoding="utf-8") for path in (ROOT / "optsched").rglob("*.py"))
+    assert sum(len(BANNED.findall(source)) for source in sources) <= MOST_BANNED_IN_CODE
 
 
 def test_counting(prose: Any) -> None:

@@ -1,6 +1,6 @@
 """Proofs of bounds, checked in integers and fractions, without the solver that found them.
 
-The checker shares with whoever produced a solution only the nouns and `problems`. So a wrong price can make a bound
+The checker and the producers of solutions share only the nouns and `problems`. So a wrong price can make a bound
 weak, never wrong. There is one module a problem: `<problem>_certificate` makes a certificate (`<component>_certificate`
 one of a later component, where it has its own), and `<problem>_proof` recomputes its bound. `reading` takes their data
 apart, and `checking` has `certify`. `dual` certificates hold prices or potentials, `combinatorial` ones a cover, a tree

@@ -284,7 +284,7 @@ class Checks:
         self.add(tried(what, certificate, prove))
 
     def cheap(self, where: str, component: Component, claim: Number) -> bool:
-        """Whether a cheap bound proves a claim of a component, whatever the others are."""
+        """Whether a cheap bound proves a claim of a component, for any other components."""
         for cheap in cheap_bounds(self.problem):
             if cheap.component == component.name and at_least(component, cheap.value, claim):
                 beaten = self.beaten(component, cheap.value)
@@ -441,7 +441,7 @@ class _Checking(Checks):
             self.add(found)
 
     def unbounded(self) -> None:
-        """An objective without limit: a cycle of a flow network shows it, beside the flow; others only claim it."""
+        """An objective without limit: a cycle of a flow network shows it, with the flow; others only claim it."""
         shown = record_of(type(self.problem)).unlimited
         if shown is not None and "unbounded" in self.solution.raw_status:
             cycle = imported(shown)(self.problem)

@@ -1,4 +1,4 @@
-"""Proofs of `flow-congestion`: a tree over its program, or prices of tasks, of which plain ones need no solver."""
+"""Proofs of `flow-congestion`: a tree over its program, or prices of tasks; plain prices need no solver."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def _by_program(problem: TimedProblem, certificate: Certificate) -> Number:
 def makespan_certificate(
     problem: Makespan, window: Window | None = None, alone: Sequence[Mapping[str, Any]] = ()
 ) -> Certificate:
-    """The certificate that a window makes of the makespan, beside the longest job alone on all slots; or that alone.
+    """The certificate that a window makes of the makespan, with the longest job alone on all slots; or that alone.
 
     `alone` is what is proved of jobs alone beyond counting, as of `alone_entry`.
     """
@@ -268,7 +268,7 @@ def _all_written(problem: ScheduleProblem, windows: Sequence[Window]) -> dict[st
 
 
 def _all_read(problem: ScheduleProblem, data: Mapping[str, Any]) -> list[Window]:
-    """The windows of a certificate, each of which can be measured."""
+    """The measurable windows of a certificate."""
     return [
         _read(problem, as_mapping(entry, "windows"), f"windows[{number}]")
         for number, entry in enumerate(items(data, "windows"))

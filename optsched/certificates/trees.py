@@ -183,7 +183,7 @@ class _Waiting(NamedTuple):
 class _Path:
     """The box that is looked at, and the parts that wait; of these only what brings the box back to them is held.
 
-    A variable is narrowed in so many steps as it has values at most on a path, whatever the number of branches.
+    A variable is narrowed in so many steps as it has values at most on a path, for any number of branches.
     """
 
     def __init__(self, box: Box) -> None:

@@ -1,4 +1,4 @@
-"""Numbers by id, and lists of ids, that certificates hold: arrays, of which names are made where they are asked for.
+"""Numbers by id, and lists of ids, that certificates hold: arrays, with names made on request.
 
 A certificate of a large instance has a price for each of many nodes. Who makes it and who checks it have arrays; only a
 file and a reader want names.
@@ -50,7 +50,7 @@ class _Picked:
 
 
 class ById(_Picked, Mapping[str, int]):
-    """Whole numbers by id: a mapping, of which `positions` and `numbers` are the arrays behind it.
+    """Whole numbers by id: a mapping over the arrays `positions` and `numbers`.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class ById(_Picked, Mapping[str, int]):
 
 
 class Chosen(_Picked, Sequence[str]):
-    """A list of ids, of which `positions` is the array behind it; parameters as of `ById`.
+    """A list of ids over the array `positions`; parameters as of `ById`.
 
     Examples
     --------

@@ -139,7 +139,7 @@ def rounded_units(values: Floats, denominator: int) -> Ints:
 
 
 def total(values: Floats) -> Fraction:
-    """Sum of finite numbers as decimals, in whatever order.
+    """Sum of finite numbers as decimals, in any order.
 
     >>> total(np.array([0.1, 0.2]))
     Fraction(3, 10)
@@ -185,7 +185,7 @@ def _of_short(values: Floats, most: int) -> int | None:
 
 
 def whole_units(values: Floats, denominator: int) -> Ints:
-    """Finite numbers in units of 1/`denominator`, of which they are whole multiples as decimals; same shape.
+    """Finite numbers in units of 1/`denominator`, which divides them as decimals; same shape.
 
     What is past 2^53 units becomes 2^60, which no problem takes.
 

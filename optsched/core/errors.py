@@ -74,7 +74,7 @@ class ExitCode(IntEnum):
 class OptschedError(Exception):
     r"""Base of every error that this package raises on purpose; `exit_code` is what the command line returns.
 
-    Each argument is a line of the message, fit to be printed whatever the names in it hold.
+    Each argument is a line of the message, with names escaped for print.
 
     >>> print(OptschedError("no node " + chr(27) + "[2J", "and no other"))
     no node \x1b[2J

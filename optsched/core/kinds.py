@@ -70,7 +70,7 @@ def _format(name: str, command: str, form: str) -> Kind:
 
 
 def _header(*columns: bytes) -> bytes:
-    """Matches a line of CSV that has these columns, whatever stands between them."""
+    """Matches a line of CSV that has these columns, with any others between them."""
     return b"^" + b"".join(rb"(?=[^\n{]*(?<![\w ])%s(?![\w ]))" % column for column in columns) + rb"[^\n{]*,"
 
 
@@ -99,7 +99,7 @@ _FOR_SCRIPTS = "no command reads it"
 #: How what no importer reads becomes an instance.
 _BY_HAND = "no importer reads it: write tasks.csv (id, replicas) and nodes.csv (id, slots) from it"
 
-#: Whatever occurs in an instance or network, it is one: its faults are reported in detail.
+#: A file with any of these is an instance or network: its faults are reported in detail.
 _KINDS = (
     _taken(STORE, "report {}", rb"(?s)^SQLite format 3\x00.{52}opsw"),
     Kind("an SQLite database of another program", "name another file", rb"^SQLite format 3\x00"),

@@ -51,7 +51,7 @@ def brought(
 ) -> tuple[dict[str, tuple[Entry, str]], tuple[UsageError, ...]]:
     """What installed packages bring to a group, by its name, in the order of packages and of their entry points.
 
-    What is wrong with a package comes beside it, so that one package's fault need not hide what another brings.
+    The faults of a package come with it, so that one package's fault need not hide what another brings.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class Listed(Mapping[str, Entry]):
         return {name: entry for name, (entry, _) in found.items()}
 
     def readable(self, name: str) -> tuple[Entry, str] | None:
-        """What a package brings by a name, and the package, whatever is wrong with others; None: nothing readable."""
+        """What a package brings by a name, and the package, despite faults of others; None: nothing readable."""
         return self._read[0].get(name)
 
     def __getitem__(self, name: str) -> Entry:

@@ -154,7 +154,7 @@ class Record:
     frontier
         Whether its routes find every Pareto-optimal point (`optsched.routes.base.FrontierModule`).
     beside
-        What a gap says beside itself, from the frontier: a class (`optsched.routes.base.Beside`).
+        Further values of a gap, from the frontier: a class (`optsched.routes.base.Beside`).
     slots
         `problem -> slots of each node, or None`: where nodes only count the tasks that may use them (`usable`), so that
         a matching shows why nothing is feasible.
@@ -170,7 +170,7 @@ class Record:
         The family of generated instances (`optsched list families`), and parameters that make one small enough to try
         every placement.
     variants
-        Parameters of the problem, beside its defaults, with which the contract suite tries these instances too.
+        Parameters of the problem, other than its defaults, with which the contract suite tries these instances too.
     scaling
         What its optimum does in other units, for the contract suite (`optsched.testing`).
     ordered
@@ -611,7 +611,7 @@ def _fault(given: Record) -> str | None:
 
 
 def _parts(given: Record) -> Iterator[tuple[str, str]]:
-    """The parts that a record names beside its class: the field, and what it says."""
+    """The parts that a record names apart from its class: the field, and what it says."""
     functions = ("enumeration", "network", "infeasible", "unlimited", "beside", "slots", "runner")
     for name in ("models", "routes", *functions):
         if getattr(given, name) is not None:

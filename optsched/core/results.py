@@ -276,7 +276,7 @@ class Solution:
     build_seconds, solve_seconds
         Wall-clock time for building the model or network, and for solving.
     solver
-        Names, versions and options of whatever computed.
+        Names, versions and options of what computed.
     """
 
     noun: ClassVar[str] = "solution"

@@ -128,7 +128,7 @@ def nodes_in_turn(replicas: Ragged, offered: Ints, racks: Ints) -> list[int]:
     Parameters
     ----------
     replicas
-        A row for each map, of which there are no more than slots: the nodes that hold its block.
+        A row for each map (no more maps than slots): the nodes that hold its block.
     offered, racks
         Free slots of each node, and its rack or -1.
     """

@@ -35,7 +35,7 @@ PROBLEMS = ("transmission-maps", "transmission-reduces", "transmission")
 
 
 def probability(cost: Floats, average: Floats, form: str = "exponential") -> Floats:
-    """P of (4) and (5), and 1 where the cost is 0, whatever the average.
+    """P of (4) and (5), and 1 where the cost is 0, for any average.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class _Knowing(JobPolicy):
     sizes
         What the costs of reduces are computed with.
     distances
-        `topology`: those of the instance; `hops`: hops alone, whatever else the instance says (`hops_alone`).
+        `topology`: those of the instance; `hops`: hops alone, without the rest of the topology (`hops_alone`).
     """
 
     sizes: str

@@ -92,7 +92,7 @@ def ras(problem: Utility, rng: np.random.Generator, *, rounds: int = ROUNDS, imp
 
 
 def map_rounds(problem: Utility, reduces: Ints, *, rounds: int = ROUNDS, improvement: str = "strict") -> Rounds:
-    """Place maps beside given reduces, round after round, so that the lowest utility of a job rises.
+    """Place maps next to given reduces, round after round, so that the lowest utility of a job rises.
 
     A round visits the trackers in order. At each one, maps are given while any fits, always to the job of lowest
     utility whose map fits (work conserving). Then there is one swap: the waiting job of lowest utility takes the place
@@ -109,7 +109,7 @@ def map_rounds(problem: Utility, reduces: Ints, *, rounds: int = ROUNDS, improve
     improvement
         `strict`: a swap must raise the lowest utility. The taker gets its map, and no giver ends at or below what the
         taker had; else all is put back. Each swap then raises Sharmilarani et al.'s ordered vector of utilities, so the
-        rounds end whatever `rounds` says. `literal`: maps are taken away as the paper's words say, even if the taker's
+        rounds end for any `rounds`. `literal`: maps are taken away as the paper's words say, even if the taker's
         map does not fit where they were. They are given back in the next round, and so on for ever (Sharmilarani et
         al., note 7). The rounds stop where a placement comes back.
 
@@ -302,7 +302,7 @@ def fair_sharing(
 
     Examples
     --------
-    With two slots the tracker runs a map of each job, whatever they take; 2 of its 5 units of cpu stay idle.
+    With two slots the tracker runs a map of each job, without regard to demands; 2 of its 5 units of cpu stay idle.
 
     >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> workload = Workload(

@@ -100,7 +100,7 @@ class AreaCosts:
         return costs
 
     def means(self, rows: Ints, free: Bools) -> Floats:
-        """The mean cost of each of these maps over the free nodes, of which there is one."""
+        """The mean cost of each of these maps over the free nodes; there is at least one."""
         for node in np.flatnonzero(free != self._free).tolist():
             for level, area in enumerate(self._levels[:, node].tolist()):
                 self._near[level, self._maps[level][area]] += 1 if free[node] else -1
@@ -289,7 +289,7 @@ class _Rows:
         self._values, self._known = np.zeros((rows, columns)), np.zeros(rows, dtype=np.bool_)
 
     def at(self, rows: Ints, find: Callable[[Ints], Floats]) -> Floats:
-        """Some rows, of which `find` gives those that are not known."""
+        """Some rows; `find` gives those that are not known."""
         unknown = rows[~self._known[rows]]
         if len(unknown):
             self._values[unknown] = find(unknown)

@@ -54,7 +54,7 @@ def sequential(
     rng
         Draws the starts.
     ties
-        Maps may have many optimal placements, of which one may suit the reduces far better than another (Shen et al.
+        Maps may have many optimal placements; one may suit the reduces far better than another (Shen et al.
         2016, note 4). `first`: the one that the engine gives. `second-stage`: one that suits them. Reduces are placed
         best for the maps, then maps best for these reduces among all their optimal placements, in turn until nothing is
         gained. To find the best one is as hard as `transmission`, so this is a local search over optimal placements,

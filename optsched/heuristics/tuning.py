@@ -24,7 +24,7 @@ GRID = tuple(step / 20 for step in range(21))
 
 
 def liveness_limit(eligible: int = 1, barred: int = 0) -> float:
-    """The largest P_min with which some free node always accepts a task, whatever the costs.
+    """The largest P_min with which some free node always accepts a task, for any costs.
 
     The cheapest of the nodes that a task may use costs no more than the average over these, so its P is at least
     1 - exp(-1) = 1 - 1/e; costs that are equal everywhere reach this. In Algorithm 2 the average is over all nodes with
@@ -37,7 +37,7 @@ def liveness_limit(eligible: int = 1, barred: int = 0) -> float:
     eligible
         Nodes with a free slot that the task may use, at least 1.
     barred
-        Nodes that the average is over beside these: 0 for maps, and for reduces with `average=eligible`.
+        Further nodes in the average: 0 for maps, and for reduces with `average=eligible`.
 
     References
     ----------

@@ -353,7 +353,7 @@ def _read_solution(document: _Solution, reading: Reading) -> Solution:
 
 
 def _decision(document: _Solution, reading: Reading) -> Decision | None:
-    """What was decided, of which a file has exactly one; None where it is null, or of another instance."""
+    """The one decision of a file; None where it is null, or of another instance."""
     readers: dict[str, Callable[[Any, str], Decision]] = {
         "placement": reading.placement,
         "schedule": reading.schedule,

@@ -73,7 +73,7 @@ def load(
     ----------
     path
         A `.json`, `.json.gz` or `.npz` file, a name of the library (`papers/guo-fig2`, or `guo-fig2` alone) where no
-        file bears it, or what is in a file of JSON as a dictionary (`json.load`), of which nothing is kept or changed.
+        file bears it, or what is in a file of JSON as a dictionary (`json.load`), which is neither kept nor changed.
         Or tables: a folder with `tasks.csv` and `nodes.csv` (or `.parquet`), or the file with the tasks
         (`optsched.instances.frames`).
 

@@ -42,7 +42,7 @@ __all__ = [
     "to_frames",
 ]
 
-#: The long frames beside the four tables: name, and the columns that each must have.
+#: The long frames next to the four tables: name, and the columns that each must have.
 _LONG = {
     "replicas": ("task", "node"),
     "running_rates": ("node", "rate"),
@@ -154,7 +154,7 @@ def from_frames(
         If what is given is no frame.
     InputError
         If anything in the frames is wrong. It lists every fault with row and column: `tasks[3].size` is the fourth row
-        of `tasks`, whatever its index.
+        of `tasks`; its index does not matter.
 
     Examples
     --------
@@ -430,11 +430,11 @@ def tasks_table(source: str) -> Path | None:
     """
     path = Path(source)
     if source.endswith(TABLE_SUFFIXES):
-        return (_beside(path, _TASKS) or path) if path.stem in TABLE_NAMES else path
-    return _beside(path / _TASKS, _TASKS) if path.is_dir() else None
+        return (_sibling(path, _TASKS) or path) if path.stem in TABLE_NAMES else path
+    return _sibling(path / _TASKS, _TASKS) if path.is_dir() else None
 
 
-def _beside(path: Path, table: str) -> Path | None:
+def _sibling(path: Path, table: str) -> Path | None:
     """The file of a table in the folder of a file, of the same kind if there are both; None where there is none."""
     kinds = sorted(TABLE_SUFFIXES, key=lambda suffix: suffix != path.suffix)
     found = (path.with_name(table + suffix) for suffix in kinds)
@@ -470,8 +470,8 @@ def load_tables(tasks: Path) -> Instance:
     ...     print(load_tables(Path(folder, "small.csv")))
     small: 2 tasks, 2 nodes
     """
-    beside = {name: _beside(tasks, name) for name in TABLE_NAMES if name != _TASKS}
-    files = {_TASKS: tasks, **{name: file for name, file in beside.items() if file is not None}}
+    siblings = {name: _sibling(tasks, name) for name in TABLE_NAMES if name != _TASKS}
+    files = {_TASKS: tasks, **{name: file for name, file in siblings.items() if file is not None}}
     frames = {name: _table(file, name) for name, file in files.items()}
     if "nodes" not in frames:
         message = "is a table of tasks; put nodes.csv (a row for each node: id, slots, rack) next to it"
@@ -495,7 +495,7 @@ def _in_file(fault: Fault, files: Mapping[str, Path], otherwise: str) -> Fault:
 
 
 def _line_of(path: Path, row: int) -> str:
-    """The line of a row of a table, the first of which is 0."""
+    """The line of a row of a table; the first row is 0."""
     if path.suffix != ".csv":
         return f"row {row + 1}"
     with path.open(encoding="utf-8", newline="") as file:

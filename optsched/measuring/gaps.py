@@ -113,7 +113,7 @@ class Reference:
         return solve(self.problem, self.profile) if self._beside is None else self._beside.solution()
 
     def _in_time(self, ask: Callable[[], Any]) -> Any:
-        """An answer; None where there is none within the time limit. An earlier deadline is for whoever set it."""
+        """An answer; None where there is none within the time limit. An earlier deadline is passed on to its caller."""
         try:
             with deadline(self.profile.time_limit):
                 return ask()
@@ -170,7 +170,7 @@ class Reference:
 
     @property
     def certificate(self) -> Proof | None:
-        """Weakest kind of proof among the components; None where a component has none, as beside a cheap bound."""
+        """Weakest kind of proof among the components; None where a component has none, as with a cheap bound."""
         return self.solution.certificate
 
     @property
@@ -196,7 +196,7 @@ class Reference:
 
 
 def unanswered(problem: TaskProblem[Any], limit: Limit | None, reason: str) -> Solution:
-    """The solution of a problem of which nothing is known, since a limit or, without one, a fault cut solving short.
+    """The solution of a problem without any answer, since a limit or, without one, a fault cut solving short.
 
     `reason`, in words, is its `raw_status`.
     """

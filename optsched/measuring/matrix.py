@@ -82,7 +82,7 @@ class GapMatrix:
         Returns
         -------
         pandas.DataFrame
-            `heuristic`, `problem`, `ran_in`, `component` (the first one that differs, of which the gap is), `gap`
+            `heuristic`, `problem`, `ran_in`, `component` (the first one that differs: the gap is its gap), `gap`
             (relative; infinite where the reference is 0), `absolute_gap`, `reason` (why there is none; None where there
             is one).
         """

@@ -646,7 +646,7 @@ def interval(values: Sequence[float]) -> tuple[float, float] | None:
 
 
 def spread(shown: str, half: float) -> str:
-    """A mean as it is shown, with half the width of its interval, of which the unit is the same.
+    """A mean as it is shown, with half the width of its interval, in the same unit.
 
     >>> spread("28.33 %", 0.0941), spread("+2.5", 0.377), spread("0", 0)
     ('28.33 ±9.41 %', '+2.5 ±0.377', '0')

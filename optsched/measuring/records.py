@@ -80,7 +80,7 @@ class Record(Struct, frozen=True, kw_only=True):
     further: dict[str, Any] = {}
 
     def __post_init__(self) -> None:
-        """Say what became of a run of which an older version did not: it did not tell who starved."""
+        """Say what became of a run of an older version, which did not record who starved."""
         if self.status is None:
             status = "done" if self.feasible else "infeasible"
             if self.error is not None:

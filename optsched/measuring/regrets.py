@@ -37,7 +37,7 @@ def regret(
 
     A decision is what a node started at one instant. It is compared with the optimum of the snapshot: its tasks stay
     where they were started, and all others are placed as well as that allows. So a decision without regret is part of
-    an optimum, whatever came after it.
+    an optimum; later decisions do not matter.
 
     Parameters
     ----------

@@ -102,7 +102,7 @@ def place_costs(model: Any, posed: AssignmentProgram) -> Iterator[tuple[str, Any
 
 
 def decode_places(model: Any, problem: CountedPlaces) -> Placement:
-    """The placement of a solved model of `counted_model`, whatever else it holds."""
+    """The placement of a solved model of `counted_model`, which may have other variables, too."""
     posed = posed_program(model, problem)
     places = variables_of(model, model.program)[: len(posed.places.units)]
     values = np.array([whole(variable) for variable in places], dtype=np.int64)

@@ -215,7 +215,7 @@ def of_problem(kind: type[AnyProblem], feasible: bool = False) -> Callable[[Func
 def model_of(
     kind: type[AnyProblem], pruned: bool = False, shared: Shared = members_of
 ) -> Callable[[Function], Function]:
-    """A decorator of what builds models of one kind of problem (`of_problem`), of which something may be feasible.
+    """A decorator of what builds models of one kind of problem (`of_problem`) that may be feasible.
 
     A model remembers its own rows (`own_rows`). `pruned` says that one which is not per pair leaves out what no optimum
     needs; `shared` says which variables stand for several tasks or nodes. `aggregate=False`, an older name of

@@ -233,7 +233,7 @@ def write_mps(model: Any, path: Path | str, notes: Sequence[str] = ()) -> None:
 
 
 def _plain(note: str) -> str:
-    """A note that is one line of ASCII, whatever names it holds."""
+    """A note as one line of ASCII; names in it are escaped."""
     return note.encode("unicode_escape").decode("ascii")
 
 

@@ -80,7 +80,7 @@ def build_pyomo(problem: Latency, limit: int | None = None, *, per_pair: bool = 
     """Build the compact model, mixed-integer linear (parameters as in `ModelModule.build_pyomo`).
 
     With a `limit`, it finds the least work among placements whose makespan is at most that, and is infeasible where
-    there is none; without, the least makespan, whatever the work. A limit that is no whole number, 0 or more, is a
+    there is none; without, the least makespan with any work. A limit that is no whole number, 0 or more, is a
     UsageError.
 
     Examples

@@ -33,7 +33,7 @@ node_slots[k,n]                      a node takes no more tasks of a kind than i
 
 The literal model of `build_pulp` has a binary `map.m.d` for each map and `reduces.b.d` for each bundle, and for each
 map that sends to a bundle the named product `both.m.b.d` of the two, with constraints `product-map.m.b.d` and
-`product-reduces.m.b.d`; beside these `placed.m`, `hosted.b`, `slots.d` and `reduce-slots.d`. A bundle is named by its
+`product-reduces.m.b.d`; further `placed.m`, `hosted.b`, `slots.d` and `reduce-slots.d`. A bundle is named by its
 first reduce. The least load is found by a sequence of limits.
 """
 

@@ -9,7 +9,7 @@ component           what it is
 =================== ========================================================================================
 CLASSES, NODES      classes of equal reduces, each by the id of its first; nodes with idle reduce slots
 PAIRS               (class, node) where no reduce of the job runs
-SHARED              (job, node) of the jobs of which a node takes one reduce, if `distinct`
+SHARED              (job, node) of the jobs that have at most one reduce on a node, if `distinct`
 members             ids of the reduces of each class
 cost[c,n]           cost of a reduce of the class on the node, MB x distance
 place[c,n]          reduces of the class on the node

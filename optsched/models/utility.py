@@ -1,6 +1,6 @@
 """Models of `utility`: tasks on trackers within their resources, the lowest utility highest (Sharmilarani et al., RAS).
 
-Each model has two forms. Without a limit it maximises the lowest utility, whatever the utilisation. With a limit it
+Each model has two forms. Without a limit it maximises the lowest utility with any utilisation. With a limit it
 maximises the utilisation among the counts that give every job at least that utility. Utilities are as they are; the
 utilisation is in units of 2^-20, so that no tolerance of a solver is as large as a difference.
 
@@ -22,7 +22,7 @@ nodes[h]            no more patterns than nodes
 within[j,k,h]       no more tasks of the item than its patterns hold
 objective           most utilisation, or the highest lowest utility
 ------------------- ----------------------------------------------------------------------------------------
-NEEDS               with a limit: (job, number), the counts that are enough for the job, neither of which can be less
+NEEDS               with a limit: (job, number), the counts that are enough for the job, where neither can be less
 choose[j,i]         with a limit, binary: the job gets at least these
 one_need[j]         with a limit: it gets one of them
 needed[j,k]         with a limit: tasks placed are no fewer
@@ -93,7 +93,7 @@ def build_pyomo(problem: Utility, limit: Number | float | None = None, *, per_pa
     """Build the compact model, with whole variables (parameters as in `ModelModule.build_pyomo`).
 
     With a `limit`, it finds the most utilisation among placements whose lowest utility is at least that, and is
-    infeasible where there is none; without, the highest lowest utility, whatever the utilisation. It is a UsageError if
+    infeasible where there is none; without, the highest lowest utility with any utilisation. It is a UsageError if
     the limit cannot be reached even with every task placed.
 
     Examples

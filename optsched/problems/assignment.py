@@ -140,7 +140,7 @@ class Places:
     on_node
         For each class the nodes on which its tasks are counted.
     in_rack
-        For each class the racks of which its tasks get a slot afterwards, whichever is free.
+        For each class the racks where its tasks get any free slot afterwards.
     anywhere
         Whether tasks are counted that get any slot afterwards.
     units
@@ -209,7 +209,7 @@ class AssignmentProblem(Problem):
 
     @abstractmethod
     def prepare_costs(self) -> None:
-        """Compute pools and whatever `pair_units` needs."""
+        """Compute pools and what `pair_units` needs."""
 
     @abstractmethod
     def largest_pair_units(self) -> int:
@@ -350,7 +350,7 @@ class TabledProblem(AssignmentProblem):
 
     @abstractmethod
     def made_classes(self) -> TaskClasses:
-        """Tasks that have the same row in the table, whatever it says."""
+        """Tasks that have the same row in the table."""
 
     @abstractmethod
     def table(self, positions: Ints) -> Ints:

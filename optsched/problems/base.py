@@ -222,7 +222,7 @@ def _sequence(given: Any, length: int, entry: Callable[[Any], Any]) -> tuple[Any
 
 
 def either(words: Mapping[str, Any] | Sequence[str], parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A parser of one of some words, each of which may stand for another value, or of what `parse` takes.
+    """A parser of one of some words, which may stand for other values, or of what `parse` takes.
 
     >>> parse = either({"none": None}, number(lowest=0))
     >>> parse("none"), parse(None), parse("3")
@@ -309,7 +309,7 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
     places_all: ClassVar[bool] = False
     """Whether no feasible placement leaves a task out."""
     left_open: ClassVar[tuple[str, ...]] = ()
-    """What subclasses may define anew, beside abstract attributes, so that all else still holds for them."""
+    """What subclasses may override apart from abstract attributes, so that all else still holds for them."""
 
     def __init_subclass__(cls, **given: Any) -> None:
         super().__init_subclass__(**given)

@@ -1,4 +1,4 @@
-"""How far nodes are apart, whatever form an instance gives it in (Shen et al. 2016, II-B.3).
+"""Distances between nodes, from any form that an instance gives them in (Shen et al. 2016, II-B.3).
 
 This is the only reader of `topology`. Racks, and links that make a tree of switches, are nested areas: how far two
 nodes are apart tells the smallest area that holds both (`NestedAreas`), and no pair of nodes is written down. Of
@@ -320,7 +320,7 @@ def nested_areas(instance: Instance) -> NestedAreas | None:
 
     They take memory for nodes and links, and none for pairs of nodes. Racks (`hops`) are two levels where a node is no
     farther from itself than from its rack, and that no farther than what is beyond. Links are as many levels as there
-    are distances, if these are a tree's of which all nodes below a switch are equally far from it.
+    are distances, if these are a tree's and all nodes below a switch are equally far from it.
 
     Raises
     ------
@@ -462,7 +462,7 @@ def _areas_by_links(places: Places) -> NestedAreas | None:
 
 
 def _by_links(cluster: Cluster, topology: Topology, place: str) -> Places:
-    """Nodes in groups by their links, of which a path joins each pair."""
+    """Groups of nodes that paths of links connect."""
     found = _join(cluster, topology, place)
     reached = found.between[found.place[:1]][:, found.place] <= LARGEST
     names = cluster.node_ids

@@ -1,6 +1,6 @@
 """Each job alone on the empty cluster: its maps near their data and far from it, as a `latency` problem on slots.
 
-What is proved of that problem holds for the job in every schedule, whatever else runs. Here is how the one is posed for
+What is proved of that problem holds for the job in every schedule. Here is how the one is posed for
 the other; what rules a limit out is said by `Latency`.
 """
 

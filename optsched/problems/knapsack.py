@@ -233,7 +233,7 @@ class Packer:
         self.best = int(self._tabulated()[0][tuple(self.room // self._divisor)])
 
     def _tabulated(self) -> list[Any]:
-        """For each item what it and those after it are worth at most in whatever room is left."""
+        """For each item what it and those after it are worth at most, by the room left."""
         table = np.zeros((self.room // self._divisor + 1).tolist(), dtype=self._kind)
         tables = [table]
         for item in range(len(self.limit) - 1, -1, -1):

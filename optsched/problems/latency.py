@@ -252,7 +252,7 @@ class Latency(Problem, Programmed):
         Every task is sold at its price, and room for a remote task at another. A server earns at most what whole remote
         tasks, and the dearest of its own tasks beside them, make within its room. The bound is valid whatever the
         prices; where it is above 0 with a weight of 0, no placement is within `limit`. It sees what a cover does not:
-        room that is left over beside whole tasks.
+        room that is left over by whole tasks.
         """
         on, room = self.server_tasks, self.room(limit)
         paid = np.maximum(prices.tasks[on.values], 0)
@@ -303,7 +303,7 @@ class Latency(Problem, Programmed):
     # The program ---------------------------------------------------------------------------------------------------
 
     def program(self, before: tuple[Number, ...] = ()) -> Program:
-        """Least work within a limit on the makespan; or the least makespan, whatever the work (Agosta et al., note 4).
+        """Least work within a limit on the makespan; or the least makespan with any work (Agosta et al., note 4).
 
         Pairs are only of a task and a server with its replica. Remote tasks are anonymous: a server takes a number of
         them, whichever they are; should one land on its replica, its work only drops. A server that is loaded beyond

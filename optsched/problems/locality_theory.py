@@ -1,6 +1,6 @@
 """Guo et al.'s theory of data locality: how many tasks run on their data when everything is placed at random.
 
-N nodes with S slots each, of which `idle` are idle at random; T tasks whose one replica (C = 1) is on a random node.
+N nodes with S slots each; `idle` random slots are idle; T tasks whose one replica (C = 1) is on a random node.
 Guo et al. give the case S = 1 as a sum that they find too expensive; the expectation has a closed form, and extends to
 any S (Guo et al. 2012, note 2). It holds for the optimum, and for `dl` with reading=sweep, which is optimal for C = 1.
 

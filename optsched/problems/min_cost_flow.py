@@ -85,7 +85,7 @@ class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow], Programmed):
 
     @cached_property
     def unlimited_cycle(self) -> tuple[int, ...]:
-        """Arcs, in order, of a cycle of negative cost none of which has a limit; empty where there is no such cycle.
+        """Arcs, in order, of a cycle of negative cost without limits; empty where there is no such cycle.
 
         If there is one and a flow is feasible, the cost has no least value: it falls for ever round the cycle.
         """
@@ -184,7 +184,7 @@ class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow], Programmed):
         return exact_product(reduced, limit) - exact_product(potential, network.supply)
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
-        """The cost of each arc at its own best limit, whatever enters the nodes; no bound where there is no limit."""
+        """The cost of each arc at its own best limit, for any flow into the nodes; no bound where there is no limit."""
         best = self.potential_bound([0] * len(self.instance))
         if best is None:
             return ()

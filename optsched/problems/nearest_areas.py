@@ -86,7 +86,7 @@ class NearestAreas:
         return farthest
 
     def cheapest(self, units: Ints, prices: Ints) -> Ints:
-        """For each row the least of its units and a price over the idle nodes, of which there is one.
+        """For each row the least of its units and a price over the idle nodes; there is at least one.
 
         Parameters
         ----------

@@ -187,7 +187,7 @@ class Builder:
 
     Examples
     --------
-    Two tasks, of which one may run on a, where it costs 1, and any number on b, where each costs 3:
+    Two tasks: one may run on a, where it costs 1, and any number on b, where each costs 3:
 
     >>> builder = Builder()
     >>> place = builder.variables("place", [("t", "a"), ("t", "b")], upper=2, cost=[1, 3], doc="tasks on nodes")

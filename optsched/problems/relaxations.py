@@ -1,7 +1,7 @@
 """What a tree of cases needs of a problem: bounds within a box of whole numbers, in exact arithmetic.
 
 A *box* gives each variable a least and a greatest value. A *relaxation* settles a box by multipliers: it says what all
-that is in the box costs at least, and narrows the box. It is right whatever the multipliers are, so nobody who found
+that is in the box costs at least, and narrows the box. It is right for any multipliers, so nobody who found
 them has to be believed.
 """
 

@@ -49,7 +49,7 @@ def lengths(times: Ints, window: int | Ints, function: int) -> Ints:
 
     With function 0 it is their time. With k it is u^(k) of Fekete and Schepers (2001), a dual feasible function, times
     k times the window: the time itself where (k + 1) of it fill windows without a rest, else what is rounded down to
-    such times. So of tasks that fit just twice one counts as half a slot, whatever time they leave.
+    such times. So of tasks that fit just twice one counts as half a slot, for any time that they leave.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def tails(problem: ScheduleProblem) -> Ints:
 
 
 def all_waited_for(problem: ScheduleProblem) -> Bools:
-    """Whether the reduces of each job wait for all its maps that are left, of which there are some; shape (jobs,)."""
+    """Whether the reduces of each job wait for all its maps that are left, if any is; shape (jobs,)."""
     left = np.concatenate([problem.tasks, problem.running])
     maps = left[problem.instance.workload.kind[left] == MAP]
     count = np.bincount(problem.jobs.of_task[maps], minlength=len(problem.jobs))

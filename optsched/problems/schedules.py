@@ -1,7 +1,7 @@
 """What the problems over time share: which schedules are feasible, when each task and job ends, and bounds on that.
 
 A task runs without a break on one slot of its kind, from its start on. Everything is in whole microseconds; values are
-exact seconds. Whatever a problem sums or compares, it gets from `ends` and `completions` of this module.
+exact seconds. Problems get what they sum or compare from `ends` and `completions` of this module.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ class ScheduleProblem(TaskProblem[Schedule]):
         return level_times(self.instance, tasks, self.parameters["factors"])
 
     def prepare_value(self) -> None:
-        """Compute what the objective needs beside ends."""
+        """Compute what the objective needs apart from ends."""
 
     def running_of(self, kind: int) -> tuple[Ints, Ints, Ints]:
         """The running tasks of a kind: node, end (`busy_until`) and job of each; int64, shape (tasks,)."""
@@ -381,7 +381,7 @@ class ScheduleProblem(TaskProblem[Schedule]):
 
     @cached_property
     def least_times(self) -> Ints:
-        """The microseconds that each of `tasks` takes at least, on whatever node has room; shape (tasks,)."""
+        """The microseconds that each of `tasks` takes at least, on any node with room; shape (tasks,)."""
         nodes = len(self.instance.cluster)
         found = np.zeros(len(self.tasks), dtype=np.int64)
         for kind, name in enumerate(KINDS):

@@ -134,7 +134,7 @@ def extrapolated(
 
     Examples
     --------
-    Two maps of a job with blocks of 100 MB, of which one has read half and emitted 10 MB and 30 MB:
+    Two maps of a job with blocks of 100 MB; one has read half and emitted 10 MB and 30 MB:
 
     >>> entries = np.array([10.0, 30.0, np.nan, np.nan]), np.array([0, 0, 1, 1]), np.array([2, 3, 2, 3])
     >>> sizes, read = np.array([100.0, 100.0, np.nan, np.nan]), np.array([50.0, np.nan, np.nan, np.nan])

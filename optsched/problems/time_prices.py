@@ -138,7 +138,7 @@ class PricedTime:
     def bound(self, given: TimePrices) -> Number:
         """The least sum of job times, in seconds, by prices that are not `too_large`.
 
-        Whatever a schedule is, its jobs pay no more than all slots cost. So the sum is no less than what each job pays
+        In every schedule jobs pay no more than all slots cost. So the sum is no less than what each job pays
         at least for its time and its slots, less what all slots cost.
         """
         steps = self.steps(given.prices)

@@ -144,7 +144,7 @@ class Maps(NamedTuple):
 
 
 def tick_of(problem: ScheduleProblem) -> int:
-    """Microseconds of which a second, and all that sums of times are made of, are multiples.
+    """The unit, in microseconds, that divides a second and all summands of times.
 
     >>> from optsched.core.instance import Cluster, Instance, Workload
     >>> from optsched.problems.makespan import Makespan

@@ -427,7 +427,7 @@ class Traffic(Problem, Programmed):
         limit: int | None = None,
         hosts: Mapping[int, int] = MappingProxyType({}),
     ) -> int:
-        """Units of traffic that prices of slots prove every placement to cause, whatever the prices.
+        """Units of traffic that prices of slots prove every placement to cause, for any prices.
 
         It is weak duality, with the best multipliers of all other rows (`TrafficProgram.multipliers`), rounded up to a
         multiple of `step`. Without prices this is the optimum without capacities, wherever a job's bundles are alike.

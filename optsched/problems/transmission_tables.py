@@ -207,7 +207,7 @@ class ReduceTables:
         return table
 
     def allowed(self, fixed: Ints, reduce: int) -> Bools:
-        """Which choices a reduce has beside those that are fixed, shape (nodes + 1,).
+        """Which choices a reduce has next to those that are fixed, shape (nodes + 1,).
 
         Of two reduces that are exactly alike, the later one may not have an earlier choice than the other.
         """

@@ -86,7 +86,7 @@ class Utility(Problem, Limited):
     fixed
         int64, shape (jobs, nodes), with `reduces=fixed`: where the reduces are (`spread_reduces`); else None.
     room
-        int64, shape (nodes, resources): what is free beside fixed reduces.
+        int64, shape (nodes, resources): what fixed reduces leave free.
     lowest_units
         What stands for minus infinity: `-penalty` in units.
     node_type, type_size, type_room
@@ -291,9 +291,9 @@ class Utility(Problem, Limited):
         return np.where((both == self.lowest_units).any(axis=1), self.lowest_units, both.sum(axis=1))
 
     def map_worth(self, job: int, reduces: int) -> Ints:
-        """Utility (6) of one job with 0, 1, ... maps beside so many reduces, in units of 2^-20."""
-        maps, beside = self.map_utility[job], int(self.reduce_utility[job][reduces])
-        return np.where((maps == self.lowest_units) | (beside == self.lowest_units), self.lowest_units, maps + beside)
+        """Utility (6) of one job with 0, 1, ... maps and this number of reduces, in units of 2^-20."""
+        maps, fixed = self.map_utility[job], int(self.reduce_utility[job][reduces])
+        return np.where((maps == self.lowest_units) | (fixed == self.lowest_units), self.lowest_units, maps + fixed)
 
     def allocated(self, placement: Placement) -> Allocation:
         """Counts of the placed maps and reduces by job and node."""
@@ -432,7 +432,7 @@ class Utility(Problem, Limited):
             return reduces, np.zeros_like(reduces)
         reduces = reduces[self.reduce_utility[job][reduces] > self.lowest_units]
         maps = np.searchsorted(self.map_utility[job], units - self.reduce_utility[job][reduces])
-        # Without a map where that is worth minus infinity: whatever is asked for is above it, so at least one is found.
+        # Without a map where that is worth minus infinity: any threshold is above it, so at least one is found.
         reached = maps <= self.pending_maps[job]
         return reduces[reached], maps[reached]
 
@@ -443,12 +443,12 @@ class Utility(Problem, Limited):
         """
         best = self.lowest_units
         for job, (fewest, most) in enumerate(zip(*self._reduce_limits, strict=True)):
-            beside = self.reduce_utility[job][int(fewest) : int(most) + 1]
-            beside = beside[beside > self.lowest_units]
-            maps = np.searchsorted(self.map_utility[job], units - beside) - 1
+            earned = self.reduce_utility[job][int(fewest) : int(most) + 1]
+            earned = earned[earned > self.lowest_units]
+            maps = np.searchsorted(self.map_utility[job], units - earned) - 1
             worth = self.map_utility[job][maps]
             best = max(
-                best, int((worth + beside)[(maps >= 0) & (worth > self.lowest_units)].max(initial=self.lowest_units))
+                best, int((worth + earned)[(maps >= 0) & (worth > self.lowest_units)].max(initial=self.lowest_units))
             )
         return best
 
@@ -516,8 +516,8 @@ class Utility(Problem, Limited):
             if map_price < 0:
                 maps = np.full_like(maps, self.pending_maps[job])
             total += min(
-                map_price * count + reduce_price * beside
-                for count, beside in zip(maps.tolist(), reduces.tolist(), strict=True)
+                map_price * count + reduce_price * reduce_count
+                for count, reduce_count in zip(maps.tolist(), reduces.tolist(), strict=True)
             )
         return total
 
@@ -572,7 +572,7 @@ class Utility(Problem, Limited):
             for share, price in ((self.map_share, map_prices), (self.reduce_share, reduce_prices))
         ]
         total = exact_product(self.type_size, self._pattern_values(*worth))
-        # Nothing gives all jobs more than the highest value: whoever asks for more, however much, gets a bound too.
+        # Nothing gives all jobs more than the highest value: higher thresholds get a bound too.
         units = min(units, self.saturated_units + 1)
         least = self._least_cost(units, map_prices.tolist(), reduce_prices.tolist())
         return constant + int((total - (least or 0)) // scale)

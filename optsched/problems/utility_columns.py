@@ -3,7 +3,7 @@
 A placement is worth what prices prove at most, less what each of its parts falls short: what a node holds, of the best
 pattern of its type at these prices, and what a job gets, of its cheapest counts. So a placement that is better than one
 that is held has no part that falls short by more than the two differ. All patterns and counts that do not are listed,
-anew by whoever checks; a program over them has every better placement (Baldacci, Christofides and Mingozzi 2008 do so
+anew by the checker; a program over them has every better placement (Baldacci, Christofides and Mingozzi 2008 do so
 for routes of vehicles). Without a utilisation to be had, only maximal patterns count, since tasks may be left out.
 """
 
@@ -69,7 +69,7 @@ def columns_at(problem: Utility, units: int, given: TaskPrices, limit: int | Non
     units
         The utility that each job has at least.
     given
-        Prices; whatever they are, no such placement is lost.
+        Prices; no such placement is lost at any prices.
     limit
         The negated utilisation in units that is to be gone below, without fixed reduces; None: any placement counts.
 

@@ -1,7 +1,7 @@
 """The exact program of `utility`: tasks on hosts of alike nodes, by the patterns that these take.
 
 The first program has the highest lowest utility, by steps of the tables (7). The second has the most utilisation where
-each job has at least a utility: a pair of counts that are enough, neither of which can be less. A pattern says how many
+each job has at least a utility: a pair of counts that are enough, where neither can be less. A pattern says how many
 tasks of each item one node holds; a host of one node needs none. With fewer patterns than all maximal ones the program
 still has only placements, but not all of them. Items are the maps of each job, then the reduces of each job.
 """
@@ -68,7 +68,7 @@ class Items:
 
 
 def least_pairs(problem: Utility, units: int) -> tuple[Ints, Ints]:
-    """Pairs of counts that give a job a utility of at least `units`, and of which neither count can be less.
+    """Pairs of counts that give a job a utility of at least `units`; neither count can be less.
 
     Returns
     -------

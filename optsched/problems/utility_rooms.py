@@ -103,7 +103,7 @@ class Rooms:
         return self._on[kind].get(node, _NOTHING)
 
     def fitting(self, kind: int, node: int) -> Bools:
-        """Of which jobs a task fits on a tracker, shape (jobs,)."""
+        """Whether a task of each job fits on a tracker, shape (jobs,)."""
         fits: Bools = (self._demands[kind] <= self.free[node]).all(axis=1)
         return fits
 
@@ -112,7 +112,7 @@ class Rooms:
         return all(need <= left for need, left in zip(self._rows[kind][job], self.free[node].tolist(), strict=True))
 
     def first(self, kind: int, node: int, order: Sequence[tuple[int, ...]]) -> int | None:
-        """The first job of which a task fits on a tracker; `order` has the jobs at the ends of its entries."""
+        """The first job with a task that fits on a tracker; `order` has the jobs at the ends of its entries."""
         for entry in islice(order, _TRIED):
             if self.fits(kind, entry[-1], node):
                 return entry[-1]

@@ -1,7 +1,7 @@
 """Functions run in processes of their own that can be killed: at a deadline, over a limit on memory, when they crash.
 
 What runs there is none of this room's business. `run` runs one job; an `Executor` runs many, in the order in which it
-draws them: `LocalExecutor` on this machine, `DaskExecutor` on a cluster. Whatever a job does, there is an `Outcome`.
+draws them: `LocalExecutor` on this machine, `DaskExecutor` on a cluster. Each job has an `Outcome`, even after a crash.
 `contained` lets limits hold for all runs of heuristics and solvers within a block.
 
 Of the libraries looked at, `concurrent.futures`, `loky` and `joblib` give up all jobs where one process dies; `pebble`

@@ -134,7 +134,7 @@ class _Asked:
 
 
 def _answer(asked: _Asked) -> Answer:
-    """What a worker does: have the job run in a process beside its own."""
+    """What a worker does: have the job run in another process."""
     here = Surroundings.here()
     further = [folder for folder in asked.path if folder not in here.path and os.path.isdir(folder)]
     around = replace(here, path=(*here.path, *further))
@@ -151,7 +151,7 @@ def _unwanted() -> bool:
 
 
 def _connected(address: str) -> Client:
-    """Whoever answers at the address."""
+    """The worker at the address."""
     try:
         from distributed import Client
         from distributed.comm import get_address_host_port

@@ -1,4 +1,4 @@
-"""Limits that hold for whatever heuristic or solver runs within: each such run gets a process of its own.
+"""Limits that every heuristic or solver keeps: each run gets a process of its own.
 
 Like a deadline (`optsched.core.deadline`) they are kept in a context variable, so that they reach through all layers.
 Who runs a heuristic or a solver asks `in_force`, and then `call`; within the process that runs it there are none.

@@ -1,6 +1,6 @@
 """What a job holds so far is handed over to who asked for it, and is left where the job is killed.
 
-A job that is worth it says so by `handing`; whatever runs within may then `hand_over`. Elsewhere that does nothing.
+A job enables this with `handing`; code that it runs may then `hand_over`. Elsewhere that does nothing.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def pack(content: Any) -> bytes:
 
 
 def unpack(data: bytes) -> Any:
-    """What was sent; raises whatever the object's own code raises."""
+    """What was sent; raises what the object's own code raises."""
     return pickle.loads(data)
 
 
@@ -179,7 +179,7 @@ def hand_over(value: Callable[[], Any], more: bool = False) -> None:
     value
         Makes it; called only where somebody waits for it. It can be pickled.
     more
-        It goes beside what was handed over before, not in its place.
+        It is added to what was handed over before, and does not replace it.
 
     Examples
     --------

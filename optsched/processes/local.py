@@ -491,7 +491,7 @@ def _spared(preload: tuple[str, ...]) -> _Supervised:
 
 
 def _keep(supervised: _Supervised, most: int = _KEPT) -> None:
-    """Keep an idle process for whoever needs one next, up to `most` of them."""
+    """Keep an idle process for the next job, up to `most` of them."""
     with _lock:
         kept = _spare.setdefault(supervised.preload, [])
         if len(kept) < most:

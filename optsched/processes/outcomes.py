@@ -23,7 +23,7 @@ class Limits:
         Wall-clock time until its process is killed; None: as long as it takes.
     memory_mb
         Resident memory of its process and all that it started, in MiB; Python and the package count, and take some 150
-        of them. None: whatever the machine has.
+        of them. None: what the machine has.
 
     Raises
     ------

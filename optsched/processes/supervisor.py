@@ -2,7 +2,7 @@
 
 A supervisor watches over one worker: it kills it at a deadline or over its memory, starts another, and tells what came.
 It loads what jobs need and forks workers, so that a new one begins at once; where forking is not safe (macOS, Windows),
-it starts them afresh. It ends with the process that asked for it, and takes along whatever jobs have started.
+it starts them afresh. It ends with the process that asked for it, and ends all processes that jobs have started.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def die_with(parent: int) -> None:
 
 
 def limit_data(memory_mb: float | None) -> None:
-    """Refuse this process what is far beyond its limit, leave no core file, and be the first to go for want of memory.
+    """Refuse this process what is far beyond its limit, leave no core file, and be the first to go if memory runs out.
 
     On Linux only: macOS does not keep such limits, and Windows knows none.
     """
@@ -150,7 +150,7 @@ def used_by_all(processes: Iterable[psutil.Process], most: float) -> float:
 
 
 def killed_for_memory() -> int | None:
-    """How many processes the kernel has killed for want of memory so far; None where it does not say."""
+    """How many processes the kernel has killed because memory ran out so far; None where it does not say."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/vmstat").read_text().splitlines():
             if line.startswith("oom_kill "):
@@ -393,7 +393,7 @@ class _Abandoned(Exception):
 
 
 def main(handle: int) -> None:
-    """Serve whoever has the other end of the connection: its first word is what to load and whether to fork."""
+    """Serve the other end of the connection: its first word is what to load and whether to fork."""
     os.dup2(2, 1)  # what jobs print is no data
     control = connection_of(handle)
     supervisor = None
@@ -450,7 +450,7 @@ class _Supervisor:
             send(self._control, pickle.dumps(answer))
 
     def end_worker(self) -> None:
-        """Kill the worker and whatever lives that it has started."""
+        """Kill the worker and all its living children."""
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.kill()
@@ -570,7 +570,7 @@ class _Worker:
                 self.process.send_signal(signal.SIGINT)
 
     def kill(self) -> None:
-        """Kill it, its group, and whatever else it has started."""
+        """Kill it, its group, and all else that it has started."""
         self.connection.close()
         kill_all([self.process, *descendants(self.process.pid)])
         kill_group(self.process.pid)

@@ -1,7 +1,7 @@
 """Which engine or model solves a problem, and what is proved when it stops: `solve`, `bounds`, `frontier`.
 
 A route is a way to the optimum: a network engine, the search over limits, a declarative model, or enumeration. If no
-route is named, `solve` takes the quickest one that proves its answer. Whatever the route, the objective is evaluated
+route is named, `solve` takes the quickest one that proves its answer. On every route the objective is evaluated
 again in `problems` from the placement, the bound is what a certificate says, and OPTIMAL means that the two are equal.
 The registry names the module of routes of a problem; `base` says what such a module has, and `call` has the one way by
 a model and makes the solution.

@@ -1,4 +1,4 @@
-"""What a module of routes must have, and what routes speak of: models, what a gap says beside itself."""
+"""What a module of routes must have, and what routes speak of: models, further values of a gap."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class RouteModule(Protocol):
 
 
 class RoutesByProblem(RouteModule, Protocol):
-    """A module of routes not all of which pose every instance."""
+    """A module of routes; some do not pose every instance."""
 
     def routes(self, problem: Any, /) -> tuple[str, ...]:
         """Those that pose this one, the default first."""
@@ -97,7 +97,7 @@ class FrontierModule(RouteModule, Protocol):
 
 
 class Beside(Protocol):
-    """What a gap says beside itself, for a problem with two components: how far a value is from the frontier."""
+    """Further values of a gap, for a problem with two components: how far a value is from the frontier."""
 
     fields: ClassVar[tuple[str, ...]]
     """Names of the figures, as records have them."""
@@ -113,6 +113,6 @@ class Beside(Protocol):
 
 
 def cut_short(problem: AnyProblem, points: Sequence[FrontierPoint], limit: Limit) -> Frontier:
-    """The frontier of which there are only these points."""
+    """The frontier with only these points."""
     names = (problem.components[0].name, problem.components[1].name)
     return Frontier(problem.name, names, tuple(points), complete=False, limit=limit)

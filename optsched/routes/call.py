@@ -1,7 +1,7 @@
 """One call of `solve`: what becomes its solution, the one way by a model, and the checks of a solver's word.
 
 The objective is re-evaluated in `problems` from what is decided, the bound is what a certificate says, and OPTIMAL
-means that the two are equal. Whatever stops a route from without ends in `Call.until_stopped`: what is held and proved
+means that the two are equal. Every outer stop of a route ends in `Call.until_stopped`: what is held and proved
 by then is the solution.
 """
 
@@ -171,7 +171,7 @@ class Call(Generic[Posed]):
         hand_over(made)
 
     def improve(self, decision: Decision) -> None:
-        """Hold what an engine finds on its way, beside what is proved by then, if it is feasible and better.
+        """Keep an incumbent of an engine, with what is proved by then, if it is feasible and better.
 
         It is called only where this process may be killed (`optsched.processes.handing.taking`).
         """

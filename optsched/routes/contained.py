@@ -34,7 +34,7 @@ F = TypeVar("F")
 _LIMITS = {Status.TIMED_OUT: Limit.TIME, Status.OUT_OF_MEMORY: Limit.MEMORY}
 
 
-#: Routes of the same name do the same whatever the problem. From so many pairs of tasks and nodes on one may overrun a
+#: Routes of the same name do the same for all problems. From so many pairs of tasks and nodes on one may overrun a
 #: deadline by half a second: what a model has may be the square of their number.
 _PAIRS = {"pyomo": 500, "pulp": 500, "dense": 500_000}
 
@@ -155,7 +155,7 @@ def _frontier(job: tuple[AnyProblem, Profile, str]) -> Frontier:
 
 
 class ContainedBeside:
-    """What a gap says beside itself, each answer from a process of its own.
+    """Further values of a gap, each answer from a process of its own.
 
     Parameters
     ----------

@@ -90,7 +90,7 @@ class _Search:
         )
 
     def plain(self, off_data: int) -> Certificate:
-        """A proof without a search: the least distance of all placements, whatever their locality.
+        """A proof without a search: the least distance of all placements, at any locality.
 
         Each group is charged what the last task would add if the smallest steps of all groups were taken.
         """

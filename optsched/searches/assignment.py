@@ -781,7 +781,7 @@ def cheapest_from(problem: AssignmentProblem, nodes: Ints) -> Ints:
 def prices_of(problem: AssignmentProblem, placement: Placement) -> Prices | None:
     """Prices that prove a placement optimal, from shortest paths in its residual network; None if it is not optimal.
 
-    They are exact integers (Bellman-Ford), whoever found the placement. There is at most one pass over the arcs for
+    They are exact integers (Bellman-Ford) for a placement of any origin. There is at most one pass over the arcs for
     each vertex.
     """
     if not problem.count:

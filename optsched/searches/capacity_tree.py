@@ -2,7 +2,7 @@
 
 The relaxation and what it leaves out are those of `problems.capacity_knapsacks` (Posta, Ferland and Michelon 2012). At
 each case prices are improved by deflected subgradients (Camerini, Fratta and Maffioli 1975), what the knapsacks hold is
-repaired into a placement, and the pair of task and node is branched on of which both parts cost most. All arithmetic
+repaired into a placement, and it branches on the pair of task and node whose two parts cost most. All arithmetic
 that decides is in integers, so that the tree is a proof, and the same with and without compiled loops.
 """
 
@@ -34,7 +34,7 @@ __all__ = [
 #: A tree of more steps is given up, and a search that filled so many entries of knapsacks.
 MOST_STEPS, MOST_ENTRIES = 20_000, 10**10
 
-#: What filling a knapsack costs beside its entries, counted in entries, for each task.
+#: What filling a knapsack costs on top of its entries, counted in entries, for each task.
 _PER_TASK = 100
 
 #: Knapsacks of so many entries together are filled by compiled loops, where there are any.
@@ -180,7 +180,7 @@ class CapacityTree:
         return NodePrices(self._scale, _whole(tasks * self._scale), _whole(free * self._scale))
 
     def _counted(self) -> Bools:
-        """Of which resources each node's knapsack is exact, shape (resources, nodes)."""
+        """The resources for which each node's knapsack is exact, shape (resources, nodes)."""
         problem, knapsacks = self.problem, self.knapsacks
         found = np.zeros_like(problem.capacity, dtype=bool)
         for position, demand in enumerate(problem.demand):
@@ -330,7 +330,7 @@ class CapacityTree:
         self._hold(repaired(self.problem, self.knapsacks.cost, np.where(lower, -(2**62), gain)))
 
     def _part(self, case: _Case, box: Box, prices: NodePrices) -> None:
-        """Branch on the pair of which both parts cost most; the part with the task on the node is looked at first."""
+        """Branch on the pair whose two parts cost most; the part with the task on the node is looked at first."""
         priced = self._priced(box, prices)
         shape = self.knapsacks.cost.shape
         placed = np.where(priced.free, priced.placed - priced.least, 2**60)

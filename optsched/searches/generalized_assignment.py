@@ -178,7 +178,7 @@ def solve_integer_program(
 
     HiGHS keeps a row to about a millionth of its size. With demands near 10^8 and more it therefore holds placements
     that exceed a capacity by a few units. Tasks that together exceed the capacity of a node are a cover: one of them at
-    least must be elsewhere. Such rows are exact whatever the demands. They are added, and the program is solved again.
+    least must be elsewhere. Such rows are exact for any demands. They are added, and the program is solved again.
     What HiGHS proves without some of them (a bound, or that there is no placement) stays true with them.
 
     Parameters

@@ -182,7 +182,7 @@ class EndTree:
         return left[0] if left else None
 
     def _branch(self, case: _Case) -> Branch | None:
-        """The job of which most is in part late, and about when it ends; None where all is whole."""
+        """The job with the largest part late, and about when it ends; None where all is whole."""
         best, found = _WHOLE, None
         for job, late in enumerate(case.late):
             lower, upper = int(case.box.lower[job]), int(case.box.upper[job])

@@ -1,6 +1,6 @@
 """Packing for `latency` at a fixed limit: a placement with as few remote tasks as a maximum matching allows.
 
-There are two attempts, each quick beside a program. The first fills the room beside the matching with remote tasks. The
+There are two attempts, both quicker than a program. The first fills the room that is left with remote tasks. The
 second moves local tasks along paths of replicas, so that scattered room adds up to room for remote tasks. What neither
 of them packs may still fit.
 """
@@ -54,7 +54,7 @@ class GrowingMatchings:
 
     @classmethod
     def shared(cls, problem: Latency) -> GrowingMatchings:
-        """Those of whoever asks for the bounds, the optimum and the frontier of a problem; they live as long as it.
+        """One for the bounds, the optimum and the frontier of a problem; they live as long as it.
 
         Each of the three asks what the one before asks, and goes on. So each gets the same answers, whichever comes
         first, as it would get by itself.
@@ -159,13 +159,13 @@ def with_remote(problem: Latency, limit: int, local: Ints) -> Ints | None:
 
 
 def _spare(problem: Latency, limit: int, local: Ints) -> Ints:
-    """Room of each server within `limit` beside its local tasks."""
+    """Room of each server within `limit` that its local tasks leave."""
     used = np.bincount(local[local != NONE], minlength=len(problem.initial_load))
     return problem.room(limit) - problem.w_loc * used
 
 
 def shifted(problem: Latency, limit: int, local: Ints) -> Ints:
-    """`local` with tasks moved to other servers with their replicas, so that more remote tasks fit beside them.
+    """`local` with tasks moved to other servers with their replicas, so that more remote tasks fit.
 
     Room beyond whole remote tasks is of no use. A server that lacks little room for one more gives up local tasks. They
     move one by one, along a shortest path of replicas, to servers where they take only room of no use. Servers that

@@ -2,7 +2,7 @@
 
 With the number of placed tasks fixed, a cycle of the network changes the number of tasks of at most two groups, one up
 and one down. So only the order of the groups' steps decides what is optimal. The costs of the network are the ranks of
-the steps: small integers that no engine rounds, whatever the weights. For the same reason the prices of an optimal flow
+the steps: small integers that no engine rounds, for any weights. For the same reason the prices of an optimal flow
 are steps of groups, and differences of steps.
 """
 

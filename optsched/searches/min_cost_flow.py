@@ -65,7 +65,7 @@ def in_integers(problem: MinCostFlow, engine: str) -> tuple[SolverOutcome, Netwo
 
 
 def feasible_flow(problem: MinCostFlow) -> NetworkFlow | None:
-    """A feasible flow, whatever it costs; None where there is none, or the network is too large to ask quickly."""
+    """A feasible flow at any cost; None where there is none, or the network is too large to ask quickly."""
     network = problem.instance
     if not 0 < network.arcs <= _MOST_ARCS or problem.plainly_infeasible is not None:
         return None
@@ -92,13 +92,13 @@ def cut_potentials(problem: MinCostFlow, profile: Profile) -> Ints | None:
     """
     network, nodes = problem.instance, len(problem.instance)
     hub, inner = np.full(nodes, nodes), np.arange(nodes)
-    beside, once = np.full(2 * nodes, UNBOUNDED), np.repeat([1, 0], nodes)
+    limits, once = np.full(2 * nodes, UNBOUNDED), np.repeat([1, 0], nodes)
     widened = FlowNetwork(
         np.arange(nodes + 1).astype(np.str_),
         np.concatenate([network.tail, inner, hub]),
         np.concatenate([network.head, hub, inner]),
         np.append(network.lower, 0 * once),
-        np.append(network.capacity, beside),
+        np.append(network.capacity, limits),
         np.append(0 * network.cost, once),
         np.append(network.supply, 0),
     )

@@ -1,7 +1,7 @@
 """A tree of cases that proves the least value of an integer program, or that nothing is in it: by linear programs.
 
 Each case is bounded by the prices of its linear relaxation, or, where nothing is in that, by a ray (Farkas), both in
-whole numbers (`problems.relaxations.IntegerProgram`). Whoever checks the tree recomputes all of it.
+whole numbers (`problems.relaxations.IntegerProgram`). The checker recomputes the whole tree.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def as_arrays(program: IntegerProgram, box: Box | None = None, integer: bool = T
 def settling_tree(program: IntegerProgram, limit: int, profile: Profile, most_programs: int) -> Tree | None:
     """A tree that settles the program at a limit: nothing in it costs less.
 
-    The variable to branch on is that of which both parts cost most, as their linear programs say (strong branching).
+    The variable to branch on is the one whose two parts cost most, as their linear programs say (strong branching).
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ class _Search:
         return _Case(box, multipliers, least, closed, values[: len(box.lower)])
 
     def parted(self, case: _Case) -> tuple[Branch, list[_Case]] | None:
-        """The branch of which both parts cost most, and these; None where all is whole, or a part says nothing."""
+        """The branch whose two parts cost most, and these; None where all is whole, or a part says nothing."""
         off = np.abs(case.values - np.rint(case.values))
         off[case.box.lower >= case.box.upper] = 0
         best: tuple[float, Branch, list[_Case]] | None = None

@@ -164,7 +164,7 @@ class TrafficSearch:
 
     @cached_property
     def _apart(self) -> Placement | None:
-        """Each job where it is best by itself, whatever the limit."""
+        """Each job where it is best by itself, without the limit."""
         return best_apart(self.problem)
 
     def _near(self, program: Arrays, x: Floats) -> Floats | None:
@@ -558,7 +558,7 @@ class BestPlaces(Arrays):
         return replace(self.relaxed, objective=np.zeros(len(upper)), col_upper=upper, integer=integer)
 
     def prices(self, row_duals: Floats, times: Iterable[int] = (1,)) -> Iterator[SlotPrices]:
-        """Prices of which one proves that less than the program's load causes more traffic; by its duals."""
+        """Prices, one of which proves that less than the program's load causes more traffic; by its duals."""
         problem, bought = self.problem, self._bought
         maps, reduces = np.split(row_duals[self._slots], 2)
         most = max((len(job.maps) for job in problem.jobs), default=0) + 1

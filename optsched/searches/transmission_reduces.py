@@ -34,7 +34,7 @@ class ReducePrices(NamedTuple):
 
 
 class ReduceNetwork:
-    """The network of a problem of which at least one reduce is placed.
+    """The network of a problem with at least one placed reduce.
 
     Parameters
     ----------

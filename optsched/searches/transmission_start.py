@@ -227,7 +227,7 @@ class FirstPlacements:
                     break
 
     def value(self, fixed: Ints) -> int:
-        """Least cost of the placements of the maps beside these of the reduces, in units; the best is kept."""
+        """Least cost of the placements of the maps for these of the reduces, in units; the best is kept."""
         self.evaluations += 1
         costs = self.bounds.map_costs(fixed)
         return self.held.keep(fixed, cheapest_rows(costs, self.bounds.room), costs)

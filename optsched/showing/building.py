@@ -37,7 +37,7 @@ _NOTES = 200
 def built(
     found: Found, problems: Sequence[str] = (), heuristics: Sequence[str] = (), title: str | None = None
 ) -> tuple[Report, list[str]]:
-    """The report on what was read, and what whoever asked for it should know at once.
+    """The report on what was read, and what its reader should know at once.
 
     Raises
     ------

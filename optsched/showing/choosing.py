@@ -1,4 +1,4 @@
-"""`draw`: the picture of whatever there is a picture of."""
+"""`draw` makes the picture of any object that has one."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def draw(
     of
         - an instance, or what `optsched.load` takes: its nodes by rack, slots, running and waiting tasks;
         - a problem: the placements with their values and gaps, and the optimum last;
-        - a `GapReport`: the heuristic's placement beside the optimum;
+        - a `GapReport`: the heuristic's placement next to the optimum;
         - a problem over time: schedules as Gantt charts, with their values and gaps, and the optimum last;
         - a `Simulation` (and further ones on the same nodes): a Gantt chart of each;
         - a flow network, or a problem on one: with the flows;
@@ -281,7 +281,7 @@ def _result(of: Any) -> Figure:
 
 
 def explained_picture(found: ScheduleExplanation) -> Figure:
-    """The schedule that is explained beside the best one, with the chain that its last end comes of framed.
+    """The explained schedule next to the best one, with the chain that its last end comes of framed.
 
     Raises
     ------
@@ -318,7 +318,7 @@ def network_picture(network: FlowNetwork, flows: Sequence[tuple[str, NetworkFlow
 
 
 def check_size(network: FlowNetwork) -> None:
-    """Raise UsageError for a network of which no picture could be read."""
+    """Raise UsageError for a network whose picture could not be read."""
     if len(network) > _MOST_NODES or network.arcs > _MOST_ARCS:
         sizes = f"{counted(len(network), 'node')} and {counted(network.arcs, 'arc')}"
         raise UsageError(

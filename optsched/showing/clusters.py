@@ -112,7 +112,7 @@ class Scene:
     kinds
         Which kinds of tasks are shown.
     slotted
-        Of which of these kinds slots are shown.
+        The kinds whose slots are shown.
     """
 
     instance: Instance
@@ -400,7 +400,7 @@ def _labels(instance: Instance) -> tuple[list[str], str]:
 
 
 def _rows(instance: Instance, most: Ints, labels: Sequence[str], widest: float) -> Rows:
-    """The rows of nodes, rack by rack, in columns of about equal height; a rack's nodes stand beside each
+    """The rows of nodes, rack by rack, in columns of about equal height; a rack's nodes stand by each
     other where there is room.
     """
     label = max([wide(text, TEXT) for text in labels], default=0.0) + _ROOM

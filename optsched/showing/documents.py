@@ -53,7 +53,7 @@ class Picture:
     sort, title
         What kind of picture it is, and its title.
     alt
-        What it shows, for whoever does not see it.
+        What it shows, for readers who do not see it.
     table, command
         Keys of the table that has its numbers, and of the lines that give it again.
     draw

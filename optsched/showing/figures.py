@@ -61,8 +61,8 @@ _RESOLUTION = 150
 #: The same in a notebook.
 _ON_A_PAGE = 100
 
-#: What a figure is drawn with, whatever the user's own settings are. Texts of an SVG stay texts, for searching and for
-#: whoever reads with the ears.
+#: What a figure is drawn with; the user's settings do not count. Texts of an SVG stay texts, for searching and for
+#: screen readers.
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "optsched",
@@ -87,7 +87,7 @@ _CHARACTER = 0.0092
 
 
 class MissingGlyphs(UserWarning):
-    """Characters that the font of a picture does not have; an SVG is shown with the fonts of whoever reads it."""
+    """Characters that the font of a picture does not have; an SVG is shown with the fonts of its reader."""
 
 
 def begun(width: float, height: float, title: str = "", constrained: bool = True) -> Figure:
@@ -201,7 +201,7 @@ def picture(figure: Figure, kind: str = ".svg", resolution: int = _RESOLUTION) -
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure to a file, whose ending says how: `.svg`, `.png` or `.pdf`.
 
-    The file is written beside what is there, and takes its place when it is whole. A figure that is made again in the
+    The file is written next to what is there, and takes its place when it is whole. A figure that is made again in the
     same way gives the same bytes: no day, no random names.
 
     Raises
@@ -288,7 +288,7 @@ def wide(text: str, size: float) -> float:
 
 
 def plain(text: Any) -> Any:
-    """A matplotlib text that is shown as it is, whatever `$` is in it."""
+    """A matplotlib text that is shown as it is, even with `$`."""
     text.set_parse_math(False)
     return text
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Runs", "box_plot", "distribution", "gaps_picture", "performance_profile", "ratios", "runs_of"]
 
-#: Inches of a panel, without the names beside it; of a row of a box plot; of a line of a legend.
+#: Inches of a panel, without the names next to it; of a row of a box plot; of a line of a legend.
 _PANEL, _ROW, _LINE = 3.0, 0.26, 0.175
 
 #: Inches of a panel of curves, across; from its axis down to its legend.
@@ -77,7 +77,7 @@ def box_plot(frame: pd.DataFrame | GapReports, *, component: int = 1, absolute: 
     """The gaps of each heuristic as a box: a row a heuristic, a panel a problem.
 
     A box is from the lower to the upper quartile, with a line at the median and a diamond at the mean; whiskers end at
-    the last run within 1.5 times the box, circles are runs beyond. Beside it stands how many runs there are, how many
+    the last run within 1.5 times the box, circles are runs beyond. Next to it stands how many runs there are, how many
     have a gap of 0, and how many have none and are in no box.
 
     Parameters
@@ -121,7 +121,7 @@ def box_plot(frame: pd.DataFrame | GapReports, *, component: int = 1, absolute: 
 
 
 def _boxes(axes: Axes, rows: Mapping[str, Runs], factor: float) -> None:
-    """A box for each heuristic, the first on top, and beside it what it is of."""
+    """A box for each heuristic, the first on top, with what it is of next to it."""
     positions = list(range(len(rows), 0, -1))
     values = [[factor * value for value in runs.values] for runs in rows.values()]
     line = {"color": "black", "linewidth": 1.0}
@@ -150,7 +150,7 @@ def _boxes(axes: Axes, rows: Mapping[str, Runs], factor: float) -> None:
 
 
 def _lacking_text(runs: Runs) -> str:
-    """What stands beside a box: `30 runs, 18 at 0; 2 infeasible`."""
+    """The text next to a box: `30 runs, 18 at 0; 2 infeasible`."""
     at_zero = sum(value == 0 for value in runs.values)
     lacking = runs.lacking()
     return f"{counted(runs.count, 'run')}, {at_zero} at 0" + (f"; not in the box: {lacking}" if lacking else "")
@@ -159,7 +159,7 @@ def _lacking_text(runs: Runs) -> str:
 def distribution(frame: pd.DataFrame | GapReports, *, component: int = 1, absolute: bool = False) -> Figure:
     """The empirical distribution of gaps: for each gap, the share of a heuristic's runs that do not exceed it.
 
-    The share is of all runs. One without a gap exceeds every gap, so that a curve may end below 100 %; beside the name
+    The share is of all runs. One without a gap exceeds every gap, so that a curve may end below 100 %; next to the name
     stands how many there are, and why.
 
     Parameters
@@ -227,7 +227,7 @@ def performance_profile(
     best value of any heuristic there (of a maximum the other way round). The curve of a heuristic says for each factor
     on which share of its runs the ratio is at most that; at 1 it says how often none was better. No factor reaches a
     run without a value, nor one that is worse than a best value of 0 (*over 0*; *no ratio* where the best of a maximum
-    is 0, or a value is below 0). Such runs are counted among all, and beside the name stands how many there are.
+    is 0, or a value is below 0). Such runs are counted among all, and their number stands next to the name.
 
     Parameters
     ----------

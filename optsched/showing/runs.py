@@ -516,7 +516,7 @@ def _frame(axes: Axes, one: Timeline, rows: _Rows, framed: Sequence[int]) -> Non
 
 
 def _merged(bars: Ints, unseen: float) -> Ints:
-    """Bars (row, look, start, end) of which those of one look that follow one another on a row are one."""
+    """Bars (row, look, start, end); consecutive ones of one look on a row are merged."""
     bars = bars[np.lexsort((bars[:, 2], bars[:, 0]))]
     row, look, start, end = bars.T
     apart = (row[1:] != row[:-1]) | (look[1:] != look[:-1]) | (start[1:] - end[:-1] > unseen)

@@ -226,7 +226,7 @@ _NAMED = 3
 #: What else happens at an instant, in this order, once tasks have ended; then come heartbeats.
 CHANGE, ARRIVAL, _CALL = range(WOKEN + 1, WOKEN + 4)
 
-#: The kinds of which tasks wait: none, maps, reduces, both.
+#: The kinds of tasks that wait: none, maps, reduces, both.
 _WAITING: tuple[tuple[int, ...], ...] = ((), (MAP,), (REDUCE,), (MAP, REDUCE))
 
 #: What the record of a run tells: a job arrived, a task started, ended, was released, or waits again; a node was lost,
@@ -666,7 +666,7 @@ class Engine(Asked, Course):
     def _stands_still(self) -> bool:
         """Whether no task is to end by itself, and no service to be woken.
 
-        A reduce that waits for a map that has not started has no end by then, whoever says when it ends.
+        A reduce that waits for a map that has not started has no end by then.
         """
         # An end that has moved since, or of a task that was stopped, is none.
         return self._wakes == NEVER and not any(
@@ -713,7 +713,7 @@ class Engine(Asked, Course):
     def _what_is_left(self) -> str:
         """Why nothing happens any more, where something is left to do: whose fault it is, and how to mend it."""
         running = [task for task, end in enumerate(self.end) if end == NEVER and self.start[task] < NEVER]
-        # A reduce whose job has maps left has no end by then, whoever says when it ends.
+        # A reduce whose job has maps left has no end by then.
         late = [task for task in running if self._kind[task] == REDUCE and self._waits_for_maps(task)]
         endless = sorted({*running} - {*late})
         reasons = []

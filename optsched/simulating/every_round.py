@@ -241,7 +241,7 @@ class EveryRound(Policy):
 
 
 class _Line:
-    """Tasks that wait, in order of their keys, of which the last entry is the task; some may be there twice."""
+    """Tasks that wait, in order of their keys, whose last entry is the task; some may be there twice."""
 
     def __init__(self) -> None:
         self._keys: list[tuple[float, int, int]] = []

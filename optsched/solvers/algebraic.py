@@ -60,7 +60,7 @@ def _check_rows(highs: Any, count: int, name: str) -> None:
 
 
 def _ask(model: Any) -> None:
-    """Have a model refuse what it cannot tell, if whoever built it has given it a function for that (`_refuse`)."""
+    """Have a model refuse what it cannot tell, if its builder has given it a function for that (`_refuse`)."""
     refuse = getattr(model, "_refuse", None)
     if refuse is not None:
         refuse(model)
@@ -156,7 +156,7 @@ def _loaded(
 
 
 class _PulpEngine(pulp.HiGHS):  # type: ignore[misc]
-    """PuLP's HiGHS, of which only the translation is used: running, reading and loading are ours."""
+    """PuLP's HiGHS, used only for the translation: running, reading and loading are ours."""
 
     outcome: SolverOutcome
 

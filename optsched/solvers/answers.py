@@ -165,7 +165,7 @@ def whole_numbers(values: Floats) -> npt.NDArray[np.int64]:
 def whole_prices(duals: Floats) -> npt.NDArray[np.int64] | None:
     """The whole numbers that duals round to, for prices; None where one is past 2^53, so that there are no prices.
 
-    Whatever the prices, what they prove is true; but they must be exact numbers.
+    What any prices prove is true; but they must be exact numbers.
 
     >>> whole_prices(np.array([1.0, -2.0000001])).tolist(), whole_prices(np.array([1e30]))
     ([1, -2], None)

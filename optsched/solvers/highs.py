@@ -1,6 +1,6 @@
 """HiGHS: the one place where it is run, and its access with arrays.
 
-`run` takes a HiGHS object that already holds a model, whoever filled it, so that limits, gaps, interrupts and statuses
+`run` takes a HiGHS object that already holds a model, so that limits, gaps, interrupts and statuses
 mean the same through arrays, Pyomo and PuLP (the last two are in `algebraic`). HiGHS itself hides several traps, which
 are met here:
 
@@ -78,7 +78,7 @@ _LIMITS = {
 #: what HiGHS leaves when no gap is tolerated (its feasibility tolerance).
 _ROUNDING, _CLOSED = 1e-9, 1e-6 + 1e-9
 
-#: Interior point takes some tens of iterations, whatever the size, or never ends (highspy 1.15); after so many simplex
+#: Interior point takes some tens of iterations at any size, or never ends (highspy 1.15); after so many simplex
 #: takes over.
 _IPM_ITERATIONS = 300
 _STUCK = (_Status.kIterationLimit, _Status.kUnknown, _Status.kSolveError)
@@ -275,7 +275,7 @@ def _run(highs: Any) -> None:
 def _misvalued(highs: Any) -> bool:
     """Whether HiGHS holds a solution that is not worth the objective that it claims.
 
-    Values of which there are too few or too many, or that are no numbers, raise where they are read.
+    Too few or too many values, or values that are no numbers, raise where they are read.
     """
     info, values = highs.getInfo(), np.asarray(highs.getSolution().col_value)
     if info.primal_solution_status != _FEASIBLE_POINT:
@@ -622,7 +622,7 @@ def solve_uninterrupted(program: LinearProgram, profile: Profile) -> ArraySoluti
 
 
 def read_solution(highs: Any, outcome: SolverOutcome, program: LinearProgram | None = None) -> ArraySolution:
-    """What HiGHS holds after a run, checked. This is the one place where a solution is read, whoever built the model.
+    """What HiGHS holds after a run, checked. This is the one place where a solution is read, for models of any origin.
 
     Parameters
     ----------

@@ -136,7 +136,7 @@ def min_cost_flow(
     `cost_scaling` where it is asked for and its sums fit into int64. Else `network_simplex`, compiled, where
     `simplex_compiled` says so and sums fit into int64. Else the network simplex of networkx, in Python integers and in
     pure Python: seconds for 10,000 arcs. The potentials are then shortest distances
-    in the residual network (Bellman-Ford in int64), so they prove the flow whoever found it, and cycles of negative
+    in the residual network (Bellman-Ford in int64), so they prove a flow of any origin, and cycles of negative
     cost without a limit are looked for first, since networkx may never end with one.
 
     Raises
@@ -146,7 +146,7 @@ def min_cost_flow(
 
     Examples
     --------
-    Two units from node 0 to node 1, over two parallel arcs of which the cheaper takes one:
+    Two units from node 0 to node 1, over two parallel arcs; the cheaper takes one:
 
     >>> result = min_cost_flow(
     ...     tail=np.array([0, 0]), head=np.array([1, 1]), lower=np.array([0, 0]), capacity=np.array([1, UNBOUNDED]),
@@ -331,7 +331,7 @@ def network_simplex(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: 
 
     Examples
     --------
-    Two units from node 0 to node 1, over two parallel arcs of which the cheaper takes one:
+    Two units from node 0 to node 1, over two parallel arcs; the cheaper takes one:
 
     >>> ends = np.array([0, 0]), np.array([1, 1])
     >>> found = network_simplex(*ends, np.array([1, UNBOUNDED]), np.array([2, 7]), np.array([2, -2]))
@@ -405,7 +405,7 @@ def closer(potential: Ints, largest: int) -> Ints:
     """The same proof with smaller numbers: potentials that lie far apart are moved together; the last one stays.
 
     Where no potential lies between two that differ by more than the largest cost, the arcs across the gap have reduced
-    costs of one sign, whatever they cost. So the gap may shrink to one more than that cost.
+    costs of one sign. So the gap may shrink to one more than that cost.
 
     >>> closer(np.array([5, 1000, 7, 0]), largest=3).tolist()
     [4, 10, 6, 0]
@@ -470,7 +470,7 @@ def cost_scaling(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Int
 
     Examples
     --------
-    Two units from node 0 to node 1, over two parallel arcs of which the cheaper takes one:
+    Two units from node 0 to node 1, over two parallel arcs; the cheaper takes one:
 
     >>> ends = np.array([0, 0]), np.array([1, 1])
     >>> found = cost_scaling(*ends, np.array([1, UNBOUNDED]), np.array([2, 7]), np.array([2, -2]))
@@ -527,7 +527,7 @@ class _Rounds:
         self._work = np.zeros(nodes, dtype=np.int64), np.zeros((nodes, 2), dtype=np.int32), buckets
 
     def refine(self, cost: Ints, tolerance: int) -> bool | None:
-        """From whatever flows to a flow within a tolerance; False: there is none, None: prices fell too far.
+        """From any flow to a flow within a tolerance; False: there is none, None: prices fell too far.
 
         The first round is without costs: its prices only tell how far away what lacks something is, and are forgotten.
         """

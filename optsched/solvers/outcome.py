@@ -40,7 +40,7 @@ class SolverOutcome:
     ----------
     status
         OPTIMAL only where objective and bound meet; FEASIBLE with an objective, NO_SOLUTION without; INFEASIBLE; and
-        ERROR for whatever has no answer, an unbounded objective among them (`raw_status` tells).
+        ERROR for a run without an answer, an unbounded objective among them (`raw_status` tells).
     limit
         What cut the run short. NODES is any limit on effort that is not time. INTERRUPTED beside OPTIMAL or
         INFEASIBLE: the run was over before the interrupt reached it, and the caller should still stop.

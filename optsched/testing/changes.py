@@ -232,7 +232,7 @@ def _lessened(document: Document, rng: np.random.Generator) -> bool:
 
 
 def limitless(problem: AnyProblem) -> AnyProblem:
-    """A network with arcs without a limit there and back between its first two nodes, each of which pays."""
+    """A network with arcs without a limit there and back between its first two nodes; each arc pays."""
     document = to_document(problem.instance)
     first, second = (node["id"] for node in document["nodes"][:2])
     for tail, head in ((first, second), (second, first)):

@@ -1,4 +1,4 @@
-"""More than one value: every Pareto-optimal point, and what a gap says beside itself."""
+"""Checks of two components: every Pareto-optimal point, and the further values of a gap."""
 
 from __future__ import annotations
 

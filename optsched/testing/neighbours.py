@@ -1,4 +1,4 @@
-"""Instances beside a problem's own: in another order, in other units, without tasks, room, limits or time."""
+"""Checks on changed instances: in another order, in other units, without tasks, room, limits or time."""
 
 from __future__ import annotations
 

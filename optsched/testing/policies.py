@@ -1,4 +1,4 @@
-"""The contract that every policy keeps: whatever has happened, it decides as one that begins with the present does.
+"""The contract of policies: after any history a policy decides as one that begins with the present.
 
 A policy lives through a drawn history: jobs arrive, tasks are released, start, finish and return, nodes are lost, come
 back and have other slots. After every event it is held against another that is started on the present view and recalls
@@ -197,7 +197,7 @@ class History:
         return int(values[self._rng.integers(len(values))])
 
     def offers(self) -> list[Offer]:
-        """One for each node with free slots of a kind of which a task waits."""
+        """One for each node with free slots of a kind for which a task waits."""
         known = self.known
         return [
             Offer(known.time, node, kind, known.room[kind][node])

@@ -1,4 +1,4 @@
-"""The programs of a problem: what they find, whatever is minimised, at each limit, from a start, and as files."""
+"""Checks of programs: what they find, for any objective, at each limit, from a start, and as files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["KINDS", "Program", "agrees", "is_modelled", "programs", "right_progr
 #: The programs of a module of models: the compact one and the paper's own.
 KINDS = ("build_pyomo", "build_pulp")
 
-#: Objectives that are drawn for each program beside its own, and what an integer is at most under them.
+#: Objectives that are drawn for each program next to its own, and what an integer is at most under them.
 _DRAWN, _MOST = 2, 1000
 
 
@@ -121,7 +121,7 @@ def check_models(record: Record, seeds: Sequence[int]) -> None:
 
 
 def right_program(record: Record, case: Case, program: Program) -> None:
-    """A program finds its truth, and whatever else is minimised over it, a decision that is feasible."""
+    """A program finds its truth, and for any objective a feasible decision."""
     from optsched.models.export import about
 
     problem, outcome = case.problem, solved(program)

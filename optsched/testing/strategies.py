@@ -156,7 +156,7 @@ def _posed(
     given: Mapping[str, Any],
     parameters: Mapping[str, Any],
 ) -> AnyProblem:
-    """A problem on an instance of which records may be gone."""
+    """A problem on an instance whose records may be gone."""
     values = dict(usual) | _sizes(draw, family, usual, most, given) | dict(given)
     try:
         drawn = generate(family, draw(st.integers(0, _SEEDS)), **values)

@@ -201,7 +201,7 @@ class Policy(Protocol):
 
 
 def over_time() -> tuple[str, ...]:
-    """The shipped problems in which policies are run over time: whatever their records name a runner for."""
+    """The shipped problems in which policies are run over time: those whose records name a runner."""
     return tuple(entry.name for entry in SHIPPED if entry.runner is not None)
 
 
@@ -222,7 +222,7 @@ class Heuristic:
     doc
         One line.
     parameters
-        Its parameters; an unknown name is wrong usage. None: whatever its callable takes.
+        Its parameters; an unknown name is wrong usage. None: what its callable takes.
     batch, policy
         Exactly one is given: the batch callable, or a callable that makes a policy from the parameters.
     missing

@@ -1,6 +1,6 @@
 """What runs, from event to event: tasks start, take the time that a service says, and end.
 
-Whoever decides what starts derives from `Course`: the engine of simulations (`optsched.simulating.engine`), and
+What decides which tasks start derives from `Course`: the engine of simulations (`optsched.simulating.engine`), and
 the move from one placement to the next (`optsched.heuristics.ras_enforcement`).
 """
 

@@ -1,6 +1,6 @@
 """Drives a policy over the slots of a snapshot: rounds of offers until all is placed or the policy starves.
 
-What a policy sees is made by `known`. Whoever offers slots, here or over time (`optsched.simulating`), does so by
+`known` makes what a policy sees. The code that offers slots, here or over time (`optsched.simulating`), does so by
 `Asked`.
 """
 
@@ -374,7 +374,7 @@ class Asked:
 
 
 def _drawn(free: Ints, slots: int, order: np.random.Generator) -> Iterator[int]:
-    """Nodes of a random order of all slots, drawn one by one: a shuffle of which only the moved entries are kept."""
+    """Nodes of a random order of all slots, drawn one by one: a shuffle that keeps only the moved entries."""
     ends = np.cumsum(free)
     moved: dict[int, int] = {}
     for begin in range(0, slots, _DRAWN):

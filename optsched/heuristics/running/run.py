@@ -1,6 +1,6 @@
 """Running a heuristic on a problem: one of the list by its name, or a user's own callable or policy.
 
-Whatever a heuristic does, running it gives a `HeuristicRun`: its placement, or what was wrong with its answer.
+Running a heuristic always gives a `HeuristicRun`: its placement, or what was wrong with its answer.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _within(frame: FrameType | None) -> bool:
 #: What was decided elsewhere.
 _DECIDED = (Placement, Schedule, Solution, Mapping)
 
-#: How slots are offered to a policy over time: parameters of its run beside its own (`optsched.simulate`).
+#: How slots are offered to a policy over time: parameters of its run, not of the policy (`optsched.simulate`).
 TIMING = ("heartbeat", "assign")
 
 #: What a batch heuristic takes besides, to decide in rounds (`optsched.simulating.EveryRound`).
@@ -249,7 +249,7 @@ def run_heuristic(
         cause = failed.__cause__
         error = "\n".join(f'heuristic "{heuristic.name}" {line}' for line in str(failed).splitlines())
     except OutOfTime:
-        check()  # a deadline that is not of this run is for whoever set it
+        check()  # a deadline that is not of this run is for its caller
         if time_limit is None:
             raise
         exceeded = time_limit
@@ -303,7 +303,7 @@ def _timing(
 
 
 def of_run(heuristic: Heuristic) -> set[str]:
-    """The names of what a run over time takes beside the heuristic's own parameters."""
+    """The names of the parameters of a run over time that are not the heuristic's."""
     if heuristic.online:
         return set(TIMING) - _own_names(heuristic)
     return {*TIMING, *ROUNDS} - _own_names(heuristic) if heuristic.in_rounds else set()
@@ -329,7 +329,7 @@ def checked(
     time_limit: float | None,
     parameters: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The values of the heuristic's parameters that are in force; raises for whatever was asked for wrongly."""
+    """The values of the heuristic's parameters that are in force; raises for unknown names and wrong values."""
     values = values_in_force(heuristic, _timing(problem, heuristic, parameters)[1])
     check_seed(seed)
     _check_limit(time_limit)
@@ -586,7 +586,7 @@ def run_contained(
     time_limit: float | None = None,
     **parameters: Any,
 ) -> HeuristicRun:
-    """The same as `run_heuristic`, but whatever the heuristic does to its process is an error of the run.
+    """The same as `run_heuristic`, but a crash or hang of the heuristic is an error of the run.
 
     Raises
     ------

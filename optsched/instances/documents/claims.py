@@ -175,7 +175,7 @@ def unpacked(data: bytes, largest: int) -> Any:
     arrays = archive.read_arrays(data, largest)
     document = decode(archive.header_text(arrays, "optsched-solution/1"))
     if isinstance(document, Mapping) and str(document.get("format")).startswith(_NOUNS):
-        return document  # whose arrays are of another form; whoever reads it says that it is no file of claims
+        return document  # whose arrays are of another form; the reader says that it is no file of claims
     faults = [Fault(name, fault) for name, values in arrays.items() if (fault := _placed(document, name, values))]
     if faults:
         raise InputError(faults)

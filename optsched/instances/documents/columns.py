@@ -131,7 +131,7 @@ class Reading:
         self._arrays[f"{table}.id"] = read_only_strings(ids)
 
     def _column(self, name: str, column: Column, given: list[Any]) -> None:
-        """Add the arrays of a column of which at least one record gives a value."""
+        """Add the arrays of a column that has a value in at least one record."""
         arrays, dtype = self._arrays, column.dtype
         if column.form in ("number", "integer"):
             default = -1 if column.default_of or column.default == UNBOUNDED else column.default
@@ -542,7 +542,7 @@ def to_document(noun: Instance | FlowNetwork) -> dict[str, Any]:
 
 
 def header_of(noun: Instance | FlowNetwork) -> dict[str, Any]:
-    """What a document says beside records and matrices: format, name, labels, ..., and a topology that is no matrix."""
+    """What a document says outside records and matrices: format, name, labels, and a topology that is no matrix."""
     header: dict[str, Any] = {"format": INSTANCE if isinstance(noun, Instance) else NETWORK}
     for name in HEADER:
         value = getattr(noun, name)

@@ -31,7 +31,7 @@ __all__ = ["Diagnosis", "Doubled", "decode", "json_object", "key_places", "read_
 
 
 class Doubled(dict[str, Any]):
-    """An object in whose text some keys stood twice; whoever reads it tells of them."""
+    """An object in whose text some keys stood twice; the reader reports them."""
 
     doubled: tuple[str, ...] = ()
 

@@ -1,6 +1,6 @@
 """Writing a file whole or not at all, and what is said where that fails. What is written is for other modules.
 
-What exists is never touched before its successor is whole: that is written beside it, and then takes its place.
+What exists is never touched before its successor is whole: it is written next to it, then takes its place.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["GrowingFile", "write_whole"]
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file so that whoever looks finds the old content or the new one, never a part.
+    """Write a file so that readers find the old content or the new one, never a part.
 
     Parameters
     ----------

@@ -137,7 +137,7 @@ class Importer:
         Raises
         ------
         InputError
-            For whatever is wrong with the file.
+            For any fault of the file.
         UsageError
             For values that an option may not have, or options that do not go together.
         OptschedError

@@ -97,7 +97,7 @@ class _Reader:
         self.arcs: list[dict[str, Any]] = []
 
     def read(self, line: Line) -> None:
-        """Read one line; whatever is wrong with it is added to the faults."""
+        """Read one line; add its faults to the others."""
         kind = line.words[0]
         if kind == "c":
             return

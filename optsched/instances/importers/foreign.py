@@ -1,6 +1,6 @@
 """What the importers share: text of a file, the JSON objects of a text, records and their faults, lines of numbers.
 
-Foreign formats are read for what an import needs; whatever else they hold is ignored. Each importer (`rumen`, `sls`,
+Importers read what an import needs and ignore the rest of a file. Each importer (`rumen`, `sls`,
 `swim`, `dimacs`, `orlib`) decides what is made of it.
 """
 

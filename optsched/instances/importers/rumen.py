@@ -3,7 +3,7 @@ r"""Importer of Hadoop Rumen traces: what a job tracker's log recorded, as docum
 A document is a plain dict; checking and reading it is the instance reader's business.
 
 A trace is a concatenation of JSON objects, one a job (neither an array nor a line each); a topology is one nested
-object. Both are foreign formats: only what an import needs is read, whatever else they hold is ignored. Rumen records
+object. Both are foreign formats: the importer reads only what an import needs. Rumen records
 what each map gave out and each reduce fetched, but not from whom: a shuffle is made only where it is asked for. What
 the files leave open is decided here, and labelled in each document:
 
@@ -251,7 +251,7 @@ def _locations(trace: Trace) -> Iterator[Location]:
 
 
 def _intervals(trace: Trace, kind: TaskKind) -> Iterator[tuple[str, int, int]]:
-    """Host, start and finish of each attempt at a task of a kind of which they are known."""
+    """Host, start and finish of each attempt at a task of a kind, where known."""
     for job in trace.jobs:
         for task in job.tasks:
             for attempt in task.attempts if task.kind == kind else ():
@@ -527,7 +527,7 @@ class Task:
 
     @property
     def success(self) -> Attempt | None:
-        """The last successful attempt of which the host is known."""
+        """The last successful attempt whose host is known."""
         for attempt in reversed(self.attempts):
             if attempt.successful and attempt.location is not None:
                 return attempt

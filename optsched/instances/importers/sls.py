@@ -226,7 +226,7 @@ def _when(container: _Container, job: _Job, origin: int | None, odd: Counter[str
 
 
 def _intervals(log: list[_Job]) -> Iterator[tuple[tuple[str, str], int, int]]:
-    """Host and kind, start and end of each container of which they are known."""
+    """Host and kind, start and end of each container, where known."""
     for job in log:
         for container in job.containers:
             start, end = container.start, container.end

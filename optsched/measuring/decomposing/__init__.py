@@ -452,7 +452,7 @@ class _Replay:
 
     def __init__(self, problem: ScheduleProblem, heartbeat: float | None, assign: str) -> None:
         self._problem, self._heartbeat, self._assign = problem, heartbeat, assign
-        #: Of each seed what each of `ORDERS` comes to, whoever is measured.
+        #: Of each seed what each of `ORDERS` comes to; the measured policy does not matter.
         self._orders: dict[int, dict[str, Number]] = {}
         #: A, B and C of each policy with each seed.
         self._found: dict[tuple[str, int], tuple[Number, Number, Number]] = {}
@@ -470,7 +470,7 @@ class _Replay:
         check()
 
     def values(self, made: _Made, seed: int, ran: Sequence[_Made]) -> Replays:
-        """A to D of a policy with a seed, beside those that ran to the end."""
+        """A to D of a policy with a seed, next to those that ran to the end."""
         own = self._found[made.label, seed]
         others = [(one.label, self._found[one.label, seed][-1]) for one in ran if one is not made and not one.knows]
         order, best = min([("policy", own[-1]), *self._orders[seed].items(), *others], key=lambda entry: entry[1])

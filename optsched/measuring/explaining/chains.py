@@ -1,4 +1,4 @@
-"""What tells a placement from a better one: chains and cycles of moves, each with its gain, which add up to the gap.
+"""The difference of a placement and a better one: chains and cycles of moves, whose gains add up to the gap.
 
 Where the cost is a sum of what each task pays by itself (`Problem.own_costs`), a chain gains the same whichever others
 are made. Elsewhere the moves are made one after another, the one that gains most first. Each is judged by the problem
@@ -415,7 +415,7 @@ def _together(steps: Sequence[_Step], kind: Kind) -> _Step:
 
 # Exchanges -----------------------------------------------------------------------------------------------------------
 #
-# The difference of two placements as chains and cycles of moves, each of which can be made without the others.
+# The difference of two placements as chains and cycles of moves; each can be made without the others.
 #
 # A task that is placed differently is an arc from the place where it is to the place where it shall be. Places are
 # slots for one kind of task on a node, or waiting. A chain leaves a place that shall hold fewer tasks, pushes on at

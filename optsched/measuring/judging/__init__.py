@@ -100,7 +100,7 @@ class Claim:
         effort
             `quick` (seconds) or `full` (as many draws as the record says).
         seeds
-            So many draws of each family, whatever the effort.
+            This number of draws of each family, at any effort.
         time_limit
             Seconds; draws that do not fit are left out.
 

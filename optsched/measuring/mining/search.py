@@ -434,7 +434,7 @@ def mine(
     profile
         Of the solver.
     time_limit
-        Seconds for the whole, of which three tenths are kept for shrinking; what was found until then is the answer.
+        Seconds in all; three tenths are kept for shrinking; what was found until then is the answer.
     step
         Called with each instance that is tried.
 

@@ -186,7 +186,7 @@ def _held(text: str) -> str:
 def github_annotations(
     results: Iterable[Result], path: str | Path, workspace: str | Path = ".", folder: str = ""
 ) -> Iterator[str]:
-    """A line for each check that failed, which GitHub Actions shows beside the code.
+    """A line for each check that failed, which GitHub Actions shows next to the code.
 
     It is shown at the line of the user's own code that raised, where one did, else at the check in its file.
 

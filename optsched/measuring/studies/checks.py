@@ -1,4 +1,4 @@
-"""What is asserted of a heuristic's gaps, and what came of it: for tests, whoever runs them, and for files (TOML).
+"""Assertions on a heuristic's gaps and their outcomes, for any test runner and for files (TOML).
 
 A file has a table `[[check]]` for each check, whose keys are the arguments of `Check.of`. What stands above the tables
 holds for all checks that do not say otherwise.

@@ -660,7 +660,7 @@ def tables_of(
 ) -> tuple[dict[str, Any], list[Looking]]:
     """What stands above the tables `[[key]]` of a document, and each table with the values that hold for it.
 
-    Whatever has a wrong form, or is missing, is among the faults.
+    Entries of a wrong form, or missing ones, are among the faults.
 
     Parameters
     ----------

@@ -229,7 +229,7 @@ def breaches(measured: Iterable[Run], limit: GapLimit | None, feasible: bool = T
     limit
         On their gaps; None where only feasibility counts.
     feasible
-        Whether a run without a feasible placement breaks it, whatever the limit. If not, its gap is infinite, so that
+        Whether a run without a feasible placement breaks it at any limit. If not, its gap is infinite, so that
         a quantile may pass over it.
     """
     found = []

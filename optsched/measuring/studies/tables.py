@@ -93,7 +93,7 @@ def study(
         As for `optsched.gap`: of each reference, and of each run.
     run_limit, memory_limit
         Seconds and MiB after which a run or a solve is killed. With one of them each has a process of its own, so that
-        whatever it does, hang, crash or take all memory, is a report with its `status` and `error`. A heuristic must
+        a hang, a crash or a lack of memory is a report with its `status` and `error`. A heuristic must
         be fit to be pickled; those of a notebook are.
 
     Returns

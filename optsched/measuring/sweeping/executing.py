@@ -193,7 +193,7 @@ RETRIED = {
 }
 
 
-#: What is to be said of a run beside its figures: of a problem on an instance, both by name.
+#: What is to be said of a run next to its figures: of a problem on an instance, both by name.
 Notes = Callable[[str, str], list[str]]
 
 
@@ -538,7 +538,7 @@ def sweep(
     instances, problems, heuristics, seeds, profile
         As for `optsched.study`. Heuristics are such as other processes can import: of the list, or of a module.
     parameters
-        Of the problems, as for `optsched.study`; or a list of several such, each of which is tried.
+        Of the problems, as for `optsched.study`; or a list of several such; each is tried.
     time_limit
         Seconds for each reference, and for each run, which look at the clock themselves; by default the profile's.
     run_limit, memory_limit
@@ -623,7 +623,7 @@ def carry_out(
     executor
         What runs the jobs.
     limits, notes
-        The limits that it has, as they are to be kept, and what records say beside their figures.
+        The limits that it has, as they are to be kept, and what records say next to their figures.
     steps
         Called as it goes on.
     options
@@ -646,7 +646,7 @@ def carry_out(
     _check_retry(retry)
     steps = steps or Steps()
     if _begun(store):
-        Store(store).__exit__(None, None, None)  # what is no store gets no lock beside it
+        Store(store).__exit__(None, None, None)  # what is no store gets no lock file
     with (
         locked(store, lambda: steps.waits(_other(store))),
         Store(store, write=True, waits=lambda: steps.waits("another program holds it")) as opened,

@@ -1,6 +1,6 @@
 """What a sweep is to compute: every run with its key, and the optima that the runs share; also from a file (TOML).
 
-By its key what was computed is found again, and whatever would change a result changes it.
+The key finds a result again; any input that would change the result changes the key.
 
 An optimum's key covers the content of the instance (no name of it), the problem with all its parameters, the solver
 profile, and the version of this package. A run's covers the optimum's key, the heuristic with all its parameters and
@@ -183,7 +183,7 @@ def _spec(module: str) -> ModuleSpec | None:
         return loaded.__spec__
     try:
         return importlib.util.find_spec(module)
-    except Exception:  # whatever the text of the packages above it raises
+    except Exception:  # the text of the packages above it may raise anything
         return None
 
 
@@ -417,7 +417,7 @@ def planned(
     instances, problems, heuristics, seeds
         As for `optsched.study`.
     parameters
-        Of the problems, as for `optsched.study`; or several such, each of which is tried.
+        Of the problems, as for `optsched.study`; or several such; each is tried.
     profile
         As for `optsched.study`.
     refused

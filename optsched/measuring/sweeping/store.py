@@ -1,7 +1,7 @@
 """The store of a sweep: an SQLite file in which each result is one transaction, so that what is finished is never lost.
 
 A rollback journal is used, not a write-ahead log: between two results the store is one file that can be copied, and
-network drives do. Whoever sweeps holds a lock (a file beside the store); others may read meanwhile, and
+network drives do. A sweep holds a lock (a file next to the store); others may read meanwhile, and
 where they do so for long, what is to be put in waits for them. pandas and any SQLite browser read the tables;
 docs/how-to/sweep.md says what each is for.
 """
@@ -173,7 +173,7 @@ SCHEMA = (
 )
 
 
-#: Seconds to wait for whoever reads the store just now; and between two looks whether another sweep has ended.
+#: Seconds to wait for readers of the store; and between two looks whether another sweep has ended.
 _PATIENCE, _PAUSE = 60.0, 0.5
 
 
@@ -188,7 +188,7 @@ class Store:
         Whether results are to be put in; then the file is made where there is none.
     waits
         Called where another program holds the store for long, once for each time; then there is no end to the wait.
-        Without it that is an error, as it is for whoever opens the store.
+        Without it that is an error, as it is when the store is opened.
 
     Raises
     ------
@@ -212,7 +212,7 @@ class Store:
 
     def _open(self) -> None:
         with self._named_errors():
-            mode = "rwc" if self._write else "rw"  # a hot journal must be rolled back by whoever reads, too
+            mode = "rwc" if self._write else "rw"  # a hot journal must be rolled back by readers, too
             uri = f"{Path(self.path).absolute().as_uri()}?mode={mode}"
             self._connection = sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None)
         try:
@@ -365,7 +365,7 @@ def _busy(error: sqlite3.Error) -> bool:
 def locked(path: str | os.PathLike[str], waits: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Keep others from sweeping into a store meanwhile; where another does, wait until it has ended.
 
-    The lock is on a file beside the store, FILE-lock, which stays. It goes with the process that holds it.
+    The lock is on a file next to the store, FILE-lock, which stays. It goes with the process that holds it.
 
     Parameters
     ----------
@@ -377,7 +377,7 @@ def locked(path: str | os.PathLike[str], waits: Callable[[], None] = lambda: Non
     Raises
     ------
     InputError
-        If the file beside it cannot be written.
+        If the file next to it cannot be written.
     """
     lock_file = f"{os.path.realpath(path)}-lock"  # the same by whichever name the store is called
     connection = None
