@@ -53,9 +53,9 @@ def program_certificate(
     )
 
 
-def without_costs(whole: IntegerProgram) -> IntegerProgram:
+def without_costs(program: IntegerProgram) -> IntegerProgram:
     """The same program where nothing costs anything: one that nothing is in costs 1 at least."""
-    return replace(whole, objective=np.zeros_like(whole.objective))
+    return replace(program, objective=np.zeros_like(program.objective))
 
 
 def limit_certificate(problem: Any, claim: Number, program: Program, tree: Tree) -> Certificate:

@@ -310,21 +310,21 @@ LEGEND = (
 SHED = ("median", "mean", "on")
 
 
-def summaries_text(found: Sequence[ProblemSummary], width: int, terminal: bool, form: str, more: str = "") -> str:
+def summaries_text(summaries: Sequence[ProblemSummary], width: int, terminal: bool, form: str, more: str = "") -> str:
     """A table for each problem, and what its words mean; `more` is said after that."""
     from optsched.measuring.printing import fitted, folded, render, titled
 
-    if any(row.instances < part.instances for part in found for row in part.rows):
+    if any(row.instances < part.instances for part in summaries for row in part.rows):
         fewer = "A heuristic that does not apply everywhere has a row over fewer instances: its mean does not compare."
         more = f" {fewer}{more}"
     parts = []
-    for part in found:
+    for part in summaries:
         if form == "table":
             table = fitted(part.table(), width, SHED, terminal, keyed="on")
         else:
             table = render(part.table(), form=form)
         parts.append(titled(part.heading(), table, form, width))
-    if found:
+    if summaries:
         legend = f"{LEGEND}{more}"
         parts.append(folded(legend, width) if form == "table" else f"{'% ' * (form == 'latex')}{legend}\n")
     return "\n".join(parts)

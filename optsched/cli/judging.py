@@ -141,17 +141,17 @@ def _counted(found: Sequence[Claim]) -> Table:
     return Table(("paper", *VERDICTS, "claims"), rows)
 
 
-def _page(found: Sequence[Claim]) -> Iterator[str]:
+def _page(claims: Sequence[Claim]) -> Iterator[str]:
     """The page of the documentation: the claims of each paper by verdict."""
     from optsched.measuring.judging import VERDICTS
     from optsched.measuring.printing import escaped, folded, render
 
-    judged = sum(bool(one.checks) for one in found)
-    yield _HEAD.format(count=len(found), judged=judged, in_full=_all_in_full(found)) + "\n"
-    yield render(_counted(found), form="markdown") + "\n"
+    judged = sum(bool(one.checks) for one in claims)
+    yield _HEAD.format(count=len(claims), judged=judged, in_full=_all_in_full(claims)) + "\n"
+    yield render(_counted(claims), form="markdown") + "\n"
     yield "".join(f"- *{name}*: {meaning}.\n" for name, meaning in VERDICTS.items())
-    for paper in dict.fromkeys(one.paper for one in found):
-        own = [one for one in found if one.paper == paper]
+    for paper in dict.fromkeys(one.paper for one in claims):
+        own = [one for one in claims if one.paper == paper]
         yield f"\n## {paper}: `{own[0].id.partition('/')[0]}/...`\n"
         for verdict in VERDICTS:
             alike = [one for one in own if one.verdict == verdict]
@@ -161,9 +161,9 @@ def _page(found: Sequence[Claim]) -> Iterator[str]:
                 yield folded(f"- `{one.id.partition('/')[2]}` {escaped(claim, 'markdown')}", _WIDTH, "  ")
 
 
-def _all_in_full(found: Sequence[Claim]) -> str:
+def _all_in_full(claims: Sequence[Claim]) -> str:
     """When claims were last judged in full, and how many verdicts held."""
-    having = [one for one in found if one.checks]
+    having = [one for one in claims if one.checks]
     kept = [one.in_full for one in having if one.in_full is not None and one.in_full.is_of(one.checks)]
     days = sorted({one.date for one in kept})
     when = f" ({' to '.join(dict.fromkeys((days[0], days[-1])))})" if days else ""

@@ -582,47 +582,47 @@ _HAVING = {
 }
 
 
-def _fault(given: Record) -> str | None:
+def _fault(record: Record) -> str | None:
     """What is wrong with the record of a package outside, as far as its fields and its class tell."""
     for name, kind in get_type_hints(Record, include_extras=True).items():
-        value = getattr(given, name)
+        value = getattr(record, name)
         with suppress(msgspec.ValidationError):
             if msgspec.convert(value, kind) == value:
                 continue
         return f"its {name} is {value!r}; give {_in_words(kind)}"
-    if given.frontier and given.routes is None:
+    if record.frontier and record.routes is None:
         return "its frontier is True, but it names no routes that find one"
-    if given.provers and given.routes is None:
+    if record.provers and record.routes is None:
         return "it names provers, but no routes that give what these prove"
-    for part in (given.models, given.routes):
+    for part in (record.models, record.routes):
         if part is not None and find_spec(part) is None:
             return f'there is no module "{part}"'
-    kind = given.problem_class
+    kind = record.problem_class
     if not isinstance(kind, type) or not issubclass(kind, imported("optsched.problems.base:BaseProblem")):
-        return f"its problem, {given.problem}, is {described(kind)}; give a subclass of optsched.problems.base.Problem"
+        return f"its problem, {record.problem}, is {described(kind)}; give a subclass of optsched.problems.base.Problem"
     own = f"{kind.__module__}:{kind.__qualname__}"
-    if own != given.problem:
-        return f'its problem, {given.problem}, is a class of another place; give "{own}"'
+    if own != record.problem:
+        return f'its problem, {record.problem}, is a class of another place; give "{own}"'
     undefined = sorted(getattr(kind, "__abstractmethods__", ()))
     if undefined:
-        return f"{given.problem} does not define {', '.join(undefined)}"
+        return f"{record.problem} does not define {', '.join(undefined)}"
     named = getattr(kind, "name", None)
-    return None if named == given.name else f'the name of {given.problem} is {named!r}, not "{given.name}"'
+    return None if named == record.name else f'the name of {record.problem} is {named!r}, not "{record.name}"'
 
 
-def _parts(given: Record) -> Iterator[tuple[str, str]]:
+def _parts(record: Record) -> Iterator[tuple[str, str]]:
     """The parts that a record names apart from its class: the field, and what it says."""
     functions = ("enumeration", "network", "infeasible", "unlimited", "beside", "slots", "runner")
     for name in ("models", "routes", *functions):
-        if getattr(given, name) is not None:
-            yield name, getattr(given, name)
-    if given.frontier and given.routes is not None:
-        yield "frontier", given.routes
-    if given.family is not None:
-        yield "family", given.family
-    for prover in given.provers.values():
+        if getattr(record, name) is not None:
+            yield name, getattr(record, name)
+    if record.frontier and record.routes is not None:
+        yield "frontier", record.routes
+    if record.family is not None:
+        yield "family", record.family
+    for prover in record.provers.values():
         yield "provers", prover
-    for rival in given.rivals:
+    for rival in record.rivals:
         yield "rivals", rival
 
 
@@ -643,22 +643,22 @@ def _lacking(name: str, value: str) -> str | None:
     return None if ":" not in value or callable(found) else f"it is {described(found)}, which is no function"
 
 
-def _wrong_part(given: Record) -> str | None:
+def _wrong_part(record: Record) -> str | None:
     """What is wrong with the first part of a record that is not what it must be."""
-    for name, value in _parts(given):
+    for name, value in _parts(record):
         wrong = _lacking(name, value)
         if wrong is not None:
             return f"names {value!r} in its {name}: {wrong}"
-    for name, value in _parts(given):
+    for name, value in _parts(record):
         for origin in sorted(_origins(value)) if name not in _TRIED else ():
-            wrong = _stranger(given.problem_class, origin)
+            wrong = _stranger(record.problem_class, origin)
             if wrong is not None:
                 return f"names {value!r} in its {name}: {wrong}"
     for entry in SHIPPED:  # what shipped parts take for granted
-        if given.models == entry.models and given.limit != entry.limit:
+        if record.models == entry.models and record.limit != entry.limit:
             return f"names the models of {entry.name} without its limit: give {entry.limit}"
-        lacking = entry.provers.keys() - given.provers.keys()
-        if given.routes == entry.routes and lacking and issubclass(given.problem_class, entry.problem_class):
+        lacking = entry.provers.keys() - record.provers.keys()
+        if record.routes == entry.routes and lacking and issubclass(record.problem_class, entry.problem_class):
             return f"names the routes of {entry.name} without its provers of kind {', '.join(sorted(lacking))}"
     return None
 
@@ -755,13 +755,13 @@ def _stranger(kind: type[Any], part: str) -> str | None:
     return f"{wrong}; name one of its own, or none"
 
 
-def fault_of(given: Record) -> str | None:
+def fault_of(record: Record) -> str | None:
     """What is wrong with a record: a field, its class, or a part that it names; None where nothing is.
 
     >>> fault_of(Record(name="tidy", problem="builtins:dict"))
     'its problem, builtins:dict, is the class dict; give a subclass of optsched.problems.base.Problem'
     """
-    return _fault(given) or _wrong_part(given)
+    return _fault(record) or _wrong_part(record)
 
 
 class _Records(Listed[Record]):
@@ -840,15 +840,15 @@ def record_of(kind: type[Any]) -> Record:
     return _by_program(found, kind)
 
 
-def _by_program(given: Record, kind: type[Any]) -> Record:
+def _by_program(record: Record, kind: type[Any]) -> Record:
     """A record with the parts that follow from a program which the class itself defines, where it names none."""
     if "program" not in vars(kind) or not issubclass(kind, imported("optsched.problems.programs:Programmed")):
-        return given
-    if given.routes is not None:
-        return given
+        return record
+    if record.routes is not None:
+        return record
     first, *others = kind.components
     parts = _BY_PROGRAM | ({"limit": ProgramLimit(f"the {first.name}", None)} if others else {})
-    return replace(given, **{name: part for name, part in parts.items() if not getattr(given, name)})
+    return replace(record, **{name: part for name, part in parts.items() if not getattr(record, name)})
 
 
 def package_of(kind: type[Any]) -> str | None:

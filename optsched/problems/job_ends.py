@@ -96,9 +96,9 @@ class JobEnds:
         """How long it takes to settle a box by multipliers, as so many costs that are compared."""
         return self._compared(unpacked(multipliers, self.step)) + _BEGUN * (self.priced.waves + len(self.priced.alone))
 
-    def _compared(self, given: TimePrices) -> int:
+    def _compared(self, prices: TimePrices) -> int:
         """How many costs are compared, and held, to settle a box; at most."""
-        steps = max(self._latest, self.priced.steps(given.prices))
+        steps = max(self._latest, self.priced.steps(prices.prices))
         return (self.priced.waves + len(self.priced.alone)) * steps
 
     def settle(self, box: Box, multipliers: Ints, limit: int) -> int | None:

@@ -135,18 +135,18 @@ class PricedTime:
             return "prices, scale and weights are too large: their sums must be at most 2^57"
         return None
 
-    def bound(self, given: TimePrices) -> Number:
+    def bound(self, prices: TimePrices) -> Number:
         """The least sum of job times, in seconds, by prices that are not `too_large`.
 
         In every schedule jobs pay no more than all slots cost. So the sum is no less than what each job pays
         at least for its time and its slots, less what all slots cost.
         """
-        steps = self.steps(given.prices)
-        total, costs = self.costs(given.prices, steps)
-        waiting = given.scale * np.arange(steps + 1, dtype=np.int64)
+        steps = self.steps(prices.prices)
+        total, costs = self.costs(prices.prices, steps)
+        waiting = prices.scale * np.arange(steps + 1, dtype=np.int64)
         for weight, cost in zip(self.weights, costs, strict=True):
             total += int((cost + weight * waiting).min())
-        return self.value(total, given.scale)
+        return self.value(total, prices.scale)
 
     def value(self, units: int, scale: int) -> Number:
         """The sum of job times in seconds that a sum of payments proves."""
@@ -173,13 +173,13 @@ class PricedTime:
                 waited += weight * (now - arrival)
         return waited
 
-    def paid_by(self, given: TimePrices, by: int) -> int | None:
+    def paid_by(self, prices: TimePrices, by: int) -> int | None:
         """What all jobs pay for slots if they end within `by` steps, less what all slots cost; None where one cannot.
 
         If that is above 0 no schedule ends so soon. It never is within all `steps`, since all can then run when slots
         cost nothing.
         """
-        total, costs = self.costs([column[:by] for column in given.prices], by)
+        total, costs = self.costs([column[:by] for column in prices.prices], by)
         paid = [int(cost[by]) for cost in costs]
         return None if max(paid, default=0) >= _NEVER else total + sum(paid)
 

@@ -61,7 +61,7 @@ class Columns:
     program: IntegerProgram
 
 
-def columns_at(problem: Utility, units: int, given: TaskPrices, limit: int | None) -> Columns | None:
+def columns_at(problem: Utility, units: int, prices: TaskPrices, limit: int | None) -> Columns | None:
     """What may be in a placement in which each job has a utility, and with more utilisation than is held.
 
     Parameters
@@ -79,21 +79,21 @@ def columns_at(problem: Utility, units: int, given: TaskPrices, limit: int | Non
         None where there are more than `MOST_PATTERNS` patterns.
     """
     use = limit is not None
-    scale = max(given.scale, 1)
+    scale = max(prices.scale, 1)
     free = problem.fixed is None
     demand = np.concatenate([problem.demand_map, problem.demand_reduce])
     most = np.concatenate([problem.pending_maps, problem.pending_reduces * free])
     share = np.concatenate([problem.map_share, problem.reduce_share]) * use
-    worth = share.astype(object) * scale + given.prices.astype(object)[:, None]
+    worth = share.astype(object) * scale + prices.prices.astype(object)[:, None]
     owner, pair = least_pairs(problem, units)
     cost = [
-        sum(int(price) * int(count) for price, count in zip(given.prices, row, strict=True) if price > 0)
+        sum(int(price) * int(count) for price, count in zip(prices.prices, row, strict=True) if price > 0)
         for row in pair.T
     ]
     cheapest: dict[int, int] = {}
     for job, total in zip(owner.tolist(), cost, strict=True):
         cheapest[job] = min(cheapest.get(job, total), total)
-    rebate = sum(int(price) * int(count) for price, count in zip(given.prices, most, strict=True) if price < 0)
+    rebate = sum(int(price) * int(count) for price, count in zip(prices.prices, most, strict=True) if price < 0)
     packers = [Packer(room, demand, most, worth[:, kind]) for kind, room in enumerate(problem.type_room)]
     best = exact_product(problem.type_size, [packer.best for packer in packers])
     short = best - sum(cheapest.values()) - rebate - scale * (1 - limit if limit is not None else 0)

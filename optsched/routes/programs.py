@@ -209,10 +209,10 @@ class _Search:
         priced = program_certificate(problem, program, self.before, tree, bound)
         return proof_of(problem, priced, found, abs(program.unit))
 
-    def _tree(self, whole: IntegerProgram, limit: int) -> Tree | None:
-        most = min(_MOST_PROGRAMS, max(1, _MOST_COLUMNS // max(1, len(whole.box.lower))))
+    def _tree(self, program: IntegerProgram, limit: int) -> Tree | None:
+        most = min(_MOST_PROGRAMS, max(1, _MOST_COLUMNS // max(1, len(program.box.lower))))
         try:
-            return settling_tree(whole, limit, self._profile.since(self.call.began), most)
+            return settling_tree(program, limit, self._profile.since(self.call.began), most)
         except OutOfTime:  # what was found stays found, by a word
             return None
 

@@ -216,14 +216,14 @@ class UtilitySearch:
         given = TaskPrices(relaxed.prices, USE_SCALE)
         self._packed(units, relaxed, given, target)
 
-    def _packed(self, units: int, relaxation: Relaxation, given: TaskPrices, target: int) -> None:
+    def _packed(self, units: int, relaxation: Relaxation, prices: TaskPrices, target: int) -> None:
         """Pack what uses `target` units, or nearly so, until that is proved to be the most by a tree."""
         packing, tried = relaxation.packing, -1
         worth = packing.items.share * USE_SCALE + relaxation.prices[:, None]
         for varied in (False, True):
             if self.used(self.counts) >= target or self.limit is not None:
                 return
-            if self.used(self.counts) > tried and self._by_columns(units, given):
+            if self.used(self.counts) > tried and self._by_columns(units, prices):
                 return
             tried = self.used(self.counts)
             if varied:
@@ -234,11 +234,11 @@ class UtilitySearch:
                 self._keep(found)
                 self._fill()
         if tried < self.used(self.counts) < target:
-            self._by_columns(units, given)
+            self._by_columns(units, prices)
 
-    def _by_columns(self, units: int, given: TaskPrices) -> bool:
+    def _by_columns(self, units: int, prices: TaskPrices) -> bool:
         """Whether a tree over the columns that prices leave proves the utilisation that is held, or that they have."""
-        best = most_utilisation(self.problem, units, given, self.used(self.counts), self._within())
+        best = most_utilisation(self.problem, units, prices, self.used(self.counts), self._within())
         if best is None:
             return False
         if best.counts is not None:

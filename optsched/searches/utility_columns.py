@@ -58,7 +58,7 @@ class Best(NamedTuple):
     proof: Certificate | None
 
 
-def most_utilisation(problem: Utility, units: int, given: TaskPrices, used: int, profile: Profile) -> Best | None:
+def most_utilisation(problem: Utility, units: int, prices: TaskPrices, used: int, profile: Profile) -> Best | None:
     """The most utilisation where every job has a utility; None where too many columns are left to tell.
 
     Parameters
@@ -72,7 +72,7 @@ def most_utilisation(problem: Utility, units: int, given: TaskPrices, used: int,
     profile
         Limits and options of the solver.
     """
-    columns = columns_at(problem, units, given, -used)
+    columns = columns_at(problem, units, prices, -used)
     if columns is None or len(columns.kind) > _MOST_COLUMNS:
         return None
     few = replace(profile, node_limit=min(_MOST_NODES, profile.node_limit or _MOST_NODES))
@@ -85,11 +85,11 @@ def most_utilisation(problem: Utility, units: int, given: TaskPrices, used: int,
         better = int((columns.program.objective * whole_numbers(found.x)).sum())
         if better < -used:
             used = -better
-            columns = columns_at(problem, units, given, -used)
+            columns = columns_at(problem, units, prices, -used)
         else:
             counts = None
     tree = _tree(columns, -used, profile)
-    proof = None if tree is None else utilisation_tree_certificate(problem, used + problem.fixed_use, given, tree)
+    proof = None if tree is None else utilisation_tree_certificate(problem, used + problem.fixed_use, prices, tree)
     return Best(counts, proof)
 
 

@@ -172,12 +172,12 @@ def _problem(part: ProblemSummary, entries: Sequence[Run], again: Callable[[Sequ
     return Section(f"problem-{name}", name, tuple(parts))
 
 
-def _frontier(number: int, found: FrontierRecord, entries: Sequence[Run]) -> tuple[Part, ...]:
+def _frontier(number: int, record: FrontierRecord, entries: Sequence[Run]) -> tuple[Part, ...]:
     """The picture of a frontier with what heuristics came to, and its table."""
-    table = tables.frontier(number, found, entries)
-    draw = partial(frontier_picture, found, tables.beside(found, entries), found.instance)
-    points = "; ".join(", ".join(row[1:3]) for row in table.rows[: len(found.points)][:20])
-    text = f"{table.title}: a staircase of points ({', '.join(found.components)}): {points}. Heuristics are drawn in."
+    table = tables.frontier(number, record, entries)
+    draw = partial(frontier_picture, record, tables.beside(record, entries), record.instance)
+    points = "; ".join(", ".join(row[1:3]) for row in table.rows[: len(record.points)][:20])
+    text = f"{table.title}: a staircase of points ({', '.join(record.components)}): {points}. Heuristics are drawn in."
     return Picture("stairs", table.title, text, table.key, "commands-frontiers", draw), table
 
 

@@ -254,11 +254,11 @@ def _nothing(axes: Axes, text: str) -> None:
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center")
 
 
-def _headed(figure: Figure, held: Sequence[Timeline]) -> None:
+def _headed(figure: Figure, timelines: Sequence[Timeline]) -> None:
     """Above the panels: what was run, how long tasks took, when slots were offered, and what else was assumed."""
-    instances = list(dict.fromkeys(one.instance.name or "an instance" for one in held))
+    instances = list(dict.fromkeys(one.instance.name or "an instance" for one in timelines))
     of_names: dict[str, list[str]] = {}
-    for one in held:
+    for one in timelines:
         if one.name not in of_names.setdefault(one.assumed or "as scheduled", []):
             of_names[one.assumed or "as scheduled"].append(one.name)
     lines = [
@@ -266,7 +266,7 @@ def _headed(figure: Figure, held: Sequence[Timeline]) -> None:
         for assumed, names in of_names.items()
     ]
     where = short(instances[0], 60) if len(instances) == 1 else counted(len(instances), "instance")
-    labelled = assumed_in_words(one.instance for one in held)
+    labelled = assumed_in_words(one.instance for one in timelines)
     plain(figure.suptitle("\n".join([where, *lines, *([labelled] if labelled else [])]), fontsize=8))
 
 
@@ -398,35 +398,35 @@ def gantt_picture(runs: Any, title: str = "", framed: Sequence[int] = ()) -> Fig
     return figure
 
 
-def _title(held: Sequence[Timeline]) -> str:
+def _title(timelines: Sequence[Timeline]) -> str:
     """What those hear who do not see it."""
-    return f"Gantt chart of {', '.join(one.name for one in held)} on {held[0].instance.name or 'an instance'}"
+    return f"Gantt chart of {', '.join(one.name for one in timelines)} on {timelines[0].instance.name or 'an instance'}"
 
 
-def _check_nodes(held: Sequence[Timeline]) -> None:
+def _check_nodes(timelines: Sequence[Timeline]) -> None:
     """Raise UsageError where runs are on other nodes: they have no rows in common."""
-    for one in held[1:]:
-        if one.instance.cluster.node_ids.tolist() != held[0].instance.cluster.node_ids.tolist():
-            names = " and ".join(each.instance.name or "an instance" for each in (held[0], one))
+    for one in timelines[1:]:
+        if one.instance.cluster.node_ids.tolist() != timelines[0].instance.cluster.node_ids.tolist():
+            names = " and ".join(each.instance.name or "an instance" for each in (timelines[0], one))
             raise UsageError(f"a Gantt chart is of one cluster, and the nodes of {names} are not the same")
 
 
-def _left_out(held: Sequence[Timeline], step: int) -> list[str]:
+def _left_out(timelines: Sequence[Timeline], step: int) -> list[str]:
     """What is not to be seen, in words, and what of the instance was assumed."""
-    vain = sum(one.vain for one in held)
+    vain = sum(one.vain for one in timelines)
     notes = [
         (step > 1, f"one node in {step} is drawn"),
-        (not all(one.ended.all() for one in held), "tasks that had not ended are cut off at the end"),
+        (not all(one.ended.all() for one in timelines), "tasks that had not ended are cut off at the end"),
         (vain > 0, f"{counted(vain, 'start')} in vain, on lost nodes, not drawn"),
     ]
-    assumed = assumed_in_words(one.instance for one in held)
+    assumed = assumed_in_words(one.instance for one in timelines)
     return [*(words for holds, words in notes if holds), *([assumed] if assumed else [])]
 
 
-def _looks(held: Sequence[Timeline]) -> tuple[list[Ints], list[tuple[int, str]]]:
+def _looks(timelines: Sequence[Timeline]) -> tuple[list[Ints], list[tuple[int, str]]]:
     """The look of each bar of each run, and what looks stand for: the same job looks the same in all of them."""
     work: dict[str, float] = {}
-    for one in held:
+    for one in timelines:
         spent = np.bincount(one.job, weights=one.ends - one.starts, minlength=len(one.jobs)).tolist()
         for job, amount in zip(one.jobs.ids, spent, strict=True):
             work[job] = work.get(job, 0.0) + amount
@@ -437,16 +437,16 @@ def _looks(held: Sequence[Timeline]) -> tuple[list[Ints], list[tuple[int, str]]]
         if job in chosen:
             number[job] = len(number)
     others = len(_LOOKS) - 1
-    looks = [np.array([number.get(job, others) for job in one.jobs.ids], dtype=np.int64)[one.job] for one in held]
+    looks = [np.array([number.get(job, others) for job in one.jobs.ids], dtype=np.int64)[one.job] for one in timelines]
     legend = [(look, short(job, 24)) for job, look in number.items()]
     if len(work) > len(number):
         legend.append((others, f"{len(work) - len(number)} other jobs"))
     return looks, legend
 
 
-def _every(held: Sequence[Timeline], kinds: Sequence[int]) -> int:
+def _every(timelines: Sequence[Timeline], kinds: Sequence[int]) -> int:
     """Every how many-th node is drawn."""
-    most = max(int(np.maximum.reduce([_width(one, kind) for one in held]).sum()) for kind in kinds)
+    most = max(int(np.maximum.reduce([_width(one, kind) for one in timelines]).sum()) for kind in kinds)
     return max(1, math.ceil(most / _SLOTS))
 
 
@@ -461,9 +461,9 @@ def _width(one: Timeline, kind: int) -> Ints:
 class _Rows:
     """The rows of a panel: the slots of a kind of the nodes that are drawn."""
 
-    def __init__(self, held: Sequence[Timeline], kind: int, step: int) -> None:
+    def __init__(self, timelines: Sequence[Timeline], kind: int, step: int) -> None:
         self.kind = kind
-        width = np.maximum.reduce([_width(one, kind) for one in held])
+        width = np.maximum.reduce([_width(one, kind) for one in timelines])
         shown = np.zeros(len(width), dtype=bool)
         shown[np.flatnonzero(width)[::step]] = True
         width = np.where(shown, width, 0)
@@ -471,7 +471,7 @@ class _Rows:
         self.count = max(1, int(width.sum()))
         self._nodes = np.flatnonzero(shown)
         self._width = width
-        self._ids = held[0].instance.cluster.node_ids
+        self._ids = timelines[0].instance.cluster.node_ids
 
     def label(self, axes: Axes, names: bool) -> None:
         """Lines between nodes, and names of as many of them as there is room for."""
@@ -537,10 +537,10 @@ def _names(axes: Axes, one: Timeline, own: Ints, y: Ints) -> None:
             plain(axes.text(at_x, at + 0.5, short(name), fontsize=6, ha="center", va="center", bbox=box))
 
 
-def _limits(grid: Any, held: Sequence[Timeline]) -> None:
+def _limits(grid: Any, timelines: Sequence[Timeline]) -> None:
     """The same time in all panels, from the first start to the last end."""
-    first = min(min(one.begin, int(one.starts.min(initial=one.begin))) for one in held) / MICRO
-    last = max(one.last for one in held) / MICRO
+    first = min(min(one.begin, int(one.starts.min(initial=one.begin))) for one in timelines) / MICRO
+    last = max(one.last for one in timelines) / MICRO
     room = 0.01 * (last - first) or 1.0
     for axes in grid.flat:
         axes.set_xlim(first - room, last + room)

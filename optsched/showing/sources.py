@@ -509,10 +509,10 @@ def _command(records: Sequence[Record], seeds: Sequence[str]) -> tuple[list[str]
     return lines, shlex.join(command)
 
 
-def asked(found: FrontierRecord) -> str:
+def asked(record: FrontierRecord) -> str:
     """The command of a frontier."""
-    _, name = argument(found.instance, "")
-    command = ["optsched", "frontier", name, "--problem", found.problem, *_parameters(found), "--format", "json"]
+    _, name = argument(record.instance, "")
+    command = ["optsched", "frontier", name, "--problem", record.problem, *_parameters(record), "--format", "json"]
     return shlex.join(command)
 
 

@@ -108,12 +108,12 @@ def _right_claim(problem: AnyProblem, claimed: Any, kinds: Sequence[Any], tried:
     expect(alone.proved or not checkable, where, f"its certificates prove nothing: {'; '.join(alone.unproved)}")
 
 
-def _false_frontiers(case: Case, found: Frontier) -> Iterator[tuple[str, Frontier]]:
+def _false_frontiers(case: Case, frontier: Frontier) -> Iterator[tuple[str, Frontier]]:
     """Frontiers with something changed that makes them false, and what it is."""
-    points = found.points
+    points = frontier.points
     for position, point in enumerate(points):
         rest = points[:position], points[position + 1 :]
-        yield f"point {position + 1} left out", replace(found, points=(*rest[0], *rest[1]))
+        yield f"point {position + 1} left out", replace(frontier, points=(*rest[0], *rest[1]))
         value = point.objective[0], point.objective[1] - 1
         claims = replace(point.certificates[0]), replace(point.certificates[1], claim=value[1])
         for change, changed in (
@@ -121,13 +121,13 @@ def _false_frontiers(case: Case, found: Frontier) -> Iterator[tuple[str, Frontie
             ("another value and claim", replace(point, objective=value, certificates=claims)),
             ("certificates exchanged", replace(point, certificates=(claims[1], claims[0]))),
         ):
-            yield f"{change} of point {position + 1}", replace(found, points=(*rest[0], changed, *rest[1]))
+            yield f"{change} of point {position + 1}", replace(frontier, points=(*rest[0], changed, *rest[1]))
         other = next((held for value, held in case.decisions.items() if _other(case, value, point)), None)
         if isinstance(other, Placement):
             change = f"another placement of point {position + 1}"
-            yield change, replace(found, points=(*rest[0], replace(point, placement=other), *rest[1]))
+            yield change, replace(frontier, points=(*rest[0], replace(point, placement=other), *rest[1]))
     if len(points) > 1:
-        yield "points swapped", replace(found, points=(points[1], points[0], *points[2:]))
+        yield "points swapped", replace(frontier, points=(points[1], points[0], *points[2:]))
 
 
 def _other(case: Case, minimised: Value, point: FrontierPoint) -> bool:

@@ -217,7 +217,7 @@ class Waits:
 # The explanation of a schedule in sentences.
 
 
-def schedule_sentences(found: ScheduleExplanation, most: int = 10) -> Iterator[str]:
+def schedule_sentences(explanation: ScheduleExplanation, most: int = 10) -> Iterator[str]:
     """Lines that say why: the value, what tasks waited for, the jobs that lose most, and the chain of the makespan.
 
     Parameters
@@ -227,52 +227,52 @@ def schedule_sentences(found: ScheduleExplanation, most: int = 10) -> Iterator[s
     most
         The most jobs, and the most links of the chain (the last ones), that are written.
     """
-    problem, reference = found.problem, found.report.reference
+    problem, reference = explanation.problem, explanation.report.reference
     where = f"{problem.instance.name or 'instance'}, {problem.name}"
-    if found.infeasible:
+    if explanation.infeasible:
         yield f"{where}: no schedule is feasible: {reference.infeasible}."
         return
     component = problem.components[0]
-    best, held = reference.solution.objective, found.report.objective
+    best, held = reference.solution.objective, explanation.report.objective
     assert held is not None
     unit = component.unit
-    compared = "none is known to compare with" if best is None else f"{_kind(found)}: {number(best[0])} {unit}"
-    assumed = found.report.run.assumed
-    who = f"{found.who} ({assumed})" if assumed else found.who
+    compared = "none is known to compare with" if best is None else f"{_kind(explanation)}: {number(best[0])} {unit}"
+    assumed = explanation.report.run.assumed
+    who = f"{explanation.who} ({assumed})" if assumed else explanation.who
     yield f"{where}: {who} has a {problem.value_in_words} of {number(held[0])} {unit}; {compared}."
-    yield from _beside(found)
-    yield _waits(found)
-    jobs = found.jobs
+    yield from _beside(explanation)
+    yield _waits(explanation)
+    jobs = explanation.jobs
     if jobs:
-        place = "alone on all slots" if found.best is None else f"in {_kind(found)}"
+        place = "alone on all slots" if explanation.best is None else f"in {_kind(explanation)}"
         yield f"Jobs, from arrival to end; first the one that loses most against its time {place}:"
-        yield from (f"  {rank}. {_job(job, found)}" for rank, job in enumerate(jobs[:most], start=1))
+        yield from (f"  {rank}. {_job(job, explanation)}" for rank, job in enumerate(jobs[:most], start=1))
         if len(jobs) > most:
             yield f"  and {counted(len(jobs) - most, 'more job')}, with smaller losses."
-    if found.chain:
+    if explanation.chain:
         yield "This chain of tasks leads to the last end:"
-        left = len(found.chain) - most
+        left = len(explanation.chain) - most
         if left > 0:
             yield f"  {counted(left, 'task')} before, then"
-        yield from (f"  {_link(link, found)}" for link in found.chain[max(0, left) :])
+        yield from (f"  {_link(link, explanation)}" for link in explanation.chain[max(0, left) :])
 
 
-def _kind(found: ScheduleExplanation) -> str:
-    return "the proved optimum" if found.optimal else "the best schedule known"
+def _kind(explanation: ScheduleExplanation) -> str:
+    return "the proved optimum" if explanation.optimal else "the best schedule known"
 
 
-def _beside(found: ScheduleExplanation) -> Iterator[str]:
+def _beside(explanation: ScheduleExplanation) -> Iterator[str]:
     """The problem's details on a schedule and on the best one; a sum is shown as a mean."""
-    assert found.schedule is not None
-    best = {} if found.best is None else dict(found.problem.told(found.best))
-    for name, text in found.problem.told(found.schedule):
-        there = f". In {_kind(found)}: {best[name]}" if name in best else ""
+    assert explanation.schedule is not None
+    best = {} if explanation.best is None else dict(explanation.problem.told(explanation.best))
+    for name, text in explanation.problem.told(explanation.schedule):
+        there = f". In {_kind(explanation)}: {best[name]}" if name in best else ""
         yield f"{name.capitalize()}: {text}{there}."
 
 
-def _waits(found: ScheduleExplanation) -> str:
+def _waits(explanation: ScheduleExplanation) -> str:
     """What all tasks waited for together."""
-    tasks = found.tasks
+    tasks = explanation.tasks
     idle = sum(not task.waited for task in tasks)
     maps, slots, passed = (sum(getattr(task, cause) for task in tasks) for cause in ("maps", "slots", "passed"))
     causes = _causes(maps, slots, passed, "all of them together ")
@@ -290,8 +290,8 @@ def _causes(maps: float, slots: float, passed: float, who: str = "") -> str:
     return f"{who}waited {causes}" if causes else ""
 
 
-def _job(job: JobTold, found: ScheduleExplanation) -> str:
-    optimal = "" if job.best is None else f", {_seconds(job.best)} in {_kind(found)}"
+def _job(job: JobTold, explanation: ScheduleExplanation) -> str:
+    optimal = "" if job.best is None else f", {_seconds(job.best)} in {_kind(explanation)}"
     return f"{job.job}: {_seconds(job.time)}{optimal}, {_seconds(job.alone)} alone; {_last(job.last)}"
 
 
@@ -302,8 +302,8 @@ def _last(task: TaskTold | None) -> str:
     return f"its last task, {task.task} on {task.node}, {waited}, and took {_seconds(task.end - task.start)}"
 
 
-def _link(link: Link, found: ScheduleExplanation) -> str:
-    instance = found.problem.instance
+def _link(link: Link, explanation: ScheduleExplanation) -> str:
+    instance = explanation.problem.instance
     task, node = instance.workload.task_ids[link.task], instance.cluster.node_ids[link.node]
     after = "" if link.after == NONE else str(instance.workload.task_ids[link.after])
     why = {
