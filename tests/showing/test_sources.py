@@ -347,7 +347,7 @@ def test_the_command_gives_the_run_again() -> None:
     assert (repeated.objective, repeated.seed, repeated.heuristic_parameters) == (
         run["objective"],
         2,
-        {"reading": "heartbeat"},
+        {"reading": "heartbeat", "ties": "random"},
     )
 
 
