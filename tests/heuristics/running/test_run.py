@@ -82,7 +82,7 @@ def test_what_a_run_says(posed: Lsap) -> None:
     """Tests the record of an online and of a batch heuristic."""
     online = run(posed, "dl", max_idle_rounds=4)
     assert (online.name, online.error, online.starved, online.rounds) == ("dl", None, False, 1)
-    assert dict(online.parameters) == {"reading": "sweep", "max_idle_rounds": 4}
+    assert dict(online.parameters) == {"reading": "sweep", "max_idle_rounds": 4, "ties": "random"}
     assert online.seconds >= 0
     batch = run(posed, "lsap-sched", window=2)
     assert dict(batch.parameters) == {"window": 2}
