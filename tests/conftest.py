@@ -34,6 +34,9 @@ for _name, _usual in (
     if _number is not None and signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _usual)
 
+# Workers of pytest-xdist set the width of the terminal that started them.
+os.environ.pop("COLUMNS", None)
+
 #: Packages of their own, which `test_outside` installs and `test_pytest_plugin` runs: no part of the suite.
 collect_ignore = ["data"]
 

@@ -30,6 +30,7 @@ from optsched.measuring.decomposing import Decompositions, decompose_all
 from optsched.measuring.explaining import ScheduleExplanation
 from optsched.measuring.judging import Claim
 from optsched.measuring.matrix import GapMatrix, gap_matrix
+from optsched.measuring.reproducing import PaperFigure
 from optsched.problems.base import BaseProblem, TaskProblem
 from optsched.routes import Frontier
 
@@ -79,6 +80,7 @@ MADE: dict[type, Callable[[Path], Any]] = {
     optsched.UsageError: lambda folder: optsched.UsageError("no"),
     BaseProblem: lambda folder: lsap(),
     Claim: lambda folder: optsched.claims("agosta")[0],
+    PaperFigure: lambda folder: optsched.figure("agosta/5a"),
     Bound: lambda folder: optsched.bounds(latency())[0],
     Decompositions: lambda folder: decompose_all(timed(), ["fair", "fifo"]),
     Entry: lambda folder: library()["papers/guo-fig2"],

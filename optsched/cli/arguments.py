@@ -423,18 +423,21 @@ def emit(text: str, output: str | None = None) -> None:
 
 def emit_table(table: Table, output: str | None = None, form: str = "table") -> None:
     """Put a table on stdout, fitted to the terminal, or into a file; `form` is one of `TABLES`."""
-    emit(table_text(table, output, form), output)
+    emit(as_text(output, form)(table), output)
 
 
-def table_text(table: Table, output: str | None = None, form: str = "table") -> str:
-    """A table as text for stdout or a file: as a `table` with its texts folded; on a terminal no line is too long."""
+def as_text(output: str | None = None, form: str = "table") -> Callable[[Table], str]:
+    """What makes a table a text for stdout or a file: a `table` has its texts folded, on a terminal within its lines.
+
+    Whether stdout is a terminal is asked now: while heuristics run, stdout stands for stderr.
+    """
     from optsched.cli.streams import drawn
     from optsched.measuring.printing import has_edge, on_page, page_width, render
 
     if form != "table":
-        return render(table, form)
+        return functools.partial(render, form=form)
     file = output is not None
-    return on_page(table, page_width(file), drawn(output), parted=has_edge(file))
+    return functools.partial(on_page, most=page_width(file), terminal=drawn(output), parted=has_edge(file))
 
 
 def emit_json(content: Any, output: str | None = None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, redirect_stdout
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -335,7 +335,8 @@ def _sink(form: str, write: Write, output: str | None, given: Sequence[Instance]
     from optsched.cli.streams import AtEnd, Records
 
     if form in arguments.TABLES:
-        return AtEnd(write, partial(_table, output, form, ("instance", "policy") if len(given) > 1 else ("policy",)))
+        heads = ("instance", "policy") if len(given) > 1 else ("policy",)
+        return AtEnd(write, partial(_table, arguments.as_text(output, form), heads))
 
     def record(named: Named) -> dict[str, Any]:
         run = named[1]
@@ -384,7 +385,7 @@ _TIMES = {
 }
 
 
-def _table(output: str | None, form: str, heads: Sequence[str], named: Sequence[Named]) -> str:
+def _table(as_text: Callable[[Table], str], heads: Sequence[str], named: Sequence[Named]) -> str:
     """A row for each policy on each instance, of several seeds the means; where every run failed there is none."""
     from optsched.measuring.printing import Table
 
@@ -397,7 +398,7 @@ def _table(output: str | None, form: str, heads: Sequence[str], named: Sequence[
     times = [name for name in _TIMES if several or name != "worst seed"]
     numbers = ("seeds", "tasks", *times, "node", "rack", "remote")
     rows = [[*key, *_row(runs, times)] for key, runs in found.items()]
-    return arguments.table_text(Table((*heads, *numbers), rows, frozenset(numbers)), output, form)
+    return as_text(Table((*heads, *numbers), rows, frozenset(numbers)))
 
 
 def _row(runs: Sequence[Simulation], times: Sequence[str]) -> list[str]:
@@ -619,7 +620,7 @@ def _several(found: Decompositions, output: str | None, form: str) -> str:
         f"best found with what has arrived (E) {_in_seconds(first.arrived)}, with all known (F) "
         f"{_in_seconds(first.known)}, {bound}"
     )
-    table = arguments.table_text(policies_table(found), output, form)
+    table = arguments.as_text(output, form)(policies_table(found))
     return titled(heading, table, form, page_width(file=output is not None))
 
 

@@ -24,7 +24,7 @@ from optsched.instances.generate import generate
 from optsched.measuring.judging.findings import Check, Finding
 from optsched.measuring.judging.quantities import Answer
 from optsched.measuring.studies.choices import parted
-from optsched.problems import Lsap
+from optsched.problems import problem as posed_as
 from optsched.problems.locality_counts import locality
 from optsched.routes import frontier
 from optsched.searches.assignment import cheapest_flow
@@ -419,7 +419,7 @@ def most_local(replicas: Ragged, waves: Sequence[Ints]) -> int:
     rows = [np.concatenate([row, row + nodes]).tolist() for row in replicas]
     rows += [np.arange(nodes, 2 * nodes).tolist()] * spare
     cluster = Cluster(numbered("n", 2 * nodes), slots=slots)
-    problem = Lsap(Instance(cluster, Workload(numbered("t", len(rows)), replicas=Ragged.from_rows(rows))))
+    problem = posed_as("lsap", Instance(cluster, Workload(numbered("t", len(rows)), replicas=Ragged.from_rows(rows))))
     return len(replicas) - int(Answer(problem, "optimum").value[0])
 
 
