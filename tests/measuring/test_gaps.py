@@ -217,6 +217,15 @@ class Doubled(Lsap):
         return (2 * int((nodes == 0).sum()) - int(Lsap.objective(self, placement)[0]),)
 
 
+def test_reference_of_an_equal_problem() -> None:
+    """Tests that a reference of a problem that is posed alike serves, and one with other parameters does not."""
+    reference = gap(Latency(FIGURE_2), "labl").reference
+    assert gap(Latency(FIGURE_2), "labl", reference=reference).reference is reference
+    for given in (reference, solve(Latency(FIGURE_2))):
+        with pytest.raises(UsageError, match=r"of latency with other parameters: w_rem$"):
+            gap(Latency(FIGURE_2, w_rem=5), "labl", reference=given)
+
+
 def test_bug_solution_of_the_base_class_was_a_proved_reference() -> None:
     """Tests that a derived class which kept the name of its base does not take its base's solution for a reference.
 
