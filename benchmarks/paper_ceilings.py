@@ -3,7 +3,7 @@
     python benchmarks/paper_ceilings.py
 
 Only arithmetic on what the papers print, in fractions; nothing is run. Where a bound needs an assumption, its row says
-so. `docs/results-runs.md` quotes them; `paper_runs.py` runs the experiments.
+so. `docs/results-runs.md` quotes them.
 """
 
 from __future__ import annotations

@@ -26,7 +26,6 @@ TINY: dict[str, tuple[str, str]] = {
     "latency_band": ("--instances 3 --servers 30 --processes 1", "| all | 3 |"),
     "limits_kept": ("utility --limits 1 --routes pyomo --over 60", "| utility | "),
     "paper_ceilings": ("", "| tasks that read at a time over a link of 1 Mb/s | "),
-    "paper_runs": ("shen --divide 100 --seeds 1", "| `coupling` | "),
     "placement_study": ("--part p-min --divide 40 --repeats 1", "| 0.00 to 0.35 | 0 of 1 |"),
     "policies_by_size": ("dl --tasks 50 100", "| dl | lsap | "),
     "prediction_study": ("tests/data/rumen/plain.trace.json --repeats 1", "| plain | fair | of all | "),

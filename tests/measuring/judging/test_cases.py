@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from optsched import load, problem
-from optsched.core.instance import Cluster, Instance, Workload
+from optsched.core.instance import Cluster, Instance, Ragged, Shuffle, Workload
 from optsched.instances.generate import generate
 from optsched.measuring.judging.cases import (
     apart,
@@ -184,3 +184,19 @@ def test_few_large_maps() -> None:
     assert 2 <= len(set(drawn.workload.job.tolist())) <= 3
     assert endless(Answer(Utility(load("papers/ras-endless-swap"), reduces="fixed"), None))
     assert not endless(Answer(Utility(load("papers/ras-utility-table"), reduces="fixed"), None))
+
+
+@pytest.mark.parametrize(("slots", "near"), [([1, 0, 1], 1), ([0, 2, 0], 0), ([2, 0, 0], 2)])
+def test_reduces_near_their_data(slots: list[int], near: int) -> None:
+    """Tests a reduce that starts where a map has ended, one where a map still runs, and one where none ran."""
+    workload = Workload(
+        ["m1", "m2", "r1", "r2"],
+        job=[0] * 4,
+        job_ids=["j"],
+        kind=[0, 0, 1, 1],
+        duration=[2.0, 9.0, 3.0, 3.0],
+        replicas=Ragged.from_rows([[0], [1], [], []]),
+        shuffle=Shuffle([0, 1], [2, 3], [1.0, 1.0]),
+    )
+    cluster = Cluster(["a", "b", "c"], slots=[1, 1, 0], reduce_slots=slots)
+    assert local_tasks(simulate(Instance(cluster, workload), "fifo", Levels(), heartbeat=0), "reduce") == near

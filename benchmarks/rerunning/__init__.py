@@ -1,1 +1,0 @@
-"""The papers' experiments run over time, a module a paper; `paper_runs.py` prints them."""
