@@ -76,7 +76,7 @@ def _header(*columns: bytes) -> bytes:
 
 def _keys(*names: bytes) -> bytes:
     """Matches JSON, a list or an object, in which these keys occur."""
-    return rb"(?s)^\s*\[?\s*\{" + b"".join(rb'(?=.*?"%s"\s*:)' % name for name in names)
+    return rb"(?s)^\s*(?:\[\s*)?\{" + b"".join(rb'(?=.*?"%s"\s*:)' % name for name in names)
 
 
 #: Names by which others ask whether a file is what they take.
@@ -167,9 +167,9 @@ _KINDS = (
         "a solver such as HiGHS reads it",
         rb"(?im)^(min(imi[sz]e)?|max(imi[sz]e)?|rows)\s*$",
     ),
-    _taken(CHECKS, "check {}", rb"(?m)^\s*\[\[\s*check\s*\]\]"),
-    _taken(SWEEP, "sweep {}", rb"(?m)^\s*\[\[\s*part\s*\]\]"),
-    Kind("a file of claims", "optsched claims lists those of the library", rb"(?m)^\s*\[claims\."),
+    _taken(CHECKS, "check {}", rb"(?m)^[ \t]*\[\[\s*check\s*\]\]"),
+    _taken(SWEEP, "sweep {}", rb"(?m)^[ \t]*\[\[\s*part\s*\]\]"),
+    Kind("a file of claims", "optsched claims lists those of the library", rb"(?m)^[ \t]*\[claims\."),
     _taken(
         PROFILE,
         "solve INSTANCE --profile {}",

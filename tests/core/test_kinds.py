@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -246,3 +247,13 @@ def test_every_command_knows_files_of_other_kinds(
         assert len(errors) == 1, (file.name, errors)
         assert f"{file.name}: this is {known.name}, no " in errors[0]
         assert known.use.replace("{}", file.name) in errors[0]
+
+
+@pytest.mark.parametrize(
+    "sign", [b" ", b"\n", b"\t \n", b"[", b"{", b'"', b"p ", b"rows\n", b"[[", b"id,", b"1 ", b"<"]
+)
+def test_no_pattern_takes_long(sign: bytes) -> None:
+    """Tests that a file of one repeated sign is looked at in no time: blanks once took half a minute."""
+    began = time.process_time()
+    kind_of(sign * 2**16)
+    assert time.process_time() - began < 3

@@ -238,7 +238,7 @@ def figures(paper: str | None = None, words: Iterable[str] = ()) -> tuple[PaperF
 
     Examples
     --------
-    >>> figures("guo-2012", ["replicas"])[0].id
+    >>> figures("guo-2012", ["number of replicas"])[0].id
     'guo-2012/4b'
     """
     expect(paper, (str, type(None)), "a paper has a name, a text", "such as guo-2012")

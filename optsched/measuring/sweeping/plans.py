@@ -282,7 +282,7 @@ def heuristic_parameters(choice: Choice) -> dict[str, Any]:
 
     >>> from optsched.measuring.studies.choices import chosen
     >>> heuristic_parameters(chosen("dl"))
-    {'reading': 'sweep'}
+    {'reading': 'sweep', 'ties': 'random'}
     """
     given = dict(choice.parameters)
     if choice.entry.parameters is None:

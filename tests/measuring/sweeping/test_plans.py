@@ -155,7 +155,8 @@ def test_what_is_in_the_key_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_parameters_in_force() -> None:
     """Tests the values of a heuristic of the list, with defaults, and of a user's own, as given."""
-    assert heuristic_parameters(chosen("dl,max_idle_rounds=7")) == {"reading": "sweep", "max_idle_rounds": "7"}
+    own = {"reading": "sweep", "ties": "random", "max_idle_rounds": "7"}
+    assert heuristic_parameters(chosen("dl,max_idle_rounds=7")) == own
     assert heuristic_parameters(chosen("builtins:max,a=1")) == {"a": 1}
 
 
