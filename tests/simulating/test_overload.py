@@ -102,8 +102,7 @@ SEEDS = [*range(30), *(pytest.param(seed, marks=pytest.mark.thorough) for seed i
 def test_tasks_end_as_by_the_definition(seed: int) -> None:
     """Tests drawn tasks against all rates anew at every instant, to the microsecond."""
     instance, starts = drawn(seed)
-    if not any(np.nansum(column) for column in instance.workload.demand.values()):
-        pytest.skip("no task takes anything")
+    assert any(np.nansum(column) for column in instance.workload.demand.values()), "draw with another seed"
     assert driven(Overload(), instance, starts) == in_fractions(instance, starts)
 
 

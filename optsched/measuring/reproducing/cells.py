@@ -200,7 +200,11 @@ class _Store:
         self._path = path
         try:
             self._database = sqlite3.connect(path or ":memory:", isolation_level=None)
+            names = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            if names - {"cells"}:
+                raise sqlite3.DatabaseError("it is a database of something else")
             self._database.execute("CREATE TABLE IF NOT EXISTS cells (key TEXT PRIMARY KEY, numbers TEXT NOT NULL)")
+            self._database.execute("SELECT key, numbers FROM cells LIMIT 1")
         except sqlite3.Error as error:
             wrong = f"cannot be used to keep draws ({error}); name a new file, or one that optsched figure wrote"
             raise InputError([Fault("", wrong)], path or "") from None

@@ -69,6 +69,18 @@ def test_a_file_that_is_no_store(tmp_path: Path) -> None:
     assert path.read_text() == "mine" * 300
 
 
+@pytest.mark.parametrize("table", ["runs (key TEXT)", "cells (other TEXT)"])
+def test_a_database_of_something_else(tmp_path: Path, table: str) -> None:
+    """Tests that a store of a sweep, or any other database, is refused and stays as it is."""
+    path = tmp_path / "other.sqlite"
+    with sqlite3.connect(path) as database:
+        database.execute(f"CREATE TABLE {table}")
+    before = path.read_bytes()
+    with pytest.raises(InputError, match="name a new file"):
+        small().reproduce(store=str(path))
+    assert path.read_bytes() == before
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_no_time(jobs: int) -> None:
     """Tests that a limit that ends before each point has a draw is an error."""
