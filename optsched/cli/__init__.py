@@ -1,7 +1,7 @@
 """The command line (docs/reference/output.md): commands, exit codes, and how errors are printed.
 
-One module for each sort of command; `arguments` reads what they share. At module level only click is imported, so
-that `--help` answers at once: everything else is imported by the command that runs.
+One module for each sort of command; `arguments` reads what they share. A command is imported when it is asked for. Its
+module imports only click, so that `--help` answers at once: everything else is imported by the command that runs.
 """
 
 from __future__ import annotations
@@ -15,25 +15,14 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from types import FrameType
 from typing import Any, NoReturn
 
 import click
 
 from optsched import __version__
-from optsched.cli import (
-    arguments,
-    checking,
-    documents,
-    explaining,
-    gaps,
-    judging,
-    listing,
-    reproducing,
-    simulating,
-    solving,
-    sweeping,
-)
+from optsched.cli import arguments
 from optsched.core.errors import (
     BoundViolated,
     ExitCode,
@@ -99,8 +88,46 @@ def ended_like_interrupts() -> Iterator[Ended]:
             signal.signal(number, signal.SIG_DFL)
 
 
+#: Every command, with the module of this folder that has it.
+_COMMANDS = {
+    "gap": "gaps:gap",
+    "check": "checking:check",
+    "explain": "explaining:explain",
+    "decompose": "simulating:decompose",
+    "matrix": "gaps:matrix",
+    "mine": "checking:mine",
+    "sweep": "sweeping:sweep",
+    "report": "gaps:report",
+    "show": "explaining:show",
+    "simulate": "simulating:simulate",
+    "solve": "solving:solve",
+    "bounds": "solving:bounds",
+    "frontier": "solving:frontier",
+    "certify": "solving:certify",
+    "export": "solving:export",
+    "describe": "documents:describe",
+    "generate": "documents:generate",
+    "import": "documents:import_",
+    "claims": "judging:claims",
+    "figure": "reproducing:figure",
+    "list": "listing:list_",
+    "docs": "listing:docs",
+    "self-test": "listing:self_test",
+    "versions": "listing:versions",
+}
+
+
 class _CommandLine(arguments.Commands):
-    """The whole command line: tells every error as the design says, with its exit code."""
+    """The whole command line: prints every error as the design says, with its exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in _COMMANDS and cmd_name not in self.commands:
+            module, _, name = _COMMANDS[cmd_name].partition(":")
+            self.add_command(getattr(import_module(f"optsched.cli.{module}"), name))
+        return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -214,35 +241,6 @@ def cli(ctx: click.Context) -> None:
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help(), err=True)
         ctx.exit(ExitCode.USAGE)
-
-
-for _command in (
-    gaps.gap,
-    checking.check,
-    explaining.explain,
-    simulating.decompose,
-    gaps.matrix,
-    checking.mine,
-    sweeping.sweep,
-    gaps.report,
-    explaining.show,
-    simulating.simulate,
-    solving.solve,
-    solving.bounds,
-    solving.frontier,
-    solving.certify,
-    solving.export,
-    documents.describe,
-    documents.generate,
-    documents.import_,
-    judging.claims,
-    reproducing.figure,
-    listing.list_,
-    listing.docs,
-    listing.self_test,
-    listing.versions,
-):
-    cli.add_command(_command)
 
 
 def main() -> NoReturn:

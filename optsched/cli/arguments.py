@@ -156,7 +156,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         command = super().get_command(ctx, cmd_name)
         if command is None:
-            self.unknown(ctx, cmd_name, list(self.commands))
+            self.unknown(ctx, cmd_name, self.list_commands(ctx))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -11,13 +11,14 @@ import sys
 import time
 from pathlib import Path
 
+import click
 import psutil
 import pytest
 from command_line import ENVIRONMENT, PROGRAM, in_process, run
 
 from optsched.cli import cli, ended_like_interrupts
 
-COMMANDS = sorted(cli.commands)
+COMMANDS = cli.list_commands(click.Context(cli))
 
 
 IMPORTERS = ["rumen", "dimacs", "orlib-gap", "orlib-assign", "sls", "swim"]

@@ -54,10 +54,19 @@ def test_no_entry_of_that_name() -> None:
     assert 'problems have no "latncy"; did you mean "latency"?' in result.stderr
 
 
+def within(command: click.Command) -> dict[str, click.Command]:
+    """The commands of a group, by their names; none of a command that is no group."""
+    if not isinstance(command, click.Group):
+        return {}
+    context = click.Context(command)
+    found = {name: command.get_command(context, name) for name in command.list_commands(context)}
+    return {name: inner for name, inner in found.items() if inner is not None}
+
+
 def commands(group: click.Group, *before: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """Every group and command, with what is typed for it."""
     yield before, group
-    for name, command in group.commands.items():
+    for name, command in within(group).items():
         if isinstance(command, click.Group):
             yield from commands(command, *before, name)
         else:
@@ -70,7 +79,7 @@ def test_help_cuts_nothing() -> None:
         shown = " ".join(run(*typed, "--help").stdout.split())
         for paragraph in (command.help or "").replace("\b", "").split("\n\n"):
             assert " ".join(paragraph.split()) in shown, typed
-        for name, inner in getattr(command, "commands", {}).items():
+        for name, inner in within(command).items():
             sentence = " ".join((inner.help or "").split("\n\n")[0].split()).split(". ")[0]
             assert f"{name} {sentence}" in shown, (typed, name)
         options = (option.help for option in command.params if isinstance(option, click.Option))
