@@ -30,7 +30,7 @@ NAME = "optsched_gap"
 #: Whether a test's own baseline was begun in this run.
 _BEGUN = pytest.StashKey[bool]()
 
-#: So many characters of a test's parameters are in the name of its baseline.
+#: The most characters of a test's parameters in the name of its baseline.
 _LONGEST = 100
 
 #: Where the terminal's summary finds what a test measured.

@@ -49,7 +49,7 @@ def shown(value: Any) -> str:
 
 
 def spelt(value: Any) -> str:
-    """What somebody wrote, as Python spells it; not numbers of thousands of digits, or lists within so many others."""
+    """What somebody wrote, as Python spells it; not numbers of thousands of digits, or lists nested too deeply."""
     try:
         return repr(value)
     except (ValueError, RecursionError):

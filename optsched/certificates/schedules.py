@@ -45,7 +45,7 @@ _STEPS = 10**6
 #: The most that a limit of cases may be, in jobs' steps.
 _LIMIT = 2**57
 
-#: The most that a function of lengths may be; larger ones change lengths by less than a part in so many.
+#: The largest number of a function of lengths; larger ones change lengths by less than a millionth.
 _FUNCTIONS = 10**6
 
 
@@ -80,7 +80,7 @@ def makespan_certificate(
 
 
 def end_certificate(problem: Makespan, prices: TimePrices, by: int) -> Certificate:
-    """The certificate that prices make, by which not all tasks end within so many steps (`PricedTime.paid_by`)."""
+    """The certificate that prices make: not all tasks end within `by` steps (`PricedTime.paid_by`)."""
     data = {"by": by, **_prices_written(prices)}
     return Certificate("makespan", Proof.DUAL, _after(problem, PricedTime(problem, prices.step), prices, by), data)
 
@@ -99,7 +99,7 @@ def makespan_proof(problem: Makespan, certificate: Certificate, objective: Value
 
 
 def _after(problem: Makespan, priced: PricedTime, prices: TimePrices, by: int) -> Number:
-    """The first value after so many steps, if tasks cannot all end within them; else what the longest job takes."""
+    """The first value after `by` steps, if tasks cannot all end within them; else what the longest job takes."""
     latest = int(problem.earliest_completions.max(initial=problem.now))
     if by >= priced.steps(prices.prices):
         return seconds(latest - problem.now)

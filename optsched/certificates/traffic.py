@@ -76,7 +76,7 @@ class Cases:
         look
             Called for each case: who checks cases of a file breaks off by it, who proves what is held does not.
         target
-            So many units are to be proved. A place of a bundle with which prices prove them is left out of the cases
+            The units to prove. A place of a bundle with which prices prove them is left out of the cases
             below, where prices then prove more. None: what the prices prove alone.
         """
         posed = problem.within(limit)

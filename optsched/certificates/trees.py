@@ -23,7 +23,7 @@ from optsched.problems.relaxations import Box, IntegerProgram, Relaxation
 
 __all__ = ["Branch", "Step", "Tree", "over_rows", "rows_bound"]
 
-#: What waits may hold so many numbers, some 250 MB: the checker must not fill the memory. A part is worth so many.
+#: Numbers that waiting parts may hold, some 250 MB: the checker must not fill the memory; and what each part adds.
 _MOST_NUMBERS, _PER_PART = 2**25, 64
 
 
@@ -183,7 +183,7 @@ class _Waiting(NamedTuple):
 class _Path:
     """The box that is looked at, and the parts that wait; of these only what brings the box back to them is held.
 
-    A variable is narrowed in so many steps as it has values at most on a path, for any number of branches.
+    On a path a variable is narrowed at most as often as it has values, for any number of branches.
     """
 
     def __init__(self, box: Box) -> None:

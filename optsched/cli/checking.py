@@ -148,7 +148,7 @@ def _run(planned: Sequence[Planned], folder: Path, put: Callable[[Result], None]
 def _run_at_once(
     planned: Sequence[Planned], folder: Path, asked: tuple[str, bool], jobs: int, put: Callable[[Result], None]
 ) -> None:
-    """Run so many checks at once, each in a process of its own, and put them out in the order of the file."""
+    """Run several checks at once, each in a process of its own, and put them out in the order of the file."""
     from optsched.measuring.printing import progress
     from optsched.measuring.studies.check_reports import Result
     from optsched.measuring.studies.checks import runs_of

@@ -34,7 +34,7 @@ _INDEXED = re.compile(r"(nodes|tasks|jobs|groups)\[\d+\]")
 #: How the note on a problem that is left out begins.
 _LEFT_OUT = "{} left out: "
 
-#: From so many MB on, a terabyte, the size of a task's data was hardly meant: a block of 128 MB has 134,217,728 bytes.
+#: MB from which a task's data, a terabyte, was hardly meant so: a block of 128 MB has 134,217,728 bytes.
 _LARGE = 1_000_000
 
 #: An importer whose label of sizes has this has converted them; a terabyte is then what the trace says.

@@ -39,7 +39,7 @@ Bools = npt.NDArray[np.bool_]
 #: Numbers past this are refused: beyond it doubles no longer hold every integer.
 LARGEST = 2**53
 
-#: From so many values on SciPy turns rows of numbers into columns faster than they are sorted here.
+#: From this many values on SciPy turns rows of numbers into columns faster than they are sorted here.
 _MANY = 20_000
 
 
@@ -249,7 +249,7 @@ class Ragged(Part):
         return np.asarray(before[1:] > before[:-1])
 
     def padded(self, rows: int) -> Ragged:
-        """The same rows, and so many empty ones after them."""
+        """The same rows, with empty ones after them."""
         return Ragged(np.append(self.starts, np.full(rows, self.starts[-1])), self.values)
 
     def count_any(self, holds: Bools) -> int:

@@ -38,7 +38,7 @@ __all__ = [
 #: inverse.
 FINEST = 2**20
 
-#: Exact numbers have at most so many digits in numerator and denominator: Python spells and reads up to 4,300.
+#: The most digits in numerator and denominator of an exact number: Python spells and reads up to 4,300.
 MOST_DIGITS = 4000
 
 _BEYOND_DIGITS: int = 10**MOST_DIGITS

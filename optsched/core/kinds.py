@@ -37,7 +37,7 @@ __all__ = [
     "other_kind",
 ]
 
-#: So many bytes from the beginning of a file tell what it is.
+#: Bytes from the beginning of a file that tell what it is.
 _READ = 65536
 
 

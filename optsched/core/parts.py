@@ -227,7 +227,7 @@ class Shuffle(Part):
         return brief(f"Shuffle: {counted(len(self), 'transfer')}")
 
     def between(self, tasks: Ints, count: int) -> tuple[Shuffle, Ints]:
-        """The entries between two of the given tasks out of so many, which are numbered anew; and which these are."""
+        """The entries between two of the given tasks out of `count`, numbered anew; and which entries these are."""
         number = np.full(count, -1)
         number[tasks] = np.arange(len(tasks))
         ends = number[self.map], number[self.reduce]
@@ -371,7 +371,7 @@ class Workload(Part):
         return replace(self._with_rows(tasks, jobs, hindsight=True), shuffle=between, pairs=pairs)
 
     def first(self, tasks: int, jobs: int) -> Workload:
-        """The first so many tasks and jobs, and all groups, as windows on the same memory.
+        """The first tasks and jobs, and all groups, as windows on the same memory.
 
         The first tasks must be of the first jobs; without shuffle and pairs.
         """

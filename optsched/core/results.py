@@ -47,7 +47,7 @@ T = TypeVar("T")
 Number = int | Fraction
 #: One number a component of the objective, in lexicographic order.
 Value = tuple[Number, ...]
-#: Of a certificate that nothing is feasible, in the place of a component: so many decisions are, and it claims 0.
+#: The component of a certificate that nothing is feasible: it bounds the number of feasible decisions, by 0.
 FEASIBLE = "feasible-decisions"
 #: What is decided.
 Decision = Placement | NetworkFlow | Schedule

@@ -284,7 +284,7 @@ def give_out(
         heap[at] = one
 
 
-#: From so many tasks on the loops are compiled where they can be.
+#: Tasks from which on the loops are compiled where they can be.
 _MANY = 20_000
 
 #: Steps of a loop between two looks at the clock.

@@ -219,7 +219,7 @@ class JobPolicy(Policy):
                 entry.reduces[task] = int(view.node[task])
 
     def _count(self, entry: _Job, kind: int, status: int, more: int) -> None:
-        """So many tasks more, or less, are in a status."""
+        """`more` tasks have come to a status, or left it if `more` is below 0."""
         entry.counts[kind][status] += more
         if status == PENDING:
             self.waiting_tasks[kind] += more

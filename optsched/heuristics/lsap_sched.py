@@ -44,7 +44,7 @@ def lsap_sched(problem: AssignmentProblem, rng: np.random.Generator, *, window: 
     rng
         Draws the order of the slots where there is a window.
     window
-        Gather so many idle slots, in random order, place tasks on these, and go on (Guo et al. 2012, end of section
+        Gather this many idle slots, in random order, place tasks on these, and go on (Guo et al. 2012, end of section
         III.C); 0: all at once.
 
     Returns

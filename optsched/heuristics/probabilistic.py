@@ -136,7 +136,7 @@ class ProbabilisticPolicy(_Knowing):
         `first`: if the first job's task is not started, the slot stays idle, as in the algorithms. `each`: then the
         next job is asked, as Hadoop's Fair Scheduler does with its jobs.
     skip_limit
-        A job may decline so many offers in a row because of `p_min`. After that `p_min` is ignored until the job starts
+        Offers in a row that a job may decline because of `p_min`. After that `p_min` is ignored until the job starts
         a task of the kind. None: no limit.
     form
         How P falls with the cost; see `probability`.

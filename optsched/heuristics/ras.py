@@ -105,7 +105,7 @@ def map_rounds(problem: Utility, reduces: Ints, *, rounds: int = ROUNDS, improve
     reduces
         Reduces of each job on each tracker, shape (jobs, nodes).
     rounds
-        At most so many rounds; it stops sooner where a round changed nothing.
+        The most rounds; it stops sooner where a round changed nothing.
     improvement
         `strict`: a swap must raise the lowest utility. The taker gets its map, and no giver ends at or below what the
         taker had; else all is put back. Each swap then raises Sharmilarani et al.'s ordered vector of utilities, so the

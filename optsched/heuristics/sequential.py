@@ -31,7 +31,7 @@ from optsched.solvers.profiles import Profile
 
 __all__ = ["HEURISTICS", "sequential"]
 
-#: Ties are weighed where a single map costs at most so many units, since HiGHS works in doubles.
+#: Ties are weighed where a single map costs at most this many units, since HiGHS works in doubles.
 _FINEST = 2**40
 
 

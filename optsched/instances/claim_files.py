@@ -62,7 +62,7 @@ Claim: TypeAlias = Solution | Frontier | Schedule
 #: Data of certificates, and all else that is free in form, is nested at most so deep: cases within cases take two each.
 _DEEPEST = 256
 
-#: All placements of a file take at most so many bytes, 8 a task: what moves nothing is short, and yet is one of them.
+#: The most bytes of all placements of a file, 8 a task: one that moves nothing is short, and yet counts in full.
 _MOST_BYTES = LARGEST_FILE
 
 
@@ -417,7 +417,7 @@ def _write_point(frontier: Frontier, row: int, writing: Writing) -> dict[str, An
 
 
 def _too_many(points: int, instance: Any) -> str:
-    """That so many placements are not read, as words; empty where they are."""
+    """The message that a file has too many placements to read; empty where it has not."""
     taken = 8 * points * len(instance.workload)
     text = f"{points} placements of {len(instance.workload)} tasks take {taken} bytes; at most {_MOST_BYTES} are read"
     return text if taken > _MOST_BYTES else ""

@@ -301,9 +301,9 @@ class _Latex(Lines):
         return "\\bottomrule\n\\end{tabular}\n"
 
 
-# On a page of so many characters ----------------------------------------------------------------------------------
+# On a page of limited width ---------------------------------------------------------------------------------------
 
-#: Names are cut to so many characters before a column is left out, and to so few where none is left to go.
+#: Characters to which names are cut before a column is left out, and to which they are cut where none is left to go.
 _SHORT, _SHORTEST = 12, 8
 
 #: A last column of text with less room than that is put below its row.
@@ -330,7 +330,7 @@ def has_edge(file: bool = False) -> bool:
 
 
 def elided(text: str, most: int) -> str:
-    """A name in so many characters, its end kept as well as its beginning.
+    """A name in at most `most` characters, its end kept as well as its beginning.
 
     >>> elided("lsap-n24-slots2-t40-racks4-seed1", 20), elided("lsap", 20)
     ('lsap-n24-...s4-seed1', 'lsap')
@@ -342,7 +342,7 @@ def elided(text: str, most: int) -> str:
 
 
 def folded(text: str, most: int, indent: str = "") -> str:
-    """A text in lines of so many characters, 20 at least, each but the first indented.
+    """A text in lines of at most `most` characters, 20 at least, each but the first indented.
 
     >>> print(folded("more words than that, by far", 20, "  "), end="")
     more words than
@@ -437,7 +437,7 @@ class Fitted:
     reserved
         Characters that the last column is to have.
     short
-        Names are cut to so many characters before a column is left out.
+        Characters to which names are cut before a column is left out.
 
     Examples
     --------

@@ -49,7 +49,7 @@ __all__ = [
     "whole_limit",
 ]
 
-#: A literal model with more variables is not built; so many take about 5 GB to build and solve.
+#: The most variables of a literal model: to build and solve them takes about 5 GB.
 MAX_VARIABLES = 2_000_000
 
 #: What building and solving took, for each coefficient of objective and constraints (PuLP 3.3, HiGHS 1.15).

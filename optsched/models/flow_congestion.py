@@ -22,7 +22,7 @@ place[c,h]          whole: tasks of the class on nodes of the host
 one_pattern[h]      no more patterns than nodes
 filled[h,t]         tasks of the type (same kind and rates) on the host are those of its patterns
 class_supply[c]     no more tasks than the class has
-cardinality[k]      so many tasks of the kind are placed
+cardinality[k]      the required number of tasks of the kind is placed
 objective           least cost
 =================== ========================================================================================
 

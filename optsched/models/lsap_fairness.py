@@ -65,7 +65,7 @@ _OFF_DATA = "tasks off their data"
 def build_pyomo(problem: LsapFairness, limit: int | None = None, *, per_pair: bool = False) -> Any:
     """Build the compact model, with continuous variables (parameters as in `ModelModule.build_pyomo`).
 
-    With a `limit`, it finds the least fairness distance with at most so many tasks off their data; without, the fewest
+    With a `limit`, it finds the least fairness distance with at most `limit` tasks off their data; without, the fewest
     of these. A limit that is no whole number, 0 or more, is a UsageError.
 
     Examples

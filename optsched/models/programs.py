@@ -122,7 +122,7 @@ def whole_pyomo(
     before
         What the program was made with.
     unit
-        So many units of the program's costs are one of the model's; below 0 if the model maximises.
+        Units of the program's costs that are one of the model's; below 0 if the model maximises.
     """
     model, variables = pyomo_of(program, name, integral)
     costs = (program.whole.objective if unit == 1 else program.whole.objective / unit).tolist()

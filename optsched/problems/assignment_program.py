@@ -314,7 +314,7 @@ def enter_steps(
 
 
 def filled(sizes: list[int], count: int) -> Ints:
-    """So many tasks on steps of these sizes, the first ones first.
+    """How many tasks go on each of the steps of these sizes, `count` in all, the first steps first.
 
     >>> filled([2, 1, 3], 4).tolist()
     [2, 1, 1]

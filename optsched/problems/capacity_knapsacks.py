@@ -24,7 +24,7 @@ __all__ = ["CapacityKnapsacks", "Filled", "NodePrices", "fill"]
 #: Units that a knapsack holds, at least and for each task, beyond which its capacity is divided.
 _LEAST_WIDTH, _WIDTH = 2**10, 2**7
 
-#: A table of a knapsack has at most about so many entries, beyond the least width: who checks must have the memory.
+#: The most entries of a knapsack's table, beyond the least width: who checks must have the memory.
 _MOST_ENTRIES = 2**26
 
 #: Sums below this, in size, are exact in int64, some times as large ones too.

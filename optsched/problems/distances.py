@@ -43,7 +43,7 @@ __all__ = [
 #: More nodes, or places of nodes, have no dense matrix of distances here: it would take more than 512 MB.
 MOST_NODES = 2**13
 
-#: Areas are nested in at most so many levels; links with more distances than that are no tree of switches.
+#: The most levels in which areas are nested; links with more distances than that are no tree of switches.
 _MOST_LEVELS = 16
 
 #: Distances computed at once where sums need rows of a matrix, so that memory stays small.
@@ -254,7 +254,7 @@ def cluster_places(cluster: Cluster, place: str = "") -> Places:
     Raises
     ------
     MissingField, InputError
-        As `distances`; not of more than `MOST_NODES` nodes, but of nodes at more than so many places.
+        As `distances`; nodes may be more than `MOST_NODES`, the places that they are at may not.
 
     Examples
     --------

@@ -55,7 +55,7 @@ class FairLsap(LevelledProblem, AssignmentProgram, Programmed):
     """Exactly min(tasks, idle slots) tasks on idle slots, at least fairness cost FC plus locality cost DLC.
 
     Each group may take `ration` more slots (Guo et al.'s sto, equation 12, rounded down; Guo et al. 2012, note 5, has
-    another reading). So many of its tasks cost the group's fairness cost (GFC, equation 10), and its other tasks cost
+    another reading). This number of its tasks cost the group's fairness cost (GFC, equation 10), and its others cost
     the overflow cost (equation 13). A task off its replicas' nodes costs `alpha` more (DLC, equation 11).
 
     With `selection=fixed` the rationed tasks are chosen beforehand, as in the paper's lines 18 to 27: tasks with a

@@ -42,7 +42,7 @@ from optsched.problems.programs import Builder, Program, Programmed
 
 __all__ = ["FlowCongestion"]
 
-#: Patterns of all different nodes are listed up to so many, and up to so many numbers in all lists.
+#: The most patterns of all different nodes that are listed, and the most numbers in all lists.
 MOST_PATTERNS, MOST_ENTRIES = 2_000_000, 2**25
 
 
@@ -452,7 +452,7 @@ class FlowCongestion(Problem, Programmed):
             lower=self.counts,
             upper=self.counts,
             over="KINDS",
-            doc="so many tasks of the kind are placed",
+            doc="the required number of tasks of the kind is placed",
         )
         builder.enter(one_pattern[host], choose)
         load, of_type = np.nonzero(added)

@@ -78,14 +78,14 @@ class Groups:
         return cls(workload.group_ids.tolist(), [weight / total for weight in given], counts.tolist())
 
     def shares(self, placed: Sequence[int] | Ints | None = None) -> list[Fraction]:
-        """Share of each group in all running maps, with so many more placed of each; 0 where no map runs (eq. 9)."""
+        """Share of each group in all running maps, once `placed` more of each run; 0 where no map runs (eq. 9)."""
         more = [0] * len(self.running) if placed is None else [int(number) for number in placed]
         counts = [busy + extra for busy, extra in zip(self.running, more, strict=True)]
         total = sum(counts)
         return [Fraction(count, total) if total else Fraction(0) for count in counts]
 
     def distance(self, placed: Sequence[int] | Ints | None = None, relative: bool = False) -> Fraction:
-        """Mean over the groups of |s - w|, with so many more placed of each (Guo et al. 2012, equations 14 and 15).
+        """Mean over the groups of |s - w|, once `placed` more of each run (Guo et al. 2012, equations 14 and 15).
 
         `relative` divides each group's distance by its weight, the other reading of equation 14.
 

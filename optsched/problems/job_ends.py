@@ -26,7 +26,7 @@ _COUNTS = 10**7
 #: Costs that are compared to settle all boxes of a tree, so that nobody waits for hours to check one; see `work`.
 MOST_WORK = 10**9
 
-#: To compare costs for the first time takes as long as comparing so many.
+#: Comparing costs for the first time takes as long as comparing this many.
 _BEGUN = 500
 
 
@@ -93,7 +93,7 @@ class JobEnds:
         return wrong
 
     def work(self, multipliers: Ints) -> int:
-        """How long it takes to settle a box by multipliers, as so many costs that are compared."""
+        """How long it takes to settle a box by multipliers, as a number of costs that are compared."""
         return self._compared(unpacked(multipliers, self.step)) + _BEGUN * (self.priced.waves + len(self.priced.alone))
 
     def _compared(self, prices: TimePrices) -> int:

@@ -56,7 +56,7 @@ class JobAlone(NamedTuple):
         return np.asarray(nodes[self.node] & (self.posed.server_tasks.lengths > 0))
 
     def nodes(self, servers: Bools, limit: int, nodes: int) -> Bools:
-        """The nodes whose slots with data and room within `limit` are all among `servers`; bool, of so many nodes.
+        """The nodes whose slots with data and room within `limit` are all among `servers`; bool, shape (nodes,).
 
         A cover of servers (bool, shape (servers,)) is no stronger than these nodes: where a slot with room is left out
         of it, all tasks with data on the node count already, and other slots of the node add to that.

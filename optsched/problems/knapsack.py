@@ -30,7 +30,7 @@ _PACKER_STATES = 2**16
 #: States of the dynamic programs of all rooms together where each has its own, and the fewest that one of them gets.
 _ALL_STATES, _FEWEST_STATES = 2**23, 2**8
 
-#: Patterns that are gone through at a time are at most so many, in at most so many rooms; the first try looks at few.
+#: The most patterns that are gone through at a time, and the most rooms of them; the first try looks at few.
 _MOST_LISTED, _MOST_ROOMS, _FIRST_LISTED, _MOST_TRIED = 2**14, 64, 2**8, 2**17
 
 #: Bounds in float64 are raised by so much, relative to them: by far more than they may be off.

@@ -27,7 +27,7 @@ from optsched.problems.programs import Builder, Program, Programmed, labelled
 __all__ = ["Latency", "LatencyPrices"]
 
 
-#: Up to so many mixes of local and remote tasks are tried in search of one that fills a server best.
+#: The most mixes of local and remote tasks that are tried in search of one that fills a server best.
 _MOST_MIXES = 1000
 
 #: From this weight of a remote task on, limits on numbers of tasks express the room of a server (`counted_room`).
@@ -53,7 +53,7 @@ class LatencyPrices(NamedTuple):
 
     @staticmethod
     def largest(tasks: int) -> int:
-        """The largest number that so many tasks' prices may have, so that no sum is past 2^53."""
+        """The largest number that the prices of `tasks` tasks may have, so that no sum is past 2^53."""
         return LARGEST // (4 * max(1, tasks))
 
 

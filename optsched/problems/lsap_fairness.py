@@ -28,7 +28,7 @@ from optsched.problems.programs import Builder, Program, Programmed
 __all__ = ["LsapFairness"]
 
 
-#: A program has costs of so many units together at most, and such units of distance at least as small.
+#: The most units of all costs of a program together; and of a distance of 1, where a common denominator is too large.
 _LARGEST, _FINE = 2**52, 2**40
 
 
@@ -120,7 +120,7 @@ class LsapFairness(LevelledProblem, AssignmentProgram, Programmed):
 
     def _steps(self, group: int) -> tuple[tuple[Fraction, int], ...]:
         tasks, scale = self.waiting[group], self._scale(group)
-        due = self.groups.weights[group] * self.total - self.groups.running[group]  # so many more would be just fair
+        due = self.groups.weights[group] * self.total - self.groups.running[group]  # this many more would be just fair
         towards = min(max(math.floor(due), 0), tasks)
         past = int(towards < tasks and 0 < due - towards < 1)
         steps = (-scale, towards), ((1 - 2 * (due - towards)) * scale, past), (scale, tasks - towards - past)
@@ -156,7 +156,7 @@ class LsapFairness(LevelledProblem, AssignmentProgram, Programmed):
 
     @property
     def _distance_unit(self) -> int:
-        """So many units of the program are a distance of 1: their common denominator, if numbers stay small.
+        """The units of the program that are a distance of 1: their common denominator, if numbers stay small.
 
         Raises
         ------
@@ -217,7 +217,7 @@ class LsapFairness(LevelledProblem, AssignmentProgram, Programmed):
         node_prices: Mapping[int, Number],
         group_prices: Sequence[Number],
     ) -> Number:
-        """The least fairness distance that prices prove for placements with at most so many tasks off their data.
+        """The least fairness distance that prices prove for placements with at most `off_data` tasks off their data.
 
         It is valid for any prices (weak duality). They are in the unit of `steps`.
 

@@ -43,7 +43,7 @@ __all__ = [
 #: What tells a variable or row from the others of its family: texts, whole numbers, or None for nowhere.
 Label = tuple[Any, ...]
 
-#: So many placements of a problem are all tried; of more, so many are drawn.
+#: Placements of a problem that are all tried; where there are more, placements that are drawn.
 _ALL, _DRAWN = 4_000, 1_000
 
 
@@ -111,7 +111,7 @@ class Program:
     component
         Position of the component that the objective is.
     unit
-        So many units of the objective are one of the component's; below 0 if the component is maximised.
+        Units of the objective that are one of the component's; below 0 if the component is maximised.
     groups
         What its variables count together.
     """

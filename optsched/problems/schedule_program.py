@@ -146,7 +146,7 @@ class TimedProblem(ScheduleProblem, Programmed):
 
 
 class _Switch(NamedTuple):
-    """What may be said from a tick on: that of some jobs so many tasks of a kind have ended."""
+    """What may be said from a tick on: that a number of the tasks of a kind of some jobs have ended."""
 
     label: tuple[str | int, ...]
     tick: int
@@ -291,7 +291,7 @@ class ScheduleProgram:
         upper: npt.ArrayLike = 1,
         cost: npt.ArrayLike = 0,
     ) -> Ints:
-        """Variables that are 1 only from when on so many tasks have ended, and the rows that say so."""
+        """Variables that are 1 only once enough tasks have ended, and the rows that say so."""
         columns = self._builder.variables(name, [each.label for each in switches], upper=upper, cost=cost, doc=doc)
         needs = [
             (column, need, count, self._by(job, kind, each.tick))

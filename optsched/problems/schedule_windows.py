@@ -29,7 +29,7 @@ class Window(NamedTuple):
         Microseconds; tasks count that may not start before `begin`, and must end by `end`, which is later.
     tail
         0: all tasks of a job count. More: of the jobs whose reduces take as long after the maps that they wait for,
-        just so many maps count, those that take least. Reduces have no tail: with one none of them counts.
+        only the maps that must end before reduces start count, those that take least. With a tail no reduce counts.
     function
         0: tasks count as long as they are. k of 1 or more: by `lengths`.
     prices

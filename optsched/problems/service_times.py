@@ -259,7 +259,7 @@ def level_times(instance: Instance, tasks: Ints, factors: Sequence[float]) -> Se
 
 
 def _rounded(values: Floats, unit: Fraction) -> Ints:
-    """So many units for each, as decimals."""
+    """Each value in units, as a decimal."""
     return for_each(values, lambda value: round(value * unit))
 
 

@@ -47,7 +47,7 @@ class TimePrices(NamedTuple):
     step
         Microseconds, 1 or more.
     scale
-        So many units of price are one job's waiting for one step.
+        Units of price that are one job's waiting for one step.
     prices
         int64, shape (steps,), 0 or more: for maps, and for reduces. After the last step slots cost nothing.
     """
@@ -122,7 +122,7 @@ class PricedTime:
         return found
 
     def too_large(self, given: TimePrices, until: int = 0) -> str | None:
-        """Why prices cannot be used, or None; with jobs that end `until` so many steps at the latest."""
+        """Why prices cannot be used, or None; with jobs that end within `until` steps at the latest."""
         steps = max(until, self.steps(given.prices))
         if steps > _STEPS:
             return f"there are {steps} steps of time, more than {_STEPS}"
@@ -191,7 +191,7 @@ class PricedTime:
         prices
             For maps and for reduces, no more than `steps`, and not `too_large`.
         steps
-            Jobs are looked at that end by so many.
+            Jobs are looked at that end within this many.
 
         Returns
         -------
@@ -211,7 +211,7 @@ class PricedTime:
         return total, found
 
     def _chain(self, each: SlotClass, sums: Ints) -> dict[int, Ints]:
-        """What so many tasks one after another on a slot cost at least, by the step at which all have ended.
+        """What tasks one after another on a slot cost at least, by their number and the step at which all have ended.
 
         For as many as the fullest slot has, and one less.
         """
@@ -237,7 +237,7 @@ class PricedTime:
         return -(-each.count // self.slots[each.kind]) if each.length else 1
 
     def _spread(self, each: SlotClass) -> list[tuple[int, int]]:
-        """How many tasks each of so many slots has, but for slots without any.
+        """How many tasks each of a number of slots has, but for slots without any.
 
         On one slot k tasks cost f(k), which is convex: the starts and the steps in which they run make an interval
         matrix. So no other way to spread them over all slots of the kind costs less.

@@ -103,7 +103,7 @@ class Pool:
 
 
 class _Place(NamedTuple):
-    """Nodes on which a task takes so many microseconds, or fewer."""
+    """Nodes on which a task takes this many microseconds, or fewer."""
 
     level: str
     place: int

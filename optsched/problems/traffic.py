@@ -386,7 +386,7 @@ class Traffic(Problem, Programmed):
         return TrafficProgram(self)
 
     def within(self, limit: int | None) -> Traffic:
-        """The same problem, whose program has at most so many maps in each datacenter; None: no limit."""
+        """The same problem, whose program has at most `limit` maps in each datacenter; None: no limit."""
         return self._seen(limit, self.posing)
 
     def apart(self) -> Traffic:

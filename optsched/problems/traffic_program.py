@@ -89,7 +89,7 @@ class TrafficProgram:
         return builder.program(0, self.problem.grid)
 
     def least_load(self, most: int) -> Program:
-        """That of the second one, with at most so many units of traffic."""
+        """The program of the second component, with at most `most` units of traffic."""
         builder = Builder()
         place, center, columns, cost = self._enter(builder, False)
         doc = "maps in the fullest datacenter"

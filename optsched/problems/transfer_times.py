@@ -30,7 +30,7 @@ _PAIR = 70
 
 
 def moved(size: Floats, away: Floats, scale: float) -> Ints:
-    """Whole microseconds that so many MB take over a distance, each rounded once; past 2^54 it is 2^54.
+    """Whole microseconds that sizes in MB take over a distance, each rounded once; past 2^54 it is 2^54.
 
     Parameters
     ----------

@@ -328,12 +328,12 @@ class Transmission(Problem, Programmed):
                 "class_supply", summed(place, 0), upper=size, over="CLASSES", doc="no more than there are"
             )
             count = self.map_count
-            builder.constrain("map_cardinality", {(): every}, lower=count, upper=count, doc="so many maps are placed")
+            builder.constrain("map_cardinality", {(): every}, lower=count, upper=count, doc="all that fit are placed")
             builder.constrain("map_slots", summed(place, 1), upper=room[room > 0], over="HOSTS", doc="map slots hold")
         if run:
             every, count = dict.fromkeys(run.values(), 1), self.reduce_count
             builder.constrain("reduce_once", summed(run, 0), upper=1, over="REDUCES", doc="it is on one node at most")
-            builder.constrain("reduce_cardinality", {(): every}, lower=count, upper=count, doc="so many are placed")
+            builder.constrain("reduce_cardinality", {(): every}, lower=count, upper=count, doc="all that fit do run")
             index, on_node = self.instance.node_index, summed(run, 1)
             slots = self.reduce_capacity[[index[node] for (node,) in on_node]]
             builder.constrain("reduce_slots", on_node, upper=slots, doc="reduce slots hold")

@@ -32,7 +32,7 @@ IMPOSSIBLE = 2**60
 
 # `searches.transmission` explains the tuned constants, and what "states", "the gap" and "large" are.
 
-#: Up to so many products times nodes, reduces are bounded in pairs also while more than two are open: sharper bounds
+#: Up to this many products times nodes, reduces are bounded in pairs also while more than two are open: sharper bounds
 #: against bounds that take as many times longer as there are nodes. Finding the pairs may take as many steps. In pairs
 #: there are 1,614 states, else 1,814. The gap of large instances, up to 2^23, is 6,289 with this, 9,195 with 2^20 and
 #: 9,832 without pairs.

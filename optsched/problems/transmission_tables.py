@@ -20,7 +20,7 @@ __all__ = ["OPEN", "ReduceTables"]
 #: Stands for a reduce that is neither placed nor left out yet.
 OPEN = -1
 
-#: Up to so many products of what is sent and a distance are held in memory, in two orders: 256 MB at most. With more
+#: Up to this many products of what is sent and a distance are held in memory, in two orders: 256 MB at most. With more
 #: of them each bound computes them anew, which takes 10 to 20 times as long a product.
 _HELD = 2**24
 

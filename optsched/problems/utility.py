@@ -285,7 +285,7 @@ class Utility(Problem, Limited):
         return np.where(fits, on_grid(share), 0)
 
     def utility_units(self, maps: Ints, reduces: Ints) -> Ints:
-        """Utility (6) of each job with so many maps and reduces, in units of 2^-20; all of shape (jobs,)."""
+        """Utility (6) of each job with these maps and reduces, in units of 2^-20; all of shape (jobs,)."""
         worth = [(self.map_utility[job][maps[job]], self.reduce_utility[job][reduces[job]]) for job in range(len(maps))]
         both = np.array(worth, dtype=np.int64).reshape(-1, 2)
         return np.where((both == self.lowest_units).any(axis=1), self.lowest_units, both.sum(axis=1))

@@ -122,7 +122,7 @@ class Hosts:
 
     @classmethod
     def exact(cls, problem: Utility, most: int) -> Hosts:
-        """Alike nodes are a host if they have at most so many maximal patterns, so that no placement is lost."""
+        """Alike nodes are a host if they have at most `most` maximal patterns, so that no placement is lost."""
         items = Items.of(problem)
         several = np.flatnonzero(problem.type_size > 1).tolist()
         listed = {kind: maximal_patterns(problem.type_room[kind], items, most) for kind in several}

@@ -15,7 +15,7 @@ from optsched.problems.utility import Allocation, Utility
 
 __all__ = ["Rooms"]
 
-#: So many jobs are tried one by one on a tracker before all are compared with what is free there.
+#: Jobs that are tried one by one on a tracker before all are compared with what is free there.
 _TRIED = 8
 
 _NOTHING: Mapping[int, int] = MappingProxyType({})
@@ -128,7 +128,7 @@ class Rooms:
         self._count(kind, job, node, count)
 
     def _count(self, kind: int, job: int, node: int, more: int) -> None:
-        """So many more tasks of a job are on a tracker."""
+        """A tracker has `more` tasks of a job more, or fewer if `more` is below 0."""
         counts = self._on[kind].setdefault(node, {})
         counts[job] = counts.get(job, 0) + more
         if not counts[job]:

@@ -36,7 +36,7 @@ Job = TypeVar("Job")
 #: Seconds in which a scheduler must answer, and between two looks at whether it still does.
 _ANSWERS, _LOOKS = 10.0, 1.0
 
-#: Packages that must be the same there as here; of these only so many parts of their version.
+#: Packages that must be the same there as here, with the number of parts of their version that count; None: all.
 _SAME = {"python": 2, "optsched": None, "dask": None, "distributed": None, "cloudpickle": 1, "numpy": 1}
 
 

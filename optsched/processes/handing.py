@@ -31,7 +31,7 @@ __all__ = [
 #
 # How functions, jobs and values go between processes: pickled; what is of `__main__` (a notebook) with its code.
 
-#: So many bytes go at once: what the buffer of a pipe takes, so that a reader never waits within a part.
+#: Bytes that go at once: what the buffer of a pipe takes, so that a reader never waits within a part.
 _PART = 1 << 16
 
 

@@ -28,7 +28,7 @@ __all__ = ["Executor", "LocalExecutor", "Unwanted", "answer_to", "outcome_of", "
 
 Job = TypeVar("Job")
 
-#: So many idle processes with the same modules are kept, where nobody says otherwise.
+#: Idle processes with the same modules that are kept for reuse, by default.
 _KEPT = 2
 
 #: Seconds in which a supervisor ends once its connection is closed; then it is killed.

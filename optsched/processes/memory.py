@@ -27,7 +27,7 @@ _GROUPS = (
 
 _MIB = 1 << 20
 
-#: So many bytes there always are: who asks for no more need not look.
+#: Bytes that there always are: who asks for no more need not look.
 _ALWAYS = 64 * _MIB
 
 
@@ -55,7 +55,7 @@ def available_mb() -> int:
 
 
 def has_room(size: float) -> bool:
-    """Whether there is memory for so many bytes.
+    """Whether there is memory for `size` bytes.
 
     >>> has_room(1000), has_room(1e18)
     (True, False)
@@ -71,7 +71,7 @@ def refuse_beyond(size: float, what: str, mend: str) -> None:
     size
         Bytes that it would take, about.
     what
-        Where and what it is: `NAME: ... would have so many entries`.
+        Where and what it is: `NAME: ... would have 1,000,000 entries`.
     mend
         What to do instead.
 

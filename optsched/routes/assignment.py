@@ -28,7 +28,7 @@ __all__ = ["OVERRUNS", "ROUTES", "by_route", "plain", "routes", "sizes"]
 #: The default first.
 ROUTES = ("network", "arrays", "network-simplex", "dense", *MODELS, "brute-force")
 
-#: From so many pairs of tasks and nodes on posing, a step of HiGHS, or compiling may take half a second.
+#: From this many pairs of tasks and nodes on posing, a step of HiGHS, or compiling may take half a second.
 OVERRUNS = {"network": 200_000, "arrays": 200_000}
 
 

@@ -42,11 +42,11 @@ from optsched.solvers.profiles import Profile
 
 __all__ = ["Call", "Found", "Held", "Told", "modelled", "proof_of", "proved", "solver_of"]
 
-#: Seconds for what can be had without a search, once a solve is stopped: so many, fewer where so much
-#: of the time beyond the deadline is gone already, as when a process was killed, but at least so many.
+#: Seconds for what can be had without a search, once a solve is stopped: the first number, fewer where so much
+#: of the time beyond the deadline is gone already, as when a process was killed, but at least the last number.
 _QUICK, _BEYOND, _LEAST = 1.0, 1.7, 0.3
 
-#: A search of the default route for a proof may look into so many nodes.
+#: The most nodes of a search of the default route for a proof.
 _MOST_NODES = 1_000
 
 Posed = TypeVar("Posed", bound=AnyProblem)

@@ -34,11 +34,11 @@ F = TypeVar("F")
 _LIMITS = {Status.TIMED_OUT: Limit.TIME, Status.OUT_OF_MEMORY: Limit.MEMORY}
 
 
-#: Routes of the same name do the same for all problems. From so many pairs of tasks and nodes on one may overrun a
+#: Routes of the same name do the same for all problems. From this many pairs of tasks and nodes on one may overrun a
 #: deadline by half a second: what a model has may be the square of their number.
 _PAIRS = {"pyomo": 500, "pulp": 500, "dense": 500_000}
 
-#: From so many tasks, nodes, replicas and arcs on.
+#: The same by the sum of tasks, nodes, replicas and arcs.
 _ENTRIES = {"pyomo": 2_000, "pulp": 2_000, "network-simplex": 2_000}
 
 

@@ -28,10 +28,10 @@ __all__ = ["FEW", "MANY", "enumerated", "examine", "quick_decisions"]
 #: Instances with more tasks are left to the solver: heuristics would take longer than a doubt is worth.
 _MOST_TASKS = 1000
 
-#: A search around the best placement looks at so many others, or at so many tasks times placements if that is fewer.
+#: Placements that a search around the best one looks at; or tasks times placements, if that makes fewer placements.
 _LOOKS, _LOOKS_BY_TASKS = 2000, 40_000
 
-#: All placements are tried if there are at most so many: where a solver's word is doubted; where a claim is examined.
+#: All placements are tried if there are at most this many: to doubt a solver's word; to examine a claim.
 FEW, MANY = 2000, 200_000
 
 
@@ -50,7 +50,7 @@ def examine(
     against
         Decisions that the caller knows, by the name of what found them.
     most
-        With at most so many placements all are tried, which settles every claim.
+        With at most this many placements all are tried, which settles every claim.
 
     Returns
     -------

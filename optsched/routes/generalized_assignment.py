@@ -36,17 +36,17 @@ __all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
 #: The default first.
 ROUTES = ("search", "arrays", *MODELS, "brute-force")
 
-#: The tree is searched for so long, in these parts (see `capacity_tree`). After each of them so many neighbourhoods of
-#: the placement are searched for a better one. Then HiGHS has so many nodes, and then the tree goes on.
+#: The tree is searched in these parts (see `capacity_tree`). After each of them this many neighbourhoods of the
+#: placement are searched for a better one. Then HiGHS has this many nodes, and then the tree goes on.
 _PARTS, _NEAR, _NODES = (2 * 10**8, 6 * 10**8, 12 * 10**8, 2 * 10**9), 100, 5_000
 
-#: With so few tasks, or less than one part in so many open, the tree is as quick without neighbourhoods.
+#: With so few tasks, or less than one part in a thousand open, the tree is as quick without neighbourhoods.
 _FEW, _OPEN = 40, 1_000
 
 #: Any placement is searched for so long at first, and so long is the tree gone on with where few nodes are allowed.
 _SOON = sum(_PARTS)
 
-#: From so many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
+#: From this many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
 OVERRUNS = {"search": 20_000, "arrays": 20_000}
 
 

@@ -32,7 +32,7 @@ __all__ = ["OVERRUNS", "ROUTES", "Beside", "by_route", "frontier", "plain"]
 #: The default first.
 ROUTES = ("flows", "arrays", "network-simplex", *MODELS, "brute-force")
 
-#: From so many pairs of tasks and nodes on posing, a step of HiGHS, or compiling may take half a second.
+#: From this many pairs of tasks and nodes on posing, a step of HiGHS, or compiling may take half a second.
 OVERRUNS = {"flows": 1_000_000, "arrays": 1_000_000}
 
 
@@ -75,7 +75,7 @@ class _Search:
         return self._profile.since(self._began)
 
     def fairest(self, off_data: int) -> AssignmentSolution:
-        """The fairest placement with at most so many tasks off their data."""
+        """The fairest placement with at most `off_data` tasks off their data."""
         if self.route not in MODELS:
             return self._network.fairest(off_data, self.profile, self.route)
         found = modelled(self.problem, self.route, self.profile, off_data).checked(self.problem)

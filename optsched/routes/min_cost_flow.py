@@ -24,15 +24,15 @@ __all__ = ["OVERRUNS", "ROUTES", "by_route", "plain", "routes"]
 #: The default first.
 ROUTES = ("arrays", "cost-scaling", "network-simplex", *MODELS)
 
-#: From so many nodes and arcs on a step of HiGHS, or compiling, may take half a second.
+#: From this many nodes and arcs on a step of HiGHS, or compiling, may take half a second.
 OVERRUNS = {"arrays": 50_000, "cost-scaling": 30_000}
 
 UNBOUNDED = "unbounded: a cycle of negative cost has no limit"
 
-#: From so many arcs on cost scaling takes a third of HiGHS's time, and loading numba once takes half a second.
+#: From this many arcs on cost scaling takes a third of HiGHS's time, and loading numba once takes half a second.
 _SCALED = 16_000
 
-#: Up to so many nodes with so many arcs each, and without negative costs, the compiled network simplex takes a third to
+#: Up to this many nodes, with few arcs each, and without negative costs, the compiled network simplex takes a third to
 #: a half of the time of cost scaling. On networks with more nodes, fewer arcs or negative costs it may take far longer.
 _SIMPLEX_NODES = 20_000
 _SIMPLEX_ARCS_A_NODE = 5

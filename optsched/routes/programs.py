@@ -47,7 +47,7 @@ _LIMIT_SCALE = 2**30
 #: Values that differ by less a solver may take for the same (its tolerances are 1e-6); a bound so large is none.
 _UNTOLD, _ENDLESS = 2e-6, 2**33
 
-#: From so many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
+#: From this many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
 OVERRUNS = {"arrays": 100_000}
 
 

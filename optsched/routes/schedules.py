@@ -31,16 +31,16 @@ __all__ = ["OVERRUNS", "ROUTES", "bounds", "by_route", "plain"]
 #: The default first.
 ROUTES = ("search", "arrays", *MODELS, "brute-force")
 
-#: From so many pairs of task and node on, building the program, or a program for prices, may overrun a deadline.
+#: From this many pairs of task and node on, building the program, or a program for prices, may overrun a deadline.
 OVERRUNS = {"arrays": 2_000, "search": 20_000}
 
-#: Where bound and schedule do not meet, so many orders of tasks on nodes are all tried.
+#: Where bound and schedule do not meet, up to this many orders of tasks on nodes are all tried.
 _ORDERS = 20_000
 
-#: Up to so many tasks the compact program has so many nodes where there are more orders.
+#: The most tasks with which the compact program is solved, where there are more orders; and its limit of nodes.
 _PROGRAM, _NODES = 60, 500
 
-#: A tree that proves what a program finds takes at most so many linear programs.
+#: The most linear programs of a tree that proves what a program finds.
 _PROGRAMS = 60
 
 
@@ -141,7 +141,7 @@ def _proof(call: Call[TimedProblem], profile: Profile, proved: Certificate, foun
 
 
 def _tree(call: Call[TimedProblem], profile: Profile, value: Number, most: int) -> Certificate | None:
-    """A tree of at most so many linear programs by which no schedule is worth less than a value."""
+    """A tree of at most `most` linear programs by which no schedule is worth less than a value."""
     posed = call.problem.within(call.problem.value_below(value))
     program = posed.program()
     limit = int(value * program.unit)

@@ -27,7 +27,7 @@ __all__ = ["OVERRUNS", "ROUTES", "by_route", "frontier", "plain", "traffic_searc
 #: The default first.
 ROUTES = ("search", "arrays", *MODELS, "brute-force")
 
-#: From so many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
+#: From this many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
 OVERRUNS = {"search": 300_000, "arrays": 300_000}
 
 

@@ -26,7 +26,7 @@ __all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
 #: The default first.
 ROUTES = ("search", *MODELS, "brute-force")
 
-#: From so many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
+#: From this many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
 OVERRUNS = {"search": 5_000}
 
 #: Binaries of a model are whole to this, so that a solver saves up to the product with what they switch: a reduce's

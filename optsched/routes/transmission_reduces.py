@@ -18,7 +18,7 @@ from optsched.solvers.profiles import Profile
 
 __all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
 
-#: From so many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
+#: From this many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
 OVERRUNS = {"arrays": 50_000}
 
 

@@ -18,7 +18,7 @@ __all__ = ["OVERRUNS", "ROUTES", "by_route", "plain"]
 #: The default first.
 ROUTES = ("thresholds", *programs.ROUTES)
 
-#: From so many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
+#: From this many pairs of tasks and nodes on a step of HiGHS, or of the posing, may take half a second.
 OVERRUNS = {"thresholds": 50_000, "arrays": 50_000}
 
 

@@ -215,7 +215,7 @@ class TransportNetwork:
         yield _Arcs(1 + owners, self._first_class + np.arange(len(sizes)), sizes, np.zeros_like(sizes))
 
     def _add_vertices(self, labels: list[str], slots: Ints) -> Ints:
-        """A vertex for each label, with so many idle slots."""
+        """A vertex for each label, with its number of idle slots."""
         first = len(self.labels)
         self.labels.extend(labels)
         self._slots = np.concatenate([self._slots, slots])

@@ -26,7 +26,7 @@ __all__ = [
     "CapacityNeighbourhoods",
 ]
 
-#: The first limit is above the bound by one part in so many of what is left; a tree of few steps doubles the next.
+#: The first limit is above the bound by this part of what is left; a tree of few steps doubles the next.
 _PARTS, _FEW = 2**10, 30
 
 
@@ -121,17 +121,17 @@ class CapacityClimb:
             self._tree = CapacityTree(self.problem, self._tree.prices, limit=limit, enough=self.bound)
 
 
-#: So many tasks are placed anew at first, and so many at least.
+#: Tasks that are placed anew at first, and the fewest.
 _TASKS, _FEWEST = 40, 10
 
-#: They are a quarter more after so many settled trees that found nothing, beyond the unsettled ones; and a fifth fewer
-#: after so many unsettled ones, beyond the settled ones.
+#: They are a quarter more after this many settled trees that found nothing, beyond the unsettled ones; and a fifth
+#: fewer after this many unsettled ones, beyond the settled ones.
 _MORE, _FEWER = 40, 10
 
 #: A place is open where it costs no more than this part of what is open between the prices' bound and the placement.
 _OPEN = 8
 
-#: A tree has so many cases at most.
+#: The most cases of a tree.
 _CASES = 20
 
 
@@ -177,7 +177,7 @@ class CapacityNeighbourhoods:
             self.done = self.limit <= self._bound
 
     def search(self, trees: int) -> None:
-        """Grow so many trees at most.
+        """Grow at most `trees` trees.
 
         Raises
         ------

@@ -31,28 +31,28 @@ __all__ = [
     "repaired",
 ]
 
-#: A tree of more steps is given up, and a search that filled so many entries of knapsacks.
+#: The most steps of a tree, and the most entries of knapsacks that a search fills: then it is given up.
 MOST_STEPS, MOST_ENTRIES = 20_000, 10**10
 
 #: What filling a knapsack costs on top of its entries, counted in entries, for each task.
 _PER_TASK = 100
 
-#: Knapsacks of so many entries together are filled by compiled loops, where there are any.
+#: From this many entries together on knapsacks are filled by compiled loops, where there are any.
 _COMPILED_FROM = 20_000
 
 #: Rounds of improving prices at the first case, at it with prices that were improved before, and at the others.
 _FIRST, _AGAIN, _OTHERS = 400, 60, 40
 
-#: Prices are counted in at most so many parts of a unit of cost.
+#: The most parts of a unit of cost in which prices are counted.
 _FINEST = 2**12
 
-#: At the first case the knapsacks are repaired into a placement each so many rounds.
+#: At the first case the knapsacks are repaired into a placement once in this many rounds.
 _REPAIRED = 20
 
-#: Without a good placement prices aim at a bound that is better by one part in so many.
+#: Without a good placement prices aim at a bound that is better by this part of it.
 _FAR = 20
 
-#: The first step of prices goes so far to the value that is looked for; it is halved after so many idle rounds.
+#: The first step of prices, relative to the way to the value that is looked for; idle rounds after which it is halved.
 _STEP, _PATIENCE = 1.5, 6
 
 
@@ -359,10 +359,10 @@ def _deflected(slope: Floats, before: Floats) -> Floats:
     return turned
 
 
-#: Moves and swaps are made at most so many times.
+#: How often moves and swaps are made at most.
 _ROUNDS = 200
 
-#: Swaps are looked at for so many tasks at most, since there are as many as pairs of these.
+#: The most tasks for which swaps are looked at, since there are as many as pairs of these.
 _MOST_SWAPPED = 1_000
 
 #: More than any gain; and less than any change that counts.

@@ -48,7 +48,7 @@ _ORDERS = 20
 #: Units of a pair that is not usable: more than any path of usable pairs, which total at most 2^53.
 _FORBIDDEN = 2**60
 
-#: The program is solved with more covers at most so many times.
+#: How often the program is solved with more covers at most.
 _ROUNDS = 200
 
 

@@ -30,7 +30,7 @@ from optsched.solvers.profiles import Profile
 
 __all__ = ["EndTree", "ended_by"]
 
-#: A case is settled so many times at most, each time with less in its box, while it loses so many steps at least.
+#: How often a case is settled at most, each time with less in its box; and the steps that it must lose each time.
 _ROUNDS, _LOST = 3, 3
 
 #: What is late by less is not late.
@@ -109,7 +109,7 @@ class EndTree:
         return Tree(self._multipliers, steps)
 
     def run(self, most: int) -> None:
-        """Part cases until none is open, or so many programs were solved."""
+        """Part cases until none is open, or `most` programs were solved."""
         if self._closed(self._root):
             return
         self._solve(self._root)
@@ -208,7 +208,7 @@ def _width(box: Box) -> int:
 def ended_by(problem: JobTimes, ends: Ints, most: int, nodes: int = 20) -> Schedule | None:
     """A schedule in which jobs end by given times (microseconds) and each task runs where it is quickest.
 
-    None where the problem's program of these has more than `most` starts, or HiGHS finds nothing in so many nodes.
+    None where the problem's program of these has more than `most` starts, or HiGHS finds nothing within its nodes.
 
     Examples
     --------

@@ -22,7 +22,7 @@ __all__ = ["JobPlacing", "Placed", "best_placed", "job_orders", "placed_schedule
 #: After all that ever happens.
 _LATE = 2**60
 
-#: A time is first looked for in steps of a part of a task, and then so many times by halves.
+#: A time is first looked for in steps of a part of a task, and then this many times by halves.
 _PARTS, _HALVES = 8, 6
 
 

@@ -24,10 +24,10 @@ from optsched.solvers.profiles import Profile
 
 __all__ = ["AloneSearch"]
 
-#: So many tasks, and pairs of a task and a slot with its data, are looked at in all; to begin a job counts as so many.
+#: Tasks, and pairs of a task and a slot with its data, that are looked at in all; and what beginning a job counts as.
 _SIZE, _BEGUN = 4_000_000, 8_000
 
-#: So many jobs are looked at exactly, each of no more tasks and pairs.
+#: Jobs that are looked at exactly, and the most tasks and pairs of each.
 _EXACT, _SMALL = 20, 3_000
 
 #: Who bounds one job so.

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 #: The most rounds of cuts before a program is solved, which they make many times as fast, and to prove what it claims.
 _ROUNDS_BEFORE, _ROUNDS = 20, 50
 
-#: Before, so many rounds in a row may gain nothing. Of 1,000 servers no limit was ruled out after more.
+#: Before, rounds in a row that may gain nothing. Of 1,000 servers no limit was ruled out after more.
 _PATIENCE = 5
 
 

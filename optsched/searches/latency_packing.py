@@ -27,7 +27,7 @@ from optsched.solvers.matching import GrowingMatching
 
 __all__ = ["GrowingMatchings", "packed", "shifted", "with_remote"]
 
-#: So many matchings are kept whole; of the others size and cover are known.
+#: Matchings that are kept as they are; of the others size and cover are known.
 _KEPT = 8
 
 #: By problem, for each thread, since what is grown changes.

@@ -27,7 +27,7 @@ __all__ = ["CompactProgram"]
 #: A cut counts as broken from here on.
 _BROKEN = 1e-6
 
-#: So many remote tasks more are a gain of a round.
+#: Remote tasks, as a fraction of one, by which a round must raise the bound to count as a gain.
 _GAIN = 1e-4
 
 #: Duals become whole prices on this grid, or a coarser one where their total would be too large.
@@ -79,7 +79,7 @@ class CompactProgram:
         )
 
     def _cut(self, server: Ints, own: Ints) -> tuple[Ints, Floats]:
-        """Slope and height of the cut of so many tasks of a server's own: local + slope remote <= height."""
+        """Slope and height of the cut of `own` tasks of a server's own: local + slope remote <= height."""
         w_loc, w_rem, room = self.problem.w_loc, self.problem.w_rem, self.room[server]
         most = np.minimum(own, room // w_loc)
         last = (room - w_loc * most) // w_rem
@@ -88,7 +88,7 @@ class CompactProgram:
         return slope, (most + slope * last).astype(np.float64)
 
     def _add_cuts(self, servers: Ints, own: Ints, columns: Ints) -> None:
-        """Add the cut of so many tasks of each of some servers: those of these columns that are of the server."""
+        """Add the cut of `own` tasks of each of some servers: those of these columns that are of the server."""
         slope, most = self._cut(servers, own)
         row = np.searchsorted(servers, self._server[columns])
         takes = np.flatnonzero(self._count[servers] >= 0)

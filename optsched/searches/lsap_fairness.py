@@ -1,4 +1,4 @@
-"""The points of `lsap-fairness`: the fairest placement with at most so many tasks off their data, and its prices.
+"""The points of `lsap-fairness`: the fairest placement with a limit on the tasks off their data, and its prices.
 
 With the number of placed tasks fixed, a cycle of the network changes the number of tasks of at most two groups, one up
 and one down. So only the order of the groups' steps decides what is optimal. The costs of the network are the ranks of
@@ -121,7 +121,7 @@ class CappedNetwork:
     def _greedy_flow(self, off_data: int) -> Ints:
         """The flow on each arc that takes as much as it can of the smallest step first (without steps that stay 0).
 
-        The sets of tasks that can be placed at once, with so many off their data, are the independent sets of a
+        The sets of tasks that can be placed at once, with this limit off their data, are the independent sets of a
         transversal matroid, and steps increase within a group. So the greedy choice is optimal: what a maximum flow
         takes of one step beside all smaller ones never has to be given back.
 

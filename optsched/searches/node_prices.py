@@ -23,7 +23,7 @@ __all__ = ["latest_window", "node_prices"]
 #: Prices are up to this, so that they can be multiplied by lengths.
 _LARGEST = 1000
 
-#: Larger programs are not posed: so many variables take seconds.
+#: Larger programs are not posed: this many variables take seconds.
 _ARCS = 100_000
 
 

@@ -31,7 +31,7 @@ _SCALE, _RAY_SCALE = 2**16, 2**24
 #: A value nearer to a whole number is one.
 _WHOLE = 1e-6
 
-#: So many variables, the farthest from whole, are tried at each case; a part that gains less counts as gaining this.
+#: Variables, the farthest from whole, that are tried at each case; a part that gains less counts as gaining the last.
 _CANDIDATES, _LEAST_GAIN = 20, 0.1
 
 

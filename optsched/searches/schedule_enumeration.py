@@ -84,7 +84,7 @@ def semi_active(problem: ScheduleProblem, most: int = MOST_ORDERS) -> Iterator[T
 
 
 def _too_large(problem: ScheduleProblem, what: str, most: int) -> TooLarge:
-    """The refusal of so many orders or tasks."""
+    """The refusal of more than `most` orders or tasks."""
     return TooLarge(
         f'{problem.name}: route "brute-force" would try {what}; it takes up to {most:,} orders, of up to {MOST_TASKS} '
         "tasks; leave the route out and let optsched choose"

@@ -23,7 +23,7 @@ __all__ = ["best_window"]
 #: Functions of lengths that are tried.
 _FUNCTIONS = tuple(range(21))
 
-#: So many instants, beginnings and tails are looked at.
+#: Instants, beginnings and tails that are looked at.
 _INSTANTS, _BEGINNINGS, _TAILS = 600, 40, 6
 
 
@@ -89,7 +89,7 @@ def _loads(problem: ScheduleProblem) -> Iterator[_Load]:
 
 
 def _some(values: Ints, most: int) -> Ints:
-    """At most so many of sorted values, evenly chosen, the first and the last among them."""
+    """At most `most` of sorted values, evenly chosen, the first and the last among them."""
     if len(values) <= most:
         return values
     return values[np.unique(np.linspace(0, len(values) - 1, most).round().astype(np.int64))]

@@ -38,22 +38,22 @@ from optsched.searches.start_program import fine_enough, latest_priced
 
 __all__ = ["ScheduleSearch"]
 
-#: For each job so many exchanges are tried at most, and so many in a row that gain nothing.
+#: The most exchanges that are tried for each job, and the most in a row that gain nothing.
 _EXCHANGES, _PATIENCE = 400, 60
 
-#: So many placements of tasks in all: fewer exchanges are tried of large problems.
+#: Placements of tasks in all: fewer exchanges are tried of large problems.
 _PLACEMENTS = 600_000
 
-#: A limit of cases is so far from what is proved towards the best schedule; their programs have so many starts in all.
+#: How far a limit of cases is from what is proved towards the best schedule; and the starts of their programs in all.
 _SHARE, _STARTS = Fraction(1, 4), 8_000_000
 
-#: Of more tasks no program over nodes is posed; a tree is to find schedules first, by so many starts.
+#: The most tasks with which a program over nodes is posed; with more a tree first looks for schedules, by these starts.
 _SMALL, _DIVES = 500, 1_500_000
 
-#: For so many ends of jobs schedules are looked for; programs over nodes have so many variables at most.
+#: Ends of jobs for which schedules are looked for; and the most variables of programs over nodes.
 _ENDS, _VARIABLES = 25, 8_000
 
-#: So many orders are tried at random from the end on.
+#: Orders that are tried at random from the end on.
 _NOISY = 200
 
 #: From this share of maps on reduces are taken to begin after all of them.
@@ -280,7 +280,7 @@ class ScheduleSearch:
             starts -= used
 
     def _grown(self, limit: Number, starts: int) -> tuple[bool, int]:
-        """Grow a tree up to a limit in seconds, while its programs have so many starts in all.
+        """Grow a tree up to a limit in seconds, while its programs have at most `starts` starts in all.
 
         Returns
         -------

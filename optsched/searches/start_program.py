@@ -31,8 +31,8 @@ _SCALE = 2**14
 #: Less of a task is nothing.
 _PART = 1e-6
 
-#: Time has at most so many steps, or 1. Steps are longer where the program would have more coefficients, or its prices
-#: take more comparisons.
+#: Time has at most this many steps, or 1. Steps are longer where the program would have more coefficients, or prices
+#: would take more comparisons.
 _STEPS, _COEFFICIENTS, _COMPARED = 600, 500_000, 5_000_000
 
 

@@ -33,17 +33,17 @@ __all__ = [
     "transport_table",
 ]
 
-#: Up to so many entries of a table, or so many pairs of task and slot, SciPy is done before kernels are loaded.
+#: Up to this many entries of a table, or pairs of task and slot, SciPy is done before kernels are loaded.
 _FEW_ENTRIES, _FEW_PAIRS = 20_000, 2**19
 
-#: SciPy's table beats the network up to so many pairs of task and slot for each pair of class and node (benchmarks).
+#: SciPy's table beats the network up to this many pairs of task and slot for each pair of class and node (benchmarks).
 _REPEATED = 40
 
-#: Where kinds of tasks want different nodes, SciPy beats the transportation problem up to so many pairs of task and
-#: slot for each pair of class and node. So many kinds are asked, and half of them must differ (benchmarks).
+#: Where kinds of tasks want different nodes, SciPy beats the transportation problem up to this many pairs of task and
+#: slot for each pair of class and node. This many kinds are asked, and half of them must differ (benchmarks).
 _FEW_COPIES, _ASKED = 4, 64
 
-#: SciPy's matrix has at most so many entries, 2 GB, where another engine has the choice.
+#: The most entries of SciPy's matrix, 2 GB, where another engine has the choice.
 _MOST_CELLS = 2**28
 
 #: Where levels tell the costs, no table of more pairs of class and node is made: the network grows with the replicas.

@@ -38,11 +38,11 @@ from optsched.solvers.profiles import Profile
 
 __all__ = ["Arrays", "TrafficSearch", "WithinLimit", "best_apart", "scaled"]
 
-#: The search for a proof by cases solves at most so many relaxations, and so many columns in all.
+#: The most relaxations that the search for a proof by cases solves, and the most columns in all.
 _MOST_CASES = 4000
 _MOST_COLUMNS = 10_000_000
 
-#: Bundles are first tried where prices prove at most one part in so many more; then this is so many times more again.
+#: Bundles are first tried where prices prove at most a thousandth more; then three times as much more, again and again.
 _NEAR, _WIDER = 1000, 3
 
 #: How far from a whole number a solver's value may be.
@@ -60,7 +60,7 @@ class WithinLimit:
     placement, units
         The best placement held within it and its units of traffic; None where none is held.
     bound
-        Every placement within it causes at least so many units.
+        Every placement within it causes at least this many units.
     prices
         The best prices known, which prove `proved` units of that.
     proved

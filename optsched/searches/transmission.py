@@ -85,7 +85,7 @@ __all__ = ["MOST_STATES", "Searched", "TransmissionSearch"]
 #: a state took 2 kB of a solution file and 2 ms to check, so that this many take 40 MB and 40 s.
 MOST_STATES = 20_000
 
-#: States that wait beyond so many are expanded depth first: memory against the bound at a limit, which best first
+#: States that wait beyond this number are expanded depth first: memory against the bound at a limit, which best first
 #: raises sooner. A waiting state took 400 bytes, so that this many take 40 MB. With 0, 100 and 100,000 here the states
 #: are the same 1,614, and the gap is 594, 399 and 375.
 _MOST_WAITING = 100_000

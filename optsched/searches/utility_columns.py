@@ -47,7 +47,7 @@ __all__ = [
 #: More columns are not tried, nor more nodes of the branch and bound for a better placement.
 _MOST_COLUMNS, _MOST_NODES = 5_000, 2_000
 
-#: Linear programs of a tree are at most so many, and those of all columns together so many columns.
+#: The most linear programs of a tree, and the most columns of all of them together.
 _MOST_PROGRAMS, _MOST_SOLVED = 2_000, 2_000_000
 
 
@@ -94,7 +94,7 @@ def most_utilisation(problem: Utility, units: int, prices: TaskPrices, used: int
 
 
 def _dealt(problem: Utility, columns: Columns, values: Ints) -> Ints:
-    """Counts of items by node of patterns that are taken so many times each, shape (items, nodes)."""
+    """Counts of items by node, of patterns that are taken `values` times each, shape (items, nodes)."""
     counts = np.zeros((columns.counts.shape[1], len(problem.node_type)), dtype=np.int64)
     for kind in range(len(problem.type_size)):
         own = np.flatnonzero(columns.kind == kind)
@@ -113,7 +113,7 @@ def _tree(columns: Columns | None, limit: int, profile: Profile) -> Tree | None:
         return None
 
 
-#: The exact program has at most so many columns of trackers that are counted one by one.
+#: The most columns of the exact program for trackers that are counted one by one.
 MOST_COLUMNS = 20_000
 
 
@@ -161,7 +161,7 @@ def solve_packing(
     return found.outcome, posing.counts_of(values, program)
 
 
-#: Patterns are drawn so many times at most, and only as long as the dynamic programs have so many entries together.
+#: How often patterns are drawn at most, and the entries of all dynamic programs up to which they are drawn.
 _DRAWS, _MOST_ENTRIES = 400, 2 * 10**8
 
 #: The share of the items that a drawn pattern is made of, by how much their worths are changed at most, and what an

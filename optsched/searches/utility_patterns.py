@@ -164,7 +164,7 @@ class Relaxation:
 
 @dataclass(frozen=True)
 class Packing:
-    """What is to be packed on the nodes so that each job has at least a utility of so many units.
+    """What is to be packed on the nodes so that each job has at least a given utility, in units.
 
     Attributes
     ----------

@@ -193,7 +193,7 @@ class Scene:
 
     @cached_property
     def size(self) -> int:
-        """At most so many cells, found without making them."""
+        """The most cells that there can be, found without making them."""
         cluster, tasks = self.instance.cluster, len(self.instance.workload)
         return tasks + sum(int((cluster.slots, cluster.reduce_slots)[kind].sum()) for kind in self.slotted)
 

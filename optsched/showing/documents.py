@@ -36,7 +36,7 @@ __all__ = [
     "tidy",
 ]
 
-#: So many rows of a table are in Markdown, and in a float of LaTeX, which a page must hold; all are in the CSV.
+#: Rows of a table in Markdown, and in a float of LaTeX, which a page must hold; all are in the CSV.
 ROWS, FLOAT_ROWS = 60, 40
 
 
@@ -222,16 +222,16 @@ def _cells(tables: Iterable[Table]) -> Iterator[dict[str, Any]]:
 # It reads without its script, which lets tables be sorted and filtered. All that the records hold is text: the tree of
 # elements escapes it, and the page forbids every other script and every load.
 
-#: So many rows of a table are on the page; all are in the CSV.
+#: Rows of a table on the page; all are in the CSV.
 PAGE_ROWS = 400
 
-#: From so many rows on a table has a field that filters it.
+#: Rows from which on a table has a field that filters it.
 _FILTERED = 6
 
-#: A picture of so many points across is shrunk until a phone shows all of it; wider ones are scrolled.
+#: The most points across at which a picture is shrunk until a phone shows all of it; wider ones are scrolled.
 _NARROW = 360
 
-#: A table is taken along as CSV up to so many bytes.
+#: The most bytes of a table that is taken along as CSV.
 _CARRIED = 30_000_000
 
 

@@ -79,7 +79,7 @@ _COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p")
 _DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
-#: So many letters that all names share are left out.
+#: The fewest letters shared by all names that are left out.
 _SHARED = 3
 
 #: Inches of a character of one point, at the most of what is usual.
@@ -91,7 +91,7 @@ class MissingGlyphs(UserWarning):
 
 
 def begun(width: float, height: float, title: str = "", constrained: bool = True) -> Figure:
-    """A new figure of so many inches, which no global state knows.
+    """A new figure of a size in inches, which no global state knows.
 
     `title` is what those hear who do not see it. With `constrained` matplotlib finds the places of its axes.
 
@@ -236,7 +236,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
 
 
 def short(name: str, most: int = 28) -> str:
-    """A name in so many characters, with what is left out in its middle; what a terminal would obey is spelled out.
+    """A name in at most `most` characters, cut in its middle; what a terminal would obey is spelled out.
 
     >>> short("attempt_200904211745_0002_m_000014_0", 20)
     'attempt_20…_000014_0'
@@ -275,7 +275,7 @@ def trimmed(names: Sequence[str], most: int) -> tuple[list[str], str]:
 
 
 def _alike(names: Sequence[str]) -> int:
-    """So many letters at their beginning are the same in all names."""
+    """The number of letters at the beginning that are the same in all names."""
     lowest, highest = min(names), max(names)
     return next((at for at, pair in enumerate(zip(lowest, highest, strict=False)) if pair[0] != pair[1]), len(lowest))
 
@@ -307,7 +307,7 @@ def headed(figure: Figure, title: str) -> None:
 
 
 def fold(text: str, width: float, size: float, **how: Any) -> list[str]:
-    """The lines of a text of a size in so many inches; `how` is `textwrap.wrap`'s."""
+    """The lines of a text of a size in a width in inches; `how` is `textwrap.wrap`'s."""
     from textwrap import wrap
 
     return wrap(text, max(12, int(width / (size * _CHARACTER))), **how)

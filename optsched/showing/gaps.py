@@ -38,10 +38,10 @@ _PANEL, _ROW, _LINE = 3.0, 0.26, 0.175
 #: Inches of a panel of curves, across; from its axis down to its legend.
 _CURVES, _BELOW = 4.7, 0.45
 
-#: From so many problems on panels stand in two columns.
+#: Problems from which on panels stand in two columns.
 _ONE_COLUMN = 3
 
-#: Where the largest value is so many times the smallest that is not 0, the axis is logarithmic.
+#: Where the largest value is this many times the smallest that is not 0, the axis is logarithmic.
 _WIDE = 50
 
 
@@ -256,9 +256,7 @@ def performance_profile(
     """
     panels = ratios(frame, component=component, against=against)
     rival = "the best heuristic" if against == "best" else "the reference"
-    return _curves(
-        panels, dict.fromkeys(panels, 1), dict.fromkeys(panels, f"at most so many times {rival}"), 1, _doubling
-    )
+    return _curves(panels, dict.fromkeys(panels, 1), dict.fromkeys(panels, f"at most x times {rival}"), 1, _doubling)
 
 
 def ratios(

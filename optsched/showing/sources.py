@@ -459,7 +459,7 @@ def _spelled(value: Any, comma: str = ":") -> str:
 # Commands -------------------------------------------------------------------------------------------------------------
 
 
-#: So many instances are named in a command; of more, how many there are.
+#: Instances that are named in a command; of more, how many there are.
 _NAMED = 8
 
 

@@ -350,7 +350,7 @@ def matrices(cells: Iterable[Record]) -> list[Table]:
 
 
 def _of(part: int, total: int) -> Cell:
-    """So many of all, sorted by their share."""
+    """A part of all, sorted by its share."""
     return Cell(f"{part}/{total}", part / total if total else None)
 
 
@@ -402,10 +402,10 @@ def _violation(wrong: Mapping[str, object]) -> str:
 # comparisons of a problem together is kept by Holm's correction (1979). The effect is the rank-biserial correlation of
 # matched pairs (Kerby 2014): the ranks in favour of the second less those in favour of the first, as a share of all.
 
-#: Differences that agree in so many digits after the point are equal: means of doubles are not exact.
+#: Differences that agree in this many digits after the point are equal: means of doubles are not exact.
 _DIGITS = 12
 
-#: Up to so many differences without ties the distribution is exact; with ties, up to so many.
+#: The most differences with which the distribution is exact: without ties, and with ties.
 _EXACT, _EXACT_TIED = 50, 13
 
 

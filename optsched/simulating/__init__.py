@@ -75,7 +75,7 @@ def simulate(
     the heartbeats of all nodes are spread evenly over the interval, in an order drawn from the seed. A service says how
     long each task takes on the node that it was started on. The policy is notified of all that happens.
 
-    Reduces of a job are offered once so many of its maps have ended, and hold their slots until its last map has ended.
+    Reduces of a job are offered once enough of its maps have ended, and hold their slots until its last map has ended.
 
     Parameters
     ----------

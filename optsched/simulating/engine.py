@@ -220,7 +220,7 @@ _MOST_VAIN = 20_000
 #: How many times a run reports which share of it is over.
 _REPORTS = 200
 
-#: So many tasks are named in a message.
+#: Tasks that are named in a message.
 _NAMED = 3
 
 #: What else happens at an instant, in this order, once tasks have ended; then come heartbeats.

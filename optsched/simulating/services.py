@@ -264,7 +264,7 @@ def unplaced(instance: Instance) -> Iterator[Fault]:
 
 
 def _entries_of(ends: Ints, count: int) -> Ragged:
-    """For each of so many ends the places at which it stands."""
+    """For each of `count` ends the places at which it stands."""
     return Ragged.of_lengths(np.bincount(ends, minlength=count), np.argsort(ends, kind="stable"))
 
 

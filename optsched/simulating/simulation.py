@@ -377,7 +377,7 @@ class Simulation:
         return [self.snapshot(int(np.searchsorted(happened, unit, side="right")), unit) for unit in units]
 
     def snapshot(self, position: int, time: int) -> Instance:
-        """The instance at a microsecond, once so many things of the record had happened."""
+        """The instance at a microsecond, once the record's events before `position` had happened."""
         instance, state, kind = self.instance, self.instance.state, self.instance.workload.kind
         when, what, task, at = self.record[:position].T
         status, node, start = state.status.copy(), state.node.copy(), state.start.copy()
@@ -475,7 +475,7 @@ class Reports(Course):
             self.goes_on(task, int(state.node[task]), begun[task])
 
     def seen(self, state: State, position: int, time: int) -> State:
-        """The state of a snapshot at a time, once so many things had happened, with what was reported by then.
+        """The state of a snapshot at a time, after the events before `position`, with what was reported by then.
 
         To be asked in the order of time.
         """

@@ -78,7 +78,7 @@ _LIMITS = {
 #: what HiGHS leaves when no gap is tolerated (its feasibility tolerance).
 _ROUNDING, _CLOSED = 1e-9, 1e-6 + 1e-9
 
-#: Interior point takes some tens of iterations at any size, or never ends (highspy 1.15); after so many simplex
+#: Interior point takes some tens of iterations at any size, or never ends (highspy 1.15); after this many simplex
 #: takes over.
 _IPM_ITERATIONS = 300
 _STUCK = (_Status.kIterationLimit, _Status.kUnknown, _Status.kSolveError)

@@ -24,7 +24,7 @@ __all__ = ["COMPILED_PAIRS", "BMatching", "GrowingMatching", "maximum_b_matching
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-#: The loop is compiled, where numba is installed, from so many pairs of task and node on: this takes some 0.3 s. Once
+#: The loop is compiled, where numba is installed, from this many pairs of task and node on: this takes some 0.3 s. Once
 #: it is compiled in a process, it is taken for fewer too.
 COMPILED_PAIRS = 20_000
 

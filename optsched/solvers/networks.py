@@ -56,13 +56,13 @@ FEW_ARCS = 20_000
 #: Pivots between two looks at the deadline: milliseconds, a tenth of a second on the largest networks.
 _PIVOTS = 2000
 
-#: A block of pricing has at least so many arcs.
+#: The fewest arcs of a block of pricing.
 _LEAST_BLOCK = 20
 
 #: For each node that a pivot visited, on average, a block has an arc more, so that pricing pays where pivots are dear.
 _PACE = 1
 
-#: Each tolerance is so many times smaller than the one before.
+#: How many times smaller each tolerance is than the one before.
 _FACTOR = 16
 
 #: Arcs looked at between two looks at the deadline: milliseconds. What looks at all arcs once takes a tenth of a second
@@ -175,7 +175,7 @@ def simplex_compiled(arcs: int) -> bool:
 
 
 def bytes_an_arc(arcs: int) -> int:
-    """What `min_cost_flow` takes for each of so many arcs, about."""
+    """What `min_cost_flow` takes for each arc, of this number of arcs, about."""
     return _BYTES_COMPILED if simplex_compiled(arcs) else _BYTES_IN_PYTHON
 
 

@@ -21,7 +21,7 @@ __all__ = ["CUT_OFF", "DONE", "MORE", "UPDATE", "begin", "discharges", "update"]
 Ints = npt.NDArray[np.int64]
 Ends = npt.NDArray[np.int32]
 
-#: How a call ends: no node has an excess; after as many steps as it was given; after so many relabels that prices are
+#: How a call ends: no node has an excess; after its limit of steps; after the relabels after which prices are
 #: updated next; with an excess that cannot reach what lacks it.
 DONE, MORE, UPDATE, CUT_OFF = range(4)
 
@@ -154,7 +154,7 @@ def discharges(
                 if not _relabel(start, head, cost, room, price, current, node, tolerance):
                     return CUT_OFF
         excess[node] = left
-        if left > 0:  # so many steps or relabels that the caller is asked, or prices are updated, first
+        if left > 0:  # the steps or relabels after which the caller is asked, or prices are updated, come first
             at = first + count
             queue[at if at < nodes else at - nodes] = node
             count += 1

@@ -51,10 +51,10 @@ DONE, MORE, ENDLESS = range(3)
 #: A capacity that limits nothing.
 UNLIMITED = 2**63 - 1
 
-#: What a pivot costs is the mean of about so many.
+#: What a pivot costs is the mean of about this many.
 _SHARES = 64
 
-#: So many neighbouring entries of a row of a table are priced one after the other: a line of a processor's cache.
+#: Neighbouring entries of a row of a table that are priced one after the other: a line of a processor's cache.
 ROW_OF_CELLS = 8
 
 
@@ -222,7 +222,7 @@ def list_pivots(
     place
         Shape (2,), 0 at first: the arc at which pricing goes on, and how many nodes the last pivots visited.
     least, pace
-        The arc of a block that saves most enters the tree. A block has at least so many arcs, and so many for each node
+        The arc of a block that saves most enters the tree. A block has at least `least` arcs, and `pace` for each node
         that a pivot visits on average.
     """
     arcs, at = len(tail), place[0]
@@ -279,7 +279,7 @@ def table_pivots(tree: Ints, potential: Ints, cost: Ints, rows_stay: bool, place
         Shape (1,): the stretch at which pricing goes on. A stretch is `ROW_OF_CELLS` entries of a row; the next one
         lies in the next row, and one stretch to the right.
     block
-        The arc of so many stretches that saves most enters the tree.
+        The arc of this many stretches that saves most enters the tree.
     """
     rows, columns = cost.shape
     root, lines = rows + columns, rows if rows_stay else rows + 1

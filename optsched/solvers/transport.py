@@ -27,7 +27,7 @@ _PIVOTS = 2000
 #: More than every sum of costs along a path, in int64 with room for twice as much.
 _MOST = 2**60
 
-#: Equal rows and columns are made one where at most one in so many entries is left.
+#: Equal rows and columns are made one where at most this part of the entries is left.
 _SMALLER = 2
 
 _BLOCK = 2**22  # entries compared or copied at once, so that memory stays small

@@ -331,7 +331,7 @@ def check_policy(
     policy
         As `optsched.heuristics.heuristic` takes it.
     seeds
-        Of the instances and histories: each problem has so many.
+        Of the instances and histories: the number of them for each problem.
     problems
         Those to schedule for; by default those that it names itself and that offer slots.
     steps

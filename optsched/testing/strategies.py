@@ -46,7 +46,7 @@ _SEEDS = 2**16
 #: Settings that cannot be more than there are nodes.
 _WITHIN_NODES = ("replicas", "racks", "datacenters", "types")
 
-#: Of a record that has 0 of so many it is gone, and of a replica likewise; most instances stay whole.
+#: A record that draws 0 of 0 to this number is dropped, and a replica likewise; most instances stay whole.
 _STAY = 24
 
 

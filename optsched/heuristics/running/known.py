@@ -210,7 +210,7 @@ class Known:
             self._emit(np.asarray(entries, dtype=np.int64), emitted)
 
     def _emit(self, entries: Ints, emitted: npt.ArrayLike) -> None:
-        """So many MB of entries of the instance's shuffle have been given out."""
+        """The MB of entries of the instance's shuffle that have been given out are these."""
         if not self._emitted.flags.writeable:
             self._emitted = self._emitted.copy()
         self._emitted[entries] = emitted
@@ -218,7 +218,7 @@ class Known:
         self._seen_emitted[np.searchsorted(self._entries, entries)] = self._emitted[entries]
 
     def change_node(self, node: int, slots: Iterable[int]) -> Event:
-        """A node has so many map and reduce slots from now on; one without any is lost.
+        """A node has these numbers of map and reduce slots from now on; one without any is lost.
 
         Tasks that run there go on, in slots that are no more; a driver that loses a node returns them next.
         """

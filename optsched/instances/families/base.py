@@ -215,7 +215,7 @@ def require(condition: bool, message: str) -> None:
 
 
 def require_distinct(replicas: int, nodes: int) -> None:
-    """Raise `UsageError` where so many replicas do not lie on different nodes."""
+    """Raise `UsageError` where the nodes are too few for each replica to lie on a different one."""
     require(replicas <= nodes, f"replicas is {replicas}; it must be at most {nodes}: no node holds a block twice")
 
 

@@ -159,7 +159,7 @@ def _flow(
 
 
 def _with_reduces(rng: np.random.Generator, cluster: Cluster, workload: Workload, reduces: int) -> Workload:
-    """The workload with so many reduces behind twice as many maps that have ended; each receives from two of these."""
+    """The workload with reduces behind twice as many maps that have ended; each reduce receives from two of these."""
     tasks, ended, more = len(workload), 2 * reduces, 3 * reduces
     job = rng.integers(0, len(JOB_TYPES), size=reduces)
     job = np.concatenate((np.repeat(job, 2), job))

@@ -190,7 +190,7 @@ def _settings(jobs: int, gap: float) -> dict[str, Setting]:
     }
 
 
-#: Jobs read one of so many files each: one file for three jobs.
+#: Jobs that share a file, on average.
 _JOBS_A_FILE = 3
 
 #: Standard deviation of the logarithm of the seconds that a task of a job takes.
@@ -265,7 +265,7 @@ def _replicas(rng: np.random.Generator, counts: Ints, job: Ints, replicas: int, 
 
 
 def _arrivals_of_a_day(rng: np.random.Generator, jobs: int, hours: float, swing: float) -> Floats:
-    """When jobs arrive, in seconds to the millisecond: so many points of a Poisson process, whose rate goes as
+    """When jobs arrive, in seconds to the millisecond: points of a Poisson process, whose rate goes as
     1 - swing cos(2 pi t / 24 h).
     """
     at = np.linspace(0, hours, 1 + math.ceil(60 * hours))

@@ -112,7 +112,7 @@ def _planted_fair(rng: np.random.Generator, *, nodes: int, slots: int, tasks: in
     (GFC 100 s/w = 0), g2 half of what runs (GFC 100), g3 as well (GFC 200). The rations A w - rt are A/4, A/4, 0:
     every pending task of g1 and g2 is within its ration, for there are at most A/4 of each, and every one of g3 beyond
     it, at beta w = (1.01 x 200 / (1/4)) / 4 = 202. Two bounds hold for any placement of the required number of
-    tasks: its fairness cost is at least that of the cheapest so many tasks; at least `remote` of them are not local
+    tasks: its fairness cost is at least that of the cheapest tasks of that number; at least `remote` are not local
     (as in `planted-lsap`), each at alpha = 50. The planted placement attains both at once, for the tasks that it
     leaves out, if any, are of g3, and it runs all of g1 and g2.
     """

@@ -52,7 +52,7 @@ def in_blocks(count: int, parts: int) -> Ints:
 
 
 def racked(nodes: int, racks: int, slots: int, **more: Any) -> Cluster:
-    """So many equal nodes in racks of nearly equal size, with so many map slots each.
+    """Equal nodes in racks of nearly equal size, with `slots` map slots each.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def zipf_weights(rng: np.random.Generator, nodes: int, exponent: float) -> Ints:
 
 
 def dealt(rng: np.random.Generator, count: int, jobs: int) -> Ints:
-    """The job of each of so many tasks: one each as far as they go, and of the rest the more, the bigger a job is."""
+    """The job of each of `count` tasks: one each as far as they go, and of the rest the more, the bigger a job is."""
     weights = zipf_weights(rng, jobs, 1.0)
     rest = max(0, count - jobs)
     drawn = np.searchsorted(np.cumsum(weights), rng.integers(0, weights.sum(), size=rest), side="right")

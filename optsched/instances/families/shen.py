@@ -60,7 +60,7 @@ REDUCES = (
 #: than 50 GB, where the paper says about 60 %, which no one ratio a batch gives together with the other two.
 SHUFFLE_RATIOS = (2.0, 1.0, 0.15)
 
-#: Distances are drawn for each pair of at most so many nodes.
+#: The most nodes for which a distance is drawn for each pair.
 MOST_DRAWN = 2**13
 
 #: Hops of Shen et al.'s example of a rack: none on a node, two to a neighbour through the switch, four beyond it.

@@ -67,7 +67,7 @@ def import_swim(
     block
         MB of a map's block: a job has as many maps as its input has blocks, at least one; the last holds the rest.
     first
-        Only so many jobs, from the beginning of the trace; None for all.
+        Only the first jobs of the trace, this many; None for all.
     seed
         Of the draw.
     rate
@@ -170,7 +170,7 @@ def _tasks(job: _Job, maps: int, block: int, holders: Iterator[list[str]]) -> It
 
 
 def _times(size: float, rate: int, remote: int, written: int | None) -> dict[str, Any]:
-    """How long a map takes by locality, or a reduce that has `written` so many bytes, to the millisecond."""
+    """How long a map takes by locality, or a reduce that has `written` bytes, to the millisecond."""
     if written is not None:
         return {"duration": round(SETUP + (size + written / BYTES_PER_MB) / rate, 3)}
     near = SETUP + size / rate

@@ -98,7 +98,7 @@ def explain(
     seed, reference, profile, time_limit
         As for `optsched.gap`.
     worth
-        So many changes of the instance (one more slot, one more replica, room for one more task) are solved for what
+        The number of changes of the instance (one more slot, one more replica, room for one more task) solved for what
         they would be worth. Not of schedules.
     **parameters
         Of the heuristic.

@@ -472,7 +472,7 @@ def chains_of(tail: Ints, head: Ints, gain: Sequence[int], spare: Mapping[int, i
         What each move gains by itself. It decides which move pushes which: at a place without room the move that gains
         most pushes the one that gains least.
     spare
-        How many more tasks a place may hold than it does, here or there, whichever is more. So many chains end there
+        How many more tasks a place may hold than it does, here or there, whichever is more. That many chains end there
         without pushing on. Places that are not named have room for all.
 
     Examples

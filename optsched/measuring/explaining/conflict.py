@@ -34,7 +34,7 @@ _NONE: Mapping[Any, Any] = MappingProxyType({})
 #: The most questions to an exact route.
 MOST_SOLVES = 500
 
-#: Of the tasks that a maximum matching leaves out so many are begun from; the smallest conflict is kept.
+#: Tasks left out by a maximum matching from which a conflict is looked for; the smallest one is kept.
 MOST_BEGUN = 50
 
 
@@ -134,7 +134,7 @@ def _reached(problem: Any, begin: int, on_node: Sequence[list[int]]) -> tuple[li
 
 
 def _too_many_of_a_kind(problem: Problem) -> list[int]:
-    """Positions of one task more than there are slots for its kind; empty where no kind has so many."""
+    """Positions of one task more than there are slots for its kind; empty where every kind has slots for all."""
     kinds = problem.instance.workload.kind[problem.tasks]
     for name, slots in problem.offered.items():
         positions = np.flatnonzero(kinds == KINDS.index(name))

@@ -205,7 +205,7 @@ class Explanation(ExplainedGap):
         Parameters
         ----------
         most
-            So many chains are written out; what the others gain together is in `rest`. None: all of them.
+            The most chains that are written out; what the others gain together is in `rest`. None: all of them.
         """
         shown = self.chains if most is None else self.chains[:most]
         left = self.chains[len(shown) :]

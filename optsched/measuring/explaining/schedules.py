@@ -34,7 +34,7 @@ __all__ = [
 #
 # From the instant at which its job has arrived (or the snapshot, if that is later) a task waits
 #
-# - for maps: until so many maps of its job have ended that a reduce may start; - for slots: from then on, as long as
+# - for maps: until enough maps of its job have ended that a reduce may start; - for slots: from then on, as long as
 # no slot of its kind is free anywhere; - beside free slots: as long as some node has one free, which the schedule
 # passes by.
 #

@@ -37,7 +37,7 @@ __all__ = [
     "worths",
 ]
 
-#: For each replica that is asked for so many are looked at: what does not help the placement as it is, is passed over.
+#: Replicas looked at for each one that is asked for: what does not help the placement as it is, is passed over.
 LOOKED_AT = 4
 
 

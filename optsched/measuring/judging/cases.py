@@ -209,7 +209,7 @@ def most_asked(done: Simulation) -> float:
 
 
 def first_jobs(seed: int, jobs: str) -> Instance:
-    """`papers/hsu-workload` with the maps of its first jobs alone: one, and so many."""
+    """`papers/hsu-workload` with the maps of its first `jobs` jobs alone."""
     whole = load("papers/hsu-workload")
     assert isinstance(whole, Instance)
     workload = whole.workload
@@ -278,7 +278,7 @@ def by_switches(answer: Answer) -> Fraction:
 
 
 def one_node(seed: int, kind: str, maps: str, cluster: str) -> Instance:
-    """Figure 5: so many maps of a job type at once on a node of cluster 1 or 2, which read from another node."""
+    """Figure 5: `maps` maps of a job type at once on a node of cluster 1 or 2, which read from another node."""
     type_, number, count = JOB_TYPES.index(kind), int(cluster) - 1, int(maps)
     nodes = Cluster(
         np.array(["n", "s"]),
@@ -318,7 +318,7 @@ def small_round(seed: int) -> Instance:
 
 
 def arrived(seed: int, jobs: str) -> Instance:
-    """`hsu-table3` where only the first jobs wait: one, and so many. The others are finished."""
+    """`hsu-table3` where only the first `jobs` jobs wait. The others are finished."""
     drawn = generate("hsu-table3", seed=seed)
     assert isinstance(drawn, Instance)
     state, late = drawn.state, drawn.workload.job >= int(jobs)
@@ -352,7 +352,7 @@ def last_start(done: Simulation, kind: str) -> float:
 
 
 def equal_replicas(seed: int, nodes: str, idle: str, tasks: str, replicas: str, slots: str = "1") -> Instance:
-    """Blocks with the same number of replicas each, on any nodes, and so many idle slots anywhere."""
+    """Blocks with the same number of replicas each, on any nodes, and `idle` idle slots anywhere."""
     rng = np.random.default_rng(seed)
     rows = [rng.choice(int(nodes), int(replicas), replace=False).tolist() for _ in range(int(tasks))]
     cluster = Cluster(np.array([f"n{node}" for node in range(int(nodes))]), slots=np.full(int(nodes), int(slots)))

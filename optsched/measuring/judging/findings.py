@@ -63,7 +63,7 @@ class Finding:
     numbers
         The mean of each measured name, of each instance or family.
     draws
-        Of so many seeds.
+        The number of seeds.
     witness
         Where it is false, or a draw that shows what `any` says: the instance and its seed; empty: there is none.
     """

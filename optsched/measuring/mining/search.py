@@ -405,7 +405,7 @@ def mine(
     problem
         Its name. A claim's id says heuristic and problem, so that neither need be given.
     budget
-        So many instances are tried, by default 2000, or where there is a `time_limit` as many as it allows. Shrinking,
+        The instances to try, by default 2000, or where there is a `time_limit` as many as it allows. Shrinking,
         which comes to an end by itself, is not counted.
     seed
         Of the search: the same arguments find the same instance, unless `time_limit` cuts the search short.

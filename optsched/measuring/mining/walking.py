@@ -477,7 +477,7 @@ def starts_of(judge: Judge, family: str | None, given: Mapping[str, Any], most: 
 # From random starts on to worse instances, then down to a minimal one ----------------------------------------------
 
 
-#: So many instances are tried before the search starts anew, times the terms of Luby, Sinclair and Zuckerman (1993).
+#: Instances tried before the search starts anew, times the terms of Luby, Sinclair and Zuckerman (1993).
 ROUND = 500
 
 #: How many random instances each round starts from.

@@ -153,7 +153,7 @@ class PaperFigure(_Record, frozen=True, kw_only=True):
         effort
             `quick` (seconds) or `full` (what the paper has).
         seeds
-            So many draws, whatever the effort.
+            The number of draws, for any effort.
         jobs
             Processes that work at once.
         store

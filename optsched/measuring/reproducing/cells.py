@@ -68,7 +68,7 @@ def numbers(cell: Cell) -> Numbers:
         for name, texts in cell.series.items()
     }
     if cell.distribution:
-        # The least value that so many per cent of all do not exceed.
+        # The least value that this per cent of all do not exceed.
         found = {
             name: [np.percentile(values, QUANTILES, method="inverted_cdf") for values in parts]
             for name, parts in found.items()

@@ -41,7 +41,7 @@ class Values(msgspec.Struct, frozen=True):
     median, least, most
         The median and both ends.
     draws
-        Of so many draws.
+        The number of draws.
     """
 
     mean: float

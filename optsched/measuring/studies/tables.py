@@ -401,7 +401,7 @@ def _summed(label: str, runs: Sequence[Run]) -> Row:
 #: Columns of gaps that are left out where there is no room, the first one first.
 _SHED = ("proof", "reference", "objective", "worst gap")
 
-#: Names of instances, whose ends tell them apart, are cut to so many characters before a column is left out.
+#: Characters to which names of instances, whose ends tell them apart, are cut before a column is left out.
 _TELLING = 28
 
 
