@@ -90,6 +90,7 @@ def claims(
 
 def _keep(found: Sequence[Claim], seeds: int | None, time_limit: float | None, file: Path) -> ExitCode:
     """Judge claims in full and keep the judgements; what the command exits with."""
+    from optsched.core.brief import counted
     from optsched.measuring.judging.kept import judged_in_full
     from optsched.measuring.printing import progress
 
@@ -106,7 +107,7 @@ def _keep(found: Sequence[Claim], seeds: int | None, time_limit: float | None, f
             elif not kept.holds:
                 arguments.emit(f"{one.id}: {one.verdict}, but judged now: {kept.verdict}\n")
                 code = ExitCode.FAILED
-    arguments.note(f"{len(having)} claims have checks; their full judgements are in {file}")
+    arguments.note(f"{counted(len(having), 'claim')} judged in full; see {file}")
     return code
 
 

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from pages import rows_below
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py") if "__main__" in path.read_text("utf-8"))
@@ -18,7 +17,6 @@ SCRIPTS = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py") if "__
 TINY: dict[str, tuple[str, str]] = {
     "compare": ("--sizes tiny --problem lsap --repeats 1 --row 'lsap*' --way 'default*'", "| lsap nodes=3 "),
     "engine": ("--tasks 300", "in order "),
-    "estimate_study": ("--seeds 1", "| linear | 0 % |"),
     "generated_optima": ("--instances 5 --processes 1", "without limit: 0"),
     "generated_runs": ("--runs 20 --processes 1", "| policy lsap-sched | "),
     "house_size": ("", "words of Markdown "),
@@ -32,7 +30,6 @@ TINY: dict[str, tuple[str, str]] = {
     "prove_library": ("papers/guo-fig2 --output FILE", "papers/guo-fig2 lsap [0] dual"),
     "regression_net": ("record FILE papers/guo-fig2", ""),
     "schedules": ("--seeds 1 --size 3,2,12,2", "| 3 x 2 x 12, 2 | 0 | makespan | "),
-    "storage_study": ("--seeds 1", "| the same, storage of half the rate | 1 | "),
     "traffic_sizes": ("--time-limit 0.1", "| 4 | 120 | "),
     "transmission_constants": ("_DIVES --instances 1", "| 8 (in use) | 1 | "),
     "transmission_sizes": ("--time-limit 0.1 --size 16,4,16", "| 16/4/16 | one map slot a node | 1 | "),
@@ -58,21 +55,6 @@ def test_prints_rows(script: str, tmp_path: Path) -> None:
     """Tests that the script runs to its end with the words of the table above, and prints the row that stands there."""
     words, row = TINY[script]
     assert any(line.startswith(row) for line in said(script, words, tmp_path / "written").splitlines() or [""])
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("script", "page", "heading"),
-    [
-        ("storage_study", "results-hsu", "## Storage"),
-    ],
-)
-def test_page_has_what_is_printed(script: str, page: str, heading: str, tmp_path: Path) -> None:
-    """Tests that each row of the page's section is one that the script prints as the page calls it."""
-    printed = said(script, "", tmp_path).splitlines()
-    rows = rows_below(ROOT / "docs" / f"{page}.md", heading)
-    assert len(rows) > 3
-    assert [row for row in rows if row not in printed] == []
 
 
 def test_no_script_is_left_out() -> None:

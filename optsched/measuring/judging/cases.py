@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise
@@ -11,7 +11,21 @@ from typing import Any
 import numpy as np
 
 from optsched.core.errors import UsageError
-from optsched.core.instance import MAP, REDUCE, Cluster, Floats, Instance, Ints, Ragged, State, Topology, Workload
+from optsched.core.instance import (
+    MAP,
+    PENDING,
+    REDUCE,
+    RUNNING,
+    Cluster,
+    Floats,
+    Instance,
+    Ints,
+    Ragged,
+    Shuffle,
+    State,
+    Topology,
+    Workload,
+)
 from optsched.core.placement import NONE, Placement
 from optsched.core.schedule import MICRO
 from optsched.heuristics import run
@@ -35,6 +49,7 @@ __all__ = [
     "apart",
     "arrived",
     "by_switches",
+    "emitting",
     "endless",
     "equal_replicas",
     "extreme_rate",
@@ -109,6 +124,58 @@ def rated(seed: int, family: str, of: str, **settings: str) -> Instance:
     else:
         topology = Topology("rate", np.maximum(np.triu(rates), np.triu(rates).T))
     return replace(drawn, cluster=replace(drawn.cluster, topology=topology))
+
+
+# Shen et al.: equation (3) --------------------------------------------------------------------------------------------
+
+#: How much of its output a map has emitted, by its progress: in proportion, as (3) supposes; at each quarter, as a
+#: buffer spills; one reduce after another; early in some maps and late in others; the same, more uneven.
+_EMISSIONS: Mapping[str, Callable[[Floats, Floats, np.random.Generator], Floats]] = {
+    "linear": lambda size, progress, rng: size * progress,
+    "four spills": lambda size, progress, rng: size * np.floor(4 * progress) / 4,
+    "sorted input": lambda size, progress, rng: (
+        size * np.clip(progress * size.shape[1] - np.arange(size.shape[1]), 0, 1)
+    ),
+    "uneven": lambda size, progress, rng: size * progress ** (4 ** rng.uniform(-1, 1, progress.shape)),
+    "very uneven": lambda size, progress, rng: size * progress ** (16 ** rng.uniform(-1, 1, progress.shape)),
+}
+
+
+def emitting(seed: int, emission: str) -> Instance:
+    """Twelve running maps at any progress on 12 nodes in 3 racks, and four reduces of their job, with a slot a node.
+
+    What a map emits for a reduce in the end is exponential with a mean of a quarter of its block of 128 MB.
+    """
+    count, reduces, block = 12, 4, 128.0
+    rng = np.random.default_rng(seed)
+    cluster = Cluster(
+        numbered("n", count),
+        rack=np.arange(count) % 3,
+        rack_ids=numbered("r", 3),
+        topology=Topology("hops", hops={"node": 0, "rack": 2, "off_rack": 4}),
+    )
+    size = rng.exponential(block / reduces, (count, reduces)).round(1)
+    progress = rng.uniform(0, 1, count).round(2)
+    node = rng.integers(0, count, count)
+    emitted = _EMISSIONS[emission](size, progress[:, None], rng).round(3)
+    pairs = np.repeat(np.arange(count), reduces), np.tile(count + np.arange(reduces), count)
+    workload = Workload(
+        np.concatenate((numbered("m", count), numbered("f", reduces))),
+        kind=np.repeat([MAP, REDUCE], [count, reduces]),
+        job=np.zeros(count + reduces, dtype=np.int64),
+        job_ids=numbered("j", 1),
+        size=np.repeat([block, np.nan], [count, reduces]),
+        shuffle=Shuffle(*pairs, size.ravel()),
+    )
+    state = State.initial(
+        cluster,
+        workload,
+        status=[RUNNING] * count + [PENDING] * reduces,
+        node=[*node, *[NONE] * reduces],
+        bytes_read=[*(progress * block), *[np.nan] * reduces],
+        emitted=emitted.ravel(),
+    )
+    return Instance(cluster, workload, state)
 
 
 # Sharmilarani et al.: runs over time ---------------------------------------------------------------------------------

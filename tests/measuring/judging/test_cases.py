@@ -11,6 +11,7 @@ from optsched.instances.generate import generate
 from optsched.measuring.judging.cases import (
     apart,
     by_switches,
+    emitting,
     endless,
     equal_replicas,
     extreme_rate,
@@ -200,3 +201,21 @@ def test_reduces_near_their_data(slots: list[int], near: int) -> None:
     )
     cluster = Cluster(["a", "b", "c"], slots=[1, 1, 0], reduce_slots=slots)
     assert local_tasks(simulate(Instance(cluster, workload), "fifo", Levels(), heartbeat=0), "reduce") == near
+
+
+def test_emissions() -> None:
+    """Tests that (3) gives the true sizes where maps emit linearly, and what each other emission says of a map."""
+    for seed in range(5):
+        made = emitting(seed, "linear")
+        read = made.state.bytes_read[:12, None]
+        assert made.workload.shuffle is not None
+        sizes = made.workload.shuffle.size.reshape(12, 4)
+        emitted = made.state.emitted.reshape(12, 4)
+        assert np.allclose(emitted, sizes * read / 128, atol=1e-3)
+        spilled = emitting(seed, "four spills").state.emitted.reshape(12, 4)
+        assert np.allclose(spilled, sizes * (4 * read / 128 // 1) / 4, atol=1e-3)
+        in_turn = emitting(seed, "sorted input").state.emitted.reshape(12, 4)
+        assert (np.diff(in_turn / np.maximum(sizes, 0.1), axis=1) <= 1e-2).all()
+    uneven, more = (emitting(0, name).state.emitted for name in ("uneven", "very uneven"))
+    assert np.isfinite(uneven).all()
+    assert not np.array_equal(uneven, more)

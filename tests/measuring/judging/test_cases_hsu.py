@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from optsched import load, problem
 from optsched.core.instance import MAP, Instance
 from optsched.core.schedule import MICRO
 from optsched.instances.generate import generate
@@ -16,6 +17,8 @@ from optsched.measuring.judging.cases import (
     one_node,
     small_round,
 )
+from optsched.measuring.judging.quantities import Answer
+from optsched.measuring.judging.readers import SETTINGS, drawn_round, excess, with_readers
 from optsched.problems import FlowCongestion
 from optsched.simulating import service_of, simulate
 
@@ -57,3 +60,21 @@ def test_only_the_first_jobs_wait() -> None:
         problem = FlowCongestion(arrived(0, str(jobs)), scale="rate_process")
         assert len(problem.tasks) == 16 * jobs
         assert problem.instance.state.idle_slots.sum() == 44
+
+
+def test_readers_by_hand() -> None:
+    """Tests the costs that the instance's description derives: 91.294 together, 86.024 apart."""
+    posed = problem("flow-congestion", load("papers/hsu-storage-load"))
+    together, apart = (Answer(posed, f"nocomputation1@n1 nocomputation2@{node}") for node in ("n1", "n2"))
+    assert float(together.value[0]) == pytest.approx(79.247, abs=5e-4)
+    for answer, cost in ((together, 91.294), (apart, 86.024)):
+        nodes = posed.nodes_of(answer.decision)
+        assert with_readers(answer, nodes, "seeming") == pytest.approx(cost, abs=5e-4)
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_readers_of_drawn_rounds(setting: str) -> None:
+    """Tests that nothing is below the least cost, and that the best sources cost no more than those that seem best."""
+    answer = Answer(problem("flow-congestion", drawn_round(0, setting), scale=85), "optimum")
+    best, seeming = excess(answer, "best"), excess(answer, "seeming")
+    assert -1e-9 <= best <= seeming + 1e-9
