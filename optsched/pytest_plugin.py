@@ -84,7 +84,7 @@ class GapCheck:
         heuristic: Any,
         instances: Any,
         problem: str | Sequence[str],
-        **given: Unpack[CheckArguments],
+        **arguments: Unpack[CheckArguments],
     ) -> GapReports:
         """Run the heuristic on the instances, and fail unless all that is asked for holds.
 
@@ -99,7 +99,7 @@ class GapCheck:
             are looked for from the current folder, then from that of the test's file.
         problem
             Its name, or a list of names: every heuristic is measured in every one.
-        **given
+        **arguments
             What must hold, and how the gaps are measured: `optsched.measuring.studies.checks.CheckArguments`. Here
             `baseline` may be True for a file of the test's own (`gaps/MODULE/TEST.json` beside it); a path is looked
             for from pytest's root folder, and several tests may have the file in common. `pytest --optsched-update`
@@ -121,10 +121,10 @@ class GapCheck:
         from optsched.measuring.studies.baselines import Baseline
         from optsched.measuring.studies.checks import Check
 
-        baseline = given.get("baseline")
+        baseline = arguments.get("baseline")
         path = self._own_baseline() if baseline is True else self._node.config.rootpath / baseline if baseline else None
-        given["baseline"] = path
-        check = Check.of(heuristic, self._found(instances), problem, **given)
+        arguments["baseline"] = path
+        check = Check.of(heuristic, self._found(instances), problem, **arguments)
         update = self._node.config.getoption("--optsched-update")
         outcome = check.planned(update, "pytest --optsched-update records it").run()
         if path is not None and update:

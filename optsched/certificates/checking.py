@@ -253,16 +253,16 @@ class Checks:
         self.checks = list(identity(problem, claimed))
         self.claims: list[Claim] = []
 
-    def check(self, what: str, holds: bool, found: str, proof: bool = False) -> None:
+    def check(self, what: str, holds: bool, result: str, proof: bool = False) -> None:
         """Something was looked at."""
-        self.checks.append(Finding(what, holds, found, proof))
+        self.checks.append(Finding(what, holds, result, proof))
 
-    def add(self, found: Finding | Claim) -> None:
+    def add(self, finding: Finding | Claim) -> None:
         """Something was looked at, or is but a claim."""
-        if isinstance(found, Finding):
-            self.checks.append(found)
+        if isinstance(finding, Finding):
+            self.checks.append(finding)
         else:
-            self.claims.append(found)
+            self.claims.append(finding)
 
     def identified(self) -> bool:
         """Whether the problem, the instance and the parameters are those that are asked for."""
@@ -272,11 +272,11 @@ class Checks:
         """All of them."""
         return Verdict(tuple(self.checks), tuple(self.claims))
 
-    def proof(self, what: str, component: Component, certificate: Certificate, given: Value | None) -> None:
-        """A certificate that can be checked proves its claim, the earlier components being as `given`."""
+    def proof(self, what: str, component: Component, certificate: Certificate, earlier: Value | None) -> None:
+        """A certificate that can be checked proves its claim, the earlier components being as `earlier`."""
 
         def prove() -> tuple[bool, str]:
-            value = proved_bound(self.problem, certificate, given)
+            value = proved_bound(self.problem, certificate, earlier)
             beaten = self.beaten(component, value)
             found = f"proves {value}, claimed {certificate.claim}{beaten}"
             return at_least(component, value, certificate.claim) and not beaten, found

@@ -56,14 +56,14 @@ class _FrontierChecks(Checks):
         super().__init__(problem, frontier)
         self.frontier, self.values = frontier, [problem.minimised(value) for value in _pairs(frontier, problem)]
 
-    def bound(self, where: str, component: Component, certificate: Certificate, claim: Number, given: Value) -> None:
+    def bound(self, where: str, component: Component, certificate: Certificate, claim: Number, earlier: Value) -> None:
         """A certificate proves a claim of a component, the earlier ones given; else a cheap bound, or nothing."""
         name = component.name
         if certificate.component != name or certificate.claim != claim:
             found = f"{name} {claim} is claimed, but the certificate says {certificate.component} {certificate.claim}"
             self.check(where, False, found)
         elif certificate.kind.checkable:
-            self.proof(f"{where}: {certificate.kind} proof of {name}", component, certificate, given)
+            self.proof(f"{where}: {certificate.kind} proof of {name}", component, certificate, earlier)
         elif not self.cheap(f"{where}: ", component, claim):
             self.claims.append(
                 Claim(str(certificate.kind), f"{where}: bound {claim} of {name} rests on: {certificate.kind}")

@@ -98,9 +98,9 @@ def _read(problem: GeneralizedAssignment, certificate: Certificate) -> Tree:
     tasks = problem.instance.workload.task_ids[problem.tasks].tolist()
     position_of = {name: position for position, name in enumerate(tasks)}
 
-    def multipliers(given: Mapping[str, Any]) -> Ints:
-        scale, prices = integer(given, "scale"), prices_of(given, "task_prices", position_of, "task")
-        return NodePrices(scale, prices, _capacity_prices(problem, given)).multipliers
+    def multipliers(data: Mapping[str, Any]) -> Ints:
+        scale, prices = integer(data, "scale"), prices_of(data, "task_prices", position_of, "task")
+        return NodePrices(scale, prices, _capacity_prices(problem, data)).multipliers
 
     def pair(named: Any) -> int:
         if not isinstance(named, list | tuple) or len(named) != 2 or not all(isinstance(name, str) for name in named):

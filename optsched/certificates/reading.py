@@ -180,8 +180,8 @@ def price_table(
 ) -> Ints:
     """A row for each of `ids` with a price for each of `nodes`, 0 where none is given; see `entries`."""
 
-    def row(given: Mapping[str, Any], name: str) -> Ints:
-        return prices_of(given, name, nodes, place=f"{place or key}.{name}")
+    def row(prices: Mapping[str, Any], name: str) -> Ints:
+        return prices_of(prices, name, nodes, place=f"{place or key}.{name}")
 
     table = np.zeros((len(ids), len(nodes)), dtype=np.int64)
     for position, found in entries(data, key, ids, noun, row, place):

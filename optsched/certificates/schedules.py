@@ -362,7 +362,7 @@ def _trimmed(column: Ints) -> list[int]:
     return trimmed
 
 
-def _column(given: Mapping[str, Any], name: str) -> Ints:
+def _column(prices: Mapping[str, Any], name: str) -> Ints:
     """The prices of slots of a kind, step by step; a negative one counts as 0."""
-    column = [integer({name: price}, name) for price in items(given, name)]
+    column = [integer({name: price}, name) for price in items(prices, name)]
     return np.maximum(np.array(column, dtype=np.int64), 0)

@@ -174,8 +174,8 @@ def _read(problem: Traffic, data: Mapping[str, Any], bundles: Mapping[str, int],
     if not isinstance(named, str) or named not in bundles:
         raise CertificateInvalid(f"reduce: {shown(named)} is not the first of reduces that go together")
 
-    def case(given: Mapping[str, Any], center: str) -> Cases:
-        return _read(problem, mapping(given, center), bundles, depth + 1)
+    def case(data: Mapping[str, Any], center: str) -> Cases:
+        return _read(problem, mapping(data, center), bundles, depth + 1)
 
     return Cases(
         SlotPrices(maps, reduces, scale), bundles[named], dict(entries(data, "in", centers, "datacenter", case))

@@ -118,15 +118,15 @@ class Tree(NamedTuple):
         """
         some = [multipliers(as_mapping(entry, "multipliers")) for entry in items(data, "multipliers")]
 
-        def step(given: Mapping[str, Any]) -> Step:
+        def step(data: Mapping[str, Any]) -> Step:
             check()
-            by = items(given, "by") if "by" in given else ()
+            by = items(data, "by") if "by" in data else ()
             for which in by:
                 if isinstance(which, bool) or not isinstance(which, int) or not 0 <= which < len(some):
                     raise CertificateInvalid(f"steps: there are no multipliers {shown(which)}")
-            if "branch" not in given:
+            if "branch" not in data:
                 return Step(tuple(by))
-            return Step(tuple(by), Branch(variable(given["branch"]), integer(given, "at")))
+            return Step(tuple(by), Branch(variable(data["branch"]), integer(data, "at")))
 
         return cls(some, [step(as_mapping(entry, "steps")) for entry in items(data, "steps")])
 
@@ -158,11 +158,11 @@ def rows_bound(data: Mapping[str, Any], program: IntegerProgram, limit: int, nam
             raise CertificateInvalid(f"branch: there is no column {shown(name)}")
         return index[spelt(_listed(name))]
 
-    def multipliers(given: Mapping[str, Any]) -> Ints:
-        prices = [integer({"prices": price}, "prices") for price in items(given, "prices")]
+    def multipliers(data: Mapping[str, Any]) -> Ints:
+        prices = [integer({"prices": price}, "prices") for price in items(data, "prices")]
         if len(prices) != rows:
             raise CertificateInvalid(f"prices: must be {rows}, one a row, not {len(prices)}")
-        return np.array([integer(given, "scale"), *prices], dtype=np.int64)
+        return np.array([integer(data, "scale"), *prices], dtype=np.int64)
 
     return Tree.read(data, column, multipliers).bound(program, limit)
 

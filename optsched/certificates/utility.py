@@ -98,11 +98,11 @@ def _jobs(problem: Utility) -> list[str]:
 # Trees ------------------------------------------------------------------------------------------------------------
 
 
-def utilisation_tree_certificate(problem: Utility, used: int, given: TaskPrices, tree: Tree) -> Certificate:
+def utilisation_tree_certificate(problem: Utility, used: int, by: TaskPrices, tree: Tree) -> Certificate:
     """The certificate that a tree over the columns at prices makes of the utilisation, in units with fixed reduces."""
     jobs = len(problem.jobs)
-    prices = _data(problem, given.prices[:jobs], given.prices[jobs:])
-    data = {**prices, "scale": given.scale, **over_rows(tree)}
+    prices = _data(problem, by.prices[:jobs], by.prices[jobs:])
+    data = {**prices, "scale": by.scale, **over_rows(tree)}
     return Certificate("utilisation", Proof.COMBINATORIAL, exact(used, GRID), data)
 
 

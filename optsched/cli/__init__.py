@@ -154,15 +154,15 @@ class _CommandLine(arguments.Commands):
             warnings.showwarning = _Warnings()
             sys.exit(self._unless_ended(ended, args, *others, **extra))
 
-    def _unless_ended(self, ended: Ended, *given: Any, **extra: Any) -> int:
+    def _unless_ended(self, ended: Ended, *args: Any, **extra: Any) -> int:
         """The exit code of the command, or that of the signal that ended it."""
-        code = self._exit_code(ended, *given, **extra)
+        code = self._exit_code(ended, *args, **extra)
         return code if ended.by is None or code != ExitCode.INTERRUPTED else 128 + ended.by
 
-    def _exit_code(self, ended: Ended, *given: Any, **extra: Any) -> int:
+    def _exit_code(self, ended: Ended, *args: Any, **extra: Any) -> int:
         """Run the command and tell what went wrong, one line a fault."""
         try:
-            code = super().main(*given, **extra)
+            code = super().main(*args, **extra)
         except (BoundViolated, SolverDisagreement) as error:
             return _tell(error.exit_code, f"bug: {error}")
         except OptschedError as error:

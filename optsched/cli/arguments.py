@@ -142,9 +142,9 @@ _VALUES = {
 }
 
 
-def option(name: str, *further: str, **given: Any) -> Callable[[Command], Command]:
+def option(name: str, *further: str, **overrides: Any) -> Callable[[Command], Command]:
     """`click.option` with the values that an option of this name has in every command; what is given comes first."""
-    return click.option(name, *further, **{"type": _VALUES[name], **given})
+    return click.option(name, *further, **{"type": _VALUES[name], **overrides})
 
 
 # Commands and options ------------------------------------------------------------------------------------------------
@@ -280,13 +280,13 @@ def run_limit_options(command: Command) -> Command:
     """`--run-limit` and `--memory-limit`: with one of them each run and each solve has a process of its own."""
 
     @functools.wraps(command)
-    def limited(*given: Any, run_limit: float | None, memory_limit: int | None, **values: Any) -> Any:
+    def limited(*args: Any, run_limit: float | None, memory_limit: int | None, **values: Any) -> Any:
         if run_limit is None and memory_limit is None:
-            return command(*given, **values)
+            return command(*args, **values)
         from optsched.processes import Limits, contained
 
         with contained(Limits(run_limit, memory_limit)):
-            return command(*given, **values)
+            return command(*args, **values)
 
     return kill_options(limited)  # type: ignore[return-value]
 

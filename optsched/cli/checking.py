@@ -146,7 +146,7 @@ def _run(planned: Sequence[Planned], folder: Path, put: Callable[[Result], None]
 
 
 def _run_at_once(
-    planned: Sequence[Planned], folder: Path, asked: tuple[str, bool], jobs: int, put: Callable[[Result], None]
+    planned: Sequence[Planned], folder: Path, options: tuple[str, bool], jobs: int, put: Callable[[Result], None]
 ) -> None:
     """Run several checks at once, each in a process of its own, and put them out in the order of the file."""
     from optsched.measuring.printing import progress
@@ -158,7 +158,7 @@ def _run_at_once(
     found: dict[str, Outcome] = {}
     try:
         with progress(sys.stderr, len(planned)) as step, chdir(folder), LocalExecutor(jobs) as executor:
-            for name, outcome in executor.map(runs_of, ((entry.name, (*asked, entry.name)) for entry in planned)):
+            for name, outcome in executor.map(runs_of, ((entry.name, (*options, entry.name)) for entry in planned)):
                 if not outcome.done:
                     raise HeuristicFailed(f'the check "{name}" {outcome}')
                 if isinstance(outcome.value, OptschedError):
@@ -323,12 +323,12 @@ def mine(
         raise KeyboardInterrupt
 
 
-def _tell_find(found: Find, form: str, folder: str | None, name: str | None) -> None:
+def _tell_find(find: Find, form: str, folder: str | None, name: str | None) -> None:
     """Put out what was found, and keep it where that is asked for."""
     if form == "json":
-        arguments.emit_json({"version": code_version(), **found.to_dict()})
+        arguments.emit_json({"version": code_version(), **find.to_dict()})
     else:
-        arguments.emit(found.words())
+        arguments.emit(find.words())
     if folder is not None:
-        for path in found.save(folder, name):
+        for path in find.save(folder, name):
             arguments.note(f"written: {path}")

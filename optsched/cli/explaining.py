@@ -148,14 +148,14 @@ def _decision(problem: TaskProblem[Any], path: str) -> Any:
     return held
 
 
-def words(found: Explanation | ScheduleExplanation, most: int, file: bool = False) -> str:
+def words(explained: Explanation | ScheduleExplanation, most: int, file: bool = False) -> str:
     """The explanation in sentences, folded to the width of a terminal."""
     from optsched.measuring.explaining import Explanation
     from optsched.measuring.explaining.explanation import sentences
     from optsched.measuring.explaining.schedules import schedule_sentences
     from optsched.measuring.printing import folded, page_width
 
-    lines = sentences(found, most) if isinstance(found, Explanation) else schedule_sentences(found, most)
+    lines = sentences(explained, most) if isinstance(explained, Explanation) else schedule_sentences(explained, most)
     return "".join(folded(printable(line), page_width(file), _indent(line)) for line in lines)
 
 
@@ -165,13 +165,13 @@ def _indent(line: str) -> str:
     return " " * (len(line) - len(text.split(None, 1)[-1])) if line != text else ""
 
 
-def _jobs_table(found: ScheduleExplanation) -> Table:
+def _jobs_table(explanation: ScheduleExplanation) -> Table:
     """A row for each job, with the task that ended last, and what that waited for."""
     from optsched.measuring.printing import Table, number
 
     seconds = ("time", "best", "alone", "waited", "for maps", "for slots", "passed", "took")
     rows = []
-    for job in () if found.infeasible else found.jobs:
+    for job in () if explanation.infeasible else explanation.jobs:
         last = job.last
         times: tuple[float | None, ...] = (job.time, job.best, job.alone)
         if last is None:
@@ -184,7 +184,7 @@ def _jobs_table(found: ScheduleExplanation) -> Table:
     return Table(("job", *seconds[:3], "last task", "node", *seconds[3:]), rows, frozenset(seconds))
 
 
-def explanation_table(found: Explanation | ScheduleExplanation, most: int) -> Table:
+def explanation_table(explanation: Explanation | ScheduleExplanation, most: int) -> Table:
     """A row for each move of the chains that are shown, one for the rest, one for all, and one for each change of the
     cluster ("if"); or one for each conflicting task. Of a schedule a row for each job.
     """
@@ -192,27 +192,27 @@ def explanation_table(found: Explanation | ScheduleExplanation, most: int) -> Ta
     from optsched.measuring.explaining.chains import total_gain
     from optsched.measuring.printing import Table, number, value
 
-    if not isinstance(found, Explanation):
-        return _jobs_table(found)
-    if found.infeasible:
-        conflict = found.conflict
+    if not isinstance(explanation, Explanation):
+        return _jobs_table(explanation)
+    if explanation.infeasible:
+        conflict = explanation.conflict
         names = [] if conflict is None else [("conflict", task, ", ".join(conflict.nodes)) for task in conflict.tasks]
         return Table(("", "task", "nodes"), names)
     rows: list[tuple[str, ...]] = []
-    shown = found.chains[:most]
+    shown = explanation.chains[:most]
     for rank, chain in enumerate(shown, start=1):
-        for first, move in enumerate(found.moves(chain)):
+        for first, move in enumerate(explanation.moves(chain)):
             chain_cells = ("", "", "") if first else (str(rank), chain.kind, value(chain.gain))
             where = (move.here or "-", move.there or "-")
             paid = (number(move.cost_here), number(move.cost_there))
             rows.append((*chain_cells, move.task, *where, *paid, move.data_here or "-", move.data_there or "-"))
-    left = found.chains[len(shown) :]
+    left = explanation.chains[len(shown) :]
     if left:
         tasks = sum(len(chain.positions) for chain in left)
-        together = value(total_gain(found.problem, left))
+        together = value(total_gain(explanation.problem, left))
         rows.append((f"{len(left)} more", "", together, f"{tasks} tasks", "", "", "", "", "", ""))
-    rows.append(("all", "", value(found.gap), f"{found.moved} tasks", "", "", "", "", "", ""))
-    for worth in found.worths:
+    rows.append(("all", "", value(explanation.gap), f"{explanation.moved} tasks", "", "", "", "", "", ""))
+    for worth in explanation.worths:
         change = " ".join([worth.change, *(f"{number(amount)} {resource}" for resource, amount in worth.more.items())])
         gain = "-" if worth.gain is None else value(worth.gain)
         rows.append(("if", change, gain, worth.of, "", worth.node, "", "", "", ""))
@@ -303,11 +303,11 @@ def held_on(loaded: Instance | FlowNetwork, path: str) -> Solution | Schedule:
     return held
 
 
-def _check_same_noun(posed: AnyProblem | None, held: Sequence[tuple[str, Solution | Schedule]]) -> None:
+def _check_same_noun(posed: AnyProblem | None, decisions: Sequence[tuple[str, Solution | Schedule]]) -> None:
     """Raise UsageError where a file holds another noun than the problem decides."""
     from optsched.core.schedule import Schedule
 
-    for path, given in held:
+    for path, given in decisions:
         decision = given if isinstance(given, Schedule) else given.decision
         assert decision is not None
         noun = decision.noun
@@ -321,7 +321,7 @@ def _posed(
     name: str | None,
     params: tuple[str, ...],
     choices: Sequence[Choice],
-    held: Sequence[tuple[str, Solution | Schedule]],
+    decisions: Sequence[tuple[str, Solution | Schedule]],
 ) -> AnyProblem | None:
     """What judges the placements; None where nothing is to be judged."""
     from optsched.core.instance import Instance
@@ -332,11 +332,11 @@ def _posed(
 
     if not isinstance(loaded, Instance) and choices:
         raise UsageError("a flow network has no heuristics: --problem and --solution have flows to draw")
-    if name is None and held and isinstance(held[0][1], Schedule):
+    if name is None and decisions and isinstance(decisions[0][1], Schedule):
         name = next(name for name, kind in PROBLEMS.items() if issubclass(kind, ScheduleProblem))
         arguments.note(f"judged by {name}; --problem names another")
-    if name is None and held:
-        solution = held[0][1]
+    if name is None and decisions:
+        solution = decisions[0][1]
         assert not isinstance(solution, Schedule)
         given = {**solution.parameters, **arguments.parameters_of([solution.problem], params)[solution.problem]}
         return problem(solution.problem, loaded, **given)
@@ -361,7 +361,7 @@ def _posed(
 def _decisions(
     posed: Problem | ScheduleProblem,
     choices: Sequence[Choice],
-    held: Sequence[tuple[str, Solution | Schedule]],
+    decisions: Sequence[tuple[str, Solution | Schedule]],
     seed: int,
     profile: Profile,
     seconds: float | None,
@@ -372,7 +372,7 @@ def _decisions(
     from optsched.showing.choosing import draw, side_by_side
 
     reference, reports = _measured(posed, choices, seed, profile, seconds, failures)
-    shown = [*zip((choice.label for choice in choices), reports, strict=True), *held]
+    shown = [*zip((choice.label for choice in choices), reports, strict=True), *decisions]
     if not shown and reference.solution.decision is None and posed.decided is Placement:
         return draw(posed.instance)
     return side_by_side(posed, shown, reference)

@@ -158,7 +158,7 @@ def _note_infeasible(reports: Sequence[GapReport]) -> bool:
 
 
 def _planned(
-    given: list[Source],
+    sources: list[Source],
     problems: tuple[str, ...],
     heuristics: tuple[str, ...],
     params: tuple[str, ...],
@@ -171,7 +171,7 @@ def _planned(
     from optsched.measuring.studies.runs import check_served, posed, problems_with_heuristics, work_on
     from optsched.problems import problem_class
 
-    given, held, parameters_of = _decided(given, solutions) if solutions else (given, [], {})
+    sources, held, parameters_of = _decided(sources, solutions) if solutions else (sources, [], {})
     named = list(dict.fromkeys(problem_class(name).name for name in problems)) or list(parameters_of)
     chosen = named or problems_with_heuristics()
     values = arguments.parameters_of(chosen, params)
@@ -180,16 +180,16 @@ def _planned(
     choices = [*map(choice_of, dict.fromkeys(heuristics)), *held]
     check_served(choices, chosen, listed=not named)
     notes = Notes()
-    on = posed(groups_of(given or _shipped()), chosen, values, bool(named), notes.left_out, strict=bool(given))
-    work = work_on(on, choices, strict=bool(given))
-    if given:  # the shipped ones are as they are meant
+    on = posed(groups_of(sources or _shipped()), chosen, values, bool(named), notes.left_out, strict=bool(sources))
+    work = work_on(on, choices, strict=bool(sources))
+    if sources:  # the shipped ones are as they are meant
         look_at(work, bool(choices), notes)
         notes.tell()
     return work, notes
 
 
 def _decided(
-    given: list[Source], paths: tuple[str, ...]
+    sources: list[Source], paths: tuple[str, ...]
 ) -> tuple[list[Source], list[Choice], dict[str, dict[str, Any]]]:
     """The one instance, what files decide on it, and of each problem that they name the parameters."""
     from optsched.cli.explaining import held_on
@@ -200,7 +200,7 @@ def _decided(
     from optsched.problems import problem_class
     from optsched.problems.base import resolve
 
-    groups = groups_of(given)
+    groups = groups_of(sources)
     instances = [instance for group in groups for instance in group.instances]
     if len(instances) != 1:
         raise UsageError(f"--solution is of one instance, and {len(instances)} are named: give its INSTANCE alone")

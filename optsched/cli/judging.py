@@ -88,13 +88,13 @@ def claims(
     ctx.exit(ExitCode.DONE if done is None or done.holds else ExitCode.FAILED)
 
 
-def _keep(found: Sequence[Claim], seeds: int | None, time_limit: float | None, file: Path) -> ExitCode:
+def _keep(claims: Sequence[Claim], seeds: int | None, time_limit: float | None, file: Path) -> ExitCode:
     """Judge claims in full and keep the judgements; what the command exits with."""
     from optsched.core.brief import counted
     from optsched.measuring.judging.kept import judged_in_full
     from optsched.measuring.printing import progress
 
-    having = [one for one in found if one.checks]
+    having = [one for one in claims if one.checks]
     if not having:
         raise UsageError("no claim with a check fits; optsched claims lists all claims")
     code = ExitCode.DONE
@@ -111,30 +111,30 @@ def _keep(found: Sequence[Claim], seeds: int | None, time_limit: float | None, f
     return code
 
 
-def _list(found: Sequence[Claim], form: str) -> None:
+def _list(claims: Sequence[Claim], form: str) -> None:
     from optsched.measuring.printing import folded, page_width
 
     if form == "json":
-        arguments.emit_json([one.record() for one in found])
+        arguments.emit_json([one.record() for one in claims])
         return
-    if not found:
+    if not claims:
         raise UsageError("no claim fits; optsched claims lists all, with the words that occur in them")
     if form == "markdown":
-        arguments.emit("".join(_page(found)))
+        arguments.emit("".join(_page(claims)))
         return
-    for one in found:
+    for one in claims:
         arguments.emit(folded(printable(f"{one.id} ({one.verdict}): {one.claim}"), page_width(), "  "))
     arguments.emit("\n")
-    arguments.emit_table(_counted(found))
+    arguments.emit_table(_counted(claims))
 
 
-def _counted(found: Sequence[Claim]) -> Table:
+def _counted(claims: Sequence[Claim]) -> Table:
     """How many claims of each paper have each verdict."""
     from optsched.measuring.judging import VERDICTS
     from optsched.measuring.printing import Table, counts
 
-    each = Counter((one.paper, one.verdict) for one in found)
-    papers = list(dict.fromkeys(one.paper for one in found))
+    each = Counter((one.paper, one.verdict) for one in claims)
+    papers = list(dict.fromkeys(one.paper for one in claims))
     numbers = {paper: [each[paper, verdict] for verdict in VERDICTS] for paper in papers}
     if len(papers) > 1:
         numbers["all"] = [sum(column) for column in zip(*numbers.values(), strict=True)]

@@ -78,13 +78,13 @@ def figure(
 
 
 def _measured(
-    found: PaperFigure, effort: str, seeds: int | None, jobs: int, store: str | None, time_limit: float | None
+    figure: PaperFigure, effort: str, seeds: int | None, jobs: int, store: str | None, time_limit: float | None
 ) -> Reproduction:
     from optsched.measuring.printing import progress
 
-    draws = seeds or (found.full if effort == "full" else 0) or found.draws
-    with progress(sys.stderr, draws * len(found.values(effort)) * len(found.on)) as step:
-        return found.reproduce(effort, seeds=seeds, jobs=jobs, store=store, time_limit=time_limit, notify=step)
+    draws = seeds or (figure.full if effort == "full" else 0) or figure.draws
+    with progress(sys.stderr, draws * len(figure.values(effort)) * len(figure.on)) as step:
+        return figure.reproduce(effort, seeds=seeds, jobs=jobs, store=store, time_limit=time_limit, notify=step)
 
 
 def _show(shown: Reproduction, form: str, output: str | None) -> None:
@@ -102,18 +102,18 @@ def _show(shown: Reproduction, form: str, output: str | None) -> None:
         arguments.emit(render(shown.table(), form=form) + remarks([shown.caption()], form), output)
 
 
-def _list(found: Sequence[PaperFigure], form: str, output: str | None) -> None:
+def _list(figures: Sequence[PaperFigure], form: str, output: str | None) -> None:
     from optsched.measuring.printing import Table, folded, page_width, render
 
-    if not found:
+    if not figures:
         raise UsageError("no figure fits; optsched figure lists all, with the words that occur in them")
     if form == "json":
-        arguments.emit_json([one.record() for one in found], output)
+        arguments.emit_json([one.record() for one in figures], output)
     elif form == "table":
-        lines = (f"{one.id}: {one.title}" + (f" ({_instead(one)})" if _instead(one) else "") for one in found)
+        lines = (f"{one.id}: {one.title}" + (f" ({_instead(one)})" if _instead(one) else "") for one in figures)
         arguments.emit("".join(folded(printable(line), page_width(), "  ") for line in lines), output)
     else:
-        rows = [[one.id, one.place, one.title, _instead(one)] for one in found]
+        rows = [[one.id, one.place, one.title, _instead(one)] for one in figures]
         arguments.emit(render(Table(("figure", "place", "shows", "instead"), rows), form=form), output)
 
 

@@ -330,12 +330,12 @@ def _jobs(done: Sequence[Named], path: str) -> bytes:
     return file.getvalue()
 
 
-def _sink(form: str, write: Write, output: str | None, given: Sequence[Instance], notes: Notes) -> Sink[Named]:
+def _sink(form: str, write: Write, output: str | None, instances: Sequence[Instance], notes: Notes) -> Sink[Named]:
     """What puts out the runs, and in records what was said of their instances."""
     from optsched.cli.streams import AtEnd, Records
 
     if form in arguments.TABLES:
-        heads = ("instance", "policy") if len(given) > 1 else ("policy",)
+        heads = ("instance", "policy") if len(instances) > 1 else ("policy",)
         return AtEnd(write, partial(_table, arguments.as_text(output, form), heads))
 
     def record(named: Named) -> dict[str, Any]:
@@ -524,15 +524,15 @@ def decompose(
     found.raise_if_failed()
 
 
-def content(found: Decompositions) -> dict[str, Any]:
+def content(decompositions: Decompositions) -> dict[str, Any]:
     """The fields of the JSON form; times in seconds."""
-    first = found[0]
+    first = decompositions[0]
     return {
         "version": code_version(),
-        "instance": found.problem.instance.name,
-        "problem": found.problem.name,
-        "parameters": dict(found.problem.parameters),
-        "value": found.problem.value_in_words,
+        "instance": decompositions.problem.instance.name,
+        "problem": decompositions.problem.name,
+        "parameters": dict(decompositions.problem.parameters),
+        "value": decompositions.problem.value_in_words,
         "assumed": first.assumed,
         "arrived": float(first.arrived),
         "known": float(first.known),
@@ -550,17 +550,17 @@ def content(found: Decompositions) -> dict[str, Any]:
                     for run in one.runs
                 ],
             }
-            for one in found
+            for one in decompositions
         ],
-        "failed": [{"heuristic": label, "error": str(error)} for label, error in found.failed.items()],
+        "failed": [{"heuristic": label, "error": str(error)} for label, error in decompositions.failed.items()],
     }
 
 
-def _rows(found: Decompositions) -> str:
+def _rows(decompositions: Decompositions) -> str:
     """The CSV form: a row for each policy."""
     from optsched.measuring.printing import to_csv
 
-    record = content(found)
+    record = content(decompositions)
     shared = {name: record[name] for name in ("version", "instance", "problem", "parameters", "assumed")}
     records = [
         {
@@ -585,53 +585,53 @@ def _float(value: Any) -> float | None:
     return None if value is None else float(value)
 
 
-def parts_table(found: Decomposition) -> Table:
+def parts_table(decomposition: Decomposition) -> Table:
     """A row for each part, with its seconds and its share of the gap, between the policy and the bound."""
     from optsched.measuring.decomposing import PARTS
     from optsched.measuring.printing import Table
 
-    rows = [("as it is (A)", _in_seconds(found.means["as_is"]), "", _mean_of(found))]
-    for part, value in found.parts.items():
-        rows.append((part, _in_seconds(value), _share(value, found.gap) or "-", PARTS[part]))
-    rows.append(("bound (G)", _in_seconds(found.bound), "", _proved(found)))
+    rows = [("as it is (A)", _in_seconds(decomposition.means["as_is"]), "", _mean_of(decomposition))]
+    for part, value in decomposition.parts.items():
+        rows.append((part, _in_seconds(value), _share(value, decomposition.gap) or "-", PARTS[part]))
+    rows.append(("bound (G)", _in_seconds(decomposition.bound), "", _proved(decomposition)))
     return Table(("part", "seconds", "share of gap", "what it is"), rows, frozenset({"seconds", "share of gap"}))
 
 
-def policies_table(found: Decompositions) -> Table:
+def policies_table(decompositions: Decompositions) -> Table:
     """A row for each policy: what it comes to as it is, the parts of its gap, and the whole gap, in seconds."""
     from optsched.measuring.decomposing import PARTS
     from optsched.measuring.printing import Table
 
     numbers = ("as it is", *PARTS, "gap")
     rows = []
-    for one in found:
+    for one in decompositions:
         rows.append((one.label, *map(_in_seconds, (one.means["as_is"], *one.parts.values(), one.gap))))
     return Table(("policy", *numbers), rows, frozenset(numbers))
 
 
-def _several(found: Decompositions, output: str | None, form: str) -> str:
+def _several(results: Decompositions, output: str | None, form: str) -> str:
     """The table of several policies below what they share."""
     from optsched.measuring.printing import page_width, titled
 
-    first = found[0]
+    first = results[0]
     bound = "no bound is proved" if first.bound is None else f"bound (G) {_in_seconds(first.bound)}, {_proved(first)}"
     heading = (
-        f"{found.problem.instance.name}, {found.problem.name}: {_mean_of(first)}, in seconds; {first.assumed}; "
+        f"{results.problem.instance.name}, {results.problem.name}: {_mean_of(first)}, in seconds; {first.assumed}; "
         f"best found with what has arrived (E) {_in_seconds(first.arrived)}, with all known (F) "
         f"{_in_seconds(first.known)}, {bound}"
     )
-    table = arguments.as_text(output, form)(policies_table(found))
+    table = arguments.as_text(output, form)(policies_table(results))
     return titled(heading, table, form, page_width(file=output is not None))
 
 
-def _mean_of(found: Decomposition) -> str:
+def _mean_of(decomposition: Decomposition) -> str:
     from optsched.core.brief import counted
 
-    return f"{found.problem.value_in_words}, mean of {counted(len(found.runs), 'seed')}"
+    return f"{decomposition.problem.value_in_words}, mean of {counted(len(decomposition.runs), 'seed')}"
 
 
-def _proved(found: Decomposition) -> str:
-    return "nothing is proved" if found.bound is None else f"proof: {found.proof}"
+def _proved(decomposition: Decomposition) -> str:
+    return "nothing is proved" if decomposition.bound is None else f"proof: {decomposition.proof}"
 
 
 def _share(value: Any, gap: Any) -> str:

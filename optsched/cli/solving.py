@@ -197,8 +197,8 @@ def _proof(certificate: Certificate | None) -> str:
     return f"proof: {certificate.kind}{size}"
 
 
-def _shown(given: Any) -> str:
-    return ", ".join(map(str, given)) if isinstance(given, tuple | list) else str(given)
+def _shown(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
 
 
 @click.command()
@@ -308,12 +308,12 @@ def frontier(
     ctx.exit(0 if found.points else ExitCode.NO_SOLUTION)
 
 
-def _emit_found(problem: AnyProblem, **found: Any) -> None:
+def _emit_found(problem: AnyProblem, **result: Any) -> None:
     """Put out as JSON what was found of a problem, after what it was found of."""
     from optsched.core.fingerprint import code_version
 
     asked = {"instance": problem.instance.name, "problem": problem.name, "parameters": problem.parameters}
-    arguments.emit_json({"version": code_version(), **asked, **found})
+    arguments.emit_json({"version": code_version(), **asked, **result})
 
 
 def _reached(

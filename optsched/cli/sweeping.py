@@ -137,11 +137,11 @@ def sweep(
     _put(agenda, path, arguments.format_of(form, output), output)
 
 
-def _store(given: str | None, options: Mapping[str, Any], folder: Path) -> str:
+def _store(path: str | None, options: Mapping[str, Any], folder: Path) -> str:
     """Where the results go, also from another folder."""
-    if given:
-        return given if folder == Path.cwd() else os.path.abspath(given)
-    if given is not None or "store" not in options:
+    if path:
+        return path if folder == Path.cwd() else os.path.abspath(path)
+    if path is not None or "store" not in options:
         raise UsageError("say where the results go: --store FILE, such as sweep.sqlite")
     return os.path.relpath(folder / options["store"]) if folder == Path.cwd() else str(folder / options["store"])
 
@@ -151,17 +151,17 @@ def _said(ctx: click.Context, name: str) -> bool:
     return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
-def _file(ctx: click.Context, given: Sequence[str]) -> SweepFile | None:
+def _file(ctx: click.Context, paths: Sequence[str]) -> SweepFile | None:
     """The file that says what is measured, if there is one."""
-    if not any(name.endswith(".toml") for name in given):
+    if not any(name.endswith(".toml") for name in paths):
         return None
     others = [option.opts[0] for option in ctx.command.params if option.name in _MEASURED and _said(ctx, option.name)]
-    if len(given) > 1 or others:
-        more = ", ".join([*(name for name in given if not name.endswith(".toml")), *others]) or "a second file"
+    if len(paths) > 1 or others:
+        more = ", ".join([*(name for name in paths if not name.endswith(".toml")), *others]) or "a second file"
         raise UsageError(f"the file says what is measured: leave {more} out, or the file")
     from optsched.measuring.sweeping.plans import SweepFile
 
-    return SweepFile(given[0])
+    return SweepFile(paths[0])
 
 
 def _planned(

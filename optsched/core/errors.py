@@ -209,19 +209,19 @@ class BoundViolated(OptschedError):
     """A feasible placement beats a proved bound: a bug in a bound, a certificate or an evaluation."""
 
 
-def described(given: Any) -> str:
+def described(value: Any) -> str:
     """What something is, for a message about a wrong kind of argument.
 
     >>> described(None), described("papers/x"), described([1]), described(OSError)
     ('None', 'the text "papers/x"', 'a list', 'the class OSError')
     """
-    if given is None:
+    if value is None:
         return "None"
-    if isinstance(given, str):
-        return f'the text "{given if len(given) <= _SHOWN else given[:_SHOWN] + "..."}"'
-    if isinstance(given, type):
-        return f"the class {given.__name__}"
-    name = type(given).__name__
+    if isinstance(value, str):
+        return f'the text "{value if len(value) <= _SHOWN else value[:_SHOWN] + "..."}"'
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    name = type(value).__name__
     return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
 
 

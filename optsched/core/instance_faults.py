@@ -143,9 +143,9 @@ def column_faults(cluster: Cluster, workload: Workload, state: State) -> Iterato
     yield from _link_faults(cluster.topology)
 
 
-def _entries(table: str, held: _Held) -> Iterator[tuple[str, Column, npt.NDArray[Any]]]:
+def _entries(table: str, part: _Held) -> Iterator[tuple[str, Column, npt.NDArray[Any]]]:
     """The columns of a table with an entry a record, those of resources last."""
-    own = [(column, values) for column, values in held if column.table == table]
+    own = [(column, values) for column, values in part if column.table == table]
     for column, values in own:
         if column.form not in ("numbers", "references", "resources", "levels"):
             yield column.field, column, values
@@ -154,9 +154,9 @@ def _entries(table: str, held: _Held) -> Iterator[tuple[str, Column, npt.NDArray
             yield from ((f"{column.field}.{name}", column, amounts) for name, amounts in values.items())
 
 
-def _unknown_numbers(held: _Held) -> Iterator[Fault]:
+def _unknown_numbers(part: _Held) -> Iterator[Fault]:
     """NaN where a number has a default, so that it cannot mean "not given"."""
-    for column, values in held:
+    for column, values in part:
         if column.form == "number" and not math.isnan(column.default):
             for row in np.flatnonzero(np.isnan(values)).tolist():
                 yield Fault(f"{column.table}[{row}].{column.field}", "is no number; where nothing is known it is 0")

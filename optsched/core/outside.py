@@ -168,10 +168,10 @@ def _entries(point: EntryPoint, kind: type[Entry], origin: str) -> Iterator[Entr
         yield entry
 
 
-def _attempt(load: Callable[[Given], Loaded], given: Given, origin: str) -> Loaded:
+def _attempt(load: Callable[[Given], Loaded], argument: Given, origin: str) -> Loaded:
     """What comes of it; UsageError if importing somebody's modules raises."""
     try:
-        return load(given)
+        return load(argument)
     except (Exception, SystemExit) as error:
         raise UsageError(f"{origin} cannot be loaded: {raised(error)}; mend or uninstall that package") from error
 

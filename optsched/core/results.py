@@ -223,16 +223,16 @@ def digest_of(digested: Digested) -> str:
 class _Digest:
     """The attribute `instance_sha256`: text, or what has it, until one looks."""
 
-    def __get__(self, held: object, owner: type) -> str:
-        if held is None:
+    def __get__(self, instance: object, owner: type) -> str:
+        if instance is None:
             raise AttributeError(_DIGEST)
-        value = held.__dict__[_DIGEST]
+        value = instance.__dict__[_DIGEST]
         digest: str = value if isinstance(value, str) else value.sha256
-        held.__dict__[_DIGEST] = digest
+        instance.__dict__[_DIGEST] = digest
         return digest
 
-    def __set__(self, held: object, value: str) -> None:
-        held.__dict__[_DIGEST] = value
+    def __set__(self, instance: object, value: str) -> None:
+        instance.__dict__[_DIGEST] = value
 
 
 #: The attribute, and what pickle asks for.
@@ -242,8 +242,8 @@ _DIGEST, _STATE = "instance_sha256", "__getstate__"
 def digested(kind: type[T]) -> type[T]:
     """Let a class of results take what `digest_of` gives. A copy for another process has the text."""
 
-    def state(held: object) -> dict[str, Any]:
-        return {**held.__dict__, _DIGEST: getattr(held, _DIGEST)}
+    def state(instance: object) -> dict[str, Any]:
+        return {**instance.__dict__, _DIGEST: getattr(instance, _DIGEST)}
 
     setattr(kind, _DIGEST, _Digest())
     setattr(kind, _STATE, state)

@@ -44,13 +44,13 @@ NOTHING = -1
 
 
 def measure(
-    holding: Any, held: Any, server: Any, count: Any, capacity: Any, ends: Any, starts: Any, arcs: Any, queue: Any
+    holding: Any, matched: Any, server: Any, count: Any, capacity: Any, ends: Any, starts: Any, arcs: Any, queue: Any
 ) -> None:
     """Of each server the fewest moves of tasks that lead from it to one with free capacity, found backwards from these.
 
     Parameters
     ----------
-    holding, held
+    holding, matched
         Tasks with their block on each server, as rows.
     server, count, capacity, ends, starts
         As in `augment`.
@@ -76,7 +76,7 @@ def measure(
         one = queue[first]
         first += 1
         for position in range(holding[one], holding[one + 1]):
-            before = server[held[position]]
+            before = server[matched[position]]
             if before != NOTHING and arcs[3 * before] == far:
                 arcs[3 * before] = arcs[3 * one] + 1
                 queue[last] = before

@@ -33,22 +33,22 @@ VARIANTS = ("literal", "strict", "rescan", "local-first", "restructured")
 LINES_6 = ("mended", "printed")
 
 
-def _limit(given: Any) -> int | str:
+def _limit(text: Any) -> int | str:
     """A parser of "l**", "l**+k" (of the bound l**) or a whole number."""
-    if isinstance(given, str) and (match := re.fullmatch(r"l\*\*(\+\d+)?", given.replace(" ", ""))):
+    if isinstance(text, str) and (match := re.fullmatch(r"l\*\*(\+\d+)?", text.replace(" ", ""))):
         return match[0]
     try:
-        return int(number(integer=True)(given))
+        return int(number(integer=True)(text))
     except ValueError:
         raise ValueError("give l**, l**+1 (or more) or a whole number") from None
 
 
-def _threshold(given: Any) -> int | str:
+def _threshold(text: Any) -> int | str:
     """As `_limit`, or "inf"."""
-    if given in ("inf", math.inf):
+    if text in ("inf", math.inf):
         return "inf"
     try:
-        return _limit(given)
+        return _limit(text)
     except ValueError:
         raise ValueError("give l**, l**+1 (or more), inf or a whole number") from None
 

@@ -82,14 +82,14 @@ def lsap_sched(problem: AssignmentProblem, rng: np.random.Generator, *, window: 
     return problem.placement(result)
 
 
-def _match(result: Ints, held: Ragged, nodes: Ints, capacity: Ints) -> Ints:
+def _match(result: Ints, replicas: Ragged, nodes: Ints, capacity: Ints) -> Ints:
     """Enter a maximum matching of waiting tasks to nodes, and say how many tasks each node got.
 
-    Row `i` of `held` has the tasks with data on `nodes[i]`, which takes `capacity[i]` of them.
+    Row `i` of `replicas` has the tasks with data on `nodes[i]`, which takes `capacity[i]` of them.
     """
-    waits = result[held.values] == NONE
-    tasks, task = np.unique(held.values[waits], return_inverse=True)
-    node = held.row_of[waits]
+    waits = result[replicas.values] == NONE
+    tasks, task = np.unique(replicas.values[waits], return_inverse=True)
+    node = replicas.row_of[waits]
     order = np.lexsort((node, task))
     starts = np.searchsorted(task[order], np.arange(len(tasks) + 1))
     matched = maximum_b_matching(starts, node[order], capacity).node
@@ -161,10 +161,10 @@ def _parameters() -> tuple[Parameter, ...]:
     )
 
 
-def _checked(parameter: Parameter, given: Any) -> Any:
+def _checked(parameter: Parameter, value: Any) -> Any:
     """Refuse what `fair-lsap` refuses, but keep the value as given: "auto" is not "not given"."""
-    parsed = parameter.parse(given)
-    return given if parsed is None else parsed
+    parsed = parameter.parse(value)
+    return value if parsed is None else parsed
 
 
 HEURISTICS = (

@@ -370,9 +370,9 @@ def _running(problem: Utility, kind: int) -> Ints:
     return np.array([np.count_nonzero(owners == job) for job in problem.jobs], dtype=np.int64)
 
 
-def _slots(given: int, idle: Ints) -> Ints:
+def _slots(count: int, idle: Ints) -> Ints:
     """A copy of the slots of each tracker, or the given number of them on each."""
-    return np.full(len(idle), given) if given else idle.copy()
+    return np.full(len(idle), count) if count else idle.copy()
 
 
 HEURISTICS = (

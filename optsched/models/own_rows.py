@@ -149,10 +149,10 @@ def refuse_outside(model: Any) -> None:
             )
 
 
-def refuse_unkept(model: Any, said: Callable[[Any], Iterable[tuple[Any, float]]]) -> None:
+def refuse_unkept(model: Any, decided: Callable[[Any], Iterable[tuple[Any, float]]]) -> None:
     """Raise UsageError where a decision does not keep what was added to a solved model, or the model cannot tell.
 
-    `said` says the decision in the variables of a model, in as many as settle it.
+    `decided` says the decision in the variables of a model, in as many as settle it.
     """
     refuse_untold(model)
     built: Made | None = getattr(model, "_made", None)
@@ -166,10 +166,10 @@ def refuse_unkept(model: Any, said: Callable[[Any], Iterable[tuple[Any, float]]]
     changed = _added_rows(model, built) or _tightened(model, built) or _objective(model) is not built.objective
     if not changed:
         return
-    values = list(said(model))
+    values = list(decided(model))
     if (values or not built.pruned) and all(_close(variable.value, value) for variable, value in values):
         return  # the decision is what the solver found
-    _refuse_unkept(model.clone(), built, said)
+    _refuse_unkept(model.clone(), built, decided)
 
 
 def _rows(model: Any) -> dict[str, list[Any]]:
@@ -196,7 +196,7 @@ def _tightened(model: Any, built: Made) -> list[tuple[Any, float, float]]:
     ]
 
 
-def _refuse_shared(model: Any, built: Made, rows: Sequence[Any], held: Sequence[tuple[Any, float, float]]) -> None:
+def _refuse_shared(model: Any, built: Made, rows: Sequence[Any], tightened: Sequence[tuple[Any, float, float]]) -> None:
     """Refuse rows and bounds on variables that stand for several tasks or nodes."""
 
     def stands_for(entry: Any) -> Sequence[str]:
@@ -206,7 +206,7 @@ def _refuse_shared(model: Any, built: Made, rows: Sequence[Any], held: Sequence[
 
     asked = [
         (f"a bound of {entry.name}", entry)
-        for entry, below, above in held
+        for entry, below, above in tightened
         if below > 0 or above < len(stands_for(entry))  # else it is no more than a limit on all of these together
     ]
     asked += [(row.name, entry) for row in rows for entry in identify_variables(row.body)]
@@ -236,7 +236,7 @@ def _close(one: float | None, other: float) -> bool:
     return one is not None and abs(one - other) <= _TOLERANCE * max(1.0, abs(other))
 
 
-def _refuse_unkept(copy: Any, built: Made, said: Callable[[Any], Iterable[tuple[Any, float]]]) -> None:
+def _refuse_unkept(copy: Any, built: Made, decided: Callable[[Any], Iterable[tuple[Any, float]]]) -> None:
     """Hold a copy of a model at a decision, and refuse that where the copy has no solution, or is worse off."""
     if _objective(copy) is None:
         for each in copy.component_objects(pyo.Objective):
@@ -244,7 +244,7 @@ def _refuse_unkept(copy: Any, built: Made, said: Callable[[Any], Iterable[tuple[
         copy.add_component("no objective", pyo.Objective(expr=0.0))
     copy._refuse = None
     found, rows = pyo.value(_objective(copy)), _added_rows(copy, built)
-    values = list(said(copy))
+    values = list(decided(copy))
     wrong = None if values else "it lies beyond the instants of the model"
     for variable, value in values:
         below, above = variable.bounds

@@ -177,16 +177,16 @@ def number(
     return partial(_number, lowest=lowest, highest=highest, above=above, integer=integer)
 
 
-def _number(given: Any, lowest: float | None, highest: float | None, above: float | None, integer: bool) -> int | float:
-    given = given.item() if isinstance(given, np.generic) else given
-    if isinstance(given, bool) or not isinstance(given, int | float | str):
+def _number(raw: Any, lowest: float | None, highest: float | None, above: float | None, integer: bool) -> int | float:
+    raw = raw.item() if isinstance(raw, np.generic) else raw
+    if isinstance(raw, bool) or not isinstance(raw, int | float | str):
         raise ValueError("give a number")
     value: int | float
     try:
-        value = int(given) if not isinstance(given, float) or given.is_integer() else given
+        value = int(raw) if not isinstance(raw, float) or raw.is_integer() else raw
     except (ValueError, OverflowError):
         try:
-            value = float(given)
+            value = float(raw)
         except ValueError:
             raise ValueError("give a number") from None
     if isinstance(value, float) and value.is_integer():
@@ -213,8 +213,8 @@ def sequence(length: int, entry: Callable[[Any], Any]) -> Callable[[Any], tuple[
     return partial(_sequence, length=length, entry=entry)
 
 
-def _sequence(given: Any, length: int, entry: Callable[[Any], Any]) -> tuple[Any, ...]:
-    parts = given.replace(":", ",").split(",") if isinstance(given, str) else given
+def _sequence(value: Any, length: int, entry: Callable[[Any], Any]) -> tuple[Any, ...]:
+    parts = value.replace(":", ",").split(",") if isinstance(value, str) else value
     parts = parts.tolist() if isinstance(parts, np.ndarray) else parts
     if not isinstance(parts, list | tuple) or len(parts) != length:
         raise ValueError(f"give {length} values, separated by commas (by colons inside --heuristic)")
@@ -232,10 +232,10 @@ def either(words: Mapping[str, Any] | Sequence[str], parse: Callable[[Any], Any]
     return partial(_either, meanings=meanings, parse=parse)
 
 
-def _either(given: Any, meanings: Mapping[str, Any], parse: Callable[[Any], Any]) -> Any:
-    if isinstance(given, str) and given in meanings:
-        return meanings[given]
-    return given if any(given is value for value in meanings.values()) else parse(given)
+def _either(argument: Any, meanings: Mapping[str, Any], parse: Callable[[Any], Any]) -> Any:
+    if isinstance(argument, str) and argument in meanings:
+        return meanings[argument]
+    return argument if any(argument is value for value in meanings.values()) else parse(argument)
 
 
 def choice(*names: str) -> Callable[[Any], str]:
@@ -243,10 +243,10 @@ def choice(*names: str) -> Callable[[Any], str]:
     return partial(_choice, names=names)
 
 
-def _choice(given: Any, names: tuple[str, ...]) -> str:
-    if given not in names:
-        raise ValueError(nearest(str(given), names) if isinstance(given, str) else f"give one of {names}")
-    return str(given)
+def _choice(value: Any, names: tuple[str, ...]) -> str:
+    if value not in names:
+        raise ValueError(nearest(str(value), names) if isinstance(value, str) else f"give one of {names}")
+    return str(value)
 
 
 def switch(given: Any) -> bool:
@@ -432,9 +432,9 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
     def differing(self, parameters: Mapping[str, Any]) -> list[str]:
         """Names of those `parameters` that this problem does not have, or has with another value."""
 
-        def same(name: str, given: Any) -> bool:
+        def same(name: str, value: Any) -> bool:
             try:
-                return bool(resolve(self.name, self.parameter_table, {name: given})[name] == self.parameters[name])
+                return bool(resolve(self.name, self.parameter_table, {name: value})[name] == self.parameters[name])
             except UsageError:
                 return False
 

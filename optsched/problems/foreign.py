@@ -93,16 +93,16 @@ def hold(kind: type[Any]) -> None:
 
 def _held(method: Any, name: str, read: _Read) -> Any:
     @functools.wraps(method)
-    def held(owner: Any, *given: Any, **named: Any) -> Any:
+    def held(owner: Any, *arguments: Any, **named: Any) -> Any:
         try:
-            return read(owner, method(owner, *given, **named))
+            return read(owner, method(owner, *arguments, **named))
         except (OptschedError, MemoryError):
             raise
         except (Exception, SystemExit) as error:
             fault, cause = (str(error), None) if isinstance(error, _Wrong) else (f"raised {raised(error)}", error)
             kind: Any = owner if isinstance(owner, type) else type(owner)
             package = package_of(kind)
-            posed_on: Any = given[0] if given and kind is owner else getattr(owner, "instance", None)
+            posed_on: Any = arguments[0] if arguments and kind is owner else getattr(owner, "instance", None)
             where = f"{posed_on.name}: " if getattr(posed_on, "name", "") else ""
             raise ProblemFailed(
                 f'{where}the problem "{kind.name}"{f" of {package}" if package else ""} ({kind.__module__}:'

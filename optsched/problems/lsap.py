@@ -16,13 +16,13 @@ from optsched.problems.programs import Programmed
 __all__ = ["LEVELS", "Lsap", "parse_levels"]
 
 
-def parse_levels(given: Any) -> tuple[int, ...]:
+def parse_levels(value: Any) -> tuple[int, ...]:
     """Three whole numbers, 0 or more, that do not decrease.
 
     >>> parse_levels("0,1,2")
     (0, 1, 2)
     """
-    levels = sequence(3, number(lowest=0, integer=True))(given)
+    levels = sequence(3, number(lowest=0, integer=True))(value)
     if not levels[0] <= levels[1] <= levels[2]:
         raise ValueError("give costs that do not decrease from node to rack to remote")
     return levels

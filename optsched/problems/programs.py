@@ -236,13 +236,13 @@ class Builder:
         """Add a family of rows without entries. Returns their numbers."""
         return self._add(_family(self._rows, name, labels, over, doc), {"row_lower": lower, "row_upper": upper})
 
-    def columns(self, name: str, labels: Sequence[Label], **given: Any) -> dict[Label, int]:
+    def columns(self, name: str, labels: Sequence[Label], **options: Any) -> dict[Label, int]:
         """As `variables`, the columns by their labels."""
-        return dict(zip(labels, self.variables(name, labels, **given).tolist(), strict=True))
+        return dict(zip(labels, self.variables(name, labels, **options).tolist(), strict=True))
 
-    def constrain(self, name: str, terms: Mapping[Label, Mapping[int, int]], **given: Any) -> None:
+    def constrain(self, name: str, terms: Mapping[Label, Mapping[int, int]], **options: Any) -> None:
         """Add a family of rows, as `rows` takes it, with their entries: of each label its columns and their values."""
-        numbers = self.rows(name, list(terms), **given)
+        numbers = self.rows(name, list(terms), **options)
         for row, some in zip(numbers.tolist(), terms.values(), strict=True):
             self.enter(row, list(some), list(some.values()))
 

@@ -121,17 +121,17 @@ class PricedTime:
         found: int = max([last + max(longest, default=0), *self.alone]) + 1
         return found
 
-    def too_large(self, given: TimePrices, until: int = 0) -> str | None:
+    def too_large(self, prices: TimePrices, until: int = 0) -> str | None:
         """Why prices cannot be used, or None; with jobs that end within `until` steps at the latest."""
-        steps = max(until, self.steps(given.prices))
+        steps = max(until, self.steps(prices.prices))
         if steps > _STEPS:
             return f"there are {steps} steps of time, more than {_STEPS}"
         compared = self.waves * steps
         if compared > _COUNTS:
             return f"{compared} costs would have to be compared, more than {_COUNTS}"
         most = max([1, *(each.count for job in self.classes for each in job), *self.slots])
-        paid = sum(sum(column.tolist()) for column in given.prices) * most
-        if paid > _MOST or given.scale * steps * max([1, *self.weights]) > _MOST:
+        paid = sum(sum(column.tolist()) for column in prices.prices) * most
+        if paid > _MOST or prices.scale * steps * max([1, *self.weights]) > _MOST:
             return "prices, scale and weights are too large: their sums must be at most 2^57"
         return None
 

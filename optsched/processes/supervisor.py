@@ -166,9 +166,9 @@ def descendants(pid: int) -> list[psutil.Process]:
         return []
 
 
-def kill_all(found: Iterable[psutil.Process]) -> None:
+def kill_all(processes: Iterable[psutil.Process]) -> None:
     """Kill processes at once."""
-    for process in found:
+    for process in processes:
         with contextlib.suppress(psutil.Error):
             process.kill()
 

@@ -156,15 +156,15 @@ class Call(Generic[Posed]):
         except STOPPED as error:
             self._stopped = stopped(error)
 
-    def hold(self, held: Callable[[], Held]) -> None:
+    def hold(self, make: Callable[[], Held]) -> None:
         """Say what the solution is made of should this process be killed, as what cannot look at a deadline may be.
 
-        `held` is asked only where it may be killed. The best decision counts, and the proofs that are said last, but
+        `make` is asked only where it may be killed. The best decision counts, and the proofs that are said last, but
         for what needs no search and is more.
         """
 
         def made() -> Held:
-            decision, certificates = self._with(self._quick, *held())
+            decision, certificates = self._with(self._quick, *make())
             self._handed = self._better(self._handed[0], decision), certificates
             return self._handed
 
@@ -209,10 +209,10 @@ class Call(Generic[Posed]):
             self._valued = decision, _worth(self.problem, decision)
         return self._valued[1]
 
-    def keep(self, held: Held | None) -> None:
+    def keep(self, answer: Held | None) -> None:
         """Take what the process of the call handed over, which has what needs no search; None: nothing came."""
-        if held is not None:
-            self.held, self._plainly = held, False
+        if answer is not None:
+            self.held, self._plainly = answer, False
 
     def plain(self) -> Held:
         """What can be had without a search (`plain` of the problem's module of routes); nothing where it has none."""
@@ -286,9 +286,9 @@ class Call(Generic[Posed]):
                 certificates.append(second(optimum, found))
         return self.answered(held, certificates, found)
 
-    def answered(self, decision: Decision | None, certificates: Iterable[Certificate], found: Told) -> Solution:
+    def answered(self, decision: Decision | None, certificates: Iterable[Certificate], outcome: Told) -> Solution:
         """The solution by what an engine or a model said."""
-        engine = found.limit, found.raw_status, found.solver, found.build_seconds
+        engine = outcome.limit, outcome.raw_status, outcome.solver, outcome.build_seconds
         return self.solution(decision, tuple(certificates), *engine)
 
     def settled(self, decision: Decision, *proofs: Certificate | None, status: str = "nothing to place") -> Solution:
@@ -487,16 +487,16 @@ def _stops_unlogged() -> Iterator[None]:
             handler.removeFilter(is_no_stop)
 
 
-def proof_of(problem: AnyProblem, priced: Certificate, found: Found, grid: int) -> Certificate:
+def proof_of(problem: AnyProblem, priced: Certificate, outcome: Found, grid: int) -> Certificate:
     """The proof of a component, in units of 1/`grid`: prices that close it, else the stronger of them and a word."""
     word: Number | None = None
-    if found.optimal:
-        word = problem.evaluate(found.decision)[found.position]
+    if outcome.optimal:
+        word = problem.evaluate(outcome.decision)[outcome.position]
         return priced if word == priced.claim else Certificate(priced.component, Proof.SOLVER, word)
-    if found.bound is not None:
-        sign = 1 if problem.components[found.position].sense is Sense.MIN else -1
-        word = sign * exact(whole_bound(sign * found.bound * grid), grid)
-    return stronger(priced, word, problem.components[found.position].sense)
+    if outcome.bound is not None:
+        sign = 1 if problem.components[outcome.position].sense is Sense.MIN else -1
+        word = sign * exact(whole_bound(sign * outcome.bound * grid), grid)
+    return stronger(priced, word, problem.components[outcome.position].sense)
 
 
 def _worth(problem: AnyProblem, decision: Decision) -> Value:

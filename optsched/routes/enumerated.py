@@ -81,12 +81,12 @@ def _held(decision: Any, words: tuple[Certificate, ...]) -> Held:
     return decision, words
 
 
-def _words(problem: AnyProblem, found: Found) -> list[Certificate]:
+def _words(problem: AnyProblem, outcome: Found) -> list[Certificate]:
     """What the solver of a model says of the component that is its objective; nothing where it says nothing."""
-    component = problem.components[found.position]
-    if found.optimal:
-        return [Certificate(component.name, Proof.SOLVER, problem.evaluate(found.decision)[found.position])]
-    if found.bound is None or not abs(found.bound) < LARGEST / GRID:
+    component = problem.components[outcome.position]
+    if outcome.optimal:
+        return [Certificate(component.name, Proof.SOLVER, problem.evaluate(outcome.decision)[outcome.position])]
+    if outcome.bound is None or not abs(outcome.bound) < LARGEST / GRID:
         return []
     sign = 1 if component.sense is Sense.MIN else -1
-    return [Certificate(component.name, Proof.SOLVER, sign * exact(whole_bound(sign * found.bound * GRID), GRID))]
+    return [Certificate(component.name, Proof.SOLVER, sign * exact(whole_bound(sign * outcome.bound * GRID), GRID))]

@@ -88,11 +88,11 @@ def _free(problem: GeneralizedAssignment) -> Certificate:
     return generalized_assignment_certificate(problem, np.zeros_like(problem.capacity), 1)
 
 
-def _told(call: Call[GeneralizedAssignment], proof: Certificate, found: Found) -> Solution:
+def _told(call: Call[GeneralizedAssignment], proof: Certificate, outcome: Found) -> Solution:
     """The solution by what a solver said, with what is proved without it."""
-    if found.outcome.status is Termination.INFEASIBLE:
-        return call.infeasible(found.raw_status, found.solver, found.build_seconds)
-    return call.answered(found.decision, (proof_of(call.problem, proof, found, call.problem.grid),), found)
+    if outcome.outcome.status is Termination.INFEASIBLE:
+        return call.infeasible(outcome.raw_status, outcome.solver, outcome.build_seconds)
+    return call.answered(outcome.decision, (proof_of(call.problem, proof, outcome, call.problem.grid),), outcome)
 
 
 class _Search:
@@ -204,17 +204,17 @@ def _by_arrays(call: Call[GeneralizedAssignment], profile: Profile, start: Place
     return Found(outcome, placement, units=problem.sign * problem.grid, build_seconds=built).checked(problem)
 
 
-def _by_assignment(call: Call[GeneralizedAssignment], found: Assigned) -> Solution:
+def _by_assignment(call: Call[GeneralizedAssignment], assigned: Assigned) -> Solution:
     """The result of plain assignment, proved by prices of the capacities where these amount to its prices of slots."""
     problem = call.problem
     solver = {"name": "SciPy linear_sum_assignment", "version": scipy.__version__}
-    if found.nodes is None:
-        proof = None if found.crowd is None else no_packing_certificate(problem, found.crowd)
+    if assigned.nodes is None:
+        proof = None if assigned.crowd is None else no_packing_certificate(problem, assigned.crowd)
         return call.infeasible("no assignment of all tasks to slots", solver, proof=proof)
-    placement = problem.placement(found.nodes)
+    placement = problem.placement(assigned.nodes)
     value = problem.evaluate(placement)[0]
     certificate = Certificate("cost", Proof.SOLVER, value)
-    if found.prices is not None:
-        priced = generalized_assignment_certificate(problem, *found.prices)
+    if assigned.prices is not None:
+        priced = generalized_assignment_certificate(problem, *assigned.prices)
         certificate = priced if priced.claim == value else certificate
     return call.solution(placement, (certificate,), None, "optimal", solver)

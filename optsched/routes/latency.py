@@ -110,8 +110,8 @@ def _nothing() -> tuple[Certificate, Certificate]:
 def _by_literal(call: Call[Latency], profile: Profile) -> Solution:
     """Least makespan by the dense literal model, then least work within it by the same at a fixed limit."""
 
-    def word(component: str, found: Found) -> Certificate:
-        return Certificate(component, Proof.SOLVER, 0 if found.bound is None else max(0, whole_bound(found.bound)))
+    def word(component: str, outcome: Found) -> Certificate:
+        return Certificate(component, Proof.SOLVER, 0 if outcome.bound is None else max(0, whole_bound(outcome.bound)))
 
     return call.by_two_programs(
         profile, (), lambda found: word("makespan", found), lambda _, found: word("work", found)

@@ -108,9 +108,9 @@ def _unbounded(call: Call[MinCostFlow], profile: Profile) -> Solution:
     return call.solution(found.decision, (), None, status, found.solver, found.build_seconds, Termination.ERROR)
 
 
-def _cut(call: Call[MinCostFlow], found: Found, profile: Profile) -> tuple[Certificate, ...]:
+def _cut(call: Call[MinCostFlow], outcome: Found, profile: Profile) -> tuple[Certificate, ...]:
     """What shows that there is no flow, where an engine or a model says so; nothing where it is not shown."""
-    if found.outcome.status is not Termination.INFEASIBLE:
+    if outcome.outcome.status is not Termination.INFEASIBLE:
         return ()
     potentials = cut_potentials(call.problem, profile.since(call.began))
     proof = None if potentials is None else no_flow_certificate(call.problem, potentials)

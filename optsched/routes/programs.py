@@ -94,10 +94,10 @@ def plain(problem: Any) -> Held:
     return None, () if sharpest is None else (Certificate(first.name, Proof.SOLVER, sharpest),)
 
 
-def _sound(make: Callable[..., Program], problem: Any, *given: Any) -> Program:
+def _sound(make: Callable[..., Program], problem: Any, *args: Any) -> Program:
     """A program, which that of another package must have shown itself to be."""
     try:
-        return make(problem, *given)
+        return make(problem, *args)
     except CertificateInvalid as error:
         raise ProblemFailed(str(error)) from None
 

@@ -120,23 +120,23 @@ def _by_program(call: Call[TimedProblem], profile: Profile) -> Solution:
 
 
 def _by_small_program(
-    call: Call[TimedProblem], profile: Profile, held: Schedule, proved: Certificate
+    call: Call[TimedProblem], profile: Profile, schedule: Schedule, proved: Certificate
 ) -> tuple[Found, Certificate]:
     """What the compact program says, from a schedule on; and the best proof, at once where its relaxation is one."""
-    value = call.problem.evaluate(held)[0]
+    value = call.problem.evaluate(schedule)[0]
     settled = _tree(call, profile, value, 1)
     if settled is not None:
-        return Found(decision=held), settled
-    found = _by_arrays(call, profile, held).checked(call.problem)
+        return Found(decision=schedule), settled
+    found = _by_arrays(call, profile, schedule).checked(call.problem)
     return found, _proof(call, profile, proved, found)
 
 
-def _proof(call: Call[TimedProblem], profile: Profile, proved: Certificate, found: Found) -> Certificate:
+def _proof(call: Call[TimedProblem], profile: Profile, proved: Certificate, outcome: Found) -> Certificate:
     """The best of what is proved, a small tree at what a program finds, and what the program claims."""
     problem = call.problem
     weights = [Fraction(weight).denominator for weight in getattr(problem, "weights", ())]
-    proof = proof_of(problem, proved, found, MICRO * lcm(*weights))
-    grown = _tree(call, profile, proof.claim, _PROGRAMS) if proof.kind is Proof.SOLVER and found.optimal else None
+    proof = proof_of(problem, proved, outcome, MICRO * lcm(*weights))
+    grown = _tree(call, profile, proof.claim, _PROGRAMS) if proof.kind is Proof.SOLVER and outcome.optimal else None
     return grown or proof
 
 

@@ -438,15 +438,15 @@ def optimal_placement(problem: AssignmentProblem) -> Placement:
     return problem.placement(_unless_stopped(solution.nodes, solution, problem.name))
 
 
-def _unless_stopped(held: Ints | None, outcome: AssignmentSolution | SolverOutcome, who: str) -> Ints:
+def _unless_stopped(answer: Ints | None, outcome: AssignmentSolution | SolverOutcome, who: str) -> Ints:
     """What an engine holds; the error that stands for what stopped it, if it holds nothing."""
     if outcome.limit is Limit.INTERRUPTED:
         raise KeyboardInterrupt
     if outcome.limit is Limit.TIME:
         raise OutOfTime("out of time")
-    if held is None:
+    if answer is None:
         raise OptschedError(f"{who}: found no placement: {outcome.raw_status}")
-    return held
+    return answer
 
 
 def is_cardinality(problem: AssignmentProblem) -> bool:

@@ -309,20 +309,20 @@ class _Fitting:
         self._first = np.searchsorted(node[self._by_node], np.arange(self._nodes + 1)).tolist()
         self.placed = Placed([], [], [], [])
 
-    def add(self, known: _Class) -> bool:
+    def add(self, group: _Class) -> bool:
         """Put all tasks of a class somewhere; False where one does not fit."""
-        local, free = known.times[0], np.maximum(self._until - self._clock, 0)
+        local, free = group.times[0], np.maximum(self._until - self._clock, 0)
         room = np.bincount(
             self._node,
-            weights=free // local if local else np.full(len(free), len(known.tasks)),
+            weights=free // local if local else np.full(len(free), len(group.tasks)),
             minlength=self._nodes,
         )
-        at = matched(known.homes, room.astype(np.int64).tolist())
-        for task, home in zip(known.tasks, at, strict=True):
+        at = matched(group.homes, room.astype(np.int64).tolist())
+        for task, home in zip(group.tasks, at, strict=True):
             if home >= 0:
                 here = self._by_node[self._first[home] : self._first[home + 1]]
                 self._put(task, here[self._until[here] - self._clock[here] >= local], local)
-        return all(home >= 0 or self._put_anywhere(task) for task, home in zip(known.tasks, at, strict=True))
+        return all(home >= 0 or self._put_anywhere(task) for task, home in zip(group.tasks, at, strict=True))
 
     def _put_anywhere(self, task: int) -> bool:
         """Put a task on any gap; False where it fits into none."""

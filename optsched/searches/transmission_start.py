@@ -126,22 +126,22 @@ class FirstPlacements:
     """
 
     def __init__(
-        self, bounds: ReduceBounds, order: Ints, held: Incumbent, profile: Profile, stopped: Callable[[], bool]
+        self, bounds: ReduceBounds, order: Ints, incumbent: Incumbent, profile: Profile, stopped: Callable[[], bool]
     ) -> None:
-        self.bounds, self.order, self.held, self.profile, self._stopped = bounds, order, held, profile, stopped
+        self.bounds, self.order, self.held, self.profile, self._stopped = bounds, order, incumbent, profile, stopped
         self.evaluations = 0
 
-    def run(self, given: Placement | None, bettered: bool) -> None:
+    def run(self, placement: Placement | None, bettered: bool) -> None:
         """Hold a placement.
 
         Parameters
         ----------
-        given
+        placement
             A placement to begin from.
         bettered
             Whether time may be spent on moves and swaps, from these placements and from dives.
         """
-        starts = [self._given(given) if given is not None else None, self._sequential()]
+        starts = [self._given(placement) if placement is not None else None, self._sequential()]
         begun = [fixed for fixed in starts if fixed is not None]
         if not bettered or self.bounds.products > _MOST_FOR_START:
             return

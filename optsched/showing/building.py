@@ -35,7 +35,7 @@ _NOTES = 200
 
 
 def built(
-    found: Found, problems: Sequence[str] = (), heuristics: Sequence[str] = (), title: str | None = None
+    material: Found, problems: Sequence[str] = (), heuristics: Sequence[str] = (), title: str | None = None
 ) -> tuple[Report, list[str]]:
     """The report on what was read, and what its reader should know at once.
 
@@ -44,22 +44,22 @@ def built(
     UsageError
         If no record is of a chosen problem or heuristic.
     """
-    entries, notes = entries_of(found.runs)
-    cells = [record for record in found.cells if not problems or record.problem in problems]
-    frontiers = [record for record in found.frontiers if not problems or record.problem in problems]
+    entries, notes = entries_of(material.runs)
+    cells = [record for record in material.cells if not problems or record.problem in problems]
+    frontiers = [record for record in material.frontiers if not problems or record.problem in problems]
     if entries and not (problems and (cells or frontiers) and not _names(entries) & set(problems)):
         entries = chosen(entries, problems, heuristics)
     if not (entries or cells or frontiers):
         raise UsageError(f"no record is of {', '.join((*problems, *heuristics))}")
-    notes += _versions(found)
-    unfinished = sum(source.unfinished for source in found.sources)
+    notes += _versions(material)
+    unfinished = sum(source.unfinished for source in material.sources)
     if unfinished:
         notes.append(f"{counted(unfinished, 'run')} of the sources {'is' if unfinished == 1 else 'are'} not finished")
     parts = summaries(entries)
     by_problem: dict[str, list[Run]] = {}
     for entry in entries:
         by_problem.setdefault(entry.problem, []).append(entry)
-    again = _command(found, heuristics)
+    again = _command(material, heuristics)
     sections: list[Section] = []
     if parts:
         sections.append(Section("all", "All problems", (tables.overview(parts), tables.proofs(parts))))
@@ -75,7 +75,7 @@ def built(
         lines: tuple[Part, ...] = (failed,) if failed.rows else ("Every run has a feasible placement.",)
         sections.append(Section("failed", "Failures", lines))
         sections.append(Section("each", "Runs", (tables.all_runs(entries),)))
-    sections.append(_provenance(found, entries, notes, again(problems, "report.html")))
+    sections.append(_provenance(material, entries, notes, again(problems, "report.html")))
     heading = title or "Gaps to the proved optimum"
     findings = tuple(filter(None, map(_finding, parts)))
     return Report(heading, _summary(entries, len(cells), len(frontiers)), tuple(sections), findings), notes
@@ -119,17 +119,17 @@ def _finding(part: ProblemSummary) -> str:
     return f"{part.problem}: {finding}; {worst} has the largest, {percent(means[worst])}."
 
 
-def _versions(found: Found) -> list[str]:
-    versions = Counter(found.versions)
+def _versions(material: Found) -> list[str]:
+    versions = Counter(material.versions)
     if len(versions) < 2:
         return []
     each = ", ".join(f"{count} of {version or 'an unknown one'}" for version, count in sorted(versions.items()))
     return [f"the records are of several versions of optsched: {each}; figures may differ for that alone"]
 
 
-def _command(found: Found, heuristics: Sequence[str]) -> Callable[[Sequence[str], str], str]:
+def _command(material: Found, heuristics: Sequence[str]) -> Callable[[Sequence[str], str], str]:
     """What makes the command that gives a part of the report."""
-    names = [source.name if source.kind != "study" else "RECORDS.json" for source in found.sources]
+    names = [source.name if source.kind != "study" else "RECORDS.json" for source in material.sources]
 
     def command(problems: Sequence[str], to: str) -> str:
         words = ["optsched", "report", *names]
@@ -184,7 +184,7 @@ def _frontier(number: int, record: FrontierRecord, entries: Sequence[Run]) -> tu
 # Provenance -------------------------------------------------------------------------------------------------------
 
 
-def _provenance(found: Found, entries: Sequence[Run], remarks: Sequence[str], command: str) -> Section:
+def _provenance(material: Found, entries: Sequence[Run], remarks: Sequence[str], command: str) -> Section:
     rows = [
         [
             source.name,
@@ -192,15 +192,15 @@ def _provenance(found: Found, entries: Sequence[Run], remarks: Sequence[str], co
             source.sha256 or "-",
             *counts(source.runs, source.cells, source.frontiers, source.unfinished),
         ]
-        for source in found.sources
+        for source in material.sources
     ]
     columns: tuple[str, ...] = ("source", "kind", "SHA-256", "runs", "cells", "frontiers", "unfinished")
     sources = Table(columns, rows, frozenset(columns[3:]), "sources", "Sources", everywhere=False)
-    versions = sorted({*found.versions} - {""})
+    versions = sorted({*material.versions} - {""})
     of = f"The records are of optsched {', '.join(versions)}. " if versions else ""
     parts: list[Part] = [f"{of}The report was written by optsched {code_version()}, with this command:"]
     parts += [Lines((command,), command=True), sources]
-    for source in found.sources:
+    for source in material.sources:
         if source.command:
             parts.append(f"The runs of {source.name} were measured with {source.computed_with}, by this command:")
             parts.append(Lines((source.command,), command=True))

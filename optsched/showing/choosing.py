@@ -124,7 +124,7 @@ def draw(
 
 def side_by_side(
     problem: Problem | ScheduleProblem,
-    given: Sequence[tuple[str, Any]],
+    decisions: Sequence[tuple[str, Any]],
     reference: Reference,
     seed: int = 0,
     time_limit: float | None = None,
@@ -135,7 +135,7 @@ def side_by_side(
     ----------
     problem
         What judges them.
-    given
+    decisions
         What each is called (empty: as it calls itself), and a decision, a solution, a report or a heuristic.
     reference
         What they are compared with.
@@ -148,7 +148,7 @@ def side_by_side(
         If there is nothing to draw.
     """
     shown = []
-    for name, one in given:
+    for name, one in decisions:
         if not isinstance(one, GapReport) and decision_of(problem, one) is None:
             one = gap(problem, one, seed, reference, time_limit=time_limit)
         shown.append(panel(problem, one, name))
@@ -175,7 +175,7 @@ def _best(problem: Problem | ScheduleProblem, solution: Solution) -> Panel | Non
     return panel(problem, solution, f"optimum ({proved})" if solution.optimal else "best that is known")
 
 
-def panel(problem: Problem | ScheduleProblem, given: Any, name: str = "") -> Panel:
+def panel(problem: Problem | ScheduleProblem, item: Any, name: str = "") -> Panel:
     """What is drawn of a decision, a solution or a report, with its value and gap; nothing where a heuristic failed.
 
     Raises
@@ -183,32 +183,32 @@ def panel(problem: Problem | ScheduleProblem, given: Any, name: str = "") -> Pan
     UsageError
         If it is of another instance, or holds no decision of the problem.
     """
-    if isinstance(given, GapReport) and given.problem.instance.sha256 != problem.instance.sha256:
-        raise UsageError(f"{given.run.name} was run on another instance than {problem.instance.name or 'this one'}")
-    decision = given.decision if isinstance(given, GapReport) else decision_of(problem, given)
-    if isinstance(given, GapReport):
-        name = (name or given.run.name) + (f": {given.status}" if decision is None or given.status == "starved" else "")
+    if isinstance(item, GapReport) and item.problem.instance.sha256 != problem.instance.sha256:
+        raise UsageError(f"{item.run.name} was run on another instance than {problem.instance.name or 'this one'}")
+    decision = item.decision if isinstance(item, GapReport) else decision_of(problem, item)
+    if isinstance(item, GapReport):
+        name = (name or item.run.name) + (f": {item.status}" if decision is None or item.status == "starved" else "")
     name = name or problem.decided.noun
     if isinstance(problem, ScheduleProblem):
         if decision is None:
             return timeline(problem, Schedule.empty(len(problem.instance.workload)), name)
-        found = timeline(given) if isinstance(given, GapReport) else timeline(problem, decision)
-        return timeline(found, name=f"{name}: {_value_text(problem, decision, given)}")
+        found = timeline(item) if isinstance(item, GapReport) else timeline(problem, decision)
+        return timeline(found, name=f"{name}: {_value_text(problem, decision, item)}")
     if decision is None:
         nothing = of_placement(problem, Placement.empty(len(problem.instance.workload)), name)
-        return replace(nothing, lines=tuple((given.error or given.status).splitlines()[:1]))
+        return replace(nothing, lines=tuple((item.error or item.status).splitlines()[:1]))
     assert isinstance(decision, Placement)
-    return of_placement(problem, decision, name, [_value_text(problem, decision, given)])
+    return of_placement(problem, decision, name, [_value_text(problem, decision, item)])
 
 
-def _value_text(problem: TaskProblem[Any], decision: Any, given: Any) -> str:
+def _value_text(problem: TaskProblem[Any], decision: Any, decided: Any) -> str:
     """The value of a decision, with its gap where that was measured; or what is wrong with it."""
     wrong = problem.violations(decision)
     if wrong:
         return f"infeasible: {'; '.join(map(str, wrong[:2]))}{'; ...' if len(wrong) > 2 else ''}"
     parts = zip(problem.components, problem.objective(decision), strict=True)
     values = [f"{part.name} {number(entry)}" for part, entry in parts]
-    return ", ".join([*values, *([gap_text(given)] if isinstance(given, GapReport) else [])])
+    return ", ".join([*values, *([gap_text(decided)] if isinstance(decided, GapReport) else [])])
 
 
 def gap_text(report: GapReport) -> str:
@@ -226,14 +226,14 @@ def gap_text(report: GapReport) -> str:
     return f"{percent(relative)} {side} the {optimum}"
 
 
-def _on_instance(instance: Instance, given: Any) -> Scene:
+def _on_instance(instance: Instance, placement: Any) -> Scene:
     """A placement on an instance that no problem judges."""
-    if isinstance(given, Solution):
-        given = given.decision
-    if not isinstance(given, Placement):
+    if isinstance(placement, Solution):
+        placement = placement.decision
+    if not isinstance(placement, Placement):
         mend = 'pose a problem first: optsched.draw(optsched.problem("lsap", instance), "dl")'
-        raise UsageError(f"placements are drawn on an instance, not {described(given)}; {mend}")
-    return of_placement(instance, given)
+        raise UsageError(f"placements are drawn on an instance, not {described(placement)}; {mend}")
+    return of_placement(instance, placement)
 
 
 def _network(of: Any, flows: Sequence[Any], profile: str | Path | Profile, time_limit: float | None) -> Figure:

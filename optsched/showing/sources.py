@@ -178,11 +178,11 @@ def _named(sources: Iterable[Any]) -> list[Any]:
     return [os.fspath(entry) if isinstance(entry, os.PathLike) else entry for entry in given]
 
 
-def _read(given: Any) -> tuple[Source, list[Record | FrontierRecord]]:
-    if isinstance(given, str):
-        content = _bytes(given)
+def _read(origin: Any) -> tuple[Source, list[Record | FrontierRecord]]:
+    if isinstance(origin, str):
+        content = _bytes(origin)
         if content is not None:
-            name = "stdin" if given == "-" else given
+            name = "stdin" if origin == "-" else origin
             try:
                 return _of_json(content, name, "records")
             except InputError:
@@ -194,13 +194,13 @@ def _read(given: Any) -> tuple[Source, list[Record | FrontierRecord]]:
                 raise InputError([other], name) from None
         from optsched.measuring.sweeping.store import load_sweep
 
-        source, entries = _read(load_sweep(given))
-        command, computed_with = _measured(given)
+        source, entries = _read(load_sweep(origin))
+        command, computed_with = _measured(origin)
         return replace(source, command=command, computed_with=computed_with), entries
-    stored = isinstance(getattr(given, "path", None), str)
-    name, kind = (given.path, "store") if stored else (repr(given).strip("<>"), "study")
-    documents = [{"version": code_version(), **record} for record in given.records()]
-    unfinished = given.planned - len(documents) if stored else 0
+    stored = isinstance(getattr(origin, "path", None), str)
+    name, kind = (origin.path, "store") if stored else (repr(origin).strip("<>"), "study")
+    documents = [{"version": code_version(), **record} for record in origin.records()]
+    unfinished = origin.planned - len(documents) if stored else 0
     if not documents:
         message = f"holds no finished run ({unfinished} planned)" if unfinished else "holds no records"
         raise InputError([Fault("", message)], name)
@@ -544,11 +544,11 @@ def _parameters(record: Record | FrontierRecord) -> Iterator[str]:
         yield from ("--param", value)
 
 
-def _differing(given: Mapping[str, Any], table: Iterable[Any], comma: str) -> list[str]:
+def _differing(values: Mapping[str, Any], table: Iterable[Any], comma: str) -> list[str]:
     """The parameters that are not the defaults of their table, as the command line takes them."""
     defaults = {entry.name: json.dumps(entry.default, default=str) for entry in table}
     return [
-        f"{name}={_spelled(value, comma)}" for name, value in given.items() if json.dumps(value) != defaults.get(name)
+        f"{name}={_spelled(value, comma)}" for name, value in values.items() if json.dumps(value) != defaults.get(name)
     ]
 
 

@@ -236,12 +236,12 @@ def run_posed(
     return Simulation.of(engine, heuristic.name, values, seed, unfinished)
 
 
-def _contained(given: tuple[Any, ...], parameters: Mapping[str, Any]) -> Simulation:
+def _contained(arguments: tuple[Any, ...], parameters: Mapping[str, Any]) -> Simulation:
     """The run in a process of its own; HeuristicFailed where that ends before it answers."""
-    outcome = call(_elsewhere, (given, parameters))
+    outcome = call(_elsewhere, (arguments, parameters))
     found: Simulation | None = value_of(outcome)
     if found is None:
-        name = policy_of(given[1], given[0], dict(parameters))[0]
+        name = policy_of(arguments[1], arguments[0], dict(parameters))[0]
         raise HeuristicFailed(f'policy "{name}" {TOLD.get(outcome.status, "")}{outcome.message}')
     return found
 
@@ -263,16 +263,16 @@ def rules_of(
     )
 
 
-def policy_of(given: Any, instance: Instance, parameters: dict[str, Any]) -> tuple[str, Policy, Mapping[str, Any]]:
+def policy_of(chosen: Any, instance: Instance, parameters: dict[str, Any]) -> tuple[str, Policy, Mapping[str, Any]]:
     """What is driven over time, what it is called, and its parameters in force."""
-    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], Mapping):
-        given, parameters = given[0], {**given[1], **parameters}
-    if isinstance(given, EveryRound | Following):
+    if isinstance(chosen, tuple) and len(chosen) == 2 and isinstance(chosen[1], Mapping):
+        chosen, parameters = chosen[0], {**chosen[1], **parameters}
+    if isinstance(chosen, EveryRound | Following):
         if parameters:
-            raise UsageError(f"{given.name} is made already: give its parameters when it is made")
-        made: EveryRound | Following = given
+            raise UsageError(f"{chosen.name} is made already: give its parameters when it is made")
+        made: EveryRound | Following = chosen
     else:
-        entry = None if given == SOLVE else heuristic(given)
+        entry = None if chosen == SOLVE else heuristic(chosen)
         if entry is not None and entry.policy is not None:
             values = values_in_force(entry, parameters)
             if faults := entry.faults(Stage(instance)):  # type: ignore[arg-type]  # has what is asked of a problem
@@ -289,38 +289,38 @@ def policy_of(given: Any, instance: Instance, parameters: dict[str, Any]) -> tup
     return made.name, made, parameters
 
 
-def service_of(given: Any) -> Service:
+def service_of(chosen: Any) -> Service:
     """The service that is meant; UsageError for what lacks something that a service has."""
-    if isinstance(given, str):
-        return service_named(_choice("service", given, tuple(SERVICES)))()
-    name = given.__name__ if isinstance(given, type) else type(given).__name__
-    if not callable(getattr(given, "started", None)):
-        raise UsageError(f"service: give one of {', '.join(SERVICES)}, or a Service, not {described(given)}")
-    if isabstract(given):
+    if isinstance(chosen, str):
+        return service_named(_choice("service", chosen, tuple(SERVICES)))()
+    name = chosen.__name__ if isinstance(chosen, type) else type(chosen).__name__
+    if not callable(getattr(chosen, "started", None)):
+        raise UsageError(f"service: give one of {', '.join(SERVICES)}, or a Service, not {described(chosen)}")
+    if isabstract(chosen):
         raise UsageError(f"service: {name} does not say when a task ends; define `started`")
-    if lacks := [member for member in vars(Service) if not member.startswith("_") and not hasattr(given, member)]:
+    if lacks := [member for member in vars(Service) if not member.startswith("_") and not hasattr(chosen, member)]:
         raise UsageError(f"service: {name} has no {', '.join(lacks)}; derive it from optsched.simulating.Service")
-    service: Service = given() if isinstance(given, type) else given
+    service: Service = chosen() if isinstance(chosen, type) else chosen
     return service
 
 
-def _choice(name: str, given: Any, known: Sequence[str]) -> str:
-    if given not in known:
-        raise UsageError(f"{name}={given!r}; {nearest(str(given), known)}")
-    return str(given)
+def _choice(name: str, value: Any, known: Sequence[str]) -> str:
+    if value not in known:
+        raise UsageError(f"{name}={value!r}; {nearest(str(value), known)}")
+    return str(value)
 
 
-def _number(name: str, given: Any, lowest: float, highest: float | None = None) -> Any:
+def _number(name: str, value: Any, lowest: float, highest: float | None = None) -> Any:
     try:
-        return number(lowest=lowest, highest=highest)(given)
+        return number(lowest=lowest, highest=highest)(value)
     except ValueError as error:
-        raise UsageError(f"{name}={given!r}: {error}") from None
+        raise UsageError(f"{name}={value!r}: {error}") from None
 
 
-def _microseconds(name: str, given: Any, lowest: float) -> int:
-    units = round(decimal(_number(name, given, lowest)) * MICRO)
-    if not units and _number(name, given, lowest):
-        raise UsageError(f"{name}={given!r}: give 0.000001 or more seconds")
+def _microseconds(name: str, value: Any, lowest: float) -> int:
+    units = round(decimal(_number(name, value, lowest)) * MICRO)
+    if not units and _number(name, value, lowest):
+        raise UsageError(f"{name}={value!r}: give 0.000001 or more seconds")
     return units
 
 

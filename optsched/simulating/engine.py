@@ -275,7 +275,7 @@ Loss = tuple[str | int, float, float | None]
 HOW = "give a node, when it is lost, and when it is back (None: never)"
 
 
-def losses_of(given: Iterable[Loss], instance: Instance) -> tuple[tuple[int, int, int], ...]:
+def losses_of(losses: Iterable[Loss], instance: Instance) -> tuple[tuple[int, int, int], ...]:
     """Losses as node, and microseconds of loss and return, in order of time.
 
     Raises
@@ -289,8 +289,8 @@ def losses_of(given: Iterable[Loss], instance: Instance) -> tuple[tuple[int, int
     >>> losses_of([("b", 5, None)], Instance(Cluster(["a", "b"]), Workload([])))
     ((1, 5000000, 1152921504606846976),)
     """
-    expect(given, Sequence, "losses: must be a list", HOW)
-    found = sorted(_loss(loss, instance) for loss in given)
+    expect(losses, Sequence, "losses: must be a list", HOW)
+    found = sorted(_loss(loss, instance) for loss in losses)
     for (node, _, back), (other, lost, _) in pairwise(found):
         if node == other and lost < back:
             name = instance.cluster.node_ids[node]

@@ -262,19 +262,19 @@ class _Line:
         return [key[-1] for key in found]
 
 
-def _batch(given: AnyHeuristic) -> Heuristic:
+def _batch(chosen: AnyHeuristic) -> Heuristic:
     """The entry of a batch heuristic."""
-    entry = heuristic(given)
+    entry = heuristic(chosen)
     if entry.online:
         raise UsageError(f"{entry.name} is a policy, which needs no rounds; simulate it as it is")
     return entry
 
 
-def _value(name: str, given: Any, lowest: float, integer: bool = False) -> Any:
+def _value(name: str, value: Any, lowest: float, integer: bool = False) -> Any:
     try:
-        return number(lowest=lowest, integer=integer)(given)
+        return number(lowest=lowest, integer=integer)(value)
     except ValueError as error:
-        raise UsageError(f"every round: {name}={given!r}: {error}") from None
+        raise UsageError(f"every round: {name}={value!r}: {error}") from None
 
 
 # A trace again -------------------------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ class Rows(Protocol):
     def matrix(self) -> Any: ...
 
 
-def check_values(given: Any, program: Rows) -> Floats:
+def check_values(answer: Any, program: Rows) -> Floats:
     """The values of a program's columns as an array, if they are a solution of it.
 
     Raises
@@ -83,7 +83,7 @@ def check_values(given: Any, program: Rows) -> Floats:
     Traceback (most recent call last):
     optsched.core.errors.SolverDisagreement: the solver holds 0.5 for column 0, which must be whole
     """
-    values = np.asarray(given, dtype=np.float64)
+    values = np.asarray(answer, dtype=np.float64)
     columns = len(program.objective)
     if values.shape != (columns,):
         raise SolverDisagreement(f"the solver holds {values.size} values for {columns} columns")
@@ -141,9 +141,9 @@ def whole_bound(claimed: float, step: int = 1) -> int:
     return int(np.ceil((claimed - _OBJECTIVE * max(1.0, abs(claimed))) / step)) * step
 
 
-def check_duals(given: Any, length: int, what: str) -> Floats:
+def check_duals(answer: Any, length: int, what: str) -> Floats:
     """Duals or reduced costs as an array; SolverDisagreement where they are of another length or not finite."""
-    duals = np.asarray(given, dtype=np.float64)
+    duals = np.asarray(answer, dtype=np.float64)
     if duals.shape != (length,) or not np.isfinite(duals).all():
         raise SolverDisagreement(f"the solver holds no {length} finite numbers as {what}")
     return duals

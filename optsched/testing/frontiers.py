@@ -89,13 +89,13 @@ def check_frontier_file(record: Record, seeds: Sequence[int]) -> None:
             expect(not certify(problem, false).proved, case.name, f"a frontier is proved with {change}")
 
 
-def _there_and_back(found: Any, write: Callable[..., None], read: Callable[..., Any], instance: Any) -> Any:
+def _there_and_back(written: Any, write: Callable[..., None], read: Callable[..., Any], instance: Any) -> Any:
     """What is left of something that is written to an archive, and from there to a file of JSON."""
     with tempfile.TemporaryDirectory() as folder:
         for path in (Path(folder, "claim.npz"), Path(folder, "claim.json")):
-            write(found, instance, path)
-            found = read(path, instance)
-    return found
+            write(written, instance, path)
+            written = read(path, instance)
+    return written
 
 
 def _right_claim(problem: AnyProblem, claimed: Any, kinds: Sequence[Any], tried: Enumerated, where: str) -> None:

@@ -90,9 +90,9 @@ def limit_of(record: Record, value: Any) -> Any:
     return int(value) if record.limit.denominator == 1 else value
 
 
-def agrees(found: float | Fraction, truth: Any) -> bool:
+def agrees(value: float | Fraction, truth: Any) -> bool:
     """Whether a solver's number is the truth, but for its tolerance."""
-    return abs(float(found) - float(truth)) <= 1e-6 * max(1.0, abs(float(truth)))
+    return abs(float(value) - float(truth)) <= 1e-6 * max(1.0, abs(float(truth)))
 
 
 def solved(program: Program, start: Any = None, presolve: bool = True) -> Any:
@@ -161,9 +161,9 @@ def _decoded(record: Record, case: Case, program: Program, by_costs: Sequence[st
     return value
 
 
-def _room(held: float | None) -> float:
+def _room(bound: float | None) -> float:
     """What a variable without a bound may be at most where its objective is drawn: more than the optimum has."""
-    return max(_MOST, 2 * (held or 0))
+    return max(_MOST, 2 * (bound or 0))
 
 
 def _draw_objective(model: Any, rng: np.random.Generator) -> None:

@@ -153,11 +153,11 @@ def _posed(
     family: str,
     usual: Mapping[str, Any],
     most: Mapping[str, int],
-    given: Mapping[str, Any],
+    fixed: Mapping[str, Any],
     parameters: Mapping[str, Any],
 ) -> AnyProblem:
     """A problem on an instance whose records may be gone."""
-    values = dict(usual) | _sizes(draw, family, usual, most, given) | dict(given)
+    values = dict(usual) | _sizes(draw, family, usual, most, fixed) | dict(fixed)
     try:
         drawn = generate(family, draw(st.integers(0, _SEEDS)), **values)
     except UsageError:  # settings that do not go together
@@ -175,14 +175,14 @@ def _posed(
 
 
 def _sizes(
-    draw: st.DrawFn, family: str, usual: Mapping[str, Any], most: Mapping[str, int], given: Mapping[str, Any]
+    draw: st.DrawFn, family: str, usual: Mapping[str, Any], most: Mapping[str, int], fixed: Mapping[str, Any]
 ) -> dict[str, int]:
     """Whole numbers for the settings that say how many there are of something."""
     values: dict[str, int] = {}
-    nodes = int(given.get("nodes", most["nodes"]))
+    nodes = int(fixed.get("nodes", most["nodes"]))
     for name, setting in FAMILIES[family].parameters.items():
         drawn = name in usual or name in most or name in _WITHIN_NODES
-        if name in given or not drawn or not isinstance(setting.default, int):
+        if name in fixed or not drawn or not isinstance(setting.default, int):
             continue
         high = most.get(name, max(2, int(usual.get(name, setting.default))))
         high = min(high, nodes) if name in _WITHIN_NODES else high

@@ -248,10 +248,10 @@ class Course:
         """How messages call a task."""
         return str(task)
 
-    def ask(self, what: str, *given: Any, by: int | None = None) -> None:
+    def ask(self, what: str, *arguments: Any, by: int | None = None) -> None:
         """Ask the service, and take its answer; HeuristicFailed says what is wrong with a user's own service."""
         try:
-            self._take(getattr(self.service, what)(*given), by)
+            self._take(getattr(self.service, what)(*arguments), by)
         except Exception as error:
             if isinstance(error, OptschedError) or type(self.service).__module__.startswith("optsched."):
                 raise

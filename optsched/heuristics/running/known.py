@@ -62,7 +62,7 @@ class Known:
     ('task-finished', [1])
     """
 
-    def __init__(self, problem: TaskProblem[Any], held: Sequence[int] | Ints = ()) -> None:
+    def __init__(self, problem: TaskProblem[Any], waiting: Sequence[int] | Ints = ()) -> None:
         instance = problem.instance
         workload, state = instance.workload, instance.state
         self.problem, self.time = problem, float(instance.time)
@@ -73,13 +73,13 @@ class Known:
         self.order, self._arrivals = _by_arrival(by_task)
         self.jobs, self._job_arrivals = _by_arrival(arrival)
         self._status, self._node = state.status[self.order], state.node[self.order]
-        self._status[self.numbers(held)] = HELD
+        self._status[self.numbers(waiting)] = HELD
         self._start, self._bytes_read = state.start[self.order], state.bytes_read[self.order]
         self._emitted, self._entries = state.emitted, np.zeros(0, dtype=np.int64)
         self._progress = np.zeros((), dtype=np.int64)
         decided = np.zeros(len(workload), dtype=bool)
         decided[problem.tasks] = True
-        decided[list(held)] = False
+        decided[list(waiting)] = False
         self._waits = bytearray(decided[self.order].tobytes())
         self._kind = workload.kind[self.order]
         self._kinds = self._kind.astype(np.uint8).tobytes()

@@ -293,12 +293,12 @@ def _over_time(
 
 
 def _timing(
-    problem: TaskProblem[Any], heuristic: Heuristic, given: Mapping[str, Any]
+    problem: TaskProblem[Any], heuristic: Heuristic, parameters: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Of what was given: how slots are offered to a policy over time, where it has no parameter so called; the rest."""
     names = of_run(heuristic) if problem.decided is Schedule else set()
-    return {name: given[name] for name in given if name in names}, {
-        name: given[name] for name in given if name not in names
+    return {name: parameters[name] for name in parameters if name in names}, {
+        name: parameters[name] for name in parameters if name not in names
     }
 
 
@@ -409,22 +409,22 @@ def check_observers(observers: Sequence[Observer]) -> None:
             raise UsageError(f"an observer is a callable (time, problem, decision), not {described(observer)}")
 
 
-def _check_served(heuristic: Heuristic, problem: TaskProblem[Any], given: Mapping[str, Any]) -> None:
+def _check_served(heuristic: Heuristic, problem: TaskProblem[Any], parameters: Mapping[str, Any]) -> None:
     own = heuristic.parameters is None  # a user's, which may serve a class that no record names
     if not own and not heuristic.runs_in(problem.name):
         raise UsageError(
             f"{heuristic.name} does not serve {problem.name}, only {', '.join(heuristic.problems)}; "
             "name another heuristic or problem"
         )
-    if faults := heuristic.faults(problem, given):
+    if faults := heuristic.faults(problem, parameters):
         raise MissingField(faults, f"{problem.instance.name}: {heuristic.name}")
 
 
-def _rounds(heuristic: Heuristic, given: Any) -> int:
+def _rounds(heuristic: Heuristic, value: Any) -> int:
     try:
-        return int(number(lowest=1, integer=True)(given))
+        return int(number(lowest=1, integer=True)(value))
     except ValueError as error:
-        raise UsageError(f"{heuristic.name}: max_idle_rounds={given!r}: {error}") from None
+        raise UsageError(f"{heuristic.name}: max_idle_rounds={value!r}: {error}") from None
 
 
 def _again(problem: Any) -> Any:
@@ -432,12 +432,12 @@ def _again(problem: Any) -> Any:
     return posed_on(problem, problem.instance)
 
 
-def custom(given: Any, name: str | None = None) -> Heuristic:
+def custom(own: Any, name: str | None = None) -> Heuristic:
     """An entry for a user's own heuristic.
 
     Parameters
     ----------
-    given
+    own
         A class or instance with `offer` (a policy; a class is called with the parameters), or a callable
         `(problem, rng, **parameters) -> placement`, or `-> schedule` for problems that decide one. Or what was decided
         elsewhere: a placement, a schedule, a solution, or a mapping from ids of tasks to ids of nodes.
@@ -449,26 +449,26 @@ def custom(given: Any, name: str | None = None) -> Heuristic:
     UsageError
         If it is none of these, or a solution without a placement or schedule.
     """
-    if isinstance(given, _DECIDED):
-        held = _Held(*((given.decision, given.instance_sha256) if isinstance(given, Solution) else (given, None)))
+    if isinstance(own, _DECIDED):
+        held = _Held(*((own.decision, own.instance_sha256) if isinstance(own, Solution) else (own, None)))
         return Heuristic(name or "given", "", "", _deciding(held.decision), "decided elsewhere", None, batch=held)
     if name is None:
-        owner = given if hasattr(given, "__qualname__") else type(given)
+        owner = own if hasattr(own, "__qualname__") else type(own)
         name = f"{owner.__module__}:{owner.__qualname__}"
-    offers = callable(getattr(given, "offer", None))
-    if not offers and isinstance(given, type):
+    offers = callable(getattr(own, "offer", None))
+    if not offers and isinstance(own, type):
         raise UsageError(f"{name} is a class without offer(offer, view), which makes a policy; give it that method")
-    if not offers and not callable(given):
+    if not offers and not callable(own):
         raise UsageError(
-            f"{given!r} is no heuristic: give a name, a callable (problem, rng) -> placement, a class with "
+            f"{own!r} is no heuristic: give a name, a callable (problem, rng) -> placement, a class with "
             "offer(), or what was decided (a Placement, Schedule, Solution, or nodes by tasks)"
         )
-    doc = next(iter((inspect.getdoc(given) or "").splitlines()), "")
+    doc = next(iter((inspect.getdoc(own) or "").splitlines()), "")
     kinds = {problem: kind for problem, kind in PROBLEMS.items() if issubclass(kind, TaskProblem)}
     if not offers:
-        return Heuristic(name, "", "", tuple(kinds), doc, parameters=None, batch=given)
+        return Heuristic(name, "", "", tuple(kinds), doc, parameters=None, batch=own)
     serves = tuple(problem for problem, kind in kinds.items() if kind.offered is not TaskProblem.offered)
-    policy = given if isinstance(given, type) else _Always(given)
+    policy = own if isinstance(own, type) else _Always(own)
     return Heuristic(name, "", "", serves, doc, parameters=None, policy=policy)
 
 

@@ -128,10 +128,10 @@ class Writing:
         }
 
     def certificates(
-        self, held: Iterable[Certificate | None], place: str = "certificates"
+        self, entries: Iterable[Certificate | None], place: str = "certificates"
     ) -> list[dict[str, Any] | None]:
         """A list of certificates, null where there is none."""
-        return [None if one is None else self.certificate(one, f"{place}[{row}]") for row, one in enumerate(held)]
+        return [None if one is None else self.certificate(one, f"{place}[{row}]") for row, one in enumerate(entries)]
 
     def _datum(self, value: Any, place: str) -> Any:
         counted = None

@@ -130,33 +130,33 @@ class Reading:
         self._rows[table] = {**dict(zip(ids, range(len(ids)), strict=True)), UNSET: -1}
         self._arrays[f"{table}.id"] = read_only_strings(ids)
 
-    def _column(self, name: str, column: Column, given: list[Any]) -> None:
+    def _column(self, name: str, column: Column, entries: list[Any]) -> None:
         """Add the arrays of a column that has a value in at least one record."""
         arrays, dtype = self._arrays, column.dtype
         if column.form in ("number", "integer"):
             default = -1 if column.default_of or column.default == UNBOUNDED else column.default
-            arrays[name] = _numbers(given, default, dtype)
+            arrays[name] = _numbers(entries, default, dtype)
             if column.default_of:
                 slots = arrays.get(f"{column.table}.{column.default_of}", np.array(1))
                 arrays[name] = np.where(arrays[name] < 0, slots, arrays[name])
         elif column.form == "choice":
             choices: dict[Any, int] = {choice: number for number, choice in enumerate(column.choices)}
             choices[UNSET] = int(column.default)
-            arrays[name] = np.fromiter(map(choices.__getitem__, given), dtype, len(given))
+            arrays[name] = np.fromiter(map(choices.__getitem__, entries), dtype, len(entries))
         elif column.form == "label":
             numbers: dict[str, int] = {}
-            found = [-1 if label is UNSET else numbers.setdefault(label, len(numbers)) for label in given]
+            found = [-1 if label is UNSET else numbers.setdefault(label, len(numbers)) for label in entries]
             arrays[name], arrays[f"{name}.names"] = np.array(found, dtype), read_only_strings(list(numbers))
         elif column.form == "reference":
-            arrays[name] = self._references(column.target, given, _place(column.table, column.field))
+            arrays[name] = self._references(column.target, entries, _place(column.table, column.field))
         elif column.form == "resources":
-            self._resources(name, given, MOST_RESOURCES)
+            self._resources(name, entries, MOST_RESOURCES)
         elif column.form == "rates":
-            self._rates(name, given)
+            self._rates(name, entries)
         elif column.form == "levels":
-            arrays[name] = _levels(given)
+            arrays[name] = _levels(entries)
         else:
-            rows = [() if row is UNSET else row for row in given]
+            rows = [() if row is UNSET else row for row in entries]
             starts = np.append(0, np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows))))
             values = list(chain.from_iterable(rows))
 
@@ -185,31 +185,31 @@ class Reading:
         found.setflags(write=False)
         return found
 
-    def _resources(self, name: str, given: list[Any], most: int) -> None:
+    def _resources(self, name: str, objects: list[Any], most: int) -> None:
         """A column for each key of the given objects."""
         columns: dict[str, _Array] = {}
-        for row, amounts in enumerate(given):
+        for row, amounts in enumerate(objects):
             for resource, amount in () if amounts is UNSET else amounts.items():
                 if resource not in columns:
                     if len(columns) == most:
                         self.faults.append(Fault(name, f"has more than {most} different names in all"))
                         return
-                    columns[resource] = self._arrays[f"{name}.{resource}"] = np.full(len(given), np.nan)
+                    columns[resource] = self._arrays[f"{name}.{resource}"] = np.full(len(objects), np.nan)
                 columns[resource][row] = amount
 
-    def _rates(self, name: str, given: list[Any]) -> None:
+    def _rates(self, name: str, values: list[Any]) -> None:
         """Split what tasks say of `rate_in` into one number each and one number for each type of node."""
-        self._arrays[name] = _numbers([UNSET if isinstance(r, dict) else r for r in given], np.nan, np.float64)
+        self._arrays[name] = _numbers([UNSET if isinstance(r, dict) else r for r in values], np.nan, np.float64)
         types = self._arrays.get("nodes.type.names", read_only_strings([])).tolist()
         number = {label: position for position, label in enumerate(types)}
-        if not any(isinstance(rates, dict) for rates in given):
+        if not any(isinstance(rates, dict) for rates in values):
             return
-        if len(given) * len(types) > MOST_CELLS:
-            message = f"{len(given)} tasks by {len(types)} types is past {MOST_CELLS} rates"
+        if len(values) * len(types) > MOST_CELLS:
+            message = f"{len(values)} tasks by {len(types)} types is past {MOST_CELLS} rates"
             self.faults.append(Fault(name, message))
             return
-        by_type = np.full((len(given), len(types)), np.nan)
-        for row, rates in enumerate(given):
+        by_type = np.full((len(values), len(types)), np.nan)
+        for row, rates in enumerate(values):
             for label, rate in rates.items() if isinstance(rates, dict) else ():
                 if label in number:
                     by_type[row, number[label]] = rate

@@ -304,8 +304,8 @@ def _window(column: np.ndarray) -> np.ndarray:
 class _Asked(Asked):
     """The other policy, asked in its own world; what it starts is noted."""
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
         self.started: list[tuple[int, int]] = []
 
     def begun(self, task: int, node: int) -> None:

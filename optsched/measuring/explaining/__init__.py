@@ -217,14 +217,14 @@ def explained(report: GapReport, worth: int = 0) -> Explanation | ScheduleExplan
     return Explanation(problem, report, better, found, tuple(changes), why)
 
 
-def _worths(problem: Problem, report: GapReport, found: Difference | None, most: int) -> tuple[list[Worth], str | None]:
+def _worths(problem: Problem, report: GapReport, moves: Difference | None, most: int) -> tuple[list[Worth], str | None]:
     """What changes would be worth; and why that is unknown, if it was asked for."""
     best = report.reference.solution
     if not most:
         return [], None
     if not best.optimal or not isinstance(best.decision, Placement):
         return [], "the optimum is not proved"
-    last = problem.nodes_of(best.decision) if found is None else found.there
-    moved = [position for chain in found.chains for position in chain.positions] if found is not None else []
+    last = problem.nodes_of(best.decision) if moves is None else moves.there
+    moved = [position for chain in moves.chains for position in chain.positions] if moves is not None else []
     changes = worths(problem, best, last, np.array(moved, dtype=np.int64), most, report.reference.profile)
     return changes, None if changes else NO_CHANGE

@@ -117,13 +117,13 @@ class ExplainedGap:
             "gap": _spelled(gap),
         }
 
-    def brief(self, gap: Value | None, found: str) -> str:
+    def brief(self, gap: Value | None, rest: str) -> str:
         """Its representation, with what was found besides the gap."""
         where = self.problem.instance.name or "instance"
         if self.infeasible:
-            return brief(f"{self.problem.name} on {where}: infeasible{found}")
+            return brief(f"{self.problem.name} on {where}: infeasible{rest}")
         gap_text = f"no better {self.problem.decided.noun} known" if gap is None else f"gap {', '.join(map(str, gap))}"
-        return brief(f"{self.who} on {where}, {self.problem.name}: {gap_text}{found}")
+        return brief(f"{self.who} on {where}, {self.problem.name}: {gap_text}{rest}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

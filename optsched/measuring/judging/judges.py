@@ -135,7 +135,7 @@ def _taken(what: str, known: Mapping[str, Callable[[Any], Any]], text: str) -> C
 # The judges ----------------------------------------------------------------------------------------------------------
 
 
-def over_draws(check: Check, draws: int, asked: Callable[[Check, Instance, int], Callable[[str], Any]]) -> Finding:
+def over_draws(check: Check, draws: int, evaluator: Callable[[Check, Instance, int], Callable[[str], Any]]) -> Finding:
     """Measure each name on each draw of each row, as far as time allows, and say whether what the check says is true.
 
     Raises
@@ -149,7 +149,7 @@ def over_draws(check: Check, draws: int, asked: Callable[[Check, Instance, int],
             taken = []
             for row in check.on:
                 check_deadline()
-                ask = asked(check, drawn(row, seed), seed)
+                ask = evaluator(check, drawn(row, seed), seed)
                 taken.append({name: ask(text) for name, text in check.measure.items()})
             columns.append(taken)
     except OutOfTime:

@@ -45,10 +45,10 @@ class KeptFinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     witness: str = ""
 
     @classmethod
-    def of(cls, found: Finding) -> KeptFinding:
+    def of(cls, finding: Finding) -> KeptFinding:
         """A finding, with numbers of six digits."""
-        numbers = {name: [float(f"{value:.6g}") for value in row] for name, row in found.numbers.items()}
-        return cls(digest(found.check), found.true, numbers, found.draws, found.witness)
+        numbers = {name: [float(f"{value:.6g}") for value in row] for name, row in finding.numbers.items()}
+        return cls(digest(finding.check), finding.true, numbers, finding.draws, finding.witness)
 
 
 class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -145,10 +145,10 @@ def judged_in_full(
         yield one, kept
 
 
-def _write(held: dict[str, Kept], file: Path) -> None:
+def _write(kept: dict[str, Kept], file: Path) -> None:
     from optsched.instances.documents.writing import write_whole  # what listing claims does not need
 
-    lines = [f"{json.dumps(name)}: {_line(held[name])}" for name in sorted(held)]
+    lines = [f"{json.dumps(name)}: {_line(kept[name])}" for name in sorted(kept)]
     write_whole(file, ("{\n" + ",\n".join(lines) + "\n}\n").encode())
 
 

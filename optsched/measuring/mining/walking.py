@@ -440,7 +440,7 @@ def _document(drawn: Any) -> Document:
     return {key: value for key, value in to_document(drawn).items() if key not in _OWN}
 
 
-def starts_of(judge: Judge, family: str | None, given: Mapping[str, Any], most: Mapping[str, int]) -> Starts:
+def starts_of(judge: Judge, family: str | None, settings: Mapping[str, Any], most: Mapping[str, int]) -> Starts:
     """The instances of a family; where none is named, of the problem's own or else of the one with all fields.
 
     Raises
@@ -454,15 +454,15 @@ def starts_of(judge: Judge, family: str | None, given: Mapping[str, Any], most: 
     names = [_ALL_FIELDS] if family is None else [family]
     if family is None and own.family is not None:
         # What is given is of the problem's own family.
-        names = [own.family] if given else [own.family, _ALL_FIELDS]
+        names = [own.family] if settings else [own.family, _ALL_FIELDS]
     refused: list[InputError] = []
     for name in names:
         known = FAMILIES[name].parameters
         sizes = own.sizes if family is None and name == own.family else _SMALL
         missing = {
-            key: value for key, value in sizes.items() if key in known and key not in given and not known[key].later
+            key: value for key, value in sizes.items() if key in known and key not in settings and not known[key].later
         }
-        starts = Starts(name, given, missing, most, hard=family is None and name == own.family and not given)
+        starts = Starts(name, settings, missing, most, hard=family is None and name == own.family and not settings)
         rng = np.random.default_rng(0)
         if any(judge.posed(starts.draw(rng)) is not None for _ in range(_LOOKED_AT)):
             return starts
@@ -537,9 +537,9 @@ class _Pool:
 
     entries: list[tuple[Score, int, Judged]] = field(default_factory=list)
 
-    def add(self, found: Judged, number: int) -> None:
+    def add(self, judged: Judged, number: int) -> None:
         """Of equals the newest comes first, so that the search drifts on."""
-        self.entries.append((found.score, number, found))
+        self.entries.append((judged.score, number, judged))
         self.entries.sort(key=lambda entry: entry[:2], reverse=True)
         del self.entries[POOL:]
 

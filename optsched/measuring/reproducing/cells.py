@@ -214,9 +214,9 @@ class _Store:
         rows = self._database.execute("SELECT key, numbers FROM cells")
         return {key: json.loads(numbers) for key, numbers in rows}
 
-    def keep(self, key: str, found: Numbers) -> None:
+    def keep(self, key: str, numbers: Numbers) -> None:
         """Keep the numbers of a cell."""
-        self._database.execute("INSERT OR REPLACE INTO cells VALUES (?, ?)", (key, json.dumps(found)))
+        self._database.execute("INSERT OR REPLACE INTO cells VALUES (?, ?)", (key, json.dumps(numbers)))
 
     def close(self) -> None:
         """End of it."""

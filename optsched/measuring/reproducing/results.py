@@ -227,13 +227,13 @@ def kept(figure: PaperFigure, effort: str) -> Reproduction:
     return Reproduction(figure, effort, one.draws, one.entries, one.version, None, one.date)
 
 
-def keep(found: Sequence[Reproduction], to: str | os.PathLike[str] | None = None) -> None:
+def keep(reproductions: Sequence[Reproduction], to: str | os.PathLike[str] | None = None) -> None:
     """Put measurements among what is kept: in the clone of the project, or in a folder of files of the same form."""
     day = datetime.now(UTC).date().isoformat()
-    for paper in dict.fromkeys(one.figure.id.partition("/")[0] for one in found):
+    for paper in dict.fromkeys(one.figure.id.partition("/")[0] for one in reproductions):
         path = Path(to or folder("instances") / "figures") / f"{paper}.json"
         content = _read(path)
-        for one in found:
+        for one in reproductions:
             if one.figure.id.startswith(f"{paper}/"):
                 entry = _Kept(one.effort, one.draws, one.version, day, one.entries)
                 content[one.figure.id] = content.get(one.figure.id, {}) | {one.effort: entry}

@@ -213,10 +213,10 @@ def _value(objective: Any, place: str, faults: list[Fault]) -> Value | None:
     return tuple(read_number(part, f"{place}[{at}]", faults) for at, part in enumerate(objective))
 
 
-def _seed(given: Any) -> int:
-    if isinstance(given, bool) or not isinstance(given, int):
+def _seed(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError("its seed is a whole number")
-    return given
+    return value
 
 
 def _folder_of(path: Path) -> None:

@@ -168,7 +168,7 @@ class Check:
         heuristic: AnyHeuristic | Choice | Sequence[AnyHeuristic | Choice],
         instances: Source | Iterable[Source],
         problem: str | Sequence[str],
-        **given: Unpack[CheckArguments],
+        **arguments: Unpack[CheckArguments],
     ) -> Check:
         """What is meant by the arguments.
 
@@ -176,7 +176,7 @@ class Check:
         ----------
         heuristic, instances, problem
             As `optsched.pytest_plugin.GapCheck` takes them.
-        **given
+        **arguments
             See `CheckArguments`.
 
         Raises
@@ -186,7 +186,7 @@ class Check:
         TypeError
             If there is no such argument.
         """
-        asked: dict[str, Any] = {**given}
+        asked: dict[str, Any] = {**arguments}
         if strangers := asked.keys() - CheckArguments.__annotations__.keys():
             raise TypeError(f"a check has no argument {', '.join(sorted(strangers))}")
         limit = GapLimit.of(**{name: asked[name] for name in _LIMITING if name in asked})
@@ -506,8 +506,8 @@ def _planned(name: str, looking: Looking, record: bool) -> Planned | None:
     if values.setdefault("run_limit", RUN_LIMIT) == "none":
         values["run_limit"] = None
 
-    def made(given: dict[str, Any]) -> Planned | None:
-        check = Check.of(choices, groups or [NO_GROUP], problems, **given)
+    def made(arguments: dict[str, Any]) -> Planned | None:
+        check = Check.of(choices, groups or [NO_GROUP], problems, **arguments)
         return check.planned(record, RECORDER) if groups else None
 
     return next(iter(looking.one(looking.place, made, values)), None)

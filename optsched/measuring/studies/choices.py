@@ -118,7 +118,7 @@ def chosen(given: AnyHeuristic | Choice) -> Choice:
     return Choice(entry, values, given)
 
 
-def parted(given: str, option: str) -> tuple[str, dict[str, str]]:
+def parted(text: str, option: str) -> tuple[str, dict[str, str]]:
     """The name and the parameters of a text `NAME[,K=V...]`.
 
     Raises
@@ -131,12 +131,12 @@ def parted(given: str, option: str) -> tuple[str, dict[str, str]]:
     >>> parted("dl,reading=heartbeat", "--heuristic")
     ('dl', {'reading': 'heartbeat'})
     """
-    name, *assignments = given.split(",")
+    name, *assignments = text.split(",")
     values: dict[str, str] = {}
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
         if not equals or not key:
-            raise UsageError(f'{option} "{given}": write parameters as name=value, lists with colons (0:0.1:1)')
+            raise UsageError(f'{option} "{text}": write parameters as name=value, lists with colons (0:0.1:1)')
         values[key] = value
     return name, values
 
@@ -220,7 +220,7 @@ def literal(text: str) -> Any:
     return text
 
 
-def seeds_of(given: int | str | Iterable[int]) -> list[int]:
+def seeds_of(seeds: int | str | Iterable[int]) -> list[int]:
     """Seeds from how many there are, from 0, or from which: a list, or a text such as `0-29` or `1,4,7-9`.
 
     Raises
@@ -234,23 +234,23 @@ def seeds_of(given: int | str | Iterable[int]) -> list[int]:
     ([0, 1, 2], [1, 4, 7, 8, 9])
     """
     try:
-        found: list[Any] = list(islice(_each_seed(given), MOST_SEEDS + 1))
+        found: list[Any] = list(islice(_each_seed(seeds), MOST_SEEDS + 1))
     except (TypeError, ValueError):
         found = []
     if not found or any(isinstance(seed, bool) or not hasattr(seed, "__index__") or seed < 0 for seed in found):
-        raise UsageError(f"seeds {given!r}: give how many, a list of whole numbers from 0 on, or 0-29, or 1,4,7")
+        raise UsageError(f"seeds {seeds!r}: give how many, a list of whole numbers from 0 on, or 0-29, or 1,4,7")
     if len(found) > MOST_SEEDS:
-        raise UsageError(f"seeds {given!r} are more than {MOST_SEEDS:,}: take fewer at once")
+        raise UsageError(f"seeds {seeds!r} are more than {MOST_SEEDS:,}: take fewer at once")
     return list(dict.fromkeys(found))
 
 
-def _each_seed(given: Any) -> Iterator[Any]:
-    if isinstance(given, str):
-        for part in given.split(","):
+def _each_seed(seeds: Any) -> Iterator[Any]:
+    if isinstance(seeds, str):
+        for part in seeds.split(","):
             first, dash, last = part.strip().partition("-")
             yield from range(int(first), int(last if dash else first) + 1)
     else:
-        yield from range(given) if isinstance(given, int) and not isinstance(given, bool) else given
+        yield from range(seeds) if isinstance(seeds, int) and not isinstance(seeds, bool) else seeds
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ _OVER = ("worst", "mean", "median")
 _ENDLESS = math.inf
 
 
-def difference(given: Any, name: str = "a difference") -> Fraction | float:
+def difference(value: Any, name: str = "a difference") -> Fraction | float:
     """A difference as a number of at least 0, in the unit of the component.
 
     Raises
@@ -55,10 +55,10 @@ def difference(given: Any, name: str = "a difference") -> Fraction | float:
     (Fraction(2, 1), Fraction(1, 2))
     """
     try:
-        return ratio("" if "%" in str(given) else given)
+        return ratio("" if "%" in str(value) else value)
     except UsageError:
-        mend = "; a percentage is for max_gap" if "%" in str(given) else ""
-        raise UsageError(f"{name} is a number of at least 0, such as 2, not {given!r}{mend}") from None
+        mend = "; a percentage is for max_gap" if "%" in str(value) else ""
+        raise UsageError(f"{name} is a number of at least 0, such as 2, not {value!r}{mend}") from None
 
 
 @dataclass(frozen=True)

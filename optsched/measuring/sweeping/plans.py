@@ -465,14 +465,14 @@ def _of_variant(
     values: Parameters,
     several: bool,
     profile: Profile,
-    known: dict[str, Posed],
+    by_key: dict[str, Posed],
     refused: Callable[[Instance, str, InputError], None],
 ) -> Iterable[Planned]:
-    """The runs with one choice of parameters; `known` are the problems of all choices by now."""
+    """The runs with one choice of parameters; `by_key` are the problems of all choices by now."""
     for part in plan(groups, problems, heuristics, values, refused=refused):
         variant = _variant_text(part.problem, values) if several else ""
         key = optimum_key(part.problem, profile)
-        posed = known.setdefault(key, Posed(key, part.problem, profile))
+        posed = by_key.setdefault(key, Posed(key, part.problem, profile))
         for choice in part.choices:
             for seed in seeds:
                 name = part.problem.instance.name
