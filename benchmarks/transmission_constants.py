@@ -101,7 +101,7 @@ def counted(problem: Transmission, most: int) -> Counts:
         looked.bounds.asked,
         looked.bounds.tried,
         looked.first.evaluations,
-        looked.held.value - found.bound,
+        looked.best.value - found.bound,
     )
 
 

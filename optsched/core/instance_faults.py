@@ -108,7 +108,7 @@ _LABELS = ("rack", "datacenter", "type")
 def column_faults(cluster: Cluster, workload: Workload, state: State) -> Iterator[Fault]:
     """Everything wrong with the columns of an instance, in the order of its parts."""
     parts = SimpleNamespace(cluster=cluster, workload=workload, state=state)
-    held = [(column, column.held(parts)) for kind in (Cluster, Workload, State) for column in columns_of(kind)]
+    held = [(column, column.values_in(parts)) for kind in (Cluster, Workload, State) for column in columns_of(kind)]
     tables = {table: attrgetter(".".join(ids_in(table)))(parts) for table in ("nodes", "groups", "jobs", "tasks")}
     counts = {table: len(ids) for table, ids in tables.items()}
     counts |= {label: len(getattr(cluster, f"{label}_ids")) for label in _LABELS}

@@ -206,7 +206,7 @@ def _faults(network: FlowNetwork) -> Iterator[Fault]:
     yield from id_faults("nodes", network.node_ids)
     yield from id_faults("arcs", network.arc_ids)
     for column in columns_of(FlowNetwork):
-        values = column.held(network)
+        values = column.values_in(network)
         if column.form == "integer":
             limited = np.where(values == UNBOUNDED, 0, values) if column.default == UNBOUNDED else values
             yield from number_faults(column.table, column.field, limited, -LARGEST if column.signed else 0)

@@ -115,7 +115,7 @@ class Column:
         """The type of its entries."""
         return np.int64 if self.form in ("integer", "choice", "label", "reference", "references") else np.float64
 
-    def held(self, noun: Any) -> Any:
+    def values_in(self, noun: Any) -> Any:
         """Its values in an instance or a network."""
         return getattr(getattr(noun, self.part, noun), self.attribute)
 

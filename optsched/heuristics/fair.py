@@ -370,7 +370,7 @@ class CapacityPolicy(JobPolicy):
             tasks = self.waiting(job, offer.kind, view)
             if self.reduce_delay == 0 or view.shuffle is None:
                 return int(tasks[0])
-            held = self._costs.held(tasks, view)
+            held = self._costs.stored(tasks, view)
             here = held[:, offer.node]
             free = int(np.count_nonzero(view.free_reduce_slots))
             delay = self._auto.setdefault(job, free) if self.reduce_delay == AUTO else int(self.reduce_delay)

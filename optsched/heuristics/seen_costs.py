@@ -35,7 +35,7 @@ from optsched.problems.transmission_costs import map_costs
 __all__ = [
     "AreaCosts",
     "SeenCosts",
-    "held",
+    "stored",
     "instance_held",
     "missing_distances",
     "missing_sizes",
@@ -139,7 +139,7 @@ def missing_sizes(problem: TaskProblem[Any]) -> Sequence[Fault]:
     return ()
 
 
-def held(row: Ints, node: Ints, sizes: Floats, rows: int, nodes: int) -> Floats:
+def stored(row: Ints, node: Ints, sizes: Floats, rows: int, nodes: int) -> Floats:
     """W_pf of (2): MB that each node holds for each reduce, shape (rows, nodes).
 
     Parameters
@@ -198,7 +198,7 @@ class SeenCosts:
         averages: Floats = np.maximum(among.mean(axis=1), among.min(axis=1))
         return averages
 
-    def held(self, tasks: Ints, view: View) -> Floats:
+    def stored(self, tasks: Ints, view: View) -> Floats:
         """MB that each node (column) holds for each reduce (row)."""
         self._read(view, tasks)
         self._follow_maps(view)
@@ -247,7 +247,7 @@ class SeenCosts:
 
     def _find_costs(self, rows: Ints, view: View) -> Floats:
         """What the reduces of some rows cost on each node."""
-        amounts = self.held(self._reduces[rows], view)
+        amounts = self.stored(self._reduces[rows], view)
         holds = np.flatnonzero(amounts.any(axis=0))
         amounts, places = np.ascontiguousarray(amounts[:, holds]), cluster_places(view.cluster)
         costs: Floats = np.empty((len(rows), len(view.cluster)))
@@ -274,7 +274,7 @@ class SeenCosts:
             return np.zeros((len(rows), nodes))
         if self._entries is None:
             self._entries = _Entries(self._shuffle, self._reduces, len(view.workload))
-        return self._entries.held(rows, self._sizes, view)
+        return self._entries.stored(rows, self._sizes, view)
 
 
 class _Rows:
@@ -323,7 +323,7 @@ class _Entries:
         self._fan_out: Ints = np.bincount(shuffle.map, minlength=tasks)
         self._of_map: Ragged | None = None
 
-    def held(self, rows: Ints, sizes: str, view: View) -> Floats:
+    def stored(self, rows: Ints, sizes: str, view: View) -> Floats:
         """MB that each node holds for the reduces of some rows."""
         received = self._of_reduce.take(rows)
         entries, sender = received.values, self._shuffle.map[received.values]
@@ -334,7 +334,7 @@ class _Entries:
         emitted = view.emitted[entries]
         reporting = self._reporting(sender, emitted, ends[2], view) if sizes == "extrapolated" else None
         seen = view.workload, *ends, emitted, view.status, view.bytes_read, sizes
-        return held(row, view.node[sender], seen_sizes(*seen, self._fan_out, reporting), len(rows), len(view.cluster))
+        return stored(row, view.node[sender], seen_sizes(*seen, self._fan_out, reporting), len(rows), len(view.cluster))
 
     def _reporting(self, sender: Ints, emitted: Floats, size: Floats, view: View) -> Bools:
         """Of each task whether it is known of any reduce how much it sends there, where that matters."""
@@ -366,4 +366,4 @@ def instance_held(instance: Instance, node: Ints, reduces: Ints, sizes: str) -> 
     row = np.full(len(node), NONE)
     row[reduces] = np.arange(len(reduces))
     amounts = estimated_sizes(instance, sizes)
-    return held(row[shuffle.reduce], node[shuffle.map], amounts, len(reduces), len(instance.cluster))
+    return stored(row[shuffle.reduce], node[shuffle.map], amounts, len(reduces), len(instance.cluster))

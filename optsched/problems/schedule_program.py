@@ -333,7 +333,7 @@ class ScheduleProgram:
             first = np.repeat(len(labels) + begin - np.cumsum(length) + length, length)
             covers.append((first + np.arange(len(first)), np.repeat(own, length)))
             for tick in ticks.tolist():
-                jobs = [job for until, job in pool.held if until <= tick and job >= 0]
+                jobs = [job for until, job in pool.busy if until <= tick and job >= 0]
                 waiting += [(len(labels), job, tick) for job in jobs]
                 room.append(pool.free(tick) - len(jobs))
                 labels.append((KINDS[pool.kind], name, tick))
@@ -441,7 +441,7 @@ class ScheduleProgram:
         """
         pools = self.table.pools
         room = np.array([pool.room for pool in pools], dtype=np.int64)
-        busy = [sum(until for until, _ in pool.held) for pool in pools]
+        busy = [sum(until for until, _ in pool.busy) for pool in pools]
         labels = [(KINDS[pool.kind], name) for name, pool in zip(self._pools, pools, strict=True)]
         meaning = "what a pool does takes no longer than all have"
         rows = self._builder.rows("area", labels, upper=room * span.latest - busy, doc=meaning)

@@ -39,7 +39,7 @@ class Level:
         What an area is: "node", "rack", or a name that only tells it from other levels.
     area
         int64, shape (nodes,): the area of each node, -1 for none.
-    held
+    areas
         The areas of each task.
     times
         int64, shape (areas of all tasks,): microseconds in each of them.
@@ -47,17 +47,17 @@ class Level:
 
     name: str
     area: Ints
-    held: Ragged
+    areas: Ragged
     times: Ints
 
     def of_tasks(self, positions: Ints) -> tuple[Ragged, Ints]:
-        """`held` and `times` of some tasks alone."""
-        return self.held.take(positions), Ragged(self.held.starts, self.times).take(positions).values
+        """`areas` and `times` of some tasks alone."""
+        return self.areas.take(positions), Ragged(self.areas.starts, self.times).take(positions).values
 
     def of(self, position: int) -> list[tuple[int, int]]:
         """The areas of a task, each with its time."""
-        row = slice(*self.held.starts[position : position + 2].tolist())
-        return list(zip(self.held.values[row].tolist(), self.times[row].tolist(), strict=True))
+        row = slice(*self.areas.starts[position : position + 2].tolist())
+        return list(zip(self.areas.values[row].tolist(), self.times[row].tolist(), strict=True))
 
     def cheapest(self, offers: Ints, counted: Callable[[Ints], Ints] | None = None) -> Ints:
         """The least of time times offer over the areas of each task; shape (tasks,), 2^60 where there is none.
@@ -72,13 +72,13 @@ class Level:
         least = np.full(int(self.area.max(initial=-1)) + 2, NEVER, dtype=np.int64)  # the last entry: no area
         np.minimum.at(least, self.area, offers)
         least[-1] = NEVER
-        price, amounts = least[self.held.values], self.times if counted is None else counted(self.times)
+        price, amounts = least[self.areas.values], self.times if counted is None else counted(self.times)
         products = np.full(len(price), NEVER, dtype=np.int64)
         there = (price < NEVER) & (amounts < NEVER)
         products[there] = price[there] * amounts[there]
-        found, filled = np.full(len(self.held), NEVER, dtype=np.int64), np.flatnonzero(self.held.lengths)
+        found, filled = np.full(len(self.areas), NEVER, dtype=np.int64), np.flatnonzero(self.areas.lengths)
         if len(filled):
-            found[filled] = np.minimum.reduceat(products, self.held.starts[:-1][filled])
+            found[filled] = np.minimum.reduceat(products, self.areas.starts[:-1][filled])
         return found
 
 
@@ -132,7 +132,7 @@ class ServiceTimes:
         found = np.full(len(self.areas[0]), self.by_level[position, -1], dtype=np.int64)
         for number in range(len(self.areas) - 2, -1, -1):
             level = self.near[number]
-            areas = level.held[position]
+            areas = level.areas[position]
             if len(areas):
                 at = np.isin(level.area, areas) if number else areas
                 found[at] = self.by_level[position, number]
@@ -212,8 +212,8 @@ class ServiceTimes:
         offers, nodes = np.where(usable, 1, NEVER), len(usable)
         own, at = self.replicas.row_of, self.replicas.values
         node = self.near[0]
-        elsewhere = ~np.isin(node.held.row_of * nodes + node.held.values, own * nodes + at)
-        others = Level(node.name, node.area, node.held.kept(elsewhere), node.times[elsewhere])
+        elsewhere = ~np.isin(node.areas.row_of * nodes + node.areas.values, own * nodes + at)
+        others = Level(node.name, node.area, node.areas.kept(elsewhere), node.times[elsewhere])
         far = others.cheapest(offers)
         for level in self.near[1:] or self.near:
             far = np.minimum(far, level.cheapest(offers))

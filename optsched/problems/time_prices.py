@@ -93,7 +93,7 @@ class PricedTime:
         earliest = problem.earliest_completions if ends is None else ends
         self.alone = ((earliest - problem.now) // step).tolist()
         self.classes = self._grouped()
-        self.held = tuple((problem.running_of(kind)[1] - problem.now) // step for kind in range(len(KINDS)))
+        self.busy = tuple((problem.running_of(kind)[1] - problem.now) // step for kind in range(len(KINDS)))
 
     def _grouped(self) -> list[list[SlotClass]]:
         """The tasks of each job."""
@@ -201,7 +201,7 @@ class PricedTime:
         total, sums, found = 0, [], []
         for kind, column in enumerate(prices):
             sums.append(np.concatenate([[0], np.cumsum(column), np.full(steps - len(column), column.sum())]))
-            total += int(sums[kind][np.minimum(self.held[kind], steps)].sum()) - self.slots[kind] * int(column.sum())
+            total += int(sums[kind][np.minimum(self.busy[kind], steps)].sum()) - self.slots[kind] * int(column.sum())
         for job, classes in enumerate(self.classes):
             cost = np.zeros(steps + 1, dtype=np.int64)
             cost[: self.alone[job]] = _NEVER

@@ -82,7 +82,7 @@ class Pool:
         Those that may start here.
     idle
         Slots that are free from the snapshot on.
-    held
+    busy
         Of each other slot the tick at which its task ends, and the job whose last map it waits for, or -1.
     """
 
@@ -90,16 +90,16 @@ class Pool:
     nodes: tuple[int, ...]
     groups: tuple[int, ...]
     idle: int
-    held: tuple[tuple[int, int], ...]
+    busy: tuple[tuple[int, int], ...]
 
     @property
     def room(self) -> int:
         """How many slots there are."""
-        return self.idle + len(self.held)
+        return self.idle + len(self.busy)
 
     def free(self, tick: int) -> int:
         """Slots that are free at a tick, if no task waits for maps."""
-        return self.idle + sum(until <= tick for until, _ in self.held)
+        return self.idle + sum(until <= tick for until, _ in self.busy)
 
 
 class _Place(NamedTuple):

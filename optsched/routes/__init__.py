@@ -194,7 +194,7 @@ def solve(
             if route in (default, "brute-force"):
                 return solution
             return proved(call, solution, profile, module, default)
-        return call.solution(*(call.held or (None, ())))  # it was stopped where no route looks for that
+        return call.solution(*(call.rescued or (None, ())))  # it was stopped where no route looks for that
 
 
 @contextmanager

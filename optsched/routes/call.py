@@ -136,7 +136,7 @@ class Call(Generic[Posed]):
         self.problem, self.route, self.start = problem, route, start
         self.began = time.perf_counter()
         #: What was held where the process of the call was killed: a decision, or none, and certificates.
-        self.held: Held | None = None
+        self.rescued: Held | None = None
         self._plainly = plainly
         self._quick: Held = (None, ())
         self._handed: Held = (None, ())
@@ -212,7 +212,7 @@ class Call(Generic[Posed]):
     def keep(self, answer: Held | None) -> None:
         """Take what the process of the call handed over, which has what needs no search; None: nothing came."""
         if answer is not None:
-            self.held, self._plainly = answer, False
+            self.rescued, self._plainly = answer, False
 
     def plain(self) -> Held:
         """What can be had without a search (`plain` of the problem's module of routes); nothing where it has none."""

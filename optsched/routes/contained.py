@@ -100,7 +100,7 @@ def _ended(asked: Call[Any], outcome: Outcome) -> Solution:
     """The solution where the process was killed or crashed: what it handed over is held, and the start."""
     message = f"{outcome.status}: {outcome.message}"
     unanswered = Termination.ERROR if outcome.status is Status.CRASHED else None
-    return asked.solution(*(asked.held or (None, ())), _LIMITS.get(outcome.status), message, unanswered=unanswered)
+    return asked.solution(*(asked.rescued or (None, ())), _LIMITS.get(outcome.status), message, unanswered=unanswered)
 
 
 def end_reason(solution: Solution) -> str | None:

@@ -105,7 +105,7 @@ class _Search:
         self.call, self.problem = call, call.problem
         self.tree: CapacityClimb | None = None
         self.any: CapacityTree | None = None
-        self.found = Found()
+        self.answer = Found()
 
     def run(self, prices: CapacityPrices, priced: Certificate, profile: Profile) -> None:
         """Search for a while, ask HiGHS for something better, and search on; at last HiGHS has as long as it takes.
@@ -118,13 +118,13 @@ class _Search:
         most = _NODES if profile.node_limit is None else min(_NODES, profile.node_limit)
         if nodes is not None:
             self.tree = CapacityClimb(problem, least, nodes)
-            self.call.hold(lambda: (self._held, (self._proof(priced),)))
+            self.call.hold(lambda: (self._incumbent, (self._proof(priced),)))
             self._by_turns(self.tree, priced)
         if self._closed:
             return
-        self.call.hold(lambda: (self._held, (self._proof(priced),)))
-        self.found = _by_arrays(self.call, replace(profile, node_limit=most), self._held)
-        stopped, better = self.found.outcome.limit, self._held
+        self.call.hold(lambda: (self._incumbent, (self._proof(priced),)))
+        self.answer = _by_arrays(self.call, replace(profile, node_limit=most), self._incumbent)
+        stopped, better = self.answer.outcome.limit, self._incumbent
         entries = _SOON if most == profile.node_limit else MOST_ENTRIES
         nodes = self._packed(least, entries) if better is None else problem.nodes_of(better)
         if nodes is not None:
@@ -132,7 +132,7 @@ class _Search:
             self.tree.hold(nodes)
             self.tree.search(entries)
         if not self._closed and stopped is Limit.NODES and most != profile.node_limit:
-            self.found = _by_arrays(self.call, profile, self._held)
+            self.answer = _by_arrays(self.call, profile, self._incumbent)
 
     def _by_turns(self, tree: CapacityClimb, priced: Certificate) -> None:
         """Search the tree, and neighbourhoods of what it holds, by turns, until the tree is closed."""
@@ -149,7 +149,7 @@ class _Search:
                 near.search(_NEAR)
             finally:
                 tree.hold(near.nodes)
-            self.call.hold(lambda: (self._held, (self._proof(priced),)))
+            self.call.hold(lambda: (self._incumbent, (self._proof(priced),)))
 
     def _packed(self, least: Floats, most_entries: int) -> Ints | None:
         """Nodes of any placement, searched for with so much work; None where none was found."""
@@ -171,11 +171,11 @@ class _Search:
         return self.problem.sign * self.problem.evaluate(placement)[0] * self.problem.grid
 
     @property
-    def _held(self) -> Placement | None:
+    def _incumbent(self) -> Placement | None:
         """The best placement so far."""
         nodes = self.tree.nodes if self.tree is not None else None
         own = None if nodes is None else self.problem.placement(nodes)
-        held = [placement for placement in (own, self.found.decision) if placement is not None]
+        held = [placement for placement in (own, self.answer.decision) if placement is not None]
         return min(held, key=self._units, default=None)
 
     def solution(self, priced: Certificate) -> Solution:
@@ -186,8 +186,8 @@ class _Search:
             return call.infeasible(status, solver, proof=no_packing_certificate(self.problem, self._nowhere))
         proof = self._proof(priced)
         if tree is not None and tree.closed:
-            return call.solution(self._held, (proof,), None, status, solver)
-        return _told(call, proof, replace(self.found, decision=self._held))
+            return call.solution(self._incumbent, (proof,), None, status, solver)
+        return _told(call, proof, replace(self.answer, decision=self._incumbent))
 
     def _proof(self, priced: Certificate) -> Certificate:
         """The better of the two proofs: prices where the tree proves no more."""

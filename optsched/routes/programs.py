@@ -59,21 +59,21 @@ def by_route(call: Call[Any], profile: Profile, known: Sequence[Certificate] = (
     """
     call.start = call.start or call.plain()[0]
     problem, search = call.problem, _Search(call, profile, known)
-    call.hold(lambda: (search.held, tuple(search.proofs)))
+    call.hold(lambda: (search.incumbent, tuple(search.proofs)))
     with call.until_stopped():
         for position, component in enumerate(problem.components):
             proofs = list(known[position : position + 1])
             if not any(map(search.attains, proofs)):
                 proofs.append(search.proof())
-                if search.found.outcome.status is Termination.INFEASIBLE and search.held is None:
-                    return call.infeasible(search.found.raw_status, search.found.solver, search.found.build_seconds)
+                if search.answer.outcome.status is Termination.INFEASIBLE and search.incumbent is None:
+                    return call.infeasible(search.answer.raw_status, search.answer.solver, search.answer.build_seconds)
             sign = 1 if component.sense is Sense.MIN else -1
             proof = max(proofs, key=lambda each: sign * each.claim)
             search.proofs.append(proof)
             if not search.attains(proof):
                 break
             search.go_on(proof)
-    return call.answered(search.held, (*search.proofs, *known[len(search.proofs) :]), search.found)
+    return call.answered(search.incumbent, (*search.proofs, *known[len(search.proofs) :]), search.answer)
 
 
 def _too_loose(problem: Any, program: Program, values: Ints, wrong: Violation) -> Exception:
@@ -112,7 +112,7 @@ class _Search:
 
     Attributes
     ----------
-    held, found
+    incumbent, answer
         The best decision; what was found last.
     before, proofs
         Of the components that are settled.
@@ -120,7 +120,7 @@ class _Search:
 
     def __init__(self, call: Call[Any], profile: Profile, known: Sequence[Certificate]) -> None:
         self.call, self.problem, self._profile, self._known = call, call.problem, profile, known
-        self.held, self.found = call.start, Found()
+        self.incumbent, self.answer = call.start, Found()
         self.before: tuple[Number, ...] = ()
         self.proofs: list[Certificate] = []
         self._posed: tuple[tuple[Number, ...], Program] | None = None
@@ -134,7 +134,7 @@ class _Search:
 
     def attains(self, proof: Certificate) -> bool:
         """Whether what is held is as good as is proved of the next component."""
-        return self.held is not None and self.problem.evaluate(self.held)[len(self.before)] == proof.claim
+        return self.incumbent is not None and self.problem.evaluate(self.incumbent)[len(self.before)] == proof.claim
 
     def go_on(self, proof: Certificate) -> None:
         """Turn to the component after the one that is settled."""
@@ -144,7 +144,7 @@ class _Search:
     def program(self, before: tuple[Number, ...]) -> Program:
         """A program, which was looked at if it is another package's; the last one is held."""
         if self._posed is None or self._posed[0] != before:
-            self._posed = before, _sound(checked_program, self.problem, before, self.held)
+            self._posed = before, _sound(checked_program, self.problem, before, self.incumbent)
         return self._posed[1]
 
     def root(self, before: tuple[Number, ...]) -> Root:
@@ -158,15 +158,15 @@ class _Search:
         if before not in self._best:
             arrays = self.call.route not in MODELS
             self._best[before] = self._by_arrays(before) if arrays else self._by_model(before)
-        self.found = self._best[before]
-        self.held = _better(self.problem, self.held, self.found.decision)
-        return self.found
+        self.answer = self._best[before]
+        self.incumbent = _better(self.problem, self.incumbent, self.answer.decision)
+        return self.answer
 
     def _by_model(self, before: tuple[Number, ...]) -> Found:
-        limit = None if not before else self.problem.evaluate(self.held)[0]
+        limit = None if not before else self.problem.evaluate(self.incumbent)[0]
         if before and isinstance(self.problem, Limited):
             limit = exact(before[0] * limit_unit(self.problem))
-        return self.call.by_model(self._profile, limit, self.held)
+        return self.call.by_model(self._profile, limit, self.incumbent)
 
     def _by_arrays(self, before: tuple[Number, ...]) -> Found:
         """What HiGHS finds by the arrays, at once if the relaxation is whole or empty, or an error."""
@@ -174,7 +174,7 @@ class _Search:
         program, relaxed = self.program(before), self.root(before)
         outcome, values = relaxed.outcome, relaxed.values
         if values is None and outcome.status not in (Termination.INFEASIBLE, Termination.ERROR):
-            start = None if self.held is None else problem.values_of(self.held, program)
+            start = None if self.incumbent is None else problem.values_of(self.incumbent, program)
             solved = solve_arrays(
                 as_arrays(program.whole),
                 self._profile.since(self.call.began),
@@ -234,7 +234,7 @@ class _Search:
                 return low
             believed = bound * limit_unit(problem) - _UNTOLD * max(1.0, abs(bound))
             low = max(low, problem.value_from(Fraction(believed)))
-        if self.held is None and self.best(()).decision is None:
+        if self.incumbent is None and self.best(()).decision is None:
             return low
 
         def empty(limit: Number) -> bool | None:
@@ -259,14 +259,14 @@ class _Search:
         It is at most that of what is held; and what was reached where it is not known whether a value is excluded.
         """
         problem, first = self.problem, low
-        high = self._first(self.held)
+        high = self._first(self.incumbent)
         while low < high:
             probe = problem.value_from(min(2 * low - first, Fraction(low + high) / 2))
             probe = probe if probe < high else low
             cut = excluded(probe)
             if cut is None:
                 break
-            low, high = (problem.value_above(probe), high) if cut else (low, min(probe, self._first(self.held)))
+            low, high = (problem.value_above(probe), high) if cut else (low, min(probe, self._first(self.incumbent)))
         return low
 
     def _first_limit(self) -> Number:

@@ -45,7 +45,7 @@ def by_route(call: Call[Traffic], profile: Profile) -> Solution:
         if not known.feasible:
             return call.infeasible(search.raw_status, search.solver, built, _no_room(search))
         certificates, placement = [search.traffic_certificate(known, cases=False)], known.placement
-        call.hold(lambda: (placement or search.held, tuple(certificates)))
+        call.hold(lambda: (placement or search.incumbent, tuple(certificates)))
         if known.closed:
             assert known.units is not None
             best, load = search.least_load(known)
@@ -56,7 +56,7 @@ def by_route(call: Call[Traffic], profile: Profile) -> Solution:
             # Cases may take longer than all else.
             certificates = [search.traffic_certificate(known), certificates[1]]
             certificates = [certificates[0], search.load_certificate(load, known.units)]
-    placement = placement or search.held
+    placement = placement or search.incumbent
     return call.solution(placement, tuple(certificates), search.stopped, search.raw_status, search.solver, built)
 
 

@@ -37,7 +37,7 @@ class _Load:
         As of `Window`.
     time, count
         int64: of each group of tasks.
-    held
+    busy
         int64: microseconds after the beginning for which running tasks hold slots.
     slots
         How many there are.
@@ -48,7 +48,7 @@ class _Load:
     tail: int
     time: Ints
     count: Ints
-    held: Ints
+    busy: Ints
     slots: int
 
     def measured(self, ends: Ints, function: int) -> tuple[Ints, Ints]:
@@ -59,12 +59,12 @@ class _Load:
         long = (ends - self.begin)[:, None]
         whole = long * max(1, function)
         need = np.minimum(lengths(self.time[None, :], long, function), whole + 1) * self.count
-        held = lengths(np.minimum(self.held[None, :], long), long, function).sum(axis=1)
-        return need, whole[:, 0] * self.slots - held
+        taken = lengths(np.minimum(self.busy[None, :], long), long, function).sum(axis=1)
+        return need, whole[:, 0] * self.slots - taken
 
     def possible(self, ends: Ints, function: int) -> bool:
         """Whether no number of `measured` is too large for 64 bits."""
-        tasks = int(self.count.sum()) + self.slots + len(self.held)
+        tasks = int(self.count.sum()) + self.slots + len(self.busy)
         return (int(ends.max()) - self.begin) * (function + 1) * tasks < NEVER
 
 
@@ -84,8 +84,8 @@ def _loads(problem: ScheduleProblem) -> Iterator[_Load]:
                 if tail:
                     tasks = tasks[first_maps(problem, tasks, problem.least_times[tasks])]
                 time, count = np.unique(problem.least_times[tasks], return_counts=True)
-                held = np.maximum(until - begin, 0)
-                yield _Load(kind, begin, tail, time, count, held[held > 0], slots)
+                busy = np.maximum(until - begin, 0)
+                yield _Load(kind, begin, tail, time, count, busy[busy > 0], slots)
 
 
 def _some(values: Ints, most: int) -> Ints:
@@ -128,7 +128,7 @@ def _end(window: Window) -> int:
 
 def _latest(problem: Makespan, load: _Load, below: int) -> Window | None:
     """The window of a load that rules out the latest end before `below`."""
-    area = int((load.time * load.count).sum()) + int(load.held.sum())
+    area = int((load.time * load.count).sum()) + int(load.busy.sum())
     plain = load.begin + load.tail + -(-area // load.slots)  # the first end that the area allows
     first = max(load.begin + load.tail + 1, problem.next_end(plain) - problem.lattice)
     ends = _instants(problem, min(first, below - 1), below - 1) - load.tail

@@ -132,8 +132,8 @@ class StartProgram:
         """Rows are slots of each kind in each step, and the tasks of each class; a box gives costs and bounds."""
         row, column = (np.concatenate(parts) for parts in zip(*entries, strict=True))
         count, room = self.size + len(due), []
-        for slots, held in zip(priced.slots, priced.held, strict=True):
-            room.append(slots - (held[None, :] > np.arange(self._last)[:, None]).sum(axis=1).astype(np.float64))
+        for slots, busy in zip(priced.slots, priced.busy, strict=True):
+            room.append(slots - (busy[None, :] > np.arange(self._last)[:, None]).sum(axis=1).astype(np.float64))
         upper = np.concatenate([*room, due])
         return LinearProgram(
             objective=np.zeros(count),

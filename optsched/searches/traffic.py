@@ -185,7 +185,7 @@ class TrafficSearch:
         return self._known[limit]
 
     @property
-    def held(self) -> Placement | None:
+    def incumbent(self) -> Placement | None:
         """The best placement that is held without a limit."""
         known = self._known.get(None)
         return None if known is None else known.placement

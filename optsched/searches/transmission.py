@@ -175,8 +175,8 @@ class TransmissionSearch:
         self._began = time.perf_counter()
         self.bounds = ReduceBounds(problem)
         self.order: Ints = self._order()
-        self.held = Incumbent(self.bounds)
-        self.first = FirstPlacements(self.bounds, self.order, self.held, profile, lambda: self._stopped() is not None)
+        self.best = Incumbent(self.bounds)
+        self.first = FirstPlacements(self.bounds, self.order, self.best, profile, lambda: self._stopped() is not None)
         self.charges: ReduceCharges | None = None
         self._states: dict[tuple[int, ...], list[Ints]] = {}
         self._count = 0
@@ -198,17 +198,17 @@ class TransmissionSearch:
         unproved = [self._at, self._settled, *(entry.bound for entry in (*self._heap, *self._stack))]
         if not self._count:
             unproved.append(self.bounds.cheap)
-        bound = min(*unproved, self.held.value)
+        bound = min(*unproved, self.best.value)
         tree = Branching(self.order, self._states, self.charges) if self._count <= MOST_STATES else None
-        return Searched(self.held.nodes, bound, tree, self._count, limit)
+        return Searched(self.best.nodes, bound, tree, self._count, limit)
 
     def _run(self) -> Limit | None:
-        problem, bounds, held = self.problem, self.bounds, self.held
+        problem, bounds, best = self.problem, self.bounds, self.best
         fits = len(problem.maps) * int(bounds.room.sum()) <= _MOST_CELLS
         self.first.run(self.start, bettered=fits)
         if bounds.products > MOST_PRODUCTS or not fits:
             return Limit.MEMORY
-        if held.value <= bounds.cheap:
+        if best.value <= bounds.cheap:
             return None
         self.charges = self._root_charges()
         self._push(bounds.cheap, (), bounds.free)
@@ -221,14 +221,14 @@ class TransmissionSearch:
                 self._stack.pop()
             else:
                 heapq.heappop(self._heap)
-            if self._at < held.value:
+            if self._at < best.value:
                 self._expand(entry)
             self._at = IMPOSSIBLE
         return None
 
     def _stopped(self) -> Limit | None:
         """The limit that is reached, if any."""
-        profile, value = self.profile, self.held.value
+        profile, value = self.profile, self.best.value
         if profile.node_limit is not None and self._count >= profile.node_limit:
             return Limit.NODES
         if self._late():
@@ -284,14 +284,14 @@ class TransmissionSearch:
         fixed = bounds.fixed(order, state)
         if len(state) == len(order):  # there is no reduce at all, or prices are larger than bounds read them
             costs = bounds.map_costs(fixed)
-            last = slot_prices(costs, bounds.room, self.held.complete(fixed, costs))
+            last = slot_prices(costs, bounds.room, self.best.complete(fixed, costs))
             self._note(state, [last])
             self._settled = min(self._settled, max(entry.bound, bounds.complete(fixed, last)))
             return
         found, prices, best = self._bounded(fixed, int(order[len(state)]), entry.prices)
         self._note(state, prices)
         found = np.maximum(found, entry.bound)
-        choices = np.flatnonzero(found < self.held.value)
+        choices = np.flatnonzero(found < self.best.value)
         for choice in choices[np.argsort(-found[choices], kind="stable")].tolist():
             self._push(int(found[choice]), (*state, choice), best)
 
@@ -309,24 +309,24 @@ class TransmissionSearch:
         that the prices become good for many choices at once.
         """
         bounds, used = self.bounds, [prices] if prices.any() else []
-        found = last = bounds.children(fixed, reduce, prices, self.charges, None, self.held.value)
+        found = last = bounds.children(fixed, reduce, prices, self.charges, None, self.best.value)
         others = int(np.count_nonzero(fixed == OPEN)) - 1
         best, highest, step = prices, last.min(), 1.0
         for _ in range(self._rounds(others)):
             choice = int(found.argmin())
-            likely = self._completed(fixed, reduce, choice, prices) if found[choice] < self.held.value else None
+            likely = self._completed(fixed, reduce, choice, prices) if found[choice] < self.best.value else None
             if likely is None or self._late():
                 break
             costs = bounds.map_costs(likely)
-            rows = self.held.complete(likely, costs)
+            rows = self.best.complete(likely, costs)
             if others:
-                missing = (self.held.value - int(last[choice])) * bounds.scale
+                missing = (self.best.value - int(last[choice])) * bounds.scale
                 new = stepped_prices(costs, bounds.room, prices, max(0.0, step * missing))
             else:
                 new = slot_prices(costs, bounds.room, rows)
             if np.array_equal(new, prices):
                 break
-            better = bounds.children(fixed, reduce, new, self.charges, None, self.held.value)
+            better = bounds.children(fixed, reduce, new, self.charges, None, self.best.value)
             if (better > found).any():
                 used.append(new)
             elif not others:

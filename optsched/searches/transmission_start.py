@@ -117,7 +117,7 @@ class FirstPlacements:
         The bounds that guide dives and moves.
     order
         int64, shape (reduces,): the order in which a dive places the reduces.
-    held
+    best
         Keeps the best placement.
     profile
         The time limit and the random seed of the network's solver.
@@ -128,7 +128,7 @@ class FirstPlacements:
     def __init__(
         self, bounds: ReduceBounds, order: Ints, incumbent: Incumbent, profile: Profile, stopped: Callable[[], bool]
     ) -> None:
-        self.bounds, self.order, self.held, self.profile, self._stopped = bounds, order, incumbent, profile, stopped
+        self.bounds, self.order, self.best, self.profile, self._stopped = bounds, order, incumbent, profile, stopped
         self.evaluations = 0
 
     def run(self, placement: Placement | None, bettered: bool) -> None:
@@ -152,7 +152,7 @@ class FirstPlacements:
 
     def _enough(self) -> bool:
         """Whether enough was tried, or the cheap bound proves what is held."""
-        closed = self.held.value <= self.bounds.cheap
+        closed = self.best.value <= self.bounds.cheap
         return closed or self.evaluations >= _EVALUATIONS or self._stopped()
 
     # Where to begin ---------------------------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ class FirstPlacements:
         problem, bounds = self.bounds.problem, self.bounds
         nodes = problem.nodes_of(start)
         fixed = np.where(nodes[problem.reduces] == NONE, bounds.nowhere, nodes[problem.reduces])
-        self.held.keep(fixed, self._rows_on(nodes[problem.maps]), bounds.map_costs(fixed))
+        self.best.keep(fixed, self._rows_on(nodes[problem.maps]), bounds.map_costs(fixed))
         return fixed
 
     def _rows_on(self, nodes: Ints) -> Ints:
@@ -188,7 +188,7 @@ class FirstPlacements:
         fixed, _ = cheapest_reduces(self.bounds, table, self.profile)
         if fixed is not None:
             with unhurried():
-                self.held.keep(fixed, rows, self.bounds.map_costs(fixed))
+                self.best.keep(fixed, rows, self.bounds.map_costs(fixed))
         return fixed
 
     def _dives(self) -> Iterator[Ints]:
@@ -230,7 +230,7 @@ class FirstPlacements:
         """Least cost of the placements of the maps for these of the reduces, in units; the best is kept."""
         self.evaluations += 1
         costs = self.bounds.map_costs(fixed)
-        return self.held.keep(fixed, cheapest_rows(costs, self.bounds.room), costs)
+        return self.best.keep(fixed, cheapest_rows(costs, self.bounds.room), costs)
 
     def _moves(self, fixed: Ints, value: int) -> Iterator[Ints]:
         """Placements with one reduce elsewhere that the bound does not rule out, the most promising first."""

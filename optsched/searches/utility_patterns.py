@@ -121,7 +121,7 @@ class Patterns:
         self.counts.append(counts.copy())
         return True
 
-    def held(self, items: int) -> Floats:
+    def item_counts(self, items: int) -> Floats:
         """How many of each item each pattern holds, shape (items, patterns)."""
         return np.array(self.counts, dtype=np.float64).reshape(len(self.counts), items).T
 
@@ -277,7 +277,7 @@ def _program(packing: Packing, patterns: Patterns, use: bool) -> LinearProgram:
     items, size = packing.items, packing.problem.type_size
     count, known, pairs, jobs = len(items.limit), len(patterns.kind), len(packing.owner), packing.jobs
     short, supply = (0, count) if use else (count, 0)
-    kind, held = np.array(patterns.kind, dtype=np.int64), patterns.held(count)
+    kind, held = np.array(patterns.kind, dtype=np.int64), patterns.item_counts(count)
     blocks: dict[tuple[int, int], Block] = {
         (0, 0): held,
         **({(1, 0): held} if use else {(0, 1): np.eye(count)}),

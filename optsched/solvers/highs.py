@@ -325,18 +325,18 @@ def _telling(highs: Any, tell: Callable[[Floats], None] | None) -> Iterator[None
         return
     improving = Improving(tell)
 
-    def found(event: Any) -> None:
-        improving.found(event.data_out.mip_solution)
+    def improved(event: Any) -> None:
+        improving.take(event.data_out.mip_solution)
 
     def look(_event: Any) -> None:
         improving.look()
 
-    highs.cbMipImprovingSolution.subscribe(found)
+    highs.cbMipImprovingSolution.subscribe(improved)
     highs.cbMipInterrupt.subscribe(look)
     try:
         yield
     finally:
-        highs.cbMipImprovingSolution.unsubscribe(found)
+        highs.cbMipImprovingSolution.unsubscribe(improved)
         highs.cbMipInterrupt.unsubscribe(look)
     improving.end()
 
@@ -359,7 +359,7 @@ class Improving:
     Examples
     --------
     >>> improving = Improving(print)
-    >>> improving.found(np.array([1.0, 2.0]))
+    >>> improving.take(np.array([1.0, 2.0]))
     [1. 2.]
     """
 
@@ -370,7 +370,7 @@ class Improving:
         self._raised: BaseException | None = None
         self._one_at_a_time = threading.Lock()
 
-    def found(self, values: npt.ArrayLike) -> None:
+    def take(self, values: npt.ArrayLike) -> None:
         """Take a solution that is better than all before; it is copied."""
         self._latest = np.array(values, dtype=np.float64)
         self.look()

@@ -222,7 +222,7 @@ class _Schedules:
         self.room = [problem.room[name].tolist() for name in KINDS]
         runs, kinds = problem.running, problem.instance.workload.kind
         #: Of what runs at the snapshot its kind, node, job, and when it ends.
-        self.held = list(
+        self.running = list(
             zip(
                 kinds[runs].tolist(),
                 problem.instance.state.node[runs].tolist(),
@@ -254,7 +254,7 @@ class _Schedules:
 
     def _starts(self, nodes: Sequence[int], order: Sequence[int], rules: Sequence[str]) -> tuple[int, ...]:
         """When each task starts, in this order on these nodes: maps come before reduces."""
-        starts, running = [self.problem.now] * len(order), list(self.held)
+        starts, running = [self.problem.now] * len(order), list(self.running)
         latest: dict[tuple[int, int], int] = {}
         for row in order:
             kind, node, job = self.kind[row], nodes[row], self.job[row]

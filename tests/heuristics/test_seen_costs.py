@@ -12,7 +12,7 @@ from transmission_instances import DISTANCES, SENT, example
 
 from optsched.core.instance import FINISHED, PENDING, RUNNING, Cluster, Instance, Ragged, Shuffle, Topology, Workload
 from optsched.heuristics.running.base import View
-from optsched.heuristics.seen_costs import AreaCosts, SeenCosts, held, instance_held, missing_sizes, sizes_parameter
+from optsched.heuristics.seen_costs import AreaCosts, SeenCosts, instance_held, missing_sizes, sizes_parameter, stored
 from optsched.instances.families.sampling import distinct_nodes
 from optsched.problems.distances import NestedAreas, cluster_areas, cluster_distances, cluster_places
 from optsched.problems.transmission_costs import map_costs
@@ -73,7 +73,7 @@ def test_reduces_by_what_is_known(sizes: str, status: int, share: float) -> None
     costs = SeenCosts(sizes)
     assert costs.of(REDUCES, "reduce", view) == pytest.approx(share * np.array(COSTS))
     assert costs.of(REDUCES[::-1], "reduce", view)[0] == pytest.approx(share * np.array(COSTS[1]))
-    assert costs.held(REDUCES, view) == pytest.approx(share * np.array([[0, 20, 10, 0], [0, 10, 5, 0]]))
+    assert costs.stored(REDUCES, view) == pytest.approx(share * np.array([[0, 20, 10, 0], [0, 10, 5, 0]]))
 
 
 def test_maps_that_are_placed_meanwhile_count() -> None:
@@ -82,15 +82,15 @@ def test_maps_that_are_placed_meanwhile_count() -> None:
     assert not costs.of(REDUCES, "reduce", view).any()
     for task, place, held_by in ((0, 2, [0, 0, 10, 0]), (1, 1, [0, 20, 10, 0])):
         view.status[task], view.node[task] = RUNNING, place
-        assert costs.held(REDUCES, view)[0].tolist() == held_by
+        assert costs.stored(REDUCES, view)[0].tolist() == held_by
     assert costs.of(REDUCES, "reduce", view).tolist() == COSTS
 
 
 def test_another_view_is_read_afresh() -> None:
     """Tests that what was computed for a view is not told of another one."""
     costs = SeenCosts("actual")
-    assert costs.held(REDUCES, seen([RUNNING, RUNNING], [0, 0]))[0].tolist() == [30, 0, 0, 0]
-    assert costs.held(REDUCES, seen([RUNNING, RUNNING], [3, 3]))[0].tolist() == [0, 0, 0, 30]
+    assert costs.stored(REDUCES, seen([RUNNING, RUNNING], [0, 0]))[0].tolist() == [30, 0, 0, 0]
+    assert costs.stored(REDUCES, seen([RUNNING, RUNNING], [3, 3]))[0].tolist() == [0, 0, 0, 30]
 
 
 def test_nothing_known_of_the_shuffle() -> None:
@@ -102,10 +102,10 @@ def test_nothing_known_of_the_shuffle() -> None:
 def test_what_nodes_hold() -> None:
     """Tests that entries add up by node, for the asked reduces alone, and that maps without a node hold nothing."""
     sizes = np.array([1.0, 2.0, 4.0, 8.0])
-    assert held(np.array([1, 1, 0, 0]), np.array([1, 1, 1, 1]), sizes, 2, 3).tolist() == [[0, 12, 0], [0, 3, 0]]
-    assert held(np.array([1, 1, 0, 0]), np.array([1, -1, 1, -1]), sizes, 2, 3).tolist() == [[0, 4, 0], [0, 1, 0]]
-    assert held(np.array([-1, -1, 0, 0]), np.array([1, -1, 1, -1]), sizes, 1, 2).tolist() == [[0, 4]]
-    assert held(np.full(4, -1), np.zeros(4, dtype=int), sizes, 0, 2).shape == (0, 2)
+    assert stored(np.array([1, 1, 0, 0]), np.array([1, 1, 1, 1]), sizes, 2, 3).tolist() == [[0, 12, 0], [0, 3, 0]]
+    assert stored(np.array([1, 1, 0, 0]), np.array([1, -1, 1, -1]), sizes, 2, 3).tolist() == [[0, 4, 0], [0, 1, 0]]
+    assert stored(np.array([-1, -1, 0, 0]), np.array([1, -1, 1, -1]), sizes, 1, 2).tolist() == [[0, 4]]
+    assert stored(np.full(4, -1), np.zeros(4, dtype=int), sizes, 0, 2).shape == (0, 2)
 
 
 def test_held_of_a_whole_instance() -> None:
@@ -141,16 +141,16 @@ def test_maps_that_read_on() -> None:
     """Tests that what a reduce will fetch from a running map follows what the map has read and emitted by now."""
     view, costs = seen([RUNNING, RUNNING], [0, 1]), SeenCosts()
     reduces = view.pending_of("reduce")
-    half = costs.held(reduces, view).copy()
+    half = costs.stored(reduces, view).copy()
     view.bytes_read[:2] = [128.0, 32.0]
     view.progress[...] = 1
-    now = costs.held(reduces, view)
-    assert (now == SeenCosts().held(reduces, view)).all()
+    now = costs.stored(reduces, view)
+    assert (now == SeenCosts().stored(reduces, view)).all()
     assert (now[:, 0] < half[:, 0]).all()
     assert (now[:, 1] > half[:, 1]).all()
     view.emitted[:] *= 3
     view.progress[...] = 2
-    assert costs.held(reduces, view) == pytest.approx(3 * now)
+    assert costs.stored(reduces, view) == pytest.approx(3 * now)
 
 
 def drawn(seed: int) -> Instance:
@@ -190,7 +190,7 @@ def test_some_reduces_alone(sizes: str) -> None:
         among = np.sort(rng.choice(view.pending_of("reduce"), rng.integers(1, 6), replace=False))
         found = instance_held(instance, instance.state.node, among, sizes)
         for asked in (among, among[::-1][:2]):
-            assert costs.held(asked, view).tolist() == found[np.searchsorted(among, asked)].tolist()
+            assert costs.stored(asked, view).tolist() == found[np.searchsorted(among, asked)].tolist()
         distance = cluster_distances(instance.cluster)
         assert costs.of(among, "reduce", view) == pytest.approx(found @ distance)
 

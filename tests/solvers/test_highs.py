@@ -484,11 +484,11 @@ def test_telling_takes_a_small_part_of_the_time() -> None:
 
     improving, values = Improving(tell, clock), np.array([1.0])
     improving.look()
-    improving.found(values)
+    improving.take(values)
     values[0] = 2.0
-    improving.found(values)
+    improving.take(values)
     values[0] = 3.0
-    improving.found(values)
+    improving.take(values)
     values[0] = -1.0
     clock.now = 9.0
     improving.look()
@@ -512,8 +512,8 @@ def test_what_cannot_be_told_is_passed_over(kind: type[Exception]) -> None:
         told.append(values[0])
 
     improving = Improving(tell, Clock())
-    improving.found([1.0])
-    improving.found([2.0])
+    improving.take([1.0])
+    improving.take([2.0])
     improving.end()
     assert told == [0.0, 2.0]
 
@@ -528,8 +528,8 @@ def test_mistake_is_raised_at_the_end(kind: type[BaseException]) -> None:
         raise kind("a bug")
 
     improving = Improving(tell, Clock())
-    improving.found([1.0])
-    improving.found([2.0])
+    improving.take([1.0])
+    improving.take([2.0])
     with pytest.raises(kind, match="a bug"):
         improving.end()
     assert told == [1.0]

@@ -345,7 +345,7 @@ def to_noun(arrays: Mapping[str, _Array], header: Mapping[str, Any], of_instance
         part, attribute = ids_in(table) if of_instance else ("flownetwork", f"{table[:-1]}_ids")
         parts[part][attribute] = columns.take(f"{table}.id", "string", required=table in ("nodes", "tasks"))
         for column in described:
-            parts[column.part] |= columns.held(column)
+            parts[column.part] |= columns.attributes_of(column)
     others = dict(header)
     if of_instance:
         time, topology = others.pop("time", 0), others.pop("topology", None)
@@ -420,7 +420,7 @@ class _Columns:
         taken = {name.removeprefix(prefix): self.take(name, kind) for name in names}
         return {name: values for name, values in taken.items() if values is not None}
 
-    def held(self, column: Column) -> dict[str, Any]:
+    def attributes_of(self, column: Column) -> dict[str, Any]:
         """The attributes that hold a column, and what they hold."""
         name, kind = f"{column.table}.{column.field}", "number" if column.dtype is np.float64 else "integer"
         if column.form == "resources":
@@ -471,7 +471,7 @@ def to_arrays(noun: Instance | FlowNetwork) -> dict[str, _Array]:
 
 
 def _column_arrays(noun: Any, name: str, column: Column) -> Iterator[tuple[str, _Array]]:
-    values = column.held(noun)
+    values = column.values_in(noun)
     if column.form == "resources":
         yield from ((f"{name}.{resource}", amounts) for resource, amounts in values.items())
     elif column.form in ("numbers", "references"):
@@ -608,7 +608,7 @@ def _records(noun: Instance | FlowNetwork, table: str, columns: Sequence[Column]
 
 def parts_of(noun: Any, column: Column) -> Iterator[tuple[str, Any]]:
     """The values of a column, by resource, level of locality or type of node where it has several; "": without one."""
-    values = column.held(noun)
+    values = column.values_in(noun)
     if column.form == "resources":
         yield from values.items()
     elif column.form == "levels":

@@ -130,7 +130,7 @@ def difference(problem: Problem, here: Placement, there: Placement) -> Differenc
         found = _by_own_costs(moves, own, own.counted, nearest)
         if total_gain(problem, found.chains) == better_by(problem, start, goal):
             return found
-    return _Ordered(moves).found(moves.chains(own))
+    return _Ordered(moves).difference(moves.chains(own))
 
 
 def better_by(problem: TaskProblem[Any], value: Value, other: Value) -> Value:
@@ -278,7 +278,7 @@ def _by_own_costs(moves: _Moves, own: OwnCosts, counted: Ints, nearest: bool) ->
             value = tuple(exact(units if part == own.component else 0, own.grid) for part in range(components))
             found.append(Chain(moves.tasks(arcs), value, moves.kind_of(arcs)))
     found.sort(key=lambda chain: chain.gain, reverse=True)
-    rest = _Ordered(moves).found(others)
+    rest = _Ordered(moves).difference(others)
     there = moves.after(rest.there, [*joined.from_iterable(chain.positions for chain in found)])
     return Difference(moves.first, there, (*found, *rest.chains), rest.needed, nearest)
 
@@ -309,7 +309,7 @@ class _Ordered:
             return None
         return self.problem.minimised(self.problem.objective(placement))
 
-    def found(self, chains: list[list[int]]) -> Difference:
+    def difference(self, chains: list[list[int]]) -> Difference:
         """The chains as steps from the first placement on; those that are not needed are left out."""
         moves = self.moves
         if not chains:
