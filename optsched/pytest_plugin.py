@@ -164,7 +164,7 @@ class GapCheck:
     def _tell(self, outcome: Outcome) -> None:
         """Put what was measured into the test's properties, which JUnit XML holds and xdist brings home."""
         count = 1 + sum(name == _PROPERTY for name, _ in self._node.user_properties)
-        line = f"{outcome.told} (--optsched-update records them)" if outcome.improved else outcome.told
+        line = f"{outcome.in_words} (--optsched-update records them)" if outcome.improved else outcome.in_words
         self._node.user_properties.append((_PROPERTY, f"{'FAILED ' if outcome.failed else ''}{line}"))
         for name, value in outcome.numbers.items():
             self._node.user_properties.append((f"{_PROPERTY}.{count}.{name}", value))

@@ -179,7 +179,7 @@ def _solution_table(problem: AnyProblem, solution: Solution) -> Any:
         rows.append(("placed", f"{solution.decision.placed} of {len(problem.tasks)} tasks"))
     if isinstance(problem, TaskProblem) and isinstance(solution.decision, Schedule):
         rows.append(("runs", f"{solution.decision.placed} of {len(problem.tasks)} tasks"))
-        rows += problem.told(solution.decision)
+        rows += problem.details(solution.decision)
     rows.append(("route", f"{solution.route} in {solution.build_seconds + solution.solve_seconds:.3f} s"))
     rows.append(
         ("solver", " ".join(str(solution.solver[key]) for key in ("name", "version") if key in solution.solver))

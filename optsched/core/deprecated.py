@@ -8,8 +8,9 @@ from collections.abc import Callable
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
-__all__ = ["FORMER", "deprecated", "find_former_modules", "former_names", "present_module"]
+__all__ = ["FORMER", "Renamed", "deprecated", "find_former_modules", "former_names", "present_module", "take_former"]
 
 _CORE = ["by_id", "deadline", "errors", "fronts", "instance", "network", "placement", "registry", "resources"]
 _CORE += ["results", "schedule"]
@@ -75,6 +76,30 @@ def former_names(module: str, **present: str) -> Callable[[str], object]:
         return found
 
     return attribute
+
+
+class Renamed:
+    """A former name of an attribute, such as `told = Renamed("details")`: it gives the present one, and warns."""
+
+    def __init__(self, present: str) -> None:
+        self._present = present
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._names = f"{owner.__name__}.{name}", f"{owner.__name__}.{self._present}"
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        deprecated(*self._names)
+        return getattr(instance, self._present)
+
+
+def take_former(kind: type, former: str, present: str) -> None:
+    """Let what a subclass of an ABC defines under a former name stand under the present one."""
+    own = vars(kind).get(former)
+    if own is not None and not isinstance(own, Renamed):
+        deprecated(f"{kind.__name__}.{former}", f"{kind.__name__}.{present}", stacklevel=4)
+        setattr(kind, present, own)
 
 
 def present_module(former: str) -> str | None:

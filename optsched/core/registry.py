@@ -560,7 +560,7 @@ _FOR_BASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 
 #: What a subclass may define anew with no effect on value, feasibility and proof: how it is called and described.
-_WORDS = {"name", "title", "paper", "requires", "proof", "remark", "told", "__repr__"}
+_WORDS = {"name", "title", "paper", "requires", "proof", "remark", "details", "told", "__repr__"}
 
 #: What Python itself gives each class.
 _OF_ANY_CLASS = {

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from optsched.core.brief import brief
 from optsched.core.decimals import FINEST
+from optsched.core.deprecated import Renamed, take_former
 from optsched.core.errors import Fault, InputError, MissingField, UsageError, described, expect, nearest
 from optsched.core.instance import LARGEST, MAP, PENDING, Cluster, Instance, Ints, Ragged
 from optsched.core.network import FlowNetwork
@@ -313,6 +314,7 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
 
     def __init_subclass__(cls, **given: Any) -> None:
         super().__init_subclass__(**given)
+        take_former(cls, "told", "details")
         if not cls.__module__.startswith("optsched."):
             hold(cls)
 
@@ -605,7 +607,9 @@ class TaskProblem(BaseProblem[Instance, Decided]):
         """Idle slots of each node that a policy is offered, by kind of task, shape (nodes,); empty: it has no slots."""
         return MappingProxyType({})
 
-    def told(self, decision: Decided, /) -> list[tuple[str, str]]:
+    told = Renamed("details")
+
+    def details(self, decision: Decided, /) -> list[tuple[str, str]]:
         """Details of a feasible decision that reports show after its value: names and texts."""
         return []
 

@@ -88,7 +88,7 @@ class JobTimes(TimedProblem):
     def objective(self, schedule: Schedule, /) -> Value:
         return (self.total(self.completions(schedule)),)
 
-    def told(self, schedule: Schedule, /) -> list[tuple[str, str]]:
+    def details(self, schedule: Schedule, /) -> list[tuple[str, str]]:
         """The mean job time, and the longest, unweighted."""
         times = (self.completions(schedule) - self.jobs.arrival).tolist()
         if not times:

@@ -298,7 +298,8 @@ def service_of(chosen: Any) -> Service:
         raise UsageError(f"service: give one of {', '.join(SERVICES)}, or a Service, not {described(chosen)}")
     if isabstract(chosen):
         raise UsageError(f"service: {name} does not say when a task ends; define `started`")
-    if lacks := [member for member in vars(Service) if not member.startswith("_") and not hasattr(chosen, member)]:
+    needed = (member for member in vars(Service) if not member.startswith("_") and member not in ("label", "told"))
+    if lacks := [member for member in needed if not hasattr(chosen, member)]:
         raise UsageError(f"service: {name} has no {', '.join(lacks)}; derive it from optsched.simulating.Service")
     service: Service = chosen() if isinstance(chosen, type) else chosen
     return service

@@ -70,7 +70,7 @@ class Levels(Service):
             raise UsageError(f"{self.name}: duration={duration!r}: {error}") from None
 
     @property
-    def told(self) -> str:
+    def label(self) -> str:
         factors = "" if self.factors == (1, 1, 1) else f",factors={':'.join(map(str, self.factors))}"
         return f"{self.name}{factors}{'' if self.duration is None else f',duration={self.duration}'}"
 
@@ -128,7 +128,7 @@ class Recorded(Service):
     stateless = True
 
     @property
-    def told(self) -> str:
+    def label(self) -> str:
         return "recorded"
 
     def prepare(self, instance: Instance) -> None:
@@ -329,7 +329,7 @@ class Transfer(Service):
         self.waits_for_maps = self.shuffle == "none"
 
     @property
-    def told(self) -> str:
+    def label(self) -> str:
         given = {"scale": self.scale, "reads": self.reads, "shuffle": self.shuffle}
         usual = {"scale": 1, "reads": "throughout", "shuffle": "ended"}
         return ",".join(["transfer", *(f"{name}={value}" for name, value in given.items() if value != usual[name])])

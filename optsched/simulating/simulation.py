@@ -93,7 +93,7 @@ class Simulation:
             policy=name,
             parameters=parameters,
             seed=seed,
-            service=getattr(engine.service, "told", type(engine.service).__name__),
+            service=getattr(engine.service, "label", type(engine.service).__name__),
             rules=engine.rules,
             schedule=schedule.with_tasks(started, nodes[started], starts[started]),
             end=np.array(engine.end, dtype=np.int64),

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from optsched.core.deprecated import FORMER
+from optsched.heuristics.running.course import Ends, Service
 from optsched.measuring import matrix
 from optsched.measuring.records import Run
 
@@ -61,6 +62,24 @@ def test_a_name_that_moved_alone() -> None:
         assert matrix.Cell is Run
     with pytest.raises(AttributeError, match="has no attribute 'Cells'"):
         matrix.Cells  # noqa: B018
+
+
+def test_former_attributes() -> None:
+    """Tests that a former attribute warns at its use, and what a subclass so calls stands under the new name."""
+
+    class Fixed(Service):
+        def started(self, task: int, node: int, now: int) -> Ends:
+            return ()
+
+    with pytest.warns(DeprecationWarning, match=r"Service\.told is deprecated .*: use Service\.label") as caught:
+        assert Fixed().told == "Fixed"
+    assert caught[0].filename == __file__
+    with pytest.warns(DeprecationWarning, match=r"Named\.told is deprecated .*: use Named\.label") as caught:
+
+        class Named(Fixed):
+            told = "named"
+
+    assert (caught[0].filename, Named().label) == (__file__, "named")
 
 
 def test_nothing_else_is_found() -> None:

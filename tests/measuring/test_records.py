@@ -107,7 +107,7 @@ def test_bug_a_gap_over_zero_had_five_names() -> None:
     (run,), (report,) = found.measured, found
     (part,) = summaries([run])
     assert (run.outcome, part.rows[0].over_zero, found.summary()["over_zero"].tolist()) == ("over_zero", 1, [1])
-    line, numbers = found.told()
+    line, numbers = found.in_words()
     assert numbers["over_zero"] == 1
     (breach,) = breaches([run], GapLimit.of(max_gap=0.5))
     with pytest.raises(HeuristicFailed) as failed:

@@ -40,9 +40,9 @@ def test_what_is_told_beside_the_sum() -> None:
     assert problem.value_in_words == "sum of 2 job times"
     assert Makespan(problem.instance).value_in_words == "makespan"
     told = [("mean job time", "2 s, of 2 jobs; the longest 3 s")]
-    assert problem.told(problem.schedule([0, 0], [0, 1_000_000])) == told
+    assert problem.details(problem.schedule([0, 0], [0, 1_000_000])) == told
     nothing = JobTimes(Instance(Cluster(["a"]), Workload([])))
-    assert nothing.told(Schedule.empty(0)) == []
+    assert nothing.details(Schedule.empty(0)) == []
 
 
 def test_how_late_a_job_may_be() -> None:

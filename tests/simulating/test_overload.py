@@ -229,4 +229,4 @@ def test_what_an_instance_does_not_tell() -> None:
         Overload(duration=-1)
     with pytest.raises(UsageError, match="losses: Overload keeps tasks that run"):
         simulate(three(), "fifo", "overload", losses=[("a", 1, 2)])
-    assert (Overload((1, 1, 2)).told, Overload().told) == ("overload,factors=1:1:2", "overload")
+    assert (Overload((1, 1, 2)).label, Overload().label) == ("overload,factors=1:1:2", "overload")

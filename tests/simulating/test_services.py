@@ -53,7 +53,7 @@ def test_one_duration_for_all_that_give_none() -> None:
     service.prepare(Instance(Cluster(["a", "b"]), workload))
     ends = [service.started(task, node, 0)[0][1] for task in range(3) for node in range(2)]
     assert ends == [2_500_000, 5_000_000, 5_000_000, 10_000_000, 1_000_000, 3_000_000]
-    assert (service.told, Levels(duration=1).told) == ("levels,factors=1:1:2,duration=2.5", "levels,duration=1")
+    assert (service.label, Levels(duration=1).label) == ("levels,factors=1:1:2,duration=2.5", "levels,duration=1")
 
 
 def test_who_waits_for_maps() -> None:

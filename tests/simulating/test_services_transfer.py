@@ -307,8 +307,8 @@ def test_reduces_that_copy_nothing(form: str) -> None:
 
 def test_what_it_is_called() -> None:
     """Tests the name of a service in records: with what is not as usual."""
-    assert Transfer().told == "transfer"
-    assert Transfer("0.004", "first", "none").told == "transfer,scale=0.004,reads=first,shuffle=none"
+    assert Transfer().label == "transfer"
+    assert Transfer("0.004", "first", "none").label == "transfer,scale=0.004,reads=first,shuffle=none"
     assert (Transfer().waits_for_maps, Transfer(shuffle="none").waits_for_maps) == (False, True)
 
 

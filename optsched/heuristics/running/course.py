@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from optsched.core.brief import brief
+from optsched.core.deprecated import Renamed, take_former
 from optsched.core.errors import HeuristicFailed, OptschedError
 from optsched.core.instance import LARGEST, Floats, Instance, Ints
 from optsched.core.outside import raised
@@ -126,13 +127,18 @@ class Service(ABC):
         """
         return None
 
+    def __init_subclass__(cls) -> None:
+        take_former(cls, "told", "label")
+
+    told = Renamed("label")
+
     @property
-    def told(self) -> str:
+    def label(self) -> str:
         """What records of runs call it."""
         return type(self).__name__
 
     def __repr__(self) -> str:
-        return brief(f"Service {self.told}")
+        return brief(f"Service {self.label}")
 
 
 #: When ends what has not ended.

@@ -264,8 +264,8 @@ def _kind(explanation: ScheduleExplanation) -> str:
 def _beside(explanation: ScheduleExplanation) -> Iterator[str]:
     """The problem's details on a schedule and on the best one; a sum is shown as a mean."""
     assert explanation.schedule is not None
-    best = {} if explanation.best is None else dict(explanation.problem.told(explanation.best))
-    for name, text in explanation.problem.told(explanation.schedule):
+    best = {} if explanation.best is None else dict(explanation.problem.details(explanation.best))
+    for name, text in explanation.problem.details(explanation.schedule):
         there = f". In {_kind(explanation)}: {best[name]}" if name in best else ""
         yield f"{name.capitalize()}: {text}{there}."
 

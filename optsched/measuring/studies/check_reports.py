@@ -208,7 +208,7 @@ def github_annotations(
         )
         properties = {"file": place[0], "line": place[1], "title": f"optsched: {result.planned.name}"}
         listed = ",".join(f"{key}={_escaped(value, True)}" for key, value in properties.items() if value is not None)
-        heads = filter(None, [result.outcome.told, result.outcome.over])
+        heads = filter(None, [result.outcome.in_words, result.outcome.over])
         message = "\n".join([*heads, *result.outcome.lines(folder)])
         yield f"::error {listed}::{_escaped(message)}"
 

@@ -16,6 +16,7 @@ from typing import Annotated, Any, TypedDict, Unpack, get_type_hints
 
 from optsched.certificates import certify
 from optsched.core.brief import counted
+from optsched.core.deprecated import Renamed
 from optsched.core.errors import CertificateInvalid, Fault, InputError, OptschedError, UsageError, expect, nearest
 from optsched.core.kinds import CHECKS
 from optsched.heuristics import AnyHeuristic
@@ -142,7 +143,7 @@ class Check:
     >>> check.asserted
     'worst gap at most 5 %, proved'
     >>> outcome = check.planned().run()
-    >>> outcome.failed, outcome.told
+    >>> outcome.failed, outcome.in_words
     (False, 'lsap-sched in lsap, 1 run: worst gap 0 %')
     """
 
@@ -364,16 +365,18 @@ class Outcome:
         """What the heuristic raised, in the first run that shows it."""
         return next((cause for entry in self.breaches if (cause := entry.worst.report.run.cause) is not None), None)
 
+    told = Renamed("in_words")
+
     @property
-    def told(self) -> str:
+    def in_words(self) -> str:
         """A line on all runs."""
         better = f"; {self.improved} better than recorded" if self.improved else ""
-        return self.reports.told(self.check.limit)[0] + better
+        return self.reports.in_words(self.check.limit)[0] + better
 
     @property
     def numbers(self) -> dict[str, float]:
         """How many runs there are and how many have a feasible placement, and the worst and mean gap of these."""
-        return self.reports.told(self.check.limit)[1]
+        return self.reports.in_words(self.check.limit)[1]
 
     @property
     def over(self) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from optsched.core.brief import brief, counted
+from optsched.core.deprecated import Renamed
 from optsched.core.errors import printable
 from optsched.core.results import Limit, Number
 from optsched.heuristics import AnyHeuristic
@@ -205,7 +206,9 @@ class GapReports(Sequence[GapReport]):
         """
         return summary_frame(summaries(self.measured))
 
-    def told(self, limit: GapLimit | None = None) -> tuple[str, dict[str, float]]:
+    told = Renamed("in_words")
+
+    def in_words(self, limit: GapLimit | None = None) -> tuple[str, dict[str, float]]:
         """A line on all runs, and its numbers by name: for the reports of tests."""
         from optsched.measuring.studies.limits import GapLimit
 

@@ -74,7 +74,7 @@ def test_several_heuristics_and_problems() -> None:
     outcome = planned.judge(planned.measure(steps.append))
     assert len(steps) == 8
     assert not outcome.failed
-    assert outcome.told.startswith("dl, lsap-sched in lsap, fair-lsap, 8 runs of 2 seeds: worst gap ")
+    assert outcome.in_words.startswith("dl, lsap-sched in lsap, fair-lsap, 8 runs of 2 seeds: worst gap ")
     assert {(entry.heuristic, entry.report.problem.name, entry.report.seed) for entry in outcome.reports.measured} == {
         (label, name, seed) for label in ("dl", "lsap-sched") for name in ("lsap", "fair-lsap") for seed in (3, 5)
     }
@@ -123,7 +123,7 @@ def test_against_a_baseline(tmp_path: Path) -> None:
     Baseline.of(worse.reports.measured).write(path)
     better = check("lsap-sched")
     assert (better.failed, better.improved) == (False, 1)
-    assert better.told.endswith("; 1 better than recorded")
+    assert better.in_words.endswith("; 1 better than recorded")
 
 
 def test_kinds() -> None:

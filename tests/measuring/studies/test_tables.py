@@ -196,15 +196,15 @@ def test_a_sequence() -> None:
 def test_told() -> None:
     """Tests the line on all runs and its numbers."""
     found = study(ROWS[:3], "lsap", turned)
-    text, numbers = found.told(GapLimit.of(max_gap="100%"))
+    text, numbers = found.in_words(GapLimit.of(max_gap="100%"))
     assert text.endswith(":turned in lsap, 3 runs: worst gap 300 %, mean 166.7 ±287 %")
     assert numbers.pop("half_width") == pytest.approx(2.868, abs=1e-3)
     assert numbers == {"runs": 3, "feasible": 3, "over_zero": 0, "seeds": 1, "worst": 3.0, "mean": pytest.approx(5 / 3)}
-    text, numbers = study(ROWS[2:], "lsap", turned).told()
+    text, numbers = study(ROWS[2:], "lsap", turned).in_words()
     assert text.endswith("2 runs: worst gap 100 %, 1 over 0")
     assert numbers["over_zero"] == 1
-    assert study(ROWS[0], "lsap", turned).told()[0].endswith("1 run: worst gap 300 %")
-    text, _ = study(ROWS[0], ["lsap", "latency"], turned).told()
+    assert study(ROWS[0], "lsap", turned).in_words()[0].endswith("1 run: worst gap 300 %")
+    text, _ = study(ROWS[0], ["lsap", "latency"], turned).in_words()
     assert ":turned in lsap, latency, 2 runs: " in text
 
 
