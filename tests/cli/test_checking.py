@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -67,12 +68,18 @@ def check(text: str, *args: str) -> Result:
     return run("check", *args)
 
 
-def outside(folder: Path, *args: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own, as a module of the folder can be imported only once."""
-    command = [*PROGRAM, "check", *args]
-    return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False, env={**ENVIRONMENT, **environment}
-    )
+def afresh(folder: Path, *args: str) -> Result:
+    """What the command does in a folder whose modules were never imported before, as in a process of its own."""
+    known = set(sys.modules)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        patched.syspath_prepend(folder)
+        patched.setattr(sys, "dont_write_bytecode", True)  # an edit within a second would not be seen
+        found = run(*args)
+    for name in set(sys.modules) - known:
+        if str(getattr(sys.modules[name], "__file__", None)).startswith(str(folder)):
+            del sys.modules[name]
+    return found
 
 
 def table(stdout: str) -> dict[str, list[str]]:
@@ -85,13 +92,13 @@ def table(stdout: str) -> dict[str, list[str]]:
 def test_from_green_to_red(folder: Path) -> None:
     """Tests that a project's checks pass from any folder, and that its heuristic made worse fails them all."""
     project = Path(shutil.copytree(PROJECT, folder / "project", ignore=shutil.ignore_patterns("__pycache__")))
-    recorded = outside(project, "--update")
-    assert (recorded.returncode, recorded.stderr) == (
+    recorded = afresh(project, "check", "--update")
+    assert (recorded.exit_code, recorded.stderr) == (
         0,
         "optsched: note: 2 runs recorded in gaps/not-worse-than-recorded.json\n",
     )
-    green = outside(folder, "project/optsched-check.toml")
-    assert (green.returncode, green.stderr) == (0, "")
+    green = afresh(folder, "check", "project/optsched-check.toml")
+    assert (green.exit_code, green.stderr) == (0, "")
     assert {name: cells[4] for name, cells in table(green.stdout).items()} == {
         "near the optimum": "passed",
         "generated": "passed",
@@ -101,8 +108,8 @@ def test_from_green_to_red(folder: Path) -> None:
     text = module.read_text()
     assert "local = [node for node in holders[task] if free[node]]" in text
     module.write_text(text.replace("local = [node for node in holders[task] if free[node]]", "local = []"))
-    red = outside(folder, "project/optsched-check.toml")
-    assert red.returncode == 4
+    red = afresh(folder, "check", "project/optsched-check.toml")
+    assert red.exit_code == 4
     assert table(red.stdout)["near the optimum"] == [
         "1",
         "1",
@@ -121,10 +128,7 @@ def test_from_green_to_red(folder: Path) -> None:
     assert f"  reproduce it: cd project && {again}\n" in red.stdout
     assert "the value is 6, 200 % from the optimum; recorded is 2 (0 %)" in red.stdout
     assert "tasks run elsewhere than in the nearest optimal placement" in red.stdout
-    shown = subprocess.run(
-        [*PROGRAM, *again.split()[1:]], cwd=project, env=ENVIRONMENT, capture_output=True, text=True, check=False
-    )
-    assert "200 %" in shown.stdout
+    assert "200 %" in afresh(project, *again.split()[1:]).stdout
 
 
 def test_a_heuristic_that_raises(folder: Path) -> None:
@@ -136,9 +140,9 @@ def test_a_heuristic_that_raises(folder: Path) -> None:
     )
     summary = folder / "summary.md"
     summary.write_text("before\n")
-    found = outside(
-        folder, "checks.toml", "--junit", "found.xml", GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(summary)
-    )
+    environment = {**ENVIRONMENT, "GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
+    command = [*PROGRAM, "check", "checks.toml", "--junit", "found.xml"]
+    found = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment)
     assert found.returncode == 4
     assert "called" in found.stderr
     assert "called\n" not in found.stdout
@@ -260,8 +264,8 @@ def test_checks_at_once(folder: Path, limit: str) -> None:
     broken = '\n[[check]]\nname = "broken"\nheuristic = "own:broken"\ninstances = "papers/guo-fig2"\n'
     (folder / "optsched-check.toml").write_text(limit + TWO + broken)
     assert run("check", "--update", "--only", "as recorded").exit_code == 0
-    apart, at_once = (outside(folder, *words) for words in ((), ("--jobs", "3")))
-    assert (at_once.returncode, at_once.stdout, at_once.stderr) == (apart.returncode, apart.stdout, apart.stderr)
+    apart, at_once = (afresh(folder, "check", *words) for words in ((), ("--jobs", "3")))
+    assert (at_once.exit_code, at_once.stdout, at_once.stderr) == (apart.exit_code, apart.stdout, apart.stderr)
     assert [cells[4] for cells in table(at_once.stdout).values()] == ["passed", "passed", "FAILED"]
 
 
