@@ -31,7 +31,7 @@ from optsched.testing.changes import permuted
 
 pytestmark = pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
 
-some = settings(max_examples=12)
+some = settings(max_examples=8)
 
 Document = dict[str, Any]
 
@@ -249,7 +249,7 @@ def test_what_is_fetched_over_distances(name: str, form: str) -> None:
     scale of 0, or from which unit they are counted; what is nearer is never worse.
     """
     kind = PROBLEMS[name]
-    for seed in range(3):
+    for seed in range(2):
         instance = fetching(seed, form, tasks=5, reduces=1, jobs=2)
         held = kind(instance, service="transfer", scale=0.5)
         value = optimum(held)

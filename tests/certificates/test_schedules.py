@@ -351,7 +351,7 @@ def alone_certificate(problem: Makespan | JobTimes, entries: Any) -> Certificate
 def test_jobs_alone_prove_what_they_claim() -> None:
     """Tests on drawn instances that covers and prices of jobs alone are proved again, and no more than the optimum."""
     forms = set()
-    for seed in range(60):
+    for seed in range(30):
         for kind in (Makespan, JobTimes):
             problem = kind(crowded(seed), slowstart=(0.05, 1, 0.5)[seed % 3])
             if problem.plainly_infeasible is not None:
@@ -381,7 +381,7 @@ def test_jobs_alone_prove_what_they_claim() -> None:
 def test_changed_covers_prove_no_more_than_the_optimum() -> None:
     """Tests that any cover and any time prove a bound, and that some add to counting and others do not."""
     chance, told = random.Random(2), set()
-    for seed in range(40):
+    for seed in range(20):
         problem = Makespan(crowded(seed))
         if problem.plainly_infeasible is not None:
             continue

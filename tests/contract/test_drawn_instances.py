@@ -98,12 +98,12 @@ def by_oracles(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) 
     forget()
 
 
-@pytest.mark.parametrize("check", HELD)
 @pytest.mark.parametrize("by_oracles", records(), indirect=True)
-def test_contract_on_drawn_instances(by_oracles: Record, check: str) -> None:
-    """Tests that a problem keeps the contract on two instances of its oracle, its models on one."""
-    if CHECKS[check].applies(by_oracles):
-        CHECKS[check].function(by_oracles, SEEDS[:1] if check == "models" else SEEDS)
+def test_contract_on_drawn_instances(by_oracles: Record) -> None:
+    """Tests that a problem keeps the contract on an instance of its oracle."""
+    for check in HELD:
+        if CHECKS[check].applies(by_oracles):
+            CHECKS[check].function(by_oracles, SEEDS[:1])
 
 
 @pytest.mark.thorough

@@ -22,7 +22,7 @@ from optsched.problems import Problem
 from optsched.routes import solve
 from optsched.testing.strategies import instances, problems
 
-QUICK = settings(max_examples=8, database=None)
+QUICK = settings(max_examples=5, database=None)
 
 
 @pytest.mark.parametrize("name", records())

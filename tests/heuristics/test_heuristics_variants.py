@@ -39,4 +39,4 @@ def test_variants_of_heuristics(name: str) -> None:
                 report = gap_of(problem, run(problem, entry, seed=1, **parameters), 1, reference)
                 assert report.feasible, (entry.name, parameters, report.error, report.violations)
 
-    settings(max_examples=25)(given(problems(name))(check_variants))()
+    settings(max_examples=12)(given(problems(name))(check_variants))()

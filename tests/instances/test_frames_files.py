@@ -30,7 +30,7 @@ def written(folder: Path, **files: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.thorough] * (at % 3 > 0)) for at, name in enumerate(LIBRARY)]
+    "name", [pytest.param(name, marks=[pytest.mark.thorough] * (at % 6 > 0)) for at, name in enumerate(LIBRARY)]
 )
 def test_frames_in_files_are_the_same_instance(name: str, tmp_path: Path) -> None:
     """Tests that what `to_frames` and `header` give, as CSV, is the same instance, by its folder and by each table."""

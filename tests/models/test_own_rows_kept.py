@@ -37,8 +37,8 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
 PRUNED = {(name, way) for name in ("makespan", "job-times") for way in ("compact", "literal")}
 #: These take seconds to solve for four tasks, per pair since they may end as late as one task after another.
 SLOW = {"makespan", "job-times"}
-#: Their compact models have variables for most tasks, so that few constraints are refused.
-PER_TASK = {"flow", "flow-congestion", "transmission-reduces", "transmission", "utility", "traffic"}
+#: Their compact models refuse most constraints, so that more are tried.
+REFUSING = {"lsap", "lsap-fairness", "worst-group"}
 
 #: A task and where it is, or an arc and "".
 Pair = tuple[str, str]
@@ -209,11 +209,17 @@ def tried(name: str, way: str, seeds: tuple[int, ...], numbers: int) -> Iterator
                 yield outcome_of(case, way, model, asked, options, truth)
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", models.names())
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        pytest.param(name, way, marks=[pytest.mark.thorough] * (name == "job-times" and way != "compact"))
+        for name in models.names()
+        for way in WAYS
+    ],
+)
 def test_own_constraint_is_kept_or_refused(name: str, way: str) -> None:
     """Tests that a model with a user's constraint decodes into the constrained optimum, or refuses to decode."""
-    few = way != "compact" or name in SLOW or name in PER_TASK
+    few = way != "compact" or name not in REFUSING
     found = Counter(tried(name, way, *(((2,), 1) if few else ((2, 3), 2))))
     assert set(found) <= {"kept", "infeasible", "refused"}
     assert found["kept"] or (name, way) in PRUNED

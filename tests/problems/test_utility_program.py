@@ -44,7 +44,7 @@ def test_rows_by_hand() -> None:
 
 
 @given(problems(tasks=4, nodes=3))
-@settings(max_examples=15)
+@settings(max_examples=8)
 def test_every_placement_is_in_the_programs(problem: Utility) -> None:
     """Tests that values of each placement keep all rows, at its lowest utility too, cost its value, and come back."""
     for posed_problem in (problem, problem.apart()):

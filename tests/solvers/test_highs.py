@@ -560,7 +560,7 @@ FIRST = {
 
 @pytest.mark.parametrize(
     "first",
-    ["arrays", "Pyomo", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("PuLP", "options", "export"))],
+    ["arrays", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("Pyomo", "PuLP", "options", "export"))],
 )
 def test_nothing_is_printed(first: str, tmp_path: Path) -> None:
     """Tests each way in a process of its own, by the file descriptor, which is what HiGHS prints to."""
