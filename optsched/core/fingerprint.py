@@ -82,13 +82,19 @@ def commit(folder: Path = PACKAGE.parent) -> str | None:
 def versions(packages: Sequence[str] = _PACKAGES) -> dict[str, str]:
     """The versions of this package (and the commit of a clone), Python and packages, as files of claims have them."""
     import platform
-    from importlib import metadata
 
     known = commit()
     found = {"optsched": code_version(), **({"commit": known} if known else {}), "python": platform.python_version()}
-    for package in packages:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:  # a solution needs not every solver
-            continue
-    return found
+    installed = {package: _installed(package) for package in packages}
+    return found | {package: version for package, version in installed.items() if version is not None}
+
+
+@cache
+def _installed(package: str) -> str | None:
+    """The version of an installed package, which is looked up once; None where it is absent, as a solver may be."""
+    from importlib import metadata
+
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None

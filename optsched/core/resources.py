@@ -6,6 +6,7 @@ Only finding them lives here; what is in them is read by the package of the same
 from __future__ import annotations
 
 import tomllib
+from functools import cache
 from pathlib import Path
 
 from optsched.core.errors import UsageError, nearest
@@ -18,8 +19,9 @@ FOLDERS = ("models", "instances", "solvers", "docs")
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
+@cache
 def _is_checkout(root: Path) -> bool:
-    """Whether `root` is this project's own source tree, not just any folder that holds the package."""
+    """Whether `root` is this project's own source tree, not just any folder that holds the package; looked at once."""
     try:
         project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -193,7 +193,7 @@ def load_profile(name: AnyProfile) -> Profile:
         return name
     expect(name, (str, Path), "a profile is a name, a path or a Profile")
     path = Path(name)
-    if path.suffix != ".toml" and (str(name) in profile_names() or not path.is_file()):
+    if path.suffix != ".toml" and (not path.is_file() or str(name) in profile_names()):
         return _shipped(str(name))
     with expected(path, "solver profile", [PROFILE]):
         return _read(path)

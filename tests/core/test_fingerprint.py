@@ -160,5 +160,6 @@ def test_versions(monkeypatch: pytest.MonkeyPatch) -> None:
         return honest(package)
 
     monkeypatch.setattr(metadata, "version", version)
+    monkeypatch.setattr(fingerprint, "_installed", fingerprint._installed.__wrapped__)
     assert {"optsched", "python", "highspy"} <= set(versions())
     assert "pulp" not in versions()
