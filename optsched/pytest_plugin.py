@@ -101,7 +101,7 @@ class GapCheck:
             Its name, or a list of names: every heuristic is measured in every one.
         **arguments
             What must hold, and how the gaps are measured: `optsched.measuring.studies.checks.CheckArguments`. Here
-            `baseline` may be True for a file of the test's own (`gaps/MODULE/TEST.json` beside it); a path is looked
+            `baseline` may be True for a file of the test's own (next to it, `gaps/MODULE/TEST.json`); a path is looked
             for from pytest's root folder, and several tests may have the file in common. `pytest --optsched-update`
             records it: a test's own file anew, of another file the runs that are measured.
 

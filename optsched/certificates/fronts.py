@@ -1,9 +1,9 @@
 """Checks frontiers: each part by the proof that its problem has for it.
 
 A frontier is proved without gaps. The certificate of the first component of its first point says that nothing is before
-it. Of each later point the first certificate is of the second component: whatever is better in the first component than
+it. Of each later point the first certificate is of the second component: what is better in the first component than
 this point is no better in the second than the point before. So there is nothing between the two, and nothing as good as
-this point that is better in the first component. The second certificate says that whatever is as good as this point in
+this point that is better in the first component. The second certificate says that what is as good as this point in
 the first component is no better in the second. What is said to be complete ends where a cheap bound of the second
 component is attained.
 """

@@ -3,8 +3,8 @@
 A tree is a list of steps in preorder. Each step is about a box of whole numbers: the first about all, and after a step
 that branches on a variable come those of the part where it is `at` or less, and then those of the part where it is
 more. A step first settles its box by some of the tree's multipliers, one after another: they bound what is in it and
-narrow it (`problems.relaxations`). A step that does not branch is a leaf. So the parts of a box are all there, whatever
-the tree says, and a wrong multiplier makes the bound weaker, never wrong.
+narrow it (`problems.relaxations`). A step that does not branch is a leaf. So the parts of a box are all there, for
+any tree, and a wrong multiplier makes the bound weaker, never wrong.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ class _CommandLine(arguments.Commands):
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
-        except BrokenPipeError:  # whoever read has read enough
+        except BrokenPipeError:  # the reader has read enough
             _drop_stdout()
             ctx.exit(ExitCode.DONE)
         except OSError as error:

@@ -96,7 +96,7 @@ def _profiles(incomplete: str) -> Iterable[str | CompletionItem]:
 
 
 def _instances(incomplete: str) -> Iterable[str | CompletionItem]:
-    """Names of the library, and files of instances; else the last parts of such names, else whatever file there is."""
+    """Names of the library, and files of instances; else the last parts of such names, else any file there is."""
     from optsched.core.resources import folder
 
     names = json.loads((folder("instances") / "optima.json").read_text(encoding="utf-8"))["instances"]
@@ -107,7 +107,7 @@ def _instances(incomplete: str) -> Iterable[str | CompletionItem]:
 
 
 def _files_of_instances(incomplete: str) -> list[str]:
-    """Files and folders beside what is typed, as it is typed: a path from here keeps no `./` that was not given."""
+    """Files and folders that complete what is typed, as it is typed: a path from here gets no `./` unless given."""
     typed, slash, _ = incomplete.rpartition("/")
     try:
         found = sorted(Path(typed + slash).iterdir())
@@ -233,7 +233,7 @@ measured_options = _together(
     param_option,
 )
 
-#: Instances of a family beside those that are named; how often each heuristic runs on each.
+#: Instances of a family in addition to those that are named; how often each heuristic runs on each.
 drawn_options = _together(
     option("--family", help="Generated instances, in addition to INSTANCE; see `list families`."),
     click.option("--seeds", metavar="A-B", help="Seeds of the family's instances: 0-29, or 1,4,7. By default 0-9."),

@@ -198,7 +198,7 @@ def _tell(write: Write, results: Sequence[Result], folder: str, github: bool) ->
     if lines:
         stop = secrets.token_hex(8)
         before, after = (f"::stop-commands::{stop}\n", f"::{stop}::\n") if github else ("", "")
-        # Between these two lines GitHub obeys nothing, whatever a task is called.
+        # Between these two lines GitHub obeys nothing, even if a task is called like a command.
         write(before + "".join(f"{printable(line)}\n" for line in lines) + after)
 
 

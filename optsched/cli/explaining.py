@@ -84,8 +84,8 @@ def explain(
     the exit code is 6.
 
     Of a problem over time it says what jobs and tasks of a policy's schedule (or of a --solution, or a schedule file)
-    waited for: maps of their job, or slots, or that a free slot was passed by; and which chain of tasks the last end
-    comes of. --to draws it beside the best schedule, with that chain framed.
+    waited for: maps of their job, or slots, or that a free slot was passed by; and which chain of tasks leads to the
+    last end. --to draws it next to the best schedule, with that chain framed.
     """
     from optsched.cli.notes import pose
     from optsched.cli.streams import picturing

@@ -149,7 +149,7 @@ def _families() -> list[dict[str, Any]]:
 #: Columns of prose, in which papers are called by their authors.
 _PROSE = ("title", "paper", "doc", "description", "source")
 
-#: What can be listed: how it is found, and what stands beside the names (JSON has all).
+#: What can be listed: how it is found, and what stands next to the names (JSON has all).
 LISTS: Mapping[str, tuple[Callable[[], list[dict[str, Any]]], str]] = {
     "problems": (_problems, "title"),
     "heuristics": (_heuristics, "doc"),
@@ -277,7 +277,7 @@ def checks() -> Iterator[Finding]:
             if listed is None or name not in listed.optima:
                 raise UsageError(
                     f'the record of the problem "{name}" ({entry.problem}) names {entry.known.instance!r} in its '
-                    "known, of which the library holds no optimum; mend or uninstall the package that brings it"
+                    "known, an instance without an optimum in the library; mend or uninstall the package that brings it"
                 )
             yield from _by_routes(problem(name, load(listed.path)), listed.optima[name].value, entry.known.routes)
 

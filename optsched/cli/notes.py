@@ -45,7 +45,7 @@ class Notes:
     """Collects notes on some instances, and prints each once."""
 
     def __init__(self) -> None:
-        #: Of each sort of note, in which instance and words, and of which problems.
+        #: For each sort of note, the instance and words, and the problems.
         self._found: dict[str, dict[tuple[str, str], dict[str, None]]] = {}
         self._all: list[tuple[str, str, str]] = []
 

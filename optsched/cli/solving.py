@@ -62,7 +62,7 @@ def solve(
     """Solve a problem and prove the answer.
 
     Ctrl-C ends the search, and what is held by then is shown: incumbent and bound. The file of --output then stays as
-    it was, with what is held beside it, in SOLUTION.json.partial.
+    it was, with what is held next to it, in SOLUTION.json.partial.
     """
     from optsched.cli.notes import pose
     from optsched.cli.streams import replacing

@@ -1,5 +1,5 @@
 """Results that are put out as they come, so that nothing that was finished is lost: tables, CSV, JSON; to stdout or a
-file. A file that is whole takes its place; what was cut short stays beside it, under a name that says so.
+file. A file that is whole takes its place; what was cut short stays next to it, under a name that says so.
 """
 
 from __future__ import annotations

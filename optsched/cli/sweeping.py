@@ -86,7 +86,7 @@ def sweep(
 ) -> None:
     """Measure heuristics against the proved optimum, thousands of times, into a store.
 
-    Each result is stored as soon as it is there. Whatever ends the command, the same command goes on where it was. What
+    Each result is stored as soon as it is there. If the command is ended, the same command goes on where it was. What
     is the same by content is never computed twice: instance, problem, parameters, heuristic with its source, seed,
     profile and version. A heuristic that fails, hangs or crashes costs its own run.
 

@@ -207,7 +207,7 @@ class Topology(Part):
 class Shuffle(Part):
     """What maps send to reduces in all: parallel columns of task indices and MB."""
 
-    #: The columns of task indices; and the fields in MB, of which the state holds `emitted`.
+    #: The columns of task indices; and the fields in MB. The state holds `emitted`.
     ENDS: ClassVar = ("map", "reduce")
     AMOUNTS: ClassVar = ("size", "emitted")
 

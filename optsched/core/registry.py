@@ -154,7 +154,7 @@ class Record:
     frontier
         Whether its routes find every Pareto-optimal point (`optsched.routes.base.FrontierModule`).
     beside
-        Further values of a gap, from the frontier: a class (`optsched.routes.base.Beside`).
+        Further values of a gap, from the frontier: a class (`optsched.routes.base.FrontierGaps`).
     slots
         `problem -> slots of each node, or None`: where nodes only count the tasks that may use them (`usable`), so that
         a matching shows why nothing is feasible.
@@ -295,7 +295,7 @@ SHIPPED = (
         enumeration="optsched.searches.enumeration:assignments",
         limit=ProgramLimit("the locality cost"),
         frontier=True,
-        beside="optsched.routes.lsap_fairness:Beside",
+        beside="optsched.routes.lsap_fairness:FrontierGaps",
         rivals=("dl",),
         known=KnownOptimum("examples/running-tasks", ("arrays", "pulp")),
         family="lsap-fairness",
@@ -361,7 +361,7 @@ SHIPPED = (
         enumeration="optsched.searches.enumeration:schedules",
         limit=ProgramLimit("the makespan"),
         frontier=True,
-        beside="optsched.routes.latency:Beside",
+        beside="optsched.routes.latency:FrontierGaps",
         rivals=("flow-based", "labl"),
         known=KnownOptimum("generated/planted-latency-n20-seed0", ("search", "pulp")),
         family="latency",
@@ -546,7 +546,7 @@ _FOR_ALL = ("optsched.routes.enumerated", "optsched.searches.enumeration:judged"
 #: Shipped parts that serve every class whose `program` is of its own objective and constraints.
 _FOR_PROGRAMS = (_BY_PROGRAM["models"], _BY_PROGRAM["routes"], *_BY_PROGRAM["provers"].values())
 
-#: Shipped parts that know base classes, beside the classes whose records name them: the bases, and what of these a
+#: Shipped parts that know base classes, apart from the classes whose records name them: the bases, and what of these a
 #: subclass may define anew beyond `left_open`. A network reads a table of costs; the enumeration asks `objective`.
 _FOR_BASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     **dict.fromkeys(

@@ -156,7 +156,7 @@ class Certificate:
 
     Where nothing is feasible its component is `FEASIBLE`, and it claims 0. `claim` is the bound. `data` is what the
     checker of this `kind` needs for this problem, in the instance's own ids: dictionaries, lists and numbers, or `ById`
-    and `Chosen`, of which `optsched.core.by_id.plain` makes what JSON has.
+    and `Chosen`, which `optsched.core.by_id.plain` turns into what JSON has.
     """
 
     component: str

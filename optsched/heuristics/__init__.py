@@ -147,7 +147,7 @@ def run(
     -------
     HeuristicRun
         With the placement, feasible or not, or with the error of a heuristic that raised or answered nonsense. Within
-        `optsched.processes.contained` it runs in a process of its own, and whatever ends that is an error, too.
+        `optsched.processes.contained` it runs in a process of its own, and anything that ends that is an error, too.
 
     Raises
     ------

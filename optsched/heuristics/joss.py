@@ -49,7 +49,7 @@ class JossPolicy(Policy):
     * A: all maps and reduces to the datacenter with the fewest tasks in its queues (the first of equals).
     * B: again and again the datacenter that holds the most blocks of the job that are still to be assigned gets those
       maps; the reduces go to the one that holds the most of all. Maps whose block is nowhere go with the reduces.
-    * C: as B, but to queues of the job's own in each datacenter, beside those of the small jobs.
+    * C: as B, but to queues of the job's own in each datacenter, apart from those of the small jobs.
 
     A node takes one task an offer, from the queues of its datacenter in turn: the head of the queue (variant T), or the
     first map in it that has its block on the node, else the head (variant J).

@@ -266,8 +266,8 @@ class _Run:
     def _stranded(self, limit: int, below: Collection[int]) -> Iterator[int]:
         """T_rem of line 6: waiting tasks all of whose replicas are on busy servers; or as printed, none of whose are.
 
-        They are found one by one while Phase II places them. `below` are servers that count as not busy, whatever their
-        load is by then.
+        They are found one by one while Phase II places them. `below` are servers that count as not busy, for any
+        load that they have by then.
         """
         if self.printed:
             found = [

@@ -268,7 +268,7 @@ class CouplingPolicy(JobPolicy):
         How long each reduce waits for its central node, in `rounds` of heartbeats (Shen et al. 2016: "at most three
         rounds of heartbeats") or in `offers`. A round ends when each node with a free reduce slot has offered one.
     centre
-        Nodes of which the central one costs least, without those barred to the reduces of the job. `all`: also those
+        The nodes to compare for that, without those barred to the reduces of the job. `all`: also those
         without a free slot, as Shen et al. speak of all data nodes. `free`: only those with one.
     """
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from optsched.core.brief import brief
 from optsched.core.deadline import check, deadline
+from optsched.core.deprecated import Renamed, former_names
 from optsched.core.errors import BoundViolated, HeuristicFailed, OutOfTime, TooLarge, UsageError, expect
 from optsched.core.placement import Placement
 from optsched.core.registry import imported, record_of
@@ -28,16 +29,16 @@ from optsched.problems.base import TaskProblem, expect_problem, stated
 from optsched.problems.locality_counts import locality_counts
 from optsched.processes.containing import in_force
 from optsched.routes import routes_of, solve
-from optsched.routes.base import Beside
+from optsched.routes.base import FrontierGaps
 from optsched.routes.call import Call
-from optsched.routes.contained import ContainedBeside
+from optsched.routes.contained import ContainedGaps
 from optsched.solvers.profiles import Profile, load_profile
 
 __all__ = [
     "GapReport",
     "Reference",
     "differing",
-    "fields_beside",
+    "frontier_gap_fields",
     "gap",
     "gap_limit",
     "gap_of",
@@ -45,6 +46,8 @@ __all__ = [
     "reference_of",
     "unanswered",
 ]
+
+__getattr__ = former_names(__name__, fields_beside="optsched.measuring.gaps:frontier_gap_fields")
 
 Gaps = tuple[Number | None, ...]
 #: How many tasks of each kind are on a node with their data, in a rack with it, and remote.
@@ -61,7 +64,7 @@ class Reference:
     profile
         Limits and options of the solver.
     time_limit
-        Seconds; overrides the profile's. Each question of `beside` has as much time again.
+        Seconds; overrides the profile's. Each question of `frontier_gaps` has as much time again.
     solution
         A solution that is held already, instead of solving. One whose value or kind of proof is not the
         problem's is refused (UsageError).
@@ -110,7 +113,7 @@ class Reference:
         return unanswered(self.problem, Limit.TIME, "out of time") if found is None else found
 
     def _solved(self) -> Solution:
-        return solve(self.problem, self.profile) if self._beside is None else self._beside.solution()
+        return solve(self.problem, self.profile) if self._frontier_gaps is None else self._frontier_gaps.solution()
 
     def _in_time(self, ask: Callable[[], Any]) -> Any:
         """An answer; None where there is none within the time limit. An earlier deadline is passed on to its caller."""
@@ -122,12 +125,12 @@ class Reference:
             return None
 
     @cached_property
-    def _beside(self) -> Beside | ContainedBeside | None:
+    def _frontier_gaps(self) -> FrontierGaps | ContainedGaps | None:
         named = record_of(type(self.problem)).beside
         if named is None:
             return None
-        found: Beside = imported(named)(self.problem, self.profile, self._in_time)
-        return found if self._limits is None else ContainedBeside(found, self.problem, self._limits)
+        found: FrontierGaps = imported(named)(self.problem, self.profile, self._in_time)
+        return found if self._limits is None else ContainedGaps(found, self.problem, self._limits)
 
     @cached_property
     def cheap(self) -> Bound | None:
@@ -186,13 +189,16 @@ class Reference:
         """How near tasks are to their data in `optimum`; another optimum may differ. None where nothing has data."""
         return _locality(self.problem, self.optimum)
 
-    def beside(self, value: Value) -> dict[str, Number | None]:
+    beside = Renamed("frontier_gaps")
+
+    def frontier_gaps(self, value: Value) -> dict[str, Number | None]:
         """What is reported with the gap of a feasible value, from the frontier; None where it is not proved.
 
         For `latency` and `lsap-fairness` it is how far each component is from the least at the other's value; for other
         problems there is nothing.
         """
-        return {} if self._beside is None else dict(zip(self._beside.fields, self._beside.gaps(value), strict=True))
+        gaps = self._frontier_gaps
+        return {} if gaps is None else dict(zip(gaps.fields, gaps.gaps(value), strict=True))
 
 
 def unanswered(problem: TaskProblem[Any], limit: Limit | None, reason: str) -> Solution:
@@ -422,8 +428,8 @@ class GapReport:
             "profile": self.reference.profile.name,
             "time_limit": self.reference.profile.time_limit,
         }
-        known = {} if self.objective is None else self.reference.beside(self.objective)
-        record |= {name: _plain(known.get(name)) for name in fields_beside(self.problem)}
+        known = {} if self.objective is None else self.reference.frontier_gaps(self.objective)
+        record |= {name: _plain(known.get(name)) for name in frontier_gap_fields(self.problem)}
         if self.run.rounds is not None:
             record["rounds"] = self.run.rounds
             record["idle_slot_time"] = self.run.idle_slot_time
@@ -494,7 +500,7 @@ def ratio(given: Any, name: str = "a share") -> Fraction | float:
     return found
 
 
-def fields_beside(problem: TaskProblem[Any] | type[AnyProblem]) -> tuple[str, ...]:
+def frontier_gap_fields(problem: TaskProblem[Any] | type[AnyProblem]) -> tuple[str, ...]:
     """Names of the further fields that a gap has in this problem or class."""
     named = record_of(problem if isinstance(problem, type) else type(problem)).beside
     fields: tuple[str, ...] = () if named is None else imported(named).fields

@@ -15,7 +15,7 @@ from msgspec import UNSET, Struct, UnsetType
 from optsched.core.brief import brief
 from optsched.core.instance import KINDS
 from optsched.core.schedule import Schedule
-from optsched.measuring.gaps import GapReport, differing, fields_beside
+from optsched.measuring.gaps import GapReport, differing, frontier_gap_fields
 from optsched.measuring.printing import Cell, number, share
 from optsched.problems.base import TaskProblem
 from optsched.problems.locality_counts import CLASSES
@@ -131,7 +131,7 @@ def record_fields(problems: Iterable[TaskProblem[Any]], *, policies: bool, place
     """
     problems = list(problems)
     found = dict.fromkeys(_FIELDS)
-    found |= dict.fromkeys(name for problem in problems for name in fields_beside(problem))
+    found |= dict.fromkeys(name for problem in problems for name in frontier_gap_fields(problem))
     further = {
         "rounds": policies,
         "idle_slot_time": policies,

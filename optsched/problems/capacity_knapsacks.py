@@ -191,7 +191,7 @@ class CapacityKnapsacks:
     def implied(self, box: Box) -> bool:
         """Narrow the box by what each task and each capacity implies by itself; False where nothing is left in it.
 
-        A task with one node left is there, and nowhere else; what does not fit beside the tasks that are on a node for
+        A task with one node left is there, and nowhere else; what does not fit there with the tasks that are there for
         sure is not there.
         """
         lower, upper = (ends.reshape(self.cost.shape) for ends in box)

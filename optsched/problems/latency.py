@@ -250,7 +250,7 @@ class Latency(Problem, Programmed):
         """A lower bound on `prices.weight` times the remote tasks of any placement within `limit` (weak duality).
 
         Every task is sold at its price, and room for a remote task at another. A server earns at most what whole remote
-        tasks, and the dearest of its own tasks beside them, make within its room. The bound is valid whatever the
+        tasks, and the dearest of its own tasks with them, make within its room. The bound is valid for any
         prices; where it is above 0 with a weight of 0, no placement is within `limit`. It sees what a cover does not:
         room that is left over by whole tasks.
         """

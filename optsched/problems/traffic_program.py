@@ -41,7 +41,7 @@ class TrafficProgram:
     classes
         Maps that are counted together.
     pair_class, pair_bundle, send
-        int64, shape (pairs,): each class and bundle (its place in `Traffic.bundles`) of which one sends to the other,
+        int64, shape (pairs,): each class and bundle (its place in `Traffic.bundles`) where one sends to the other,
         and how many units a map sends.
     """
 

@@ -60,7 +60,7 @@ def pack(content: Any) -> bytes:
         return bytes(cloudpickle.dumps(content, protocol=pickle.HIGHEST_PROTOCOL))
     except MemoryError:
         raise
-    except Exception as error:  # whatever the object's own code raises
+    except Exception as error:  # anything that the object's own code raises
         raise CannotSend(" ".join(f"{type(error).__name__}: {error}".split())) from error
 
 

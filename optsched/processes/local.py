@@ -71,7 +71,7 @@ def run(
     Returns
     -------
     Outcome
-        Whatever the job does.
+        What the job does.
 
     Raises
     ------
@@ -457,7 +457,7 @@ def outcome_of(answer: Answer) -> Outcome:
     if answer.done:
         try:
             values["value"] = unpack(answer.value)
-        except Exception as error:  # whatever its own code raises
+        except Exception as error:  # anything that its own code raises
             message = f"its value cannot be read: {type(error).__name__}: {error}"
             values |= {"status": Status.FAILED, "value": None, "message": message}
     return Outcome(**values)

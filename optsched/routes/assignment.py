@@ -10,7 +10,7 @@ from optsched.core.placement import Placement
 from optsched.core.results import Certificate, Solution
 from optsched.problems.assignment import AssignmentProblem
 from optsched.routes.base import MODELS, RouteSize
-from optsched.routes.call import Call, Found, Held, Told
+from optsched.routes.call import Call, Ending, Found, Held
 from optsched.searches.assignment import (
     Prices,
     cheapest_from,
@@ -46,7 +46,7 @@ def by_route(call: Call[AssignmentProblem], profile: Profile) -> Solution:
     """By an engine or a model; prices prove it, the engine's own or those of shortest paths."""
     problem = call.problem
     placement, certificate = None, None
-    found: Told = Found()
+    found: Ending = Found()
     with call.until_stopped():
         nodes, prices, found = _found(call, profile)
         if nodes is not None:
@@ -61,7 +61,7 @@ def by_route(call: Call[AssignmentProblem], profile: Profile) -> Solution:
     return call.answered(placement, (certificate,), found)
 
 
-def _found(call: Call[AssignmentProblem], profile: Profile) -> tuple[Ints | None, Prices | None, Told]:
+def _found(call: Call[AssignmentProblem], profile: Profile) -> tuple[Ints | None, Prices | None, Ending]:
     """The nodes and prices that the route's engine or model holds, and how it ended."""
     if call.route not in MODELS:
         engine = solve_assignment(call.problem, profile, call.route)

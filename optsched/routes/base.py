@@ -12,7 +12,7 @@ from optsched.solvers.profiles import Profile
 
 __all__ = [
     "MODELS",
-    "Beside",
+    "FrontierGaps",
     "BoundsModule",
     "Frontier",
     "FrontierModule",
@@ -96,7 +96,7 @@ class FrontierModule(RouteModule, Protocol):
         """The points that one of its routes finds."""
 
 
-class Beside(Protocol):
+class FrontierGaps(Protocol):
     """Further values of a gap, for a problem with two components: how far a value is from the frontier."""
 
     fields: ClassVar[tuple[str, ...]]

@@ -40,7 +40,7 @@ from optsched.solvers.answers import check_claim, decoding, stronger, whole_boun
 from optsched.solvers.outcome import INTERRUPTED, STOPPED, SolverOutcome, stopped
 from optsched.solvers.profiles import Profile
 
-__all__ = ["Call", "Found", "Held", "Told", "modelled", "proof_of", "proved", "solver_of"]
+__all__ = ["Call", "Found", "Held", "Ending", "modelled", "proof_of", "proved", "solver_of"]
 
 #: Seconds for what can be had without a search, once a solve is stopped: the first number, fewer where so much
 #: of the time beyond the deadline is gone already, as when a process was killed, but at least the last number.
@@ -52,7 +52,7 @@ _MOST_NODES = 1_000
 Posed = TypeVar("Posed", bound=AnyProblem)
 
 
-class Told(Protocol):
+class Ending(Protocol):
     """How a run of an engine or a model ended: `Found`, and what the engines of a problem give."""
 
     @property
@@ -286,7 +286,7 @@ class Call(Generic[Posed]):
                 certificates.append(second(optimum, found))
         return self.answered(held, certificates, found)
 
-    def answered(self, decision: Decision | None, certificates: Iterable[Certificate], outcome: Told) -> Solution:
+    def answered(self, decision: Decision | None, certificates: Iterable[Certificate], outcome: Ending) -> Solution:
         """The solution by what an engine or a model said."""
         engine = outcome.limit, outcome.raw_status, outcome.solver, outcome.build_seconds
         return self.solution(decision, tuple(certificates), *engine)

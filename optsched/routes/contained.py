@@ -21,12 +21,12 @@ from optsched.processes.containing import RunFailed, call, in_force, value_of
 from optsched.processes.handing import Latest
 from optsched.processes.memory import available_mb
 from optsched.processes.outcomes import Limits, Outcome, Status
-from optsched.routes.base import Beside, Frontier, cut_short
+from optsched.routes.base import Frontier, FrontierGaps, cut_short
 from optsched.routes.call import Call
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
-__all__ = ["ContainedBeside", "contained_frontier", "may_overrun", "solved", "end_reason"]
+__all__ = ["ContainedGaps", "contained_frontier", "may_overrun", "solved", "end_reason"]
 
 F = TypeVar("F")
 
@@ -154,7 +154,7 @@ def _frontier(job: tuple[AnyProblem, Profile, str]) -> Frontier:
     return frontier(problem, profile, route=route)
 
 
-class ContainedBeside:
+class ContainedGaps:
     """Further values of a gap, each answer from a process of its own.
 
     Parameters
@@ -167,7 +167,7 @@ class ContainedBeside:
         Of each answer, also once they are no longer in force.
     """
 
-    def __init__(self, inner: Beside, problem: AnyProblem, limits: Limits) -> None:
+    def __init__(self, inner: FrontierGaps, problem: AnyProblem, limits: Limits) -> None:
         self._inner, self._problem, self._limits = inner, problem, limits
         self.fields = inner.fields
 
@@ -184,17 +184,17 @@ class ContainedBeside:
         outcome = self._asked(_gaps_of, (self._inner, value))
         return (None,) * len(self.fields) if outcome.value is None else outcome.value[0]
 
-    def _asked(self, function: Callable[[Any], tuple[Any, Beside]], job: Any) -> Outcome:
+    def _asked(self, function: Callable[[Any], tuple[Any, FrontierGaps]], job: Any) -> Outcome:
         outcome = call(function, job, self._limits)
         if value_of(outcome) is not None:
             self._inner = outcome.value[1]
         return outcome
 
 
-def _solution_of(inner: Beside) -> tuple[Solution, Beside]:
+def _solution_of(inner: FrontierGaps) -> tuple[Solution, FrontierGaps]:
     return inner.solution(), inner
 
 
-def _gaps_of(job: tuple[Beside, Value]) -> tuple[tuple[Any, ...], Beside]:
+def _gaps_of(job: tuple[FrontierGaps, Value]) -> tuple[tuple[Any, ...], FrontierGaps]:
     inner, value = job
     return inner.gaps(value), inner

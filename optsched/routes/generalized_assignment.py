@@ -75,7 +75,7 @@ def by_route(call: Call[GeneralizedAssignment], profile: Profile) -> Solution:
             search.run(prices, priced, profile)
         else:
             found = call.by_model(profile) if call.route in MODELS else _by_arrays(call, profile, call.start)
-    return search.solution(priced) if call.route == "search" else _told(call, priced, found)
+    return search.solution(priced) if call.route == "search" else _answered(call, priced, found)
 
 
 def plain(problem: GeneralizedAssignment) -> Held:
@@ -88,7 +88,7 @@ def _free(problem: GeneralizedAssignment) -> Certificate:
     return generalized_assignment_certificate(problem, np.zeros_like(problem.capacity), 1)
 
 
-def _told(call: Call[GeneralizedAssignment], proof: Certificate, outcome: Found) -> Solution:
+def _answered(call: Call[GeneralizedAssignment], proof: Certificate, outcome: Found) -> Solution:
     """The solution by what a solver said, with what is proved without it."""
     if outcome.outcome.status is Termination.INFEASIBLE:
         return call.infeasible(outcome.raw_status, outcome.solver, outcome.build_seconds)
@@ -187,7 +187,7 @@ class _Search:
         proof = self._proof(priced)
         if tree is not None and tree.closed:
             return call.solution(self._incumbent, (proof,), None, status, solver)
-        return _told(call, proof, replace(self.answer, decision=self._incumbent))
+        return _answered(call, proof, replace(self.answer, decision=self._incumbent))
 
     def _proof(self, priced: Certificate) -> Certificate:
         """The better of the two proofs: prices where the tree proves no more."""

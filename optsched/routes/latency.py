@@ -18,7 +18,7 @@ from optsched.searches.latency_packing import GrowingMatchings
 from optsched.solvers.answers import whole_bound
 from optsched.solvers.profiles import Profile, load_profile
 
-__all__ = ["ROUTES", "Beside", "bounds", "by_route", "frontier", "latency_search", "plain", "solve_by"]
+__all__ = ["ROUTES", "FrontierGaps", "bounds", "by_route", "frontier", "latency_search", "plain", "solve_by"]
 
 #: The default first.
 ROUTES = ("search", "arrays", *MODELS, "brute-force")
@@ -141,7 +141,7 @@ def frontier(problem: Latency, profile: Profile, route: str) -> Frontier:
     return Frontier(problem.name, names, tuple(points), complete, limit)
 
 
-class Beside:
+class FrontierGaps:
     """Work beyond the least at the same makespan, and makespan beyond the least with no more work.
 
     One search answers both questions, and finds the optimum too.

@@ -20,14 +20,14 @@ from optsched.processes.handing import hand_over
 from optsched.routes import programs
 from optsched.routes.assignment import plain
 from optsched.routes.base import MODELS, Frontier
-from optsched.routes.call import Call, Found, Told, modelled
+from optsched.routes.call import Call, Ending, Found, modelled
 from optsched.searches.assignment import AssignmentSolution
 from optsched.searches.lsap_fairness import CappedNetwork, most_local
 from optsched.solvers.matching import BMatching
 from optsched.solvers.outcome import STOPPED, stopped
 from optsched.solvers.profiles import Profile
 
-__all__ = ["OVERRUNS", "ROUTES", "Beside", "by_route", "frontier", "plain"]
+__all__ = ["OVERRUNS", "ROUTES", "FrontierGaps", "by_route", "frontier", "plain"]
 
 #: The default first.
 ROUTES = ("flows", "arrays", "network-simplex", *MODELS, "brute-force")
@@ -47,7 +47,7 @@ def by_route(call: Call[LsapFairness], profile: Profile) -> Solution:
         return call.settled(placement, locality, _nothing(problem))
     least = problem.count - matching.size
     search = _Search(problem, call.route, profile)
-    outcome: Told = Found()
+    outcome: Ending = Found()
     distance = None
     call.hold(lambda: (placement, (locality, search.plain(least))))
     with call.until_stopped():
@@ -148,7 +148,7 @@ def frontier(problem: LsapFairness, profile: Profile, route: str) -> Frontier:
     return Frontier(problem.name, names, tuple(points), complete, limit)
 
 
-class Beside:
+class FrontierGaps:
     """Distance beyond the least at the same locality cost, and locality cost beyond the least at the same distance."""
 
     fields = ("fairness_gap_at_locality", "locality_gap_at_fairness")

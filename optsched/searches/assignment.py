@@ -332,7 +332,7 @@ class TransportNetwork:
         return Prices(int(potential[0] - potential[self.sink]), nodes, pools)
 
     def arcs_of(self, classes: Ints, nodes: Ints) -> tuple[Ints, Ints]:
-        """The arcs from classes to nodes, and of which of the pairs they are: those that are joined."""
+        """The arcs from classes to nodes, and the pairs that they join."""
         width = len(self.labels)
         keys = self.tail * width + self.head
         order = np.argsort(keys, kind="stable")

@@ -202,7 +202,7 @@ class CapacityNeighbourhoods:
         return drawn
 
     def _place_anew(self, drawn: Bools) -> None:
-        """Look for better places of these tasks beside the others, among those that are open; then for more, or fewer.
+        """Look for better places of these tasks next to the others, among those that are open; then for more, or fewer.
 
         What a tree finds before the deadline is held.
         """

@@ -47,7 +47,7 @@ class AloneSearch:
     ends
         int64, shape (jobs,): microseconds at which each job ends at the earliest.
     entries
-        By job: what a certificate holds of it (`optsched.certificates.schedules.alone_entry`); not of jobs of which
+        By job: what a certificate holds of it (`optsched.certificates.schedules.alone_entry`); not for jobs where
         counting proves as much.
     looked_at
         The jobs that were, of those that may gain something.

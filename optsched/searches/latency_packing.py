@@ -64,7 +64,7 @@ class GrowingMatchings:
 
     @property
     def problem(self) -> Latency:
-        """What they are of; whoever holds them holds it too."""
+        """What they are of; who holds them holds it too."""
         problem = self._problem()
         assert problem is not None
         return problem

@@ -123,7 +123,7 @@ class CappedNetwork:
 
         The sets of tasks that can be placed at once, with this limit off their data, are the independent sets of a
         transversal matroid, and steps increase within a group. So the greedy choice is optimal: what a maximum flow
-        takes of one step beside all smaller ones never has to be given back.
+        takes of one step in addition to all smaller ones never has to be given back.
 
         """
         groups = self.first_class - 1

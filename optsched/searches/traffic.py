@@ -558,7 +558,7 @@ class BestPlaces(Arrays):
         return replace(self.relaxed, objective=np.zeros(len(upper)), col_upper=upper, integer=integer)
 
     def prices(self, row_duals: Floats, times: Iterable[int] = (1,)) -> Iterator[SlotPrices]:
-        """Prices, one of which proves that less than the program's load causes more traffic; by its duals."""
+        """Prices, by the program's duals: one of them proves that a smaller load than its own causes more traffic."""
         problem, bought = self.problem, self._bought
         maps, reduces = np.split(row_duals[self._slots], 2)
         most = max((len(job.maps) for job in problem.jobs), default=0) + 1

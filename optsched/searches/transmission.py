@@ -98,7 +98,7 @@ _MOST_CELLS = 2**24
 #: 0, 10, 40 and 80 there are 1,691, 1,620, 1,614 and 1,615 states, and the gap is 611, 371, 375 and 378.
 _FIRST_ROUNDS = 40
 
-#: Rounds of prices in another state, by the number of open reduces beside the next one: more of them make fewer states
+#: Rounds of prices in another state, by the number of open reduces after the next one: more of them make fewer states
 #: of more bounds each. With half as many, these and twice as many: 1,627, 1,614 and 1,580 states; 9,949, 10,741 and
 #: 12,427 bounds; the gap is 503, 375 and 346.
 _ROUNDS = {1: 6, 2: 8}
@@ -339,7 +339,7 @@ class TransmissionSearch:
         return found, used, best
 
     def _rounds(self, others: int) -> int:
-        """How many rounds of prices a state has at most, by the number of open reduces beside the next one."""
+        """How many rounds of prices a state has at most, by the number of open reduces after the next one."""
         if not others:
             return int(self.bounds.nowhere) + 1  # a round settles one choice
         return _FIRST_ROUNDS if others == len(self.order) - 1 else _ROUNDS.get(others, _MANY_ROUNDS)

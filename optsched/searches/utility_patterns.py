@@ -2,7 +2,7 @@
 
 A pattern says how many maps and reduces of each job one node holds. The linear program over all patterns is solved by
 column generation (Gilmore and Gomory). It asks whether fractions of patterns hold what a lowest utility needs, or how
-much of the trackers they can use beside it (`fractions`). Its duals are prices of tasks, which `Utility.utility_bound`
+much of the trackers they can use besides (`fractions`). Its duals are prices of tasks, which `Utility.utility_bound`
 and `Utility.utilisation_bound` turn into proofs.
 
 Where a node's room takes too many states, and has too many patterns, its amounts are divided and rounded so that every
@@ -198,7 +198,7 @@ def fractions(packing: Packing, patterns: Patterns, profile: Profile, use: bool)
 
     Either they hold what it needs but for the fewest tasks. If some are short, the prices prove by
     `Utility.utility_bound` that no placement has its utility, and the search for new patterns ends as soon as they do.
-    Or, with `use`, they use the most beside what it needs; the prices bound the utilisation by
+    Or, with `use`, they use the most in addition to what it needs; the prices bound the utilisation by
     `Utility.utilisation_bound`.
 
     Parameters

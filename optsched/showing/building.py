@@ -175,7 +175,7 @@ def _problem(part: ProblemSummary, entries: Sequence[Run], again: Callable[[Sequ
 def _frontier(number: int, record: FrontierRecord, entries: Sequence[Run]) -> tuple[Part, ...]:
     """The picture of a frontier with what heuristics came to, and its table."""
     table = tables.frontier(number, record, entries)
-    draw = partial(frontier_picture, record, tables.beside(record, entries), record.instance)
+    draw = partial(frontier_picture, record, tables.reached(record, entries), record.instance)
     points = "; ".join(", ".join(row[1:3]) for row in table.rows[: len(record.points)][:20])
     text = f"{table.title}: a staircase of points ({', '.join(record.components)}): {points}. Heuristics are drawn in."
     return Picture("stairs", table.title, text, table.key, "commands-frontiers", draw), table
@@ -260,7 +260,7 @@ def write_report(
     Raises
     ------
     UsageError
-        For an ending that is no form of a report, no source, or a problem or heuristic of which there is no record.
+        For an ending that is no form of a report, no source, or a problem or heuristic without a record.
     InputError
         For sources that cannot be read or hold something else, and files that cannot be written. Nothing is written
         then.

@@ -74,7 +74,7 @@ _SETTINGS: dict[Any, Any] = {
     "hatch.linewidth": 0.6,
 }
 
-#: Told apart by colour-blind readers (Okabe and Ito), with the darkest first; a marker and a line style go with each.
+#: Colour-blind readers can tell them apart (Okabe and Ito); the darkest is first; each has a marker and a line style.
 _COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p")
 _DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))

@@ -116,8 +116,8 @@ def _curves(axes: Axes, found: Reproduction, labels: Sequence[str]) -> list[Any]
             style = {**style, "linestyle": "-" if len(own) > 1 else "", "linewidth": 0.7}
         handles.append(axes.errorbar(across, up, _bounds(sides[1]), _bounds(sides[0]), capsize=2, **style))
         if kind != "scatter":
-            told = [(entry.x, found.published(entry)) for entry in own]
-            _published(axes, told, style, turned=kind == "cdf")
+            published = [(entry.x, found.published(entry)) for entry in own]
+            _published(axes, published, style, turned=kind == "cdf")
     if found.figure.x.log:
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter("{x:g}")  # texts of pictures are plain: 2^4 as a formula is not drawn

@@ -131,7 +131,7 @@ def read(sources: Iterable[Any]) -> Found:
     Parameters
     ----------
     sources
-        Paths of JSON files or stores (of which the last sweep is read), `-` for JSON on stdin, or what has `records()`:
+        Paths of JSON files or stores (the last sweep is read), `-` for JSON on stdin, or what has `records()`:
         the `GapReports` of a study, a `Sweep`.
 
     Raises

@@ -21,7 +21,7 @@ from optsched.showing.sources import FrontierRecord, again
 
 __all__ = [
     "all_runs",
-    "beside",
+    "reached",
     "comparisons",
     "distribution",
     "failures",
@@ -297,7 +297,7 @@ def _severity(entry: Run) -> tuple[bool, bool, float]:
 def frontier(number: int, found: FrontierRecord, entries: Sequence[Run]) -> Table:
     """The points of a frontier, and those of heuristics on the same problem and instance that are recorded."""
     rows = [["frontier", *map(figures, point.objective), str(point.certificate)] for point in found.points]
-    for name, value in beside(found, entries).items():
+    for name, value in reached(found, entries).items():
         shown = [Cell("-")] * len(found.components) if isinstance(value, str) else [*map(figures, map(float, value))]
         rows.append([name, *shown, value if isinstance(value, str) else ""])
     columns = ("point of", *found.components, "proof")
@@ -306,7 +306,7 @@ def frontier(number: int, found: FrontierRecord, entries: Sequence[Run]) -> Tabl
     return Table(columns, rows, frozenset(found.components), f"frontier-{number}", title, note)
 
 
-def beside(found: FrontierRecord, entries: Sequence[Run]) -> dict[str, Value | str]:
+def reached(found: FrontierRecord, entries: Sequence[Run]) -> dict[str, Value | str]:
     """What heuristics came to on the problem of a frontier, once what is the same: a value, or what became of a run."""
     results: dict[str, dict[Value | str, int]] = {}
     for entry in entries:

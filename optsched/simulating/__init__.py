@@ -25,7 +25,7 @@ from optsched.heuristics.running.base import Heuristic, Policy
 from optsched.heuristics.running.course import Progress, Service
 from optsched.heuristics.running.driver import Observer, watched_streams
 from optsched.heuristics.running.known import posed_on
-from optsched.heuristics.running.run import TOLD, check_observers, check_seed, values_in_force
+from optsched.heuristics.running.run import IN_WORDS, check_observers, check_seed, values_in_force
 from optsched.problems.base import HOW_TO_LOAD, number
 from optsched.problems.schedules import ScheduleProblem
 from optsched.processes.containing import call, in_force, value_of
@@ -242,7 +242,7 @@ def _contained(arguments: tuple[Any, ...], parameters: Mapping[str, Any]) -> Sim
     found: Simulation | None = value_of(outcome)
     if found is None:
         name = policy_of(arguments[1], arguments[0], dict(parameters))[0]
-        raise HeuristicFailed(f'policy "{name}" {TOLD.get(outcome.status, "")}{outcome.message}')
+        raise HeuristicFailed(f'policy "{name}" {IN_WORDS.get(outcome.status, "")}{outcome.message}')
     return found
 
 

@@ -368,7 +368,7 @@ class Engine(Asked, Course):
         self._calls = getattr(policy, "appointments", None)
         beating = rules.heartbeat and nodes and self._calls is None
         self.beats = Beats(nodes, rules.heartbeat, self.now, order) if beating else None
-        #: Of the kinds of which it is known which nodes refuse slots, at which heartbeat they were asked for.
+        #: By kind, the last heartbeat at which it was asked which nodes refuse slots of the kind.
         self._refusals: dict[int, int] = {}
         #: The heartbeat at which slots are offered next, unless something happens before.
         self._coming = 0

@@ -432,7 +432,7 @@ def _copied_as_ended(begin: int, ends: Ints, copies: Ints) -> int:
     """
     order = np.argsort(ends, kind="stable")
     ends, copies = ends[order], copies[order]
-    to_come = np.cumsum(copies[::-1])[::-1]  # from each map on; whoever is the last to wait for its map sets the end
+    to_come = np.cumsum(copies[::-1])[::-1]  # from each map on; the last one to wait for its map sets the end
     return int(max(begin, (np.maximum(ends, begin) + to_come).max(initial=begin)))
 
 

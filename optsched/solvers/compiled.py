@@ -37,7 +37,7 @@ SWITCH = "OPTSCHED_COMPILED"
 def compiles() -> bool:
     """Whether kernels are compiled here: numba can be imported and the environment does not turn it off.
 
-    It imports numba, so ask this last, of a large input. A numba that is installed but cannot be imported, as beside a
+    It imports numba, so ask this last, of a large input. A numba that is installed but cannot be imported, as with a
     NumPy that is too new for it, is warned of once, and is as none.
     """
     if os.environ.get(SWITCH) == "0" or find_spec("numba") is None:

@@ -74,7 +74,7 @@ _LIMITS = {
     _Status.kObjectiveTarget: Limit.GAP,
 }
 
-#: Difference of objective and bound, relative to the objective, that counts as no gap: mere rounding, and beside it
+#: Difference of objective and bound, relative to the objective, that counts as no gap: mere rounding, and with it
 #: what HiGHS leaves when no gap is tolerated (its feasibility tolerance).
 _ROUNDING, _CLOSED = 1e-9, 1e-6 + 1e-9
 

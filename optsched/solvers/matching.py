@@ -129,7 +129,7 @@ class GrowingMatching:
     cover
         bool, shape (nodes,): with the tasks that the other nodes accept, a cover that weighs what is matched.
     pairs
-        `starts` and `tasks` as the loop read them last: lists, or short integers if they may be, of which more are in a
+        `starts` and `tasks` as the loop read them last: lists, or short integers if they may be: more of them are in a
         cache.
 
     Notes

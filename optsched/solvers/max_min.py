@@ -46,7 +46,7 @@ def max_min(capacity: Sequence[int], uses: Sequence[Sequence[int]], most: Sequen
 class Shares(Generic[Flow]):
     """Max-min fair rates of flows that come and go.
 
-    Only what an event touches is filled anew: the flows that are joined to it by resources of which more is asked for
+    Only what an event touches is filled anew: the flows that are joined to it by resources that are asked for more
     than there is. All others keep their rates.
 
     Parameters

@@ -42,7 +42,7 @@ class SolverOutcome:
         OPTIMAL only where objective and bound meet; FEASIBLE with an objective, NO_SOLUTION without; INFEASIBLE; and
         ERROR for a run without an answer, an unbounded objective among them (`raw_status` tells).
     limit
-        What cut the run short. NODES is any limit on effort that is not time. INTERRUPTED beside OPTIMAL or
+        What cut the run short. NODES is any limit on effort that is not time. INTERRUPTED together with OPTIMAL or
         INFEASIBLE: the run was over before the interrupt reached it, and the caller should still stop.
     objective
         Claimed value of the incumbent, in the model's own sense and with its constant.

@@ -71,7 +71,7 @@ def transport(cost: Ints, size: Ints, capacity: Ints) -> Transport:
 
     Notes
     -----
-    Network simplex (`simplex_kernels`) on one row for all that are equal, and one column for all that are. Beside the
+    Network simplex (`simplex_kernels`) on one row for all that are equal, and one column for all that are. Next to the
     table it takes some 100 bytes a row and column, and a copy of at most half the table where rows or columns repeat.
 
     Raises

@@ -78,7 +78,7 @@ def _verdicts(entry: Record, seeds: Sequence[int]) -> Iterator[tuple[str, str]]:
             yield name, "ok" if applies else "-"
         except ContractBroken as error:
             fault = str(error).removeprefix(f"{entry.name}, {name}: ")
-            fault = fault.partition("the problem ")[2] or fault  # whatever the instance
+            fault = fault.partition("the problem ")[2] or fault  # on any instance
             yield name, f"BROKEN  {'as above' if fault in shown else error}"
             shown.add(fault)
 

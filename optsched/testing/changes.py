@@ -31,7 +31,7 @@ __all__ = [
     "tightened",
 ]
 
-#: Seeds of which one must draw an instance that scarce room makes infeasible, where the given ones do not.
+#: Seeds among which one must draw an instance that scarce room makes infeasible, where the given ones do not.
 _SEEDS_FOR_SCARCE = 10
 
 Document = dict[str, Any]

@@ -97,7 +97,7 @@ def check(applies: Callable[[Record], bool] = lambda record: True) -> Callable[[
             entry = registry.record(record) if isinstance(record, str) else record
             try:
                 function(entry, seeds)
-            except Exception as error:  # a contract is broken by whatever is raised
+            except Exception as error:  # any exception breaks a contract
                 plain = isinstance(error, ContractBroken | NoGenerator)
                 message = str(error) if plain else f"{type(error).__name__}: {error}"
                 raise ContractBroken(f"{entry.name}, {name}: {message}") from error
@@ -105,7 +105,7 @@ def check(applies: Callable[[Record], bool] = lambda record: True) -> Callable[[
         def asked(record: Record) -> bool:
             try:
                 return applies(record)
-            except Exception as error:  # a record that names no problem says so by whatever is raised
+            except Exception as error:  # a record that names no problem may raise anything
                 raise ContractBroken(f"{record.name}, {name}: {type(error).__name__}: {error}") from error
 
         CHECKS[name] = Check(name, (function.__doc__ or "").splitlines()[0], checked, asked)

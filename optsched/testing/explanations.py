@@ -59,10 +59,10 @@ def check_explanation(record: Record, seeds: Sequence[int]) -> None:
         optima = [best for best in case.optima if isinstance(best, Placement)]
         for here in held[:: 1 + len(held) // _BEGUN]:
             for there in {id(best): best for best in (optima[0], optima[-1])}.values():
-                _told(placing(case), here, there, case.name, optima)
+                _check_explained(placing(case), here, there, case.name, optima)
 
 
-def _told(problem: Problem, here: Placement, there: Placement, where: str, optima: list[Placement]) -> None:
+def _check_explained(problem: Problem, here: Placement, there: Placement, where: str, optima: list[Placement]) -> None:
     """Make the moves one chain after another, and each that is independent also alone; hold their number to the least.
 
     All `optima` are given. Where there are several components, those count that place as many tasks of each label.
@@ -115,7 +115,7 @@ def check_conflict(record: Record, seeds: Sequence[int]) -> None:
             if isinstance(problem, Problem):
                 short += 1
                 _conflicting(problem, f"{case.name}, with less room{', tasks counted' * number}", bool(number))
-    expect(short > 0, record.problem, "no instance is infeasible, however little room; name a variant of which one is")
+    expect(short > 0, record.problem, "no instance is infeasible, however little room; name a variant that has one")
 
 
 def _conflicting(problem: Problem, where: str, counted: bool) -> None:

@@ -49,7 +49,7 @@ def check_frontier(record: Record, seeds: Sequence[int]) -> None:
 def check_no_point(record: Record, seeds: Sequence[int]) -> None:
     """With too little room every route finds no point, and a file keeps the proof."""
     short = short_of_room(record, seeds)
-    message = "no instance with scarce room is infeasible; name a variant of which some is"
+    message = "no instance with scarce room is infeasible; name a variant that has some"
     expect(short is not None, record.problem, message)
     assert short is not None
     problem = placing(short)
@@ -69,7 +69,7 @@ def check_no_point(record: Record, seeds: Sequence[int]) -> None:
         expect(case.best is None or not roomy.proved, case.name, "is proved to have no point, and it has")
         both = certify(posed, replace(frontier(posed), infeasible=found.infeasible))
         proved = both.valid and found.infeasible is not None
-        expect(not proved, case.name, "has points beside a proof that nothing is feasible, and is not contradicted")
+        expect(not proved, case.name, "has points, and a proof that nothing is feasible, and is not contradicted")
 
 
 @check(lambda record: record.frontier)
@@ -163,13 +163,13 @@ def check_beside(record: Record, seeds: Sequence[int]) -> None:
     made = imported(str(record.beside))
     for case in cases(record, seeds):
         problem = placing(case)
-        beside = made(problem, load_profile("exact"), _at_once)
-        right(problem, beside.solution(), case.best, f"{case.name}, beside a gap")
+        gaps_of = made(problem, load_profile("exact"), _at_once)
+        right(problem, gaps_of.solution(), case.best, f"{case.name}, solved for a gap")
         for minimised in case.decisions:
             value = problem.minimised(minimised)
             truth = tuple(_beyond(case, value, place) for place in (1, 0))
-            gaps = beside.gaps(value)
-            expect(gaps == truth, case.name, f"beside {listed(value)} it says {listed(gaps)}, the truth is {truth}")
+            gaps = gaps_of.gaps(value)
+            expect(gaps == truth, case.name, f"with {listed(value)} it says {listed(gaps)}, the truth is {truth}")
         report = gap_of(problem, run(problem, _optimum), 1, Reference(problem, solution=solved(case)))
         missing = set(made.fields) - set(report.record())
         expect(not missing, case.name, f"records lack {', '.join(sorted(missing))}")

@@ -95,7 +95,7 @@ def check_no_room(record: Record, seeds: Sequence[int]) -> None:
             _plainly(case)
         for route in routes_of(problem):
             right(problem, solve(problem, route=route), best, f"{case.name}, without room, route {route}")
-    message = "no instance without room is infeasible; name a variant of which some is"
+    message = "no instance without room is infeasible; name a variant that has some"
     expect(infeasible or record.problem_class.always_feasible, record.problem, message)
 
 
@@ -113,7 +113,7 @@ def _plainly(case: Case) -> None:
 def check_scarce(record: Record, seeds: Sequence[int]) -> None:
     """With too little room routes and models say INFEASIBLE, with the proof that the record names."""
     short = short_of_room(record, seeds)
-    message = "no instance with scarce room is infeasible but for a plain reason; name a variant of which some is"
+    message = "no instance with scarce room is infeasible but for a plain reason; name a variant that has some"
     expect(short is not None, record.problem, message)
     assert short is not None
     expect(short.best is None and short.problem.plainly_infeasible is None, short.name, "is not what it was made for")

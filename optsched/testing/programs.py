@@ -204,7 +204,7 @@ def _takes_limit(record: Record) -> bool:
 def check_limits(record: Record, seeds: Sequence[int]) -> None:
     """The model of the second component takes the limit that the record names."""
     limit, module = record.limit, imported(str(record.models))
-    expect(limit is not None, record.problem, "its programs take a limit, of which the record says nothing")
+    expect(limit is not None, record.problem, "its programs take a limit, and the record does not describe it")
     assert limit is not None
     for kind in KINDS:
         taken = "limit" in inspect.signature(getattr(module, kind)).parameters

@@ -22,7 +22,7 @@ from optsched.instances.generate import generate
 from optsched.measuring.gaps import (
     GapReport,
     Reference,
-    fields_beside,
+    frontier_gap_fields,
     gap,
     gap_limit,
     gap_of,
@@ -258,9 +258,9 @@ def test_unproved_points_of_the_frontier_are_unknown() -> None:
     problem = Latency(instance([[0]] * 5, [1, 1, 1]))
     reference = Reference(problem, solution=solve(problem))
     value = problem.evaluate(Placement.of([0, 0, 0, 1, 2]))
-    assert reference.beside(value)["work_gap_at_makespan"] == 0
-    assert reference.beside((2, 9))["work_gap_at_makespan"] is None
-    assert reference.beside((3, 4))["makespan_gap_at_work"] is None
+    assert reference.frontier_gaps(value)["work_gap_at_makespan"] == 0
+    assert reference.frontier_gaps((2, 9))["work_gap_at_makespan"] is None
+    assert reference.frontier_gaps((3, 4))["makespan_gap_at_work"] is None
 
 
 def test_policy_reports_its_waiting() -> None:
@@ -363,7 +363,7 @@ def test_fields_beside_the_frontier() -> None:
         record = gap(posed, answer([0 if name == "latency" else None] * len(posed.instance.workload))).record()
         assert list(record) == fields
         assert record["seed"] == 0
-    assert fields_beside(Latency) == ("work_gap_at_makespan", "makespan_gap_at_work"), "of a class, too"
+    assert frontier_gap_fields(Latency) == ("work_gap_at_makespan", "makespan_gap_at_work"), "of a class, too"
 
 
 def test_fields_of_all_records_are_told_beforehand() -> None:
@@ -436,14 +436,14 @@ def test_questions_beside_the_optimum_have_time_of_their_own() -> None:
     reference = Reference(problem, time_limit=1000)
     value = problem.evaluate(Placement.of([0, 0, 0, 1, 2]))
     assert reference.solution.optimal
-    reference._beside._search._began = float("-inf")  # long ago
-    assert reference.beside(value)["work_gap_at_makespan"] == 0
+    reference._frontier_gaps._search._began = float("-inf")  # long ago
+    assert reference.frontier_gaps(value)["work_gap_at_makespan"] == 0
     for value, gaps in (((15, 15), (10, 12)), ((5, 5), (0, 0)), ((9, 6), (1, 4))):
         for ask, expected in zip(("work_gap_at_makespan", "makespan_gap_at_work"), gaps, strict=True):
             late = Reference(problem, time_limit=1000)
             assert late.solution.optimal
-            late._beside._search._began = float("-inf")
-            assert late.beside(value)[ask] == expected
+            late._frontier_gaps._search._began = float("-inf")
+            assert late.frontier_gaps(value)[ask] == expected
 
 
 def test_questions_without_time_are_open(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -451,16 +451,16 @@ def test_questions_without_time_are_open(monkeypatch: pytest.MonkeyPatch) -> Non
     for name in ("least_work_within", "least_makespan_with"):
         monkeypatch.setattr(f"optsched.searches.latency.LatencySearch.{name}", out_of_time)
     reference = Reference(Latency(FIGURE_2))
-    assert reference.beside((2, 3))["work_gap_at_makespan"] is None
-    assert reference.beside((2, 3))["makespan_gap_at_work"] is None
+    assert reference.frontier_gaps((2, 3))["work_gap_at_makespan"] is None
+    assert reference.frontier_gaps((2, 3))["makespan_gap_at_work"] is None
     fair = instance(
         [[0], [1]], [1, 1], job=[0, 1], job_ids=["a", "b"], job_group=[0, 1], group_ids=["g", "h"], group_weight=[1, 1]
     )
-    assert Reference(problem("lsap-fairness", fair)).beside((0, 0))["fairness_gap_at_locality"] == 0
+    assert Reference(problem("lsap-fairness", fair)).frontier_gaps((0, 0))["fairness_gap_at_locality"] == 0
     monkeypatch.setattr("optsched.routes.lsap_fairness.frontier", out_of_time)
     reference = Reference(problem("lsap-fairness", fair))
-    assert reference.beside((0, 0))["fairness_gap_at_locality"] is None
-    assert reference.beside((0, 0))["locality_gap_at_fairness"] is None
+    assert reference.frontier_gaps((0, 0))["fairness_gap_at_locality"] is None
+    assert reference.frontier_gaps((0, 0))["locality_gap_at_fairness"] is None
 
 
 def test_gaps_beside_a_frontier_that_is_cut_short() -> None:
@@ -471,15 +471,15 @@ def test_gaps_beside_a_frontier_that_is_cut_short() -> None:
     values = (0, Fraction(1, 2)), (2, Fraction(1, 4))
     known = tuple(FrontierPoint(value, Placement.of([0, 1]), proofs) for value in values)
     names = ("locality-cost", "fairness-distance")
-    vars(reference._beside)["_front"] = Frontier("lsap-fairness", names, known, complete=False, limit=Limit.TIME)
+    vars(reference._frontier_gaps)["_front"] = Frontier("lsap-fairness", names, known, complete=False, limit=Limit.TIME)
     # The next point has 2 tasks off their data.
-    assert reference.beside((1, 1))["fairness_gap_at_locality"] == Fraction(1, 2)
-    assert reference.beside((-1, 1))["fairness_gap_at_locality"] is None  # no point has so few
-    assert reference.beside((3, 1))["fairness_gap_at_locality"] is None  # there may be one with 3
-    assert reference.beside((3, Fraction(1, 4)))["locality_gap_at_fairness"] == 1
-    assert reference.beside((3, Fraction(1, 8)))["locality_gap_at_fairness"] is None
-    vars(reference._beside)["_front"] = Frontier("lsap-fairness", names, known, complete=True, limit=None)
-    assert reference.beside((3, 1))["fairness_gap_at_locality"] == Fraction(3, 4)
+    assert reference.frontier_gaps((1, 1))["fairness_gap_at_locality"] == Fraction(1, 2)
+    assert reference.frontier_gaps((-1, 1))["fairness_gap_at_locality"] is None  # no point has so few
+    assert reference.frontier_gaps((3, 1))["fairness_gap_at_locality"] is None  # there may be one with 3
+    assert reference.frontier_gaps((3, Fraction(1, 4)))["locality_gap_at_fairness"] == 1
+    assert reference.frontier_gaps((3, Fraction(1, 8)))["locality_gap_at_fairness"] is None
+    vars(reference._frontier_gaps)["_front"] = Frontier("lsap-fairness", names, known, complete=True, limit=None)
+    assert reference.frontier_gaps((3, 1))["fairness_gap_at_locality"] == Fraction(3, 4)
 
 
 def test_report_prints_itself(monkeypatch: pytest.MonkeyPatch) -> None:

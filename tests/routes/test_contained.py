@@ -67,7 +67,7 @@ def test_same_as_without(name: str) -> None:
     problem: Any = optsched.problem(name, optsched.generate("lsap-fairness", nodes=4, tasks=6, seed=1))
     here = optsched.solve(problem)
     value = (9, 99)[: len(problem.components)]
-    beside = Reference(problem).beside(value)
+    beside = Reference(problem).frontier_gaps(value)
     with contained(Limits(60)):
         there = optsched.solve(problem)
         reference = Reference(problem)
@@ -75,7 +75,7 @@ def test_same_as_without(name: str) -> None:
         if beside:
             assert optsched.frontier(problem).values == optsched.frontier(problem).values
     assert (there.objective, there.bound, there.certificate) == (here.objective, here.bound, here.certificate)
-    assert reference.beside(value) == beside, "its limits hold on, once they are not in force any more"
+    assert reference.frontier_gaps(value) == beside, "its limits hold on, once they are not in force any more"
     assert contained_routes.end_reason(there) is None
 
 
@@ -104,7 +104,7 @@ def test_process_that_ended(
                 assert (solution.termination, solution.limit, solution.objective) == (termination, limit, None)
                 assert solution.raw_status.startswith(told)
                 assert contained_routes.end_reason(solution) == solution.raw_status
-        assert Reference(problem).beside((9, 99)) == dict.fromkeys(latency.Beside.fields)
+        assert Reference(problem).frontier_gaps((9, 99)) == dict.fromkeys(latency.FrontierGaps.fields)
         if limit is None:
             with pytest.raises(RunFailed, match=r"guo-fig2.*finding the frontier crashed: ended with exit code 5"):
                 optsched.frontier(problem)
@@ -123,7 +123,7 @@ def test_process_that_was_killed_at_a_limit_on_runs(doing: Any) -> None:
             assert (solution.limit, solution.bound[0]) == (Limit.TIME, problem.counting_bound())
             assert solution.objective is not None
             assert contained_routes.end_reason(solution) == "timed-out: killed after 0.2 s"
-        assert Reference(problem).beside((9, 99)) == dict.fromkeys(latency.Beside.fields)
+        assert Reference(problem).frontier_gaps((9, 99)) == dict.fromkeys(latency.FrontierGaps.fields)
         frontier = optsched.frontier(problem)
         assert (frontier.points, frontier.complete, frontier.limit) == ((), False, Limit.TIME)
 

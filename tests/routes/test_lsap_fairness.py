@@ -103,8 +103,8 @@ def test_gaps_beside_the_frontier(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (best["fairness_gap_at_locality"], best["locality_gap_at_fairness"]) == (0, 0)
     monkeypatch.setattr(CappedNetwork, "fairest", interrupted)
     unknown = Reference(SMALL, solution=reference.solution)
-    assert unknown.beside((2, Fraction(11, 30)))["fairness_gap_at_locality"] is None
-    assert unknown.beside((2, Fraction(11, 30)))["locality_gap_at_fairness"] is None
+    assert unknown.frontier_gaps((2, Fraction(11, 30)))["fairness_gap_at_locality"] is None
+    assert unknown.frontier_gaps((2, Fraction(11, 30)))["locality_gap_at_fairness"] is None
 
 
 def test_interrupts_are_results(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,8 +22,8 @@ from optsched.problems.base import Parameter, TaskProblem
 
 __all__ = ["HELD", "BatchHeuristic", "Event", "Heuristic", "Offer", "Policy", "View", "over_time", "table_row"]
 
-#: The status in a view, beside those of an instance, of a task that has arrived and may not start yet: a reduce of
-#: whose job too few maps have ended.
+#: The status in a view, in addition to those of an instance, of a task that has arrived and may not start yet: a
+#: reduce, while too few maps of its job have ended.
 HELD = 3
 
 #: A callable `(problem, rng, **parameters)` that places all at once. It answers a `Placement` of the instance, or a
@@ -295,7 +295,7 @@ class Heuristic:
     def faults(self, problem: TaskProblem[Any], given: Mapping[str, Any] = MappingProxyType({})) -> Sequence[Fault]:
         """The fields that it needs and the problem's instance lacks; in rounds, those of the problem that it poses.
 
-        `given`: the parameters of a run, of which `problem` says what is posed in rounds.
+        `given`: the parameters of a run. `problem` says what of them is posed in rounds.
         """
         posed: Any = problem
         if problem.name in self.in_rounds:

@@ -342,7 +342,7 @@ class Asked:
         check()
         self.offers += 1
         known, node = self.known, offer.node
-        shown = copy(offer) if self._observers else offer  # whatever the policy makes of the offer
+        shown = copy(offer) if self._observers else offer  # in case the policy changes the offer
         tasks = self._answered(offer)
         for task in tasks:
             event = known.start(task, node)
@@ -356,7 +356,7 @@ class Asked:
         return tasks
 
     def _answered(self, offer: Offer) -> Sequence[int]:
-        known, node, free = self.known, offer.node, offer.free  # whatever the policy makes of the offer
+        known, node, free = self.known, offer.node, offer.free  # in case the policy changes the offer
         kind = KINDS.index(offer.kind)
         answer = attempt(self._policy.offer, offer, known.view)
         if type(answer) in (tuple, list):

@@ -226,7 +226,7 @@ class Known:
         for kind, count in zip(KINDS, slots, strict=True):
             had, self._slots[kind][node] = int(self._slots[kind][node]), count
             taken = had - self.room[kind][node] + self._beyond.pop((kind, node), 0)
-            if not count:  # whatever else it ran is gone
+            if not count:  # anything else that it ran is gone
                 runs = (self._node == node) & (self._status == RUNNING) & (self._kind == KINDS.index(kind))
                 taken = int(np.count_nonzero(runs))
             if taken > count:

@@ -52,7 +52,7 @@ from optsched.processes.outcomes import Outcome, Status
 __all__ = [
     "ENDED",
     "HeuristicRun",
-    "TOLD",
+    "IN_WORDS",
     "alarm",
     "check_observers",
     "check_seed",
@@ -566,7 +566,7 @@ AnyHeuristic = (
 ENDED = {Status.TIMED_OUT: "out-of-time", Status.OUT_OF_MEMORY: "out-of-memory", Status.CRASHED: "crashed"}
 
 #: How messages put each status.
-TOLD = {
+IN_WORDS = {
     Status.TIMED_OUT: "was out of time: ",
     Status.OUT_OF_MEMORY: "was out of memory: ",
     Status.CRASHED: "crashed: ",
@@ -610,7 +610,7 @@ def ended_run(name: str, parameters: Mapping[str, Any], outcome: Outcome) -> Heu
         parameters,
         None,
         outcome.seconds,
-        error=f'heuristic "{name}" {TOLD.get(outcome.status, "")}{outcome.message}',
+        error=f'heuristic "{name}" {IN_WORDS.get(outcome.status, "")}{outcome.message}',
         cause=TracedElsewhere(outcome.traceback) if outcome.traceback else None,
         ended=ENDED.get(outcome.status),
     )

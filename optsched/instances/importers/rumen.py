@@ -98,8 +98,8 @@ def import_rumen(
         One document a job instead of one for all.
     shuffle
         `"proportional"`: what a reduce fetched came from the maps of its job in proportion to what each gave out, and
-        nodes are `HOPS` apart; both assumed, and labelled so. Reduces of which the trace does not tell what they
-        fetched have no entries. `"none"`: neither.
+        nodes are `HOPS` apart; both assumed, and labelled so. Reduces have no entries where the trace does not tell
+        what they fetched. `"none"`: neither.
     maps
         `"waiting"`: all tasks wait at once. `"finished"`: the maps have run where the trace says, and the reduces wait;
         a map that it does not tell of waits too.
@@ -160,7 +160,7 @@ def import_rumen(
     return Imported(tuple(documents), (*log.notes, *cluster.notes, *notes))
 
 
-#: Why tasks that never succeeded are left out, of a task and of a job of which all are: by what was asked for.
+#: Why tasks that never succeeded are left out, for a task and for a job where all are: by what was asked for.
 _LEFT_OUT = {
     "observed": ("since no observed slot was theirs", "so it observed no slots"),
     "leave-out": ("as asked", "and these are left out"),

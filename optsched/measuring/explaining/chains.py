@@ -509,7 +509,7 @@ def chains_of(tail: Ints, head: Ints, gain: Sequence[int], spare: Mapping[int, i
 
 
 def _simple(arc: int, tails: list[int], heads: list[int], pushes: list[int], seen: list[bool]) -> list[list[int]]:
-    """The trail from an arc on, in parts none of which visits a place twice, but for where a cycle closes."""
+    """The trail from an arc on, in parts that visit no place twice, except where a cycle closes."""
     parts: list[list[int]] = []
     trail: list[int] = []
     at = {tails[arc]: 0}  # how many arcs of the trail lead to a place

@@ -35,7 +35,7 @@ __all__ = [
 # From the instant at which its job has arrived (or the snapshot, if that is later) a task waits
 #
 # - for maps: until enough maps of its job have ended that a reduce may start; - for slots: from then on, as long as
-# no slot of its kind is free anywhere; - beside free slots: as long as some node has one free, which the schedule
+# no slot of its kind is free anywhere; - despite free slots: as long as some node has one free, which the schedule
 # passes by.
 #
 # The chain of the makespan goes back from the last end. Before each task stands what it started after: the task that
@@ -89,7 +89,7 @@ class Waits:
     starts, ends
         int64, of each of these: microseconds.
     maps, slots, passed
-        int64, of each of these: microseconds for which it waited for maps, for slots, and beside free slots.
+        int64, of each of these: microseconds for which it waited for maps, for slots, and despite free slots.
 
     Examples
     --------
@@ -240,7 +240,7 @@ def schedule_sentences(explanation: ScheduleExplanation, most: int = 10) -> Iter
     assumed = explanation.report.run.assumed
     who = f"{explanation.who} ({assumed})" if assumed else explanation.who
     yield f"{where}: {who} has a {problem.value_in_words} of {number(held[0])} {unit}; {compared}."
-    yield from _beside(explanation)
+    yield from _compared(explanation)
     yield _waits(explanation)
     jobs = explanation.jobs
     if jobs:
@@ -261,7 +261,7 @@ def _kind(explanation: ScheduleExplanation) -> str:
     return "the proved optimum" if explanation.optimal else "the best schedule known"
 
 
-def _beside(explanation: ScheduleExplanation) -> Iterator[str]:
+def _compared(explanation: ScheduleExplanation) -> Iterator[str]:
     """The problem's details on a schedule and on the best one; a sum is shown as a mean."""
     assert explanation.schedule is not None
     best = {} if explanation.best is None else dict(explanation.problem.details(explanation.best))

@@ -182,7 +182,7 @@ def emitting(seed: int, emission: str) -> Instance:
 
 
 def large_first(seed: int, family: str, **settings: str) -> Instance:
-    """Jobs of a family, of which the first half is one large job that comes first; two slots of each kind a node."""
+    """Jobs of a family, the first half of them one large job that comes first; two slots of each kind a node."""
     drawn = generate(family, seed=seed, **settings)
     workload, two = drawn.workload, np.full(len(drawn.cluster), 2)
     job = np.where(workload.job < len(workload.job_ids) // 2, 0, workload.job)

@@ -76,7 +76,7 @@ class Values(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A point of a figure: of which instances and series, at which value of the axis, and what was measured there.
+    """A point of a figure: its instances, series and value of the axis, and what was measured there.
 
     `across` is the other number of a point of a scatter plot.
     """

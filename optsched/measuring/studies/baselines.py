@@ -3,7 +3,7 @@
 A baseline is a JSON file (`optsched-baseline/1`) with one entry for each run: instance and its hash, problem and
 parameters, heuristic, seed, and the objective, exactly. A run is compared with its entry as objectives are, component
 by component and without a tolerance; on one instance, a worse objective is a larger gap. The gap itself is recorded for
-whoever reads the file. Several tests, also in several processes, may record their runs in one file.
+readers of the file. Several tests, also in several processes, may record their runs in one file.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class Baseline:
     def compare(self, measured: Sequence[Run], recorder: str = "record it again", every: bool = True) -> Comparison:
         """Which of these runs are worse than recorded; `recorder` says how to record what is meant.
 
-        `every`: whether one is wrong of which nothing is recorded, though another seed of it is.
+        `every`: whether a run without a record is wrong where another seed of it has one.
         """
         breaches: list[Breach] = []
         improved = equal = 0

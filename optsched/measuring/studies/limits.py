@@ -22,7 +22,7 @@ from optsched.core.outside import own_traceback
 from optsched.core.placement import NONE, Placement
 from optsched.core.results import Number
 from optsched.instances.files import SUFFIXES
-from optsched.measuring.gaps import GapReport, fields_beside, gap_limit, ratio
+from optsched.measuring.gaps import GapReport, frontier_gap_fields, gap_limit, ratio
 from optsched.measuring.printing import Table, render
 from optsched.measuring.records import Run
 from optsched.measuring.studies.choices import Choice
@@ -130,7 +130,7 @@ class GapLimit:
             return
         if self.component not in names:
             raise UsageError(f'{problem.name} has no component "{self.component}"; {nearest(self.component, names)}')
-        if self.frontier and not fields_beside(problem):
+        if self.frontier and not frontier_gap_fields(problem):
             raise UsageError(f"{problem.name} has no frontier to measure against; leave frontier out")
 
     def gap(self, report: GapReport) -> Number | float | None:
@@ -153,8 +153,8 @@ class GapLimit:
         position = names.index(self.component)
         if self.frontier:
             assert report.objective is not None
-            # The field of the second component comes first (`optsched.routes.base.Beside`).
-            beyond = list(report.reference.beside(report.objective).values())[::-1][position]
+            # The field of the second component comes first (`optsched.routes.base.FrontierGaps`).
+            beyond = list(report.reference.frontier_gaps(report.objective).values())[::-1][position]
             if beyond is None:
                 return None
             best = report.objective[position] - beyond

@@ -100,7 +100,7 @@ def posed(
     Raises
     ------
     InputError
-        For what was asked for and cannot be posed, and for an instance of which nothing can be; where instances are
+        For what was asked for and cannot be posed, and for an instance that no problem fits; where instances are
         passed over, for a problem that none of them can pose.
     """
     found: list[tuple[str, Any]] = []

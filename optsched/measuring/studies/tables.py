@@ -20,7 +20,7 @@ from optsched.core.deprecated import Renamed
 from optsched.core.errors import printable
 from optsched.core.results import Limit, Number
 from optsched.heuristics import AnyHeuristic
-from optsched.measuring.gaps import GapReport, fields_beside
+from optsched.measuring.gaps import GapReport, frontier_gap_fields
 from optsched.measuring.printing import (
     Fitted,
     Lines,
@@ -186,9 +186,9 @@ class GapReports(Sequence[GapReport]):
             for each component i, from 1, `component_i` (its name), `objective_i`, `reference_i`, `absolute_gap_i`,
             `relative_gap_i`, `waiting` (tasks that the heuristic left), `map_node`, `map_rack`, `map_remote` (how near
             maps are to their data), `reduce_...`, the same of the reference (`reference_map_node`, ...), what a gap
-            says beside itself, and the seconds. Numbers are doubles, NaN where unknown.
+            says besides, and the seconds. Numbers are doubles, NaN where unknown.
         """
-        further = list(dict.fromkeys(name for report in self for name in fields_beside(report.problem)))
+        further = list(dict.fromkeys(name for report in self for name in frontier_gap_fields(report.problem)))
         return frame_of(self.measured, further)
 
     def summary(self) -> pd.DataFrame:
@@ -216,7 +216,7 @@ class GapReports(Sequence[GapReport]):
         assert limit is not None
         feasible = [report for report in self if report.feasible]
         values = [limit.gap(report) for report in feasible]
-        known: dict[int, list[float]] = {}  # by problem: each counts once, whatever its seeds
+        known: dict[int, list[float]] = {}  # by problem: each counts once, with any number of seeds
         for report, found in zip(feasible, values, strict=True):
             if found is not None and found != math.inf:
                 known.setdefault(id(report.problem), []).append(float(found))
@@ -606,7 +606,7 @@ class GapPage:
         self._work = [(problem, labels) for problem, labels in work if labels]
         self._write, self._seeds, self._repeated = write, seeds, seeds != 1
         self._most, self._terminal = most, terminal
-        #: Whether there are several instances and one heuristic each, of which a section each would be all heads.
+        #: Whether there are several instances and one heuristic each: then a section each would be all heads.
         self._by_instance = len(self._work) > 1 and all(len(labels) == 1 for _, labels in self._work)
         #: The heuristic that is on, its reports so far, and the section that its row belongs to.
         self._on: tuple[str, str, str] | None = None

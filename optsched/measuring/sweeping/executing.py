@@ -527,8 +527,8 @@ def sweep(
 ) -> Sweep:
     """Measure many gaps into a store: instances x problems x heuristics x seeds x parameters.
 
-    What is in the store is not computed again. Each result is stored as soon as it is there, and stays whatever comes
-    after it: the same call goes on where an earlier one was interrupted or killed. Every run is a process's that can be
+    What is in the store is not computed again. Each result is stored as soon as it is there, and stays, for any end of
+    the call: the same call goes on where an earlier one was interrupted or killed. Every run is a process's that can be
     killed; a heuristic that fails, hangs or crashes costs its own run.
 
     Parameters
