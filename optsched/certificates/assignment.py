@@ -1,4 +1,4 @@
-"""Prices of an assignment problem: a `dual` proof."""
+"""`dual` certificates of the assignment problems: prices of tasks and slots that prove a lower bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks what is claimed: right instance, feasible decision, true value, proved bounds, honest termination."""
+"""Checks a solution: right instance, feasible decision, true value, proved bounds, honest termination."""
 
 from __future__ import annotations
 

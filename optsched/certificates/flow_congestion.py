@@ -1,4 +1,4 @@
-"""Proofs of `flow-congestion`: a tree over its program, or prices of tasks; plain prices need no solver."""
+"""Certificates of `flow-congestion`: a tree of cases over its program, or prices of tasks, checked without a solver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks frontiers: each part by the proof that its problem has for it.
+"""Checks a Pareto frontier: each point by the certificates of its problem, and that no point is missing.
 
 A frontier is proved without gaps. The certificate of the first component of its first point says that nothing is before
 it. Of each later point the first certificate is of the second component: what is better in the first component than

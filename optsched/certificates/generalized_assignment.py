@@ -1,4 +1,4 @@
-"""Prices of the capacities of a `generalized-assignment` problem: a `dual` proof; and trees, a `combinatorial` one.
+"""Certificates of `generalized-assignment`: prices of capacities (`dual`), and trees of cases (`combinatorial`).
 
 A tree branches on whether a task is on a node. Its multipliers are prices of the tasks' places and of capacities.
 """

@@ -1,4 +1,4 @@
-"""Covers of servers of a `latency` problem, or prices of tasks, which limit how many can be local: `combinatorial`."""
+"""`combinatorial` certificates of `latency`: covers of servers, or prices of tasks, limit the local tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prices of being off the data, of slots and of groups in `lsap-fairness`: a `dual` proof of its fairness distance.
+"""`dual` certificates of `lsap-fairness`: prices that prove a lower bound on its fairness distance.
 
 Its locality cost is proved by `certificates.assignment`, as in every assignment problem.
 """

@@ -1,4 +1,4 @@
-"""Potentials of a flow: a `dual` proof of its cost, or that there is no flow; and the cycle without least cost."""
+"""Certificates of `min-cost-flow`: potentials for its cost (`dual`), cuts if it is infeasible, cycles if unbounded."""
 
 from __future__ import annotations
 

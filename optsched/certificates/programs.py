@@ -1,4 +1,4 @@
-"""A tree of cases over a problem's own program: a `dual` proof of any component of any `Programmed` problem.
+"""`dual` certificates of any problem with an integer program (`Programmed`): a tree of cases with multipliers.
 
 The checker makes the program anew from the instance. Of a class of another package it first holds the program against
 the class's `objective` and `violations`, on every placement of a small instance and on samples of a large one.

@@ -1,4 +1,4 @@
-"""Reads the data of a certificate, which anybody may have written: what is not as it must be is CertificateInvalid."""
+"""Reads the data of a certificate from any source; raises CertificateInvalid for what is not as it must be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proofs of bounds on schedules: windows of time, with prices of nodes, prices of slots by time, and jobs alone."""
+"""Certificates of `makespan` and `job-times`: windows of time, prices of slots by time, and jobs taken alone."""
 
 from __future__ import annotations
 

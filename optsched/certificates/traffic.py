@@ -1,4 +1,4 @@
-"""Prices of the slots of datacenters in a `traffic` problem: a `dual` proof of the traffic, and of the load at it.
+"""`dual` certificates of `traffic`: prices of slots of datacenters prove the traffic, and the load at it.
 
 Where prices alone leave a gap, the proof goes by cases: a bundle of reduces is in one datacenter after another. Each
 case that the prices of the case above it do not settle has prices of its own.

@@ -1,4 +1,4 @@
-"""The tree of a branch and bound over the reduces of a `transmission` problem: a `combinatorial` proof.
+"""`combinatorial` certificates of `transmission`: the tree of a branch and bound over the reduces.
 
 The checker bounds every choice of every state that the tree names, so nothing can be left out. A state that is missing
 makes the bound weaker, never wrong. `ReduceBounds` computes anew what the prices prove.

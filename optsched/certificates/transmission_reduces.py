@@ -1,4 +1,4 @@
-"""Proofs of `transmission-reduces`, all `dual`: prices of places, or a tree over its program."""
+"""`dual` certificates of `transmission-reduces`: prices of places, or a tree over its program."""
 
 from __future__ import annotations
 

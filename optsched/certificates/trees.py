@@ -1,4 +1,4 @@
-"""Trees of cases: branches on whole numbers, and multipliers that settle what is in them, checked exactly.
+"""Checks trees of cases exactly: branches on integer variables, and multipliers that settle each leaf.
 
 A tree is a list of steps in preorder. Each step is about a box of whole numbers: the first about all, and after a step
 that branches on a variable come those of the part where it is `at` or less, and then those of the part where it is

@@ -1,4 +1,4 @@
-"""Prices of tasks of a `utility` problem: a `dual` proof of either component; and trees, a `combinatorial` one.
+"""Certificates of `utility`: prices of tasks for either component (`dual`), and trees of cases (`combinatorial`).
 
 A tree is over what prices leave of patterns and of jobs' counts (`optsched.problems.utility_columns`), which the
 checker lists anew. It proves a utilisation; in files of version 0.1 also that not all jobs have a utility that is asked

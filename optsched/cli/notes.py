@@ -1,4 +1,4 @@
-"""What a user should hear of an instance before the figures: silent defaults, what waits, and what was left out.
+"""Notes that a command prints before its figures: silent defaults, waiting tasks, problems that were left out.
 
 One line each on stderr, each once, whether or not stderr is a terminal; for many instances one line for all of them.
 """

@@ -1,4 +1,4 @@
-"""`optsched simulate` and `decompose`: policies over time, and what the gap of one is made of."""
+"""`optsched simulate` and `decompose`: run policies over time, and split the gap of a policy into its causes."""
 
 from __future__ import annotations
 

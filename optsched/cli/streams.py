@@ -1,5 +1,6 @@
-"""Results that are put out as they come, so that nothing that was finished is lost: tables, CSV, JSON; to stdout or a
-file. A file that is whole takes its place; what was cut short stays next to it, under a name that says so.
+"""Writes results as they come (tables, CSV, JSON), to stdout or a file, so that no finished result is lost.
+
+A complete file takes its place. What was cut short stays next to it, under a name that says so.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The arrays that an instance is made of: their types and limits, read-only copies, and rows of different length."""
+"""Array types of an instance: dtypes and limits, read-only copies, and ragged rows (`Ragged`)."""
 
 from __future__ import annotations
 

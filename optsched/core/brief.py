@@ -1,4 +1,4 @@
-"""What a noun says of itself in one line: its `repr`, even of thousands of entries, and what its labels assume."""
+"""One-line representations (`repr`) of instances, solutions and others, and the labels of assumed data."""
 
 from __future__ import annotations
 

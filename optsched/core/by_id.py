@@ -1,4 +1,4 @@
-"""Numbers by id, and lists of ids, that certificates hold: arrays, with names made on request.
+"""Maps and lists by id (`ById`, `Chosen`), kept as arrays: certificates use them for nodes and tasks.
 
 A certificate of a large instance has a price for each of many nodes. Who makes it and who checks it have arrays; only a
 file and a reader want names.

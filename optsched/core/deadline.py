@@ -1,4 +1,4 @@
-"""A deadline for the code that runs within it. The caller sets it, and every loop that may be long looks at it.
+"""A deadline for the code that runs within it: the caller sets it, and long loops check it.
 
 It is kept in a context variable, so that it holds in calls that do not know it, and each thread has its own. The clock
 is monotonic: it does not jump when the time of day is set. The caller decides what running out of time means (a limit

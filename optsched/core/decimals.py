@@ -1,4 +1,4 @@
-"""Numbers count as the decimals that they are written as: 0.1 is a tenth, though no double holds one.
+"""Exact numbers from decimals: 0.1 counts as one tenth, although no double holds a tenth.
 
 Files and parameters give doubles. What must be compared, shared out, rounded down or added up exactly goes
 through here first; what a solver says is a double and stays one. Arrays become whole multiples of a unit, 1 over a

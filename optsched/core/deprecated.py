@@ -1,4 +1,4 @@
-"""Names that will go: they work for at least one release, with a DeprecationWarning that says what to use instead."""
+"""Deprecated names: they work for at least one release, with a DeprecationWarning that names the new one."""
 
 from __future__ import annotations
 

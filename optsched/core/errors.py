@@ -1,4 +1,4 @@
-"""What can go wrong, as types: each knows the exit code that the command line gives for it.
+"""The exception types, each with the exit code that the command line gives for it.
 
 A *fault* is one thing that is wrong with an input: where, what, and how to mend it. An error about input carries all
 of its faults, never only the first. What a solver may end with (a limit, an infeasible problem) is a result and no

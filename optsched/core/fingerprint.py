@@ -1,4 +1,4 @@
-"""Which code computed a result: the version with a digest of the package's sources, and the commit of a clone.
+"""Identifies the code that computed a result: version, digest of the package's sources, commit of a clone.
 
 `optsched --help` loads this module, so it imports what takes long where it is needed.
 """

@@ -1,4 +1,4 @@
-"""More than one value: every Pareto-optimal point of two components.
+"""Pareto frontiers of two components: every Pareto-optimal point with its certificates.
 
 It carries the proofs of its points, and what it is of, so that it can be written to a file and certified as solutions
 are (`optsched.certify`).

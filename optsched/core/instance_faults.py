@@ -1,4 +1,4 @@
-"""What can be wrong with an instance, from any source: every fault with its place.
+"""Checks instances from any source, and reports every fault with its place.
 
 The faults of a file, which has text before it has columns, are found in `optsched.instances`.
 """

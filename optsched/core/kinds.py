@@ -1,4 +1,4 @@
-"""What kind of file a file is, by how it begins, and which command takes it: for errors about a file of another kind.
+"""Recognises kinds of files by their first bytes, and names the command for each: for error messages.
 
 The formats of other tools are here, too, as far as they differ visibly. Reading them is for `importers`.
 """

@@ -1,4 +1,4 @@
-"""Code from outside: what installed packages bring by entry points, and how exceptions of such code are reported.
+"""Loads what installed packages add by entry points, and reports exceptions of code from outside.
 
 Problems, heuristics, importers and families of instances each have a group of entry points. An entry point names a
 record of its group, or a tuple of records.

@@ -1,4 +1,4 @@
-"""How the papers are called: keys of files and records say 000 to 004, what users read says authors and year.
+"""The papers' names: keys of files and records say 000 to 004, texts for users say authors and year.
 
 Texts are written with the authors. Only the field `paper` of problems and heuristics and the tags of instances have the
 short names, which programs may select by. `docs/papers.md` has the titles and the notes on each of them.

@@ -1,4 +1,4 @@
-"""What solving gives: why it stopped, what is held, what is proved, and how the proof can be checked.
+"""Solutions: why solving stopped, the decision, the proved bounds, and their certificates.
 
 Three questions are kept apart, as in MathOptInterface: why it stopped (`termination`, `limit`), what is held
 (`decision`, `objective`, `bound`), and what the solver literally said (`raw_status`). None means unknown, never zero

@@ -1,4 +1,4 @@
-"""What Agosta et al. compare LABL with on `latency`: Hadoop's round robin and Fischer et al.'s flow-based algorithm.
+"""Rivals of LABL on `latency` (Agosta et al.): Hadoop's round robin, and Fischer et al.'s flow-based algorithm.
 
 Fischer et al. 2010 is "Assigning tasks for efficiency in Hadoop", SPAA. Both are batch heuristics and draw nothing at
 random. LABL itself is in `labl`.

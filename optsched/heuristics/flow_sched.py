@@ -1,4 +1,4 @@
-"""What Hsu and Freeh propose for one snapshot: the flow scheduler's round, and the authors' Balancing scheduler.
+"""Hsu and Freeh's heuristics for one snapshot: the flow scheduler's round, and their Balancing scheduler.
 
 They are batch heuristics, draw nothing at random and place exactly as many tasks as there are slots for. FIFO is in
 `fifo`, Fair and Capacity scheduling in `fair`.

@@ -1,4 +1,4 @@
-"""What policies that first choose a job have in common: what waits and runs of each job, and which job's turn it is.
+"""Base of policies that choose a job first: waiting and running tasks of each job, and the order of jobs.
 
 The rules that choose a task of a job are in the modules of the policies. `WaitingMaps` keeps where the data of waiting
 maps is, for policies that look only at nodes and racks.

@@ -1,4 +1,4 @@
-"""`observed`: where, and when, a trace says that each task ran. No heuristic of ours, but what a real scheduler did."""
+"""`observed`: replays where, and when, a trace says that each task ran, as a baseline."""
 
 from __future__ import annotations
 

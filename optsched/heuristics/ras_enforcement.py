@@ -1,7 +1,7 @@
-"""Sharmilarani et al.'s task scheduler: how trackers move from one placement to the next without overload, and in which
-order free slots are advertised.
+"""Sharmilarani et al.'s task scheduler: moves trackers from one placement to the next without overload.
 
-It simulates over time the tasks that end and start. The placements themselves come from `ras` or any other heuristic.
+It simulates over time the tasks that end and start, and orders the free slots that are advertised. The placements
+come from `ras` or any other heuristic.
 """
 
 from __future__ import annotations

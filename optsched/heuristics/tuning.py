@@ -1,4 +1,4 @@
-"""P_min of Shen et al.'s scheduler: up to which value nothing can starve, and the paper's rule to tune it.
+"""`p_min` of Shen et al.'s scheduler: the highest value at which nothing starves, and the paper's rule to tune it.
 
 The scheduler itself is in `optsched.heuristics.probabilistic`.
 """

@@ -1,4 +1,4 @@
-"""A heuristic against the optimum: what a gap is, and what it is measured against.
+"""Measures the gap of a heuristic to the proved optimum, or to a lower bound.
 
 The reference is the proved optimum, or where none is proved the best bound. Against a bound, the gap is an upper limit
 of the true one. Gaps are exact, never negative, and None where unknown.

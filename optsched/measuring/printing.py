@@ -1,4 +1,4 @@
-"""What people read: tables, CSV, JSON, and progress on a terminal. What is in them is for others to compute.
+"""Prints tables, CSV, JSON, and progress on a terminal; it computes nothing itself.
 
 Numbers are exact until here; tables round them to a few digits, CSV and JSON write rationals as doubles. A page has so
 many characters a line: those of a terminal, or 80 in a file and a pipe. What does not fit is shortened, left out or

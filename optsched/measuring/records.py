@@ -1,4 +1,4 @@
-"""The record of a run, just measured or read from where it was kept; a run as tables, frames and sums take it."""
+"""Records of runs, just measured or read from where they are kept, for tables, frames and summaries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each decision of a run over time cost: its gap in the snapshot in which it was taken.
+"""Measures what each decision of a run over time cost: its gap in the snapshot in which it was taken.
 
 Decisions that are optimal one by one need not add up to a good run, and their regrets are no parts of a run's gap.
 """

@@ -1,4 +1,4 @@
-"""What all models share: what a module of them must have, sizes and limits, classes of tasks, names, and decoding."""
+"""Base of all models: what a module of models must have, size limits, classes of tasks, names, and decoding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user adds to a model of a problem, held against the decision that the model is decoded into.
+"""Checks a user's own rows of a model against the decision that the model is decoded into.
 
 A compact model counts equal tasks together, and does not name the node of a task that is counted in a rack or anywhere.
 So a row may hold for the counts and not for the placement. `remember` notes what a builder made. What was added since

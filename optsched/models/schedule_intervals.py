@@ -1,4 +1,4 @@
-"""What the literal models of `makespan` and `job-times` share: a binary for each task, node and instant.
+"""Base of the literal models of `makespan` and `job-times`: a binary for each task, node and instant.
 
 This is the time-indexed program of Sousa and Wolsey (1992), with nodes of several slots, and with reduces, which hold
 their slots until the last map of their job has ended. Instants are the sums at which tasks may start or end

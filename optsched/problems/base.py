@@ -1,4 +1,4 @@
-"""What every problem is: parameters, required fields, components, and the only definition of value and feasibility.
+"""Base of all problems: parameters, required fields, components, and the only definition of value and feasibility.
 
 The problems themselves are one module each, next to this one. Nothing here solves anything.
 """

@@ -1,4 +1,4 @@
-"""Limits on numbers of tasks in the place of one on what these take, as integer programs like them: with small numbers.
+"""Replaces resource limits by limits on numbers of tasks, with small coefficients, so that solvers stay exact.
 
 A solver keeps whole numbers to a millionth, and refuses coefficients of 10^15. With costs or weights of a million it
 takes what is beyond a limit for something within it. Small whole coefficients leave no doubt.

@@ -1,4 +1,4 @@
-"""Problems of other packages: the error for what their methods raise or answer wrongly names the package.
+"""Checks problems of other packages: if a method raises or answers wrongly, the error names the package.
 
 A class outside this package is held when it is made (`BaseProblem` does so): each of its own methods below then answers
 what it must, or raises `ProblemFailed`. Faults of the input, wrong usage and limits pass as they are.

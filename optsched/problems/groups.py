@@ -1,4 +1,4 @@
-"""Groups with weights: their shares of the occupied slots, and how far off these are (Guo et al. 2012, III.D).
+"""Groups with weights: their shares of the occupied slots, and the distance from fair shares (Guo et al. 2012, III.D).
 
 The problems make costs or an objective of it.
 """

@@ -1,4 +1,4 @@
-"""The input rates of tasks, by the types of nodes: what problems, heuristics and simulations read them by."""
+"""Input rates of tasks by type of node, for problems, heuristics and simulations."""
 
 from __future__ import annotations
 

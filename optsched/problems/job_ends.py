@@ -1,4 +1,4 @@
-"""Between which steps of time each job ends: prices of slots bound `job-times` within such a box, and narrow it.
+"""Boxes of the steps in which jobs end: prices of slots bound `job-times` within such a box, and narrow it.
 
 This is what a tree of cases needs of `job-times` (`problems.relaxations.Relaxation`): cases are parted by when a job
 ends, and each is settled by prices of slots of its own.

@@ -1,4 +1,4 @@
-"""What a knapsack holds at most, in integers: the value of the best pattern of tasks on a node, never too low.
+"""Upper bounds of a knapsack in integers: the value of the best pattern of tasks on a node, never too low.
 
 It is dynamic programming over what is left of each resource. Where that takes too many states, as in fine units, the
 patterns themselves are gone through, without those that cannot be the best. Where these are too many as well,

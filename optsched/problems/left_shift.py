@@ -1,4 +1,4 @@
-"""A schedule as early as the order of its tasks allows, and with no reduce that holds a slot for longer than it runs.
+"""Shifts a schedule to the left: each task as early as their order allows, each reduce just long enough.
 
 Neither lets anything end later. `schedule_enumeration` says why no task starts later here.
 """

@@ -1,4 +1,4 @@
-"""How near placed tasks are to their data: Shen et al.'s classes node, rack and remote, for maps and for reduces."""
+"""Counts how near placed tasks are to their data: node-local, rack-local or off-rack, for maps and for reduces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How near each node is to the nearest replica of a block, by nested areas: no entry a pair of block and node.
+"""Distances from nodes to the nearest replica of a block by nested areas, without an entry for each pair.
 
 A block's replicas lie in areas, at each level at most as many as there are replicas. All other nodes are as far as
 nodes can be. So the least cost of anything over the nodes is a minimum over these areas.

@@ -1,4 +1,4 @@
-"""One exact program a problem: named whole variables and rows with bounds, as data.
+"""Integer programs of problems as data: named integer variables and rows with bounds.
 
 A problem that is `Programmed` has it in addition to its definition. From the program follow, by code that all problems
 share: arrays for HiGHS, models with the same names, sizes, starts, the linear bound, and a tree of cases that proves

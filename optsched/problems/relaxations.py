@@ -1,4 +1,4 @@
-"""What a tree of cases needs of a problem: bounds within a box of whole numbers, in exact arithmetic.
+"""Relaxations for trees of cases: bounds within a box of integers, in exact arithmetic.
 
 A *box* gives each variable a least and a greatest value. A *relaxation* settles a box by multipliers: it says what all
 that is in the box costs at least, and narrows the box. It is right for any multipliers, so nobody who found

@@ -1,4 +1,4 @@
-"""What tasks demand of resources, and demands and capacities in whole units, so that what fits is compared exactly.
+"""Demands and capacities of resources in integer units, so that what fits is compared exactly.
 
 The unit is 1 over the common denominator of the demands as decimals: three demands of 0.1 fill a capacity of 0.3.
 """

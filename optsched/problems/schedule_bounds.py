@@ -1,4 +1,4 @@
-"""What no schedule betters, by counting alone: the area of all slots, and one machine as quick as all of them."""
+"""Lower bounds of schedules by counting alone: the area of all slots, and one machine as quick as all of them."""
 
 from __future__ import annotations
 

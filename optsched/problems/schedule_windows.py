@@ -1,4 +1,4 @@
-"""Windows of time: what the slots of a kind can do between two instants, and what tasks need of that, in whole numbers.
+"""Windows of time: the slots' time between two instants against what tasks need of it, in integers.
 
 Tasks that are released at the beginning of a window or later, and end within it, fit into it side by side. What they
 take of the slots is measured by a price for each node, and by a function of their lengths that no slot can beat.

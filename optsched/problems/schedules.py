@@ -1,4 +1,4 @@
-"""What the problems over time share: which schedules are feasible, when each task and job ends, and bounds on that.
+"""Base of the problems over time: which schedules are feasible, when tasks and jobs end, and bounds on that.
 
 A task runs without a break on one slot of its kind, from its start on. Everything is in whole microseconds; values are
 exact seconds. Problems get what they sum or compare from `ends` and `completions` of this module.

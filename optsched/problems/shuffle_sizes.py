@@ -1,4 +1,4 @@
-"""How much each map will have sent to each reduce, as a scheduler can know it: Shen et al. 2016, equation (3).
+"""Estimates how much each map will send to each reduce, as a scheduler can know it: Shen et al. 2016, equation (3).
 
 The problems evaluate the true sizes; these estimates are what heuristics decide by.
 """

@@ -1,4 +1,4 @@
-"""Prices of slots by time: what jobs pay at least, each on its own, for its time and its slots; bounds by that.
+"""Prices of slots by time: the least that each job pays for its time and slots, and the lower bounds that follow.
 
 Time goes in steps of equal length. Lengths, releases and ends of running tasks are rounded down to steps, which no
 schedule is the worse for: were each slot's tasks to follow one another as before, all would end no later.

@@ -1,4 +1,4 @@
-"""What a program over time has to tell apart: groups of tasks, pools of slots, and the instants at which tasks start.
+"""Groups of alike tasks, pools of alike slots, and the instants at which tasks may start, for programs over time.
 
 Some best schedule starts every task at an instant that is a sum: of a release, or the end of what runs, and of times of
 other tasks (`searches.schedule_enumeration` says why). A reduce is best begun so late that it ends with its job's last

@@ -1,4 +1,4 @@
-"""How long tasks take that compute, and fetch what they read over the distances of a cluster (Shen et al. 2016, II-B).
+"""Times of tasks that compute, and fetch data over the distances of a cluster (Shen et al. 2016, II-B).
 
 A map takes its computing, and for each MB the distance to the nearest replica of its block. What a reduce copies
 depends on where the maps of its job ran; `optsched.simulating.services` computes that, which takes maps

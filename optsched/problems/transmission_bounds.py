@@ -1,4 +1,4 @@
-"""Lower bounds of `transmission` where some reduces are placed, in integers: the proof of its branch and bound.
+"""Lower bounds of `transmission` for partly placed reduces, in integers: the proof of its branch and bound.
 
 Once all reduces are placed, the maps are an assignment problem. So the search branches over the reduces only, and these
 bounds relax what is still open:

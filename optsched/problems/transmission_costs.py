@@ -1,4 +1,4 @@
-"""What data moves at what cost: Shen et al.'s terms (1) and (2), which three problems share, on their grid.
+"""Costs of moving data: Shen et al.'s terms (1) and (2), which three problems share, on their grid.
 
 A cost is MB times distance: MB x hops, or seconds where a distance is an inverse rate. Where sizes and distances are
 whole multiples of some unit (`Scale`), nothing is rounded. Else each product of a size and a distance is rounded once.

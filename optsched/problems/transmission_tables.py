@@ -1,4 +1,4 @@
-"""What a `transmission` problem costs where its reduces are placed, in integers: tables that its bounds look up.
+"""Tables of the costs of `transmission` once its reduces are placed, in integers, for its bounds to look up.
 
 The bounds of what is still open are in `transmission_bounds`.
 """

@@ -1,4 +1,4 @@
-"""What is left of `utility` at prices of tasks: patterns and counts of jobs, as a program that a tree of cases settles.
+"""The program of `utility` over the patterns and counts that prices of tasks leave, for a tree of cases to settle.
 
 A placement is worth what prices prove at most, less what each of its parts falls short: what a node holds, of the best
 pattern of its type at these prices, and what a job gets, of its cheapest counts. So a placement that is better than one

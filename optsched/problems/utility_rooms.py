@@ -1,4 +1,4 @@
-"""What is free on the trackers of a `utility` problem while tasks are placed one by one and taken away again."""
+"""Free resources of the trackers of a `utility` problem while tasks are placed and removed one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a job's maps and reduces are worth to it: the utilities (7) of Sharmilarani et al. and the estimate behind them.
+"""Utilities of a job's maps and reduces: (7) of Sharmilarani et al., and the estimate behind them.
 
 These are plain functions of counts, tabulated from none to all of the pending tasks; `-inf` is minus infinity here.
 `optsched.problems.utility` rounds to the grid, and has the finite number that stands for minus infinity.

@@ -1,4 +1,4 @@
-"""`worst-group`: the group of users whose tasks run farthest from their data, on average, as near to it as can be.
+"""`worst-group`: minimise the worst group's mean locality cost (groups of users).
 
 The fairness that users of a shared cluster ask of Guo et al. 2012's scheduler: that no group's data locality is much
 worse than the others'. Its own fairness costs (`fair-lsap`, `lsap-fairness`) are about shares of the slots instead.

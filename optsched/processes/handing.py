@@ -1,4 +1,4 @@
-"""What a job holds so far is handed over to who asked for it, and is left where the job is killed.
+"""Hands over what a job holds so far to its caller, who keeps it if the job is killed.
 
 A job enables this with `handing`; code that it runs may then `hand_over`. Elsewhere that does nothing.
 """

@@ -1,4 +1,4 @@
-"""How much memory there is for what is to be done, of the machine or its container; and whether some was refused."""
+"""Available memory of the machine or its container, and whether an allocation was refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a job may take, and what came of it."""
+"""Limits of a job (`Limits`), and its outcome (`Outcome`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a module of routes must have, and what routes speak of: models, further values of a gap."""
+"""Interfaces of the modules of routes, and the types that routes share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One call of `solve`: what becomes its solution, the one way by a model, and the checks of a solver's word.
+"""One call of `solve`: makes its solution, runs models, and checks a solver's claims.
 
 The objective is re-evaluated in `problems` from what is decided, the bound is what a certificate says, and OPTIMAL
 means that the two are equal. Every outer stop of a route ends in `Call.until_stopped`: what is held and proved

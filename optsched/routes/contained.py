@@ -1,4 +1,4 @@
-"""Solving in a process of its own: where limits are in force (`processes.contained`), or a step may overrun one.
+"""Solves in a process of its own, where limits are in force or a step may overrun one.
 
 Loops of this package look at the deadline, and so does HiGHS between its steps. What cannot is the building of a model,
 a single step of a solver on a large program, and a call of a library (SciPy, networkx). `may_overrun`

@@ -1,4 +1,4 @@
-"""Doubts about claims that nothing proves: decisions that are quickly found, and trying all of a small instance.
+"""Looks for contradictions to claims without a proof: by quick decisions, and by trying all of a small instance.
 
 What is found here proves no optimum, but it can contradict a claim: a feasible decision contradicts INFEASIBLE, and a
 better one contradicts a bound. Routes take a solver's mere word only where nothing here contradicts it. `examine` does

@@ -1,4 +1,4 @@
-"""What the routes to an optimum take, known before they begin; models that exceed the memory are refused."""
+"""Estimates what routes take before they begin, and refuses models that exceed the memory."""
 
 from __future__ import annotations
 

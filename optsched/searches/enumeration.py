@@ -1,4 +1,4 @@
-"""Enumeration of every placement of a small instance: slow and plain, so that other ways can be checked against it.
+"""Enumerates every placement of a small instance: slow and plain, to check other ways against.
 
 `judged` asks the problem itself about each placement, and serves every problem. The others try only what fits; the
 registry names them, and the contract suite holds them equal to `judged`. All ask the problem's own `objective` what a

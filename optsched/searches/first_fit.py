@@ -1,4 +1,4 @@
-"""Reduces placed one after another, so that as many as possible have a node in the end: no search, a start for some."""
+"""First fit for reduces, so that as many as possible get a node: a quick start, not a search."""
 
 from __future__ import annotations
 

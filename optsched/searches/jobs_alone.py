@@ -1,4 +1,4 @@
-"""What is proved of each job alone on the empty cluster: by the search of `latency`, by covers first and then exactly.
+"""Bounds each job alone on the empty cluster: by the search of `latency`, by covers first and then exactly.
 
 Jobs that may prove most come first. Work is limited by counts, not by a clock: what is beyond them counts as before.
 """

@@ -1,4 +1,4 @@
-"""Of the optima of an assignment problem the one that is nearest to a given placement: it moves the fewest tasks.
+"""Finds the optimum of an assignment problem that moves the fewest tasks of a given placement.
 
 An optimum proves which flows of the compact network are optimal: by its potentials an arc carries nothing, or all that
 it can, or is free. What is free is a network again, with a reward for each task that stays where it is. Its costs are

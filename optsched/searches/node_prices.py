@@ -1,4 +1,4 @@
-"""Prices of nodes by which the tasks of a kind do not all end so soon, where the data of many tasks is on few nodes.
+"""Prices of nodes for lower bounds of `makespan` and `job-times`, where the data of many tasks is on few nodes.
 
 Prices are duals of the program that spreads tasks over nodes. Tasks that take the same time in an area (a node, a rack,
 anywhere) meet at a hub, from which they go on to its nodes: so there are as many variables as replicas, and hubs times

@@ -1,4 +1,4 @@
-"""A tree of cases that proves the least value of an integer program, or that nothing is in it: by linear programs.
+"""Grows a tree of cases that proves the optimum of an integer program, or that it is infeasible.
 
 Each case is bounded by the prices of its linear relaxation, or, where nothing is in that, by a ray (Farkas), both in
 whole numbers (`problems.relaxations.IntegerProgram`). The checker recomputes the whole tree.

@@ -1,4 +1,4 @@
-"""Enumeration of schedules of a small instance: slow and plain, so that other ways can be checked against it.
+"""Enumerates the schedules of a small instance: slow and plain, to check other ways against.
 
 Of all feasible schedules there are too many to try. It suffices to give each node's tasks of a kind in every order, and
 to start each as early as it can be, in that order (Baker 1974: semi-active schedules):

@@ -1,4 +1,4 @@
-"""Windows of time that prove much of a makespan: which slots, from when to when, and by which function of lengths.
+"""Finds windows of time that prove a good bound of a makespan: which slots, which instants, which function.
 
 A task counts as long as it takes at least. Everything is looked at for many instants at once; certificates recompute
 what is kept. Windows are exact to the microsecond, where prices of slots by time round to a step.

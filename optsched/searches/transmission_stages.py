@@ -1,4 +1,4 @@
-"""One stage of `transmission` where the other is settled: maps to slots given the reduces, reduces given the maps.
+"""Solves one stage of `transmission` with the other fixed: maps given the reduces, or reduces given the maps.
 
 Each is an assignment problem. Its prices are what the bounds of the search are made of; `searches.transmission` says
 how.

@@ -1,4 +1,4 @@
-"""The first placements of the search of `transmission`: what is given, maps before reduces, and dives, each bettered.
+"""Start placements for the search of `transmission`: the given one, maps before reduces, dives; each improved.
 
 `Incumbent` holds the best placement, here and throughout the search.
 """

@@ -1,4 +1,4 @@
-"""`draw` makes the picture of any object that has one."""
+"""`draw`: makes the picture of any object that has one."""
 
 from __future__ import annotations
 

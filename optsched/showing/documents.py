@@ -1,5 +1,6 @@
-"""What a report is made of (sections with texts, tables and pictures), and its forms: tables for LaTeX (booktabs) and
-for GitHub's Markdown, all cells in one CSV, and one page of HTML that needs no network and no other file.
+"""Reports as documents: sections with texts, tables and pictures, and the forms in which they are written.
+
+These are tables for LaTeX (booktabs) and for GitHub's Markdown, one CSV, and one page of HTML that needs no other file.
 """
 
 from __future__ import annotations

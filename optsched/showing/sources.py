@@ -1,5 +1,6 @@
-"""What reports are made of: files of JSON and stores of sweeps, read into runs, each once; and the commands that give
-them again.
+"""Reads the sources of a report (JSON files, stores of sweeps) into runs, each once.
+
+It also makes the commands that give the runs again.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The tables of a report: of a problem and of all, of single runs, frontiers and matrices. Nothing is dropped without
-being counted.
+"""The tables of a report: of a problem and of all, of single runs, frontiers and matrices.
+
+Nothing is dropped without being counted.
 """
 
 from __future__ import annotations

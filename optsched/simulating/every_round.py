@@ -1,4 +1,4 @@
-"""Batch heuristics as policies: every now and then they decide about all that waits, and nodes get what was decided."""
+"""Batch heuristics as policies: in each round they decide about all waiting tasks, and nodes get those decisions."""
 
 from __future__ import annotations
 

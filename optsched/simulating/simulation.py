@@ -1,4 +1,4 @@
-"""What came of a run over time: the schedule, what happened, and the snapshots in between."""
+"""Result of a run over time: the schedule, the events, and the snapshots in between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a solver holds, checked where it is read: the right length, finite, whole, within bounds, every row kept.
+"""Checks the values that a solver returns: right length, finite, whole, within bounds, every row kept.
 
 Whether the solver's solution is optimal is another matter; here it is only whether it is a solution at all. What is
 none is a `SolverDisagreement`, so that nothing further up decodes nonsense.

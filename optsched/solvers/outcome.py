@@ -1,4 +1,4 @@
-"""What one run of a mathematical-programming solver gave, in the same words whichever way the solver was reached.
+"""Outcome of one run of a mathematical-programming solver, in the same terms for each way to reach the solver.
 
 It is a solver's claim in floating point. A `results.Solution`, whose objective is exact and evaluated again, is made
 from it further up.

@@ -1,4 +1,4 @@
-"""Solver profiles: how hard a solver tries and when it may stop, read from TOML.
+"""Solver profiles (TOML): effort, time limit, gap and other limits of a solver.
 
 The shipped ones lie in the top-level folder `solvers`. What a profile means to HiGHS is `Profile.options`; setting
 these options is for `optsched.solvers.highs`.

@@ -1,4 +1,4 @@
-"""Small instances of a problem for the contract suite, and their optima by trying everything, judged by the problem.
+"""Small instances of a problem for the contract suite, with optima found by trying everything.
 
 Nothing here asks a route, a model or an enumeration of the package: what it finds is what they are held against.
 """

@@ -1,4 +1,4 @@
-"""What a check is, and what all checks share: how they are listed and run, and what they say of what is broken.
+"""The contract suite's machinery: lists checks, runs them, and reports what is broken.
 
 The checks are in the modules next to this one, by what they are about. Each takes a record and seeds, and tries the
 problem on the instances of `cases`; truth is what trying every decision gives, judged by the problem's own `objective`

@@ -1,4 +1,4 @@
-"""What a problem is: its record, its class, and the enumeration of what can be decided."""
+"""Contract checks of a problem's definition: its record, its class, and its enumeration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an explanation of a gap says: own costs, chains of moves and their gains, conflicts where none is feasible."""
+"""Contract checks of explanations: own costs, chains of moves and their gains, conflicts if nothing is feasible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of two components: every Pareto-optimal point, and the further values of a gap."""
+"""Contract checks of two components: every Pareto-optimal point, and the further values of a gap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks on changed instances: in another order, in other units, without tasks, room, limits or time."""
+"""Contract checks on changed instances: in another order, in other units, without tasks, room, limits or time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of programs: what they find, for any objective, at each limit, from a start, and as files."""
+"""Contract checks of programs: what they find, for any objective, at each limit, from a start, and as files."""
 
 from __future__ import annotations
 

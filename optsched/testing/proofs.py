@@ -1,4 +1,4 @@
-"""What is proved: no certificate proves more than is true, and each kind of proof has a prover and is given."""
+"""Contract checks of certificates: none proves more than is true, and each kind of proof has a prover."""
 
 from __future__ import annotations
 

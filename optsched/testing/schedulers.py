@@ -1,4 +1,4 @@
-"""What runs on a problem: heuristics, the rivals of a solver's word, and how local their tasks are."""
+"""Contract checks of what runs on a problem: heuristics, rivals of a solver's claim, and locality counts."""
 
 from __future__ import annotations
 

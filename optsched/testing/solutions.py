@@ -1,4 +1,4 @@
-"""What is found: by every route, as bounds, in a file, and of the optimum that is known."""
+"""Contract checks of solutions: by every route, as bounds, in a file, and against known optima."""
 
 from __future__ import annotations
 

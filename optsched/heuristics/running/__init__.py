@@ -1,4 +1,4 @@
-"""How a heuristic is run: what it is, what it sees, the driver of policies, what it may answer, and what is recorded.
+"""Runs heuristics: batch callables and online policies, what they see, what they may answer, what is recorded.
 
 The heuristics themselves are in `heuristics`.
 """

@@ -1,4 +1,4 @@
-"""What a heuristic may answer, and the message to the user if it answers nonsense or raises.
+"""Checks the answers of heuristics, and makes the messages for wrong ones and for exceptions.
 
 An infeasible placement (overfull slots, tasks left out) is not nonsense. It has violations, which its problem names.
 """

@@ -1,4 +1,4 @@
-"""What a heuristic is: a batch callable that sees the whole snapshot, or an online policy that sees offer after offer.
+"""Interfaces of heuristics: a batch callable that sees the whole snapshot, or an online policy that answers offers.
 
 The driver of the policies is in `driver`, what a heuristic may answer is in `answers`, and `run` runs one by name. The
 heuristics themselves are one module a family; `optsched.heuristics` has the list of all.

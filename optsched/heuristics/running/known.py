@@ -1,4 +1,4 @@
-"""What is known at a driver's time, and what a policy sees of it: tasks that arrive, start, finish, wait again.
+"""The driver's state and the policy's view of it: tasks that arrive, start, finish, or wait again.
 
 A driver makes one `Known` and reports each thing that happens; each call returns the event for the policy.
 `driver` lets nothing end. A simulation does: the order of its reports does not change the view of the same present.

@@ -1,4 +1,4 @@
-"""Decisions and certificates in files of claims: by ids in JSON text, by positions in `.npz` archives.
+"""Reads and writes decisions and certificates: by ids in JSON, by positions in `.npz` archives.
 
 An archive has the document of the JSON file as `header`, with null where an array stands, which is named after its
 place. `placement` holds the position of each task's node, -1 for nowhere; `schedule` two rows, these and starts in

@@ -1,4 +1,4 @@
-"""From records to columns and back: what a document says as an `Instance` or a `FlowNetwork`, and the other way round.
+"""Converts documents of records into columns (`Instance`, `FlowNetwork`) and back.
 
 Every file is a header and columns: arrays by the names of their fields (`tasks.size`, `nodes.capacity.cpu`), as an
 archive holds them. A document has the same columns as records; here these are made of each other, and the nouns of

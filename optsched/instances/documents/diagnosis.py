@@ -1,4 +1,4 @@
-"""What is wrong with a document, in full: the slow reading path, taken where the fast one meets a fault or a doubt.
+"""Finds every fault of a document: the slow reader, used where the fast one meets a fault or a doubt.
 
 Every field of every record is converted on its own, so that each fault is listed with its place; what is sound goes on
 to `columns`, which adds the faults of references and of the whole. Nothing here is needed to read a sound file.

@@ -1,4 +1,4 @@
-"""Writing a file whole or not at all, and what is said where that fails. What is written is for other modules.
+"""Writes a file completely or not at all, and reports what failed.
 
 What exists is never touched before its successor is whole: it is written next to it, then takes its place.
 """

@@ -1,4 +1,4 @@
-"""What a family of generated instances is: its parameters, how their values are checked, and how it makes an instance.
+"""Base of families of generated instances: their parameters, checks of values, and drawing.
 
 The families themselves are in the modules next to this one. A family's draw gets the random generator and checked
 values; `Family.make` adds what every generated instance or network carries: a name, the command that makes it again,

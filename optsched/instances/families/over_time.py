@@ -1,4 +1,4 @@
-"""Families of our own for what decides when tasks run: jobs that arrive, with times by locality; a day of a cluster.
+"""Our own families of jobs that arrive over time, with times by locality; and a day of a cluster.
 
 They are nobody's experiment: sizes of jobs fall as 1/rank, as few jobs have most of the tasks in traces, and the rest
 is uniform. Times are whole seconds, alike within a job; arrivals are those of a Poisson process.

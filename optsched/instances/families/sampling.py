@@ -1,4 +1,4 @@
-"""What families share: draws of distinct nodes and idle slots, ids, a shuffle in proportion.
+"""Random draws that families share: distinct nodes, idle slots, ids, shuffles.
 
 All is vectorised, with no loop over tasks or nodes. Every draw takes the `numpy.random.Generator` that it uses; nothing
 here makes one.

@@ -1,4 +1,4 @@
-"""What the importers share: text of a file, the JSON objects of a text, records and their faults, lines of numbers.
+"""Helpers of the importers: text of a file, JSON objects in it, records and their faults, lines of numbers.
 
 Importers read what an import needs and ignore the rest of a file. Each importer (`rumen`, `sls`,
 `swim`, `dimacs`, `orlib`) decides what is made of it.

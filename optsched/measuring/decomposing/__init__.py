@@ -1,4 +1,4 @@
-"""What a policy's gap over time is made of: waits, placement, the order of jobs, knowledge, and what nothing proves.
+"""Splits a policy's gap over time into causes: waits, placement, order of jobs, knowledge, and what is not proved.
 
 A policy runs over an instance, and so do variants of it that are granted more and more. What each grant changes is
 signed: a decision that is best where it was taken need not belong to a best run, so that more freedom may do worse.

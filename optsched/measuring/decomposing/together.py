@@ -1,4 +1,4 @@
-"""Another policy's choice of how many tasks each job starts at an instant, placed at the least total time.
+"""Copies how many tasks of each job another policy starts at an instant, and places them at the least total time.
 
 Where slots are offered as soon as they are free, many nodes are offered at one instant. The other policy answers all of
 these offers first, in a world of its own; then its maps are placed anew over the slots that it used.

@@ -1,6 +1,6 @@
-"""Why a gap is there: what a heuristic's placement and an optimal one do differently, and what each difference costs;
-of a schedule, what its jobs and tasks waited for.
+"""Explains gaps: what a heuristic's placement does differently from an optimal one, and what each difference costs.
 
+Of a schedule it says what its jobs and tasks waited for.
 The moves from one to the other are chains and cycles, each with its gain; the gains add up to the gap. Objectives and
 feasibility come from `problems` alone, references and runs from `gaps`.
 """

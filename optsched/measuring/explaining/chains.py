@@ -1,4 +1,4 @@
-"""The difference of a placement and a better one: chains and cycles of moves, whose gains add up to the gap.
+"""Splits the gap between a placement and a better one into chains and cycles of moves, each with its gain.
 
 Where the cost is a sum of what each task pays by itself (`Problem.own_costs`), a chain gains the same whichever others
 are made. Elsewhere the moves are made one after another, the one that gains most first. Each is judged by the problem

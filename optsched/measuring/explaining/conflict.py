@@ -1,4 +1,4 @@
-"""Why nothing is feasible: a minimal set of tasks that cannot be placed together.
+"""Explains why a problem is infeasible: a minimal set of tasks that cannot be placed together.
 
 Where nodes only count their tasks it is a Hall violator, read off a maximum matching: these tasks can only go to these
 nodes, which have one slot too few. Elsewhere tasks are taken out and limits of nodes lifted, one after another, as long

@@ -1,4 +1,4 @@
-"""What explaining a gap gives: the tasks placed differently, the chains that they make, and what the gap is made of.
+"""The result of `explain`: tasks placed differently, the chains of moves, and their gains.
 
 Numbers are exact. `Explanation.to_dict` has everything in the instance's ids, for JSON; `sentences` says it in words.
 """

@@ -1,4 +1,4 @@
-"""Why a schedule has the value that it has: what its jobs and tasks waited for, and in the best schedule known."""
+"""Explains the value of a schedule: what its jobs and tasks waited for, compared with the best schedule known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a slot, a replica or room for one task more would be worth, each verified by solving the changed instance.
+"""Values one more slot, replica, or room for a task, each verified by solving the changed instance.
 
 Prices of a certificate and the optimum's own placement say where to look. What they promise is no answer: a price is
 the most that a slot can be worth, and what the same placement saves is the least that a replica is. What is reported is

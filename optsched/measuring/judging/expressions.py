@@ -1,4 +1,4 @@
-"""What a check says, as an expression over measured numbers: arithmetic, comparisons and a few functions, all exact.
+"""Evaluates the expressions of checks over measured numbers: exact arithmetic, comparisons, a few functions.
 
 A name stands for a table of numbers, a row for each family or instance and a column for each draw. Literals are the
 decimals that are written. `mean`, `share`, `least`, `most` and `total` take a row together; a comparison must be true

@@ -1,4 +1,4 @@
-"""What a record says is to be tested, and what a judge finds of it; nothing here measures."""
+"""Types of the claims' checks: what a record says is to be tested, and what a judge found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be measured of a decision on a snapshot, and of a run over time."""
+"""The quantities that checks measure: of a decision on a snapshot, and of a run over time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `flow-congestion` loses by freezing r_out: maps of a round also load the storage that they read from.
+"""Measures what `flow-congestion` loses by freezing r_out: maps of a round also load the storage that they read from.
 
 Hsu and Freeh's first condition counts these readers (section 3.2), as the effective load counts the round's tasks.
 """

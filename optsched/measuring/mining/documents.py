@@ -1,4 +1,4 @@
-"""Instance documents, and what keeps them whole when a record goes, comes twice, or is called otherwise.
+"""Edits instance documents and keeps them consistent when a record is removed, doubled or renamed.
 
 A document is a plain one (`optsched.instances.files.to_document`). References and matrices stay whole as far as that is
 possible; whether what comes out is an instance is for the reader to say.

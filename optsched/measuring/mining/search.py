@@ -1,4 +1,4 @@
-"""What is looked for, and what was found: the instance, in words, as a file with its proved optimum, and as a test."""
+"""`mine`: searches for a bad instance, and reports it in words, as a file with its proved optimum, and as a test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search: how bad an instance is, where to start, on to worse instances, and down to a minimal one.
+"""The search of `mine`: scores instances, starts, walks to worse ones, and shrinks to a minimal one.
 
 An instance is judged by its gap against the proved optimum, or by whether a claim is broken on it. The search is
 deterministic for a seed.

@@ -1,4 +1,4 @@
-"""What measuring a figure came to: statistics over draws, as a table, a frame and JSON; and what is kept of it."""
+"""Results of reproduced figures: statistics over draws, as a table, a frame and JSON; and those kept in files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a study is of: heuristics with parameters, and instances by name, file, folder, pattern or family.
+"""Parses what a study is about: heuristics with parameters, and instances by name, file, folder, pattern or family.
 
 Also as files (TOML) say it: the form of their tables, and what instances, heuristics and problems these name.
 """

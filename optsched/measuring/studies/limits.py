@@ -1,4 +1,4 @@
-"""Limits on gaps, for tests: which gap, over which runs, how much; which run breaks one; what a failed test says."""
+"""Limits on gaps for tests: which gap, over which runs, how large; which run breaks one, and the message."""
 
 from __future__ import annotations
 

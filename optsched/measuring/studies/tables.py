@@ -1,4 +1,4 @@
-"""What a study came to: its gaps as pandas frames, and summed up by problem and heuristic, wherever the runs come from.
+"""Results of a study: its gaps as pandas frames, and summaries by problem and heuristic.
 
 In a sum an instance counts once, with the mean of its runs over seeds. A run without a relative gap is in no mean, and
 is counted with the reason; one over 0 keeps its instance out, since the other seeds alone,

@@ -1,4 +1,4 @@
-"""A sweep from beginning to end: its jobs in processes of their own, what is left, and outcomes into the store.
+"""Runs a sweep from beginning to end: jobs in processes of their own, outcomes into the store.
 
 A job solves one problem, or runs one heuristic and judges it; jobs and what they answer can be pickled. A process keeps
 what several jobs in a row share: the problem as it is posed, and the reference with what was asked of it. Runs wait for

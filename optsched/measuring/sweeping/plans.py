@@ -1,4 +1,4 @@
-"""What a sweep is to compute: every run with its key, and the optima that the runs share; also from a file (TOML).
+"""Plans a sweep: every run with its key, and the optima that runs share; also from a file (TOML).
 
 The key finds a result again; any input that would change the result changes the key.
 
