@@ -294,7 +294,7 @@ class Checks:
         return False
 
     def beaten(self, component: Component, value: Number) -> str:
-        """That a decision is better than what is said to be proved, as words; empty where none is."""
+        """The message that a decision is better than a claimed bound; empty if it is not."""
         return ""
 
 
@@ -379,7 +379,7 @@ class _Checking(Checks):
         self.termination()
 
     def beaten(self, component: Component, value: Number) -> str:
-        """That the decision is better than what is said to be proved, as words; empty where it is not.
+        """The message that the decision is better than a claimed bound; empty if it is not.
 
         A bound of a later component is about decisions whose earlier components are at their bounds.
         """
@@ -426,7 +426,7 @@ class _Checking(Checks):
             self.check("termination", False, f"{solution.termination}, but {found}")
 
     def infeasible(self) -> None:
-        """That nothing is feasible: a certificate, a plain reason, or trying every decision shows it; else a word."""
+        """Check the claim that nothing is feasible: by a certificate, a plain reason, or trying every decision."""
         solution, noun = self.solution, self.noun
         if solution.decision is not None:
             self.check("termination", False, f"INFEASIBLE: no {noun}, but there is one")

@@ -100,7 +100,7 @@ class _FrontierChecks(Checks):
         self.bound(where, second, proof, point.objective[1], point.objective)
 
     def between(self, where: str, certificate: Certificate, value: Value, before: Value) -> None:
-        """Nothing that is better than a point in the first component is better in the second than the one before."""
+        """Check that nothing better than a point in the first component is better in the second than the one before."""
         first, second = self.problem.components
         step = stated(self.problem, "first_step", None)
         if step is None and certificate.kind.checkable:
@@ -111,7 +111,7 @@ class _FrontierChecks(Checks):
         self.bound(where, second, certificate, before[1], (value[0] - better, before[1]))
 
     def end(self) -> None:
-        """Nothing is behind the last point where all points are said to be there."""
+        """Check that no point is missing after the last one, where the frontier claims to be complete."""
         frontier = self.frontier
         if frontier.infeasible is not None and (len(frontier) or not frontier.complete):
             points = counted(len(frontier), "point") if len(frontier) else "it is not complete"

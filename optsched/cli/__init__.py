@@ -47,7 +47,7 @@ _SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasa
 
 
 class Ended:
-    """By which signal this process is to end, if by any."""
+    """The signal that is to end this process, if any."""
 
     def __init__(self) -> None:
         self.by: signal.Signals | None = None
@@ -63,7 +63,7 @@ class Ended:
 
 @contextmanager
 def ended_like_interrupts() -> Iterator[Ended]:
-    """Within this, SIGTERM and SIGHUP are as Ctrl-C, where they have their usual meaning (`nohup` ignores SIGHUP).
+    """A context in which SIGTERM and SIGHUP act like Ctrl-C, unless they are ignored already (`nohup` ignores SIGHUP).
 
     Examples
     --------

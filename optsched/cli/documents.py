@@ -300,7 +300,7 @@ def _import(importer: Importer, /, file: str, output: str | None, folder: str | 
 
 @contextmanager
 def _read_by(importer: Importer, file: str, options: Mapping[str, Any]) -> Iterator[None]:
-    """Within this an error about one of the importer's files says what it is, if it is of another kind."""
+    """A context in which an error about an importer's file of another kind says what that file is."""
     from optsched.core.kinds import expected, imported_by
 
     paths = [(file, "")] + [(path, f"--{name}") for name, path in options.items() if isinstance(path, str)]

@@ -130,7 +130,7 @@ class Notes:
 
 
 def pose(argument: str, problem_name: str, params: Sequence[str]) -> tuple[AnyProblem, list[str]]:
-    """As `arguments.pose`, with the notes on the problem, which are printed here: for the record."""
+    """Like `arguments.pose`, with the notes on the problem, which are printed here: for the record."""
     posed = arguments.pose(argument, problem_name, params)
     notes = Notes()
     notes.of(posed)

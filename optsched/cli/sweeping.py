@@ -138,7 +138,7 @@ def sweep(
 
 
 def _store(path: str | None, options: Mapping[str, Any], folder: Path) -> str:
-    """Where the results go, also from another folder."""
+    """The path of the store, also from another folder."""
     if path:
         return path if folder == Path.cwd() else os.path.abspath(path)
     if path is not None or "store" not in options:

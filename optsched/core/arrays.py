@@ -104,7 +104,7 @@ def grouped(values: Ints) -> Iterator[tuple[int, Ints]]:
 
 
 def _counts_before(holds: Bools) -> npt.NDArray[Any]:
-    """For how many entries it holds before each, and in all; integers as short as they may be."""
+    """The number of entries that it holds before each, and in all; integers as short as they may be."""
     counts = np.zeros(len(holds) + 1, dtype=np.int64 if len(holds) >= 2**31 else np.int32)
     np.cumsum(holds, out=counts[1:], dtype=counts.dtype)
     return counts
@@ -174,7 +174,7 @@ class Ragged(Part):
 
     @classmethod
     def from_rows(cls, rows: list[list[Any]], dtype: type = np.int64) -> Ragged:
-        """From a list of rows."""
+        """Make it from a list of rows."""
         return cls.of_lengths(
             [len(row) for row in rows], np.array([value for row in rows for value in row], dtype=dtype)
         )
@@ -190,7 +190,7 @@ class Ragged(Part):
 
     @classmethod
     def _own(cls, starts: Ints, values: npt.NDArray[Any]) -> Ragged:
-        """From arrays that nobody else holds, which are not copied."""
+        """Make it from arrays that nobody else holds, which are not copied."""
         starts.setflags(write=False)
         values.setflags(write=False)
         return cls(starts, values)
@@ -253,7 +253,7 @@ class Ragged(Part):
         return Ragged(np.append(self.starts, np.full(rows, self.starts[-1])), self.values)
 
     def count_any(self, holds: Bools) -> int:
-        """In how many rows it holds (bool, shape (total,)) for an entry.
+        """In how many rows an entry holds (bool, shape (total,)).
 
         >>> Ragged.of_lengths([2, 0, 1], np.array([5, 6, 7])).count_any(np.array([True, True, False]))
         1
@@ -267,7 +267,7 @@ class Ragged(Part):
         return int(np.count_nonzero(self.lengths)) - int(np.count_nonzero(failing == self.lengths[rows]))
 
     def transposed(self, columns: int, first: Ints | None = None) -> Ragged:
-        """For each of `columns` values the rows that hold it, increasing.
+        """For each of `columns` values, the rows that hold it, increasing.
 
         With `first` (int64, at least 0, shape (rows,)) rows of the least number come first.
 

@@ -174,7 +174,7 @@ def common_denominator(*columns: Floats, most: int = FINEST) -> int | None:
 
 
 def _of_short(values: Floats, most: int) -> int | None:
-    """As `common_denominator`, where all values have few digits; None where that is not plain."""
+    """Like `common_denominator`, where all values have few digits; None where that is not plain."""
     ten = 1
     while ten <= most:
         units = np.rint(values * ten)

@@ -259,7 +259,7 @@ def other_kind(kind: Kind | None, wanted: str, own: Sequence[str], source: str, 
 
 @contextmanager
 def expected(path: str | os.PathLike[str], wanted: str, own: Sequence[str], made: str = "") -> Iterator[None]:
-    """Within this an error about a file says what it is, if it is of another kind.
+    """A context in which an error about a file of another kind says what that file is.
 
     Parameters
     ----------

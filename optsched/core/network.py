@@ -137,7 +137,7 @@ class FlowNetwork(Whole):
         return int(max(total, self.lower.max(initial=0)))
 
     def to_networkx(self) -> nx.MultiDiGraph[str]:
-        """As a networkx graph: nodes carry `demand` (supply negated), arcs `weight`, `lower` and, if any, `capacity`.
+        """Make a networkx graph: nodes carry `demand` (supply negated), arcs `weight`, `lower` and, if any, `capacity`.
 
         The key of each arc is its id. networkx's own flow algorithms know no lower bounds.
 
@@ -162,7 +162,7 @@ class FlowNetwork(Whole):
         return graph
 
     def to_dimacs(self) -> str:
-        """As text in DIMACS form (`p min`): nodes are numbered from 1, arcs keep their order.
+        """This network in DIMACS form (`p min`): nodes are numbered from 1, arcs keep their order.
 
         DIMACS has no arc without a limit; such an arc gets `enough_capacity`.
         """
@@ -179,7 +179,7 @@ class FlowNetwork(Whole):
         return "\n".join(lines) + "\n"
 
     def to_graphml(self) -> str:
-        """As text in GraphML, with the attributes of `to_networkx`."""
+        """This network in GraphML, with the attributes of `to_networkx`."""
         import networkx as nx
 
         return "\n".join(nx.generate_graphml(self.to_networkx())) + "\n"

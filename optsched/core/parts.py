@@ -116,7 +116,7 @@ class Column:
         return np.int64 if self.form in ("integer", "choice", "label", "reference", "references") else np.float64
 
     def values_in(self, noun: Any) -> Any:
-        """Its values in an instance or a network."""
+        """The column's values in an instance or a network."""
         return getattr(getattr(noun, self.part, noun), self.attribute)
 
     def default_in(self, cluster: Any) -> Any:

@@ -35,7 +35,7 @@ def frozen_numbers(numbers: npt.ArrayLike, what: str) -> npt.NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Placement:
-    """For each task of an instance, in file order, the index of the node it runs on, or `NONE` (-1).
+    """The index of the node that each task of an instance runs on, in file order, or `NONE` (-1).
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ class Placement:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class NetworkFlow:
-    """For each arc of a flow network, in its order, the units that flow.
+    """The units that flow on each arc of a flow network, in its order.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ def seconds(units: int) -> int | Fraction:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Schedule:
-    """For each task of an instance, in file order, the index of the node it runs on, or `NONE` (-1), and its start.
+    """The node (index, or `NONE`: -1) and the start of each task of an instance, in file order.
 
     Both columns are copied and made read-only. Whether nodes exist and slots are free is for a problem to say
     (`ScheduleProblem.violations`), not for this class.

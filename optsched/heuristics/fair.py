@@ -238,7 +238,7 @@ class FairPolicy(DelayPolicy):
         super().notify(event, view)
 
     def memory(self) -> Any:
-        """That of delay scheduling, and of the heartbeat that may go on who was asked and who started something."""
+        """The memory of delay scheduling, and who was asked and who started something in a heartbeat that may go on."""
         return super().memory(), self._beat, set(self._passed), set(self._launched)
 
     def recall(self, memory: Any, view: View) -> None:

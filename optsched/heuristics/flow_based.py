@@ -46,7 +46,7 @@ NOTHING = -1
 def measure(
     holding: Any, matched: Any, server: Any, count: Any, capacity: Any, ends: Any, starts: Any, arcs: Any, queue: Any
 ) -> None:
-    """Of each server the fewest moves of tasks that lead from it to one with free capacity, found backwards from these.
+    """For each server, the fewest moves of tasks from it to one with free capacity, found backwards from these.
 
     Parameters
     ----------

@@ -227,7 +227,7 @@ class JobPolicy(Policy):
             self._pool_running[kind][entry.pool] += more
 
     def turn(self, job: int, kind: int) -> Turn:
-        """Where a job stands in its pool."""
+        """The place of a job in its pool."""
         return (0 if self.by_arrival else self._jobs[job].counts[kind][RUNNING], job)
 
     def leave(self, job: int, kind: int) -> None:

@@ -44,7 +44,7 @@ def _limit(text: Any) -> int | str:
 
 
 def _threshold(text: Any) -> int | str:
-    """As `_limit`, or "inf"."""
+    """Parse a limit as `_limit` does, or "inf"."""
     if text in ("inf", math.inf):
         return "inf"
     try:

@@ -112,7 +112,7 @@ class _Knowing(JobPolicy):
 
 
 class ProbabilisticPolicy(_Knowing):
-    """Of the tasks of a job the one with the highest probability, which then decides whether it is started.
+    """Takes the task of a job with the highest probability, and starts it with that probability.
 
     The job that is asked is the one with the fewest running tasks that has a task waiting and, for a reduce slot, no
     reduce on the node. C of each of its tasks on the offering node is compared with its average over the nodes with a

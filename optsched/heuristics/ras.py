@@ -199,7 +199,7 @@ class _Trackers:
 
     @property
     def state(self) -> bytes:
-        """Where all maps are, in short."""
+        """The nodes of all maps, in short."""
         return self.rooms.digest(MAP)
 
     def fill(self, node: int) -> bool:

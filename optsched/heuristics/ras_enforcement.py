@@ -33,7 +33,7 @@ _BLOCK = WOKEN + 1
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """At `time` seconds after the decision `task` (index in the instance) ended or started on `node`."""
+    """An event: at `time` seconds after the decision, `task` (index in the instance) ended or started on `node`."""
 
     time: float
     what: Literal["ended", "started"]

@@ -337,7 +337,7 @@ class _Entries:
         return stored(row, view.node[sender], seen_sizes(*seen, self._fan_out, reporting), len(rows), len(view.cluster))
 
     def _reporting(self, sender: Ints, emitted: Floats, size: Floats, view: View) -> Bools:
-        """Of each task whether it is known of any reduce how much it sends there, where that matters."""
+        """Whether it is known of each task how much it sends to any reduce, where that matters."""
         reporting: Bools = np.zeros(len(view.status), dtype=np.bool_)
         reporting[sender[~np.isnan(np.where((view.status == FINISHED)[sender], size, emitted))]] = True
         reads = (view.bytes_read > 0) | (view.status == FINISHED)

@@ -178,7 +178,7 @@ class Reference:
 
     @property
     def optimum(self) -> Placement | None:
-        """Where tasks are in a decision whose value is the proved optimum; None where none is proved."""
+        """The nodes of tasks in a decision with the proved optimum as its value; None where none is proved."""
         found = self.solution.decision if self.solution.optimal else None
         if isinstance(found, Schedule):
             return found.placement
@@ -298,7 +298,7 @@ class GapReport:
 
     @property
     def placement(self) -> Placement | None:
-        """Where the heuristic placed the tasks."""
+        """The nodes on which the heuristic placed the tasks."""
         return self.run.placement
 
     @property

@@ -259,7 +259,7 @@ def heuristics_of(
 
 
 def _home(posed: TaskProblem[Any], homes: Sequence[TaskProblem[Any]]) -> TaskProblem[Any]:
-    """Where a heuristic is run for `posed`: there, else in the first that places the same kinds, else in the first."""
+    """The problem in which a heuristic runs for `posed`: itself, else the first of the same kinds, else the first."""
     if posed in homes:
         return posed
     return next((home for home in homes if set(home.kinds) >= set(posed.kinds)), homes[0])

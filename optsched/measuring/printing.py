@@ -699,7 +699,7 @@ class Progress:
         """Begin the next step."""
 
     def within(self, share: float) -> None:
-        """So much of the present step is done, from 0 to 1."""
+        """A part of the present step is done: `share`, from 0 to 1."""
 
     def aside(self) -> AbstractContextManager[None]:
         """Out of the way of what is printed meanwhile."""

@@ -242,7 +242,7 @@ class Run:
 
     @property
     def deciding(self) -> tuple[int, Any, Any] | None:
-        """Where the first component is that differs, and its gap (`differing`); None where it is unknown."""
+        """The first component that differs, and its gap (`differing`); None where it is unknown."""
         made = self.made
         if isinstance(made, Record):
             return differing(made.of_each("absolute_gap"), made.of_each("relative_gap"))

@@ -44,7 +44,7 @@ _SIZES = 8
 
 @dataclass(frozen=True, eq=False)
 class Timeline:
-    """When each task of an instance ran where.
+    """The node and time at which each task of an instance ran.
 
     Attributes
     ----------
@@ -205,7 +205,7 @@ def timelines_of(runs: Any) -> list[Timeline]:
 
 
 def _parameters(of: Any) -> Mapping[str, Any]:
-    """Those of the policy that ran."""
+    """The parameters of the policy that ran."""
     if isinstance(of, Simulation):
         return of.parameters
     return of.run.parameters if isinstance(of, GapReport) else {}

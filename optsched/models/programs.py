@@ -288,7 +288,7 @@ def _decoded(problem: Any, program: Program, variables: list[Any]) -> Any:
 
 
 def _decoded_literal(model: Any, problem: Any) -> Any:
-    """As `_decoded`; UsageError where a row or a bound that was added does not hold for the decision."""
+    """Decode like `_decoded`; UsageError where an added row or bound does not hold for the decision."""
     variables = model.variables_of
     decision, held = _decoded(problem, model.program, variables), [variable.varValue for variable in variables]
     for variable, value in _started(problem, model.program, variables, decision):

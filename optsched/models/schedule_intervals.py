@@ -94,7 +94,7 @@ class Grid:
         self.ends: dict[int, Ints] = {row: instants[instants >= begin] for row, begin in least.items()}
 
     def _spans(self, table: Timetable, position: int, kind: int, release: int) -> dict[int, tuple[Ints, int]]:
-        """When a task may start on each open node, and how long it takes there."""
+        """The instants at which a task may start on each open node, and how long it takes there."""
         nodes, instants = np.array(self.open[kind], dtype=np.int64), table.instants[kind]
         times = self.problem.times.on(np.full(len(nodes), position), nodes) // self.step
         last = max(table.latest)
@@ -256,7 +256,7 @@ class Intervals:
                 model.addConstraint(late - early >= 0, f"ends_after_map.{name}.{mark}")
 
     def _add_slots(self) -> None:
-        """No more tasks of a kind hold slots of a node than there are."""
+        """Rows: tasks of a kind hold no more slots of a node than there are."""
         for kind in (MAP, REDUCE):
             own = np.flatnonzero(self.problem.kind == kind).tolist()
             for node in self.grid.open[kind]:
@@ -311,7 +311,7 @@ class Intervals:
                 self.model.addConstraint(left * now - over <= 0, f"slowstart.{self._task[row]}.{instant}")
 
     def _add_completions(self) -> None:
-        """When jobs end, in ticks."""
+        """Rows: when jobs end, in ticks."""
         job, grid = self.problem.jobs.of_task, self.grid
         least = [0] * len(self.problem.jobs)
         for row, until in grid.run_until.items():

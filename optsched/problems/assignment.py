@@ -133,7 +133,7 @@ class TaskClasses:
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Where tasks of each class are counted in a program.
+    """The places in which a program counts the tasks of each class.
 
     Attributes
     ----------
@@ -154,12 +154,12 @@ class Places:
 
     @classmethod
     def on_nodes(cls, on_node: Ragged, units: Ints) -> Places:
-        """On nodes only."""
+        """Places on nodes only."""
         return cls(on_node, Ragged.of_lengths(np.zeros_like(on_node.lengths), on_node.values[:0]), False, units)
 
     @classmethod
     def of_table(cls, usable: Bools, units: Ints) -> Places:
-        """On the nodes that a class (row) may use, at these units each."""
+        """Places on the nodes that a class (row) may use, at these units each."""
         return cls.on_nodes(Ragged.of_lengths(usable.sum(axis=1), np.nonzero(usable)[1]), units[usable])
 
 
@@ -398,7 +398,7 @@ class TabledProblem(AssignmentProblem):
         return max(int(self.class_units.max(initial=0)), -int(self.class_units.min(initial=0)))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the table, which another process has sooner by making it than by being sent it."""
+        """The state without the table, which another process makes sooner than it receives it."""
         return {name: value for name, value in vars(self).items() if name != "class_units"}
 
     def pair_units(self, positions: Ints, nodes: Ints) -> Ints:
@@ -443,7 +443,7 @@ class LevelledProblem(AssignmentProblem):
 
     @cached_property
     def idle_replicas(self) -> Ragged:
-        """For each task the nodes that hold a replica and have an idle slot."""
+        """For each task the nodes with a replica of it and an idle slot."""
         return self.replicas.kept(self.capacity[self.replicas.values] > 0)
 
     @cached_property

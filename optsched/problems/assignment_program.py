@@ -43,7 +43,7 @@ class CountedPlaces(Problem):
 
     @cached_property
     def places(self) -> Places:
-        """Where tasks of each class are counted."""
+        """The places in which the tasks of each class are counted."""
         return self.every_place()
 
     @abstractmethod
@@ -226,7 +226,7 @@ def enter_columns(
 def enter_places(
     problem: CountedPlaces, builder: Builder, extra: Ints | None, cost_name: str = ""
 ) -> tuple[Ints, Ints]:
-    """As `enter_columns`, with the rows of the classes and the slots; the column of each place, and its class."""
+    """Like `enter_columns`, with the rows of classes and slots; returns the column of each place, and its class."""
     columns, owner = enter_columns(problem, builder, extra, cost_name)
     classes, every = problem.classes(), np.concatenate(columns)
     names = problem.instance.workload.task_ids[problem.tasks[classes.first]]

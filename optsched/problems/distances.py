@@ -87,7 +87,7 @@ class NestedAreas:
     lengths: Floats
 
     def level(self, one: Ints, other: Ints) -> Ints:
-        """Of pairs of nodes 0 for the same node, else the first level, from 1, at which one area holds both."""
+        """For pairs of nodes 0 if they are the same, else the first level, from 1, at which one area holds both."""
         found = np.full(np.broadcast_shapes(one.shape, other.shape), len(self.areas), dtype=np.int64)
         for level in range(len(self.areas) - 1, 0, -1):
             found[self.areas[level - 1, one] == self.areas[level - 1, other]] = level
@@ -143,12 +143,12 @@ class Places:
         return Places(self.place, self.between.T, self.own)
 
     def pairs(self, one: Ints, other: Ints | int) -> Floats:
-        """From each node of `one` to that of `other`, in their common shape."""
+        """The distances from each node of `one` to that of `other`, in their common shape."""
         found = self.between[self.place[one], self.place[other]]
         return np.where(one == other, self.own[one], found)
 
     def rows(self, nodes: Ints, columns: Ints | slice = _ALL) -> Floats:
-        """From each of some nodes (row) to each of some nodes (column), all by default."""
+        """The distances from some nodes (rows) to some nodes (columns), all by default."""
         if self.apart:
             return self.between[nodes][:, columns]
         places = self.place[columns]
@@ -158,7 +158,7 @@ class Places:
         return found
 
     def nearest(self, rows: Ragged, columns: Ints) -> Floats:
-        """From the nearest node of each row to each of some nodes, shape (rows, columns); an empty row: the longest."""
+        """Distances from each row's nearest node to some nodes, shape (rows, columns); an empty row: the longest."""
         among = self.between[:, columns] if self.apart else self.between
         found: Floats = np.empty((len(rows), len(columns)))
         at = np.full(len(self.place), len(columns))
@@ -442,7 +442,7 @@ def _nested(lengths: list[float], areas: list[Ints]) -> NestedAreas | None:
 
 
 def _areas_by_links(places: Places) -> NestedAreas | None:
-    """At each distance the nodes that are no farther apart, if these are areas."""
+    """The areas of nodes within each distance of one another, if these are areas."""
     several = np.bincount(places.place) > 1
     within = np.diagonal(places.between)
     pairs = ~np.eye(len(several), dtype=bool)

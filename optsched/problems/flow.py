@@ -193,7 +193,7 @@ class Flow(TabledProblem, AssignmentProgram, Programmed):
 
 
 def running_rates(instance: Instance, nodes: Ints, kinds: tuple[int, ...]) -> list[Floats]:
-    """For each of `nodes` the input rates of what runs there, MB/s: what its record holds, then tasks of `kinds`."""
+    """The input rates of what runs on each of `nodes`, MB/s: what its record holds, then tasks of `kinds`."""
     cluster, workload, state = instance.cluster, instance.workload, instance.state
     running = np.flatnonzero((state.status == RUNNING) & np.isin(workload.kind, kinds))
     on = Ragged(np.arange(len(running) + 1), state.node[running]).transposed(len(cluster)).take(nodes)

@@ -47,7 +47,7 @@ MOST_PATTERNS, MOST_ENTRIES = 2_000_000, 2**25
 
 
 class FlowCongestion(Problem, Programmed):
-    """As many tasks as there are slots for, at least flow-rate penalty under the load that they cause together.
+    """Place as many tasks as there are slots for, at least flow-rate penalty under the load that they cause together.
 
     A task with input rate R on node m costs R (1 + read) + R (1 + e_m/scale): Hsu and Freeh, section 3.2, with e_m the
     effective load of what runs on m *and of all tasks that are placed there*: the sum of their rates less their
@@ -611,7 +611,7 @@ def _listed(names: list[str], classes: TaskClasses, ids: Strings) -> dict[str, t
 
 
 def _emitted(instance: Instance, reduces: Ints) -> dict[int, dict[int, Fraction]]:
-    """For each of `reduces` (task indices) the MB that it reads from each node, of maps that run or ran."""
+    """The MB that each of `reduces` (task indices) reads from each node, of maps that run or ran."""
     found: dict[int, dict[int, Fraction]] = {}
     shuffle = instance.workload.shuffle
     if shuffle is None:

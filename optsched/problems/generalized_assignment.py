@@ -124,7 +124,7 @@ class GeneralizedAssignment(CountedPlaces, Programmed):
 
     @property
     def remark(self) -> str | None:
-        """That costs without a common denominator are rounded."""
+        """The remark that costs without a common denominator are rounded."""
         pairs = self.instance.workload.pairs
         assert pairs is not None
         assert pairs.cost is not None

@@ -102,7 +102,7 @@ class JobTimes(TimedProblem):
         return exact(Fraction(sum(weight * time for weight, time in zip(self.weights, times, strict=True))), MICRO)
 
     def latest_completions(self, value: Number) -> Ints:
-        """As of `ScheduleProblem`: what all jobs may lose against each alone, one may lose. `NEVER` without weight."""
+        """As in `ScheduleProblem`: one job may lose what all together may lose. `NEVER` without weight."""
         alone = self.earliest_completions
         lost = (value - self.total(alone)) * MICRO
         weights = map(Fraction, self.weights)

@@ -178,7 +178,7 @@ class LsapFairness(LevelledProblem, AssignmentProgram, Programmed):
 
     @property
     def own_costs(self) -> OwnCosts:
-        """Of the locality cost; the distance depends on how many tasks of each group are placed."""
+        """Own costs of the locality cost; the distance depends on how many tasks of each group are placed."""
         return replace(super().own_costs, counted=self.pool)
 
     def placed_by_group(self, placement: Placement) -> list[int]:

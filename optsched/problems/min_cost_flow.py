@@ -192,7 +192,7 @@ class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow], Programmed):
 
 
 def _leaving(network: FlowNetwork, units: Ints) -> list[int]:
-    """By how much more leaves each node than enters it, however much that is."""
+    """How many units more leave each node than enter it, however many."""
     most = max(abs(int(units.min(initial=0))), abs(int(units.max(initial=0))))
     kind = np.int64 if most * 2 * network.arcs <= LARGEST else object
     leaves = np.zeros(len(network), dtype=kind)

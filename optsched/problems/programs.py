@@ -133,7 +133,7 @@ class Program:
         ]
 
     def family(self, name: str) -> slice:
-        """Where the variables of a family are.
+        """The columns of a family of variables.
 
         >>> builder = Builder()
         >>> _ = builder.variables("x", [("a",)], upper=1), builder.variables("y", [("a",), ("b",)], upper=1)
@@ -143,7 +143,7 @@ class Program:
         return _slice_of(self.variables, name)
 
     def rows_of(self, name: str) -> slice:
-        """Where the rows of a family are."""
+        """The positions of a family of rows."""
         return _slice_of(self.rows, name)
 
     def broken(self, values: Ints) -> str | None:
@@ -349,7 +349,7 @@ class Limited(Programmed):
 
     @abstractmethod
     def value_below(self, value: Number) -> Number:
-        """No decision's first component is above this and below `value`."""
+        """A limit for programs: no decision's first component lies above it and below `value`."""
 
     @abstractmethod
     def value_from(self, value: Number) -> Number:
@@ -370,7 +370,7 @@ def limit_unit(problem: Any) -> int:
 
 
 def fault_of(problem: Any, before: tuple[Number, ...], decisions: Iterator[Any]) -> str | None:
-    """Where the program of a problem lacks a feasible decision, or costs more than it; None: nowhere.
+    """The fault of a problem's program, if it lacks a feasible decision, or costs more than it; None if it has none.
 
     A proof over a program says nothing of a decision that the program lacks, so that an "optimum" might be beaten.
 

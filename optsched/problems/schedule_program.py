@@ -59,7 +59,7 @@ class Goal(NamedTuple):
 
 
 class Span(NamedTuple):
-    """When the jobs of a goal have ended: at the tick `latest`, less the gaps of the columns that are 1.
+    """The end of the jobs of a goal: the tick `latest`, less the gaps of the columns that are 1.
 
     A column is 1 only if they have ended by an instant; its gap goes from there to the next one.
     """
@@ -306,7 +306,7 @@ class ScheduleProgram:
         return columns
 
     def _add_slots(self) -> None:
-        """No more tasks run on a pool than it has room for, wherever one may start.
+        """Rows: no more tasks run on a pool than it has room for, wherever one may start.
 
         A running reduce holds its slot until all maps of its job have ended.
         """

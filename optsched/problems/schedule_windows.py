@@ -129,7 +129,7 @@ def demand(problem: ScheduleProblem, window: Window) -> tuple[int | None, int]:
 
 
 def first_maps(problem: ScheduleProblem, tasks: Ints, taken: Ints) -> Ints:
-    """Of pending maps (`tasks`) those that their job's reduces wait for, were they the ones that take least."""
+    """Those of pending maps (`tasks`) that their job's reduces wait for, if these are the quickest."""
     job = problem.jobs.of_task[problem.tasks[tasks]]
     started = np.bincount(problem.running_of(MAP)[2], minlength=len(problem.jobs))
     order = np.lexsort((taken, job))

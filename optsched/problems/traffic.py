@@ -199,7 +199,7 @@ class Traffic(Problem, Programmed):
 
     @property
     def remark(self) -> str | None:
-        """That sizes without a common denominator are rounded."""
+        """The remark that sizes without a common denominator are rounded."""
         return rounded_in_words(self._exchanged, self.grid, "sizes in MB (of blocks, and from maps to reduces)")
 
     def _made_jobs(self, sent: Mapping[int, _Sent]) -> Iterator[Job]:

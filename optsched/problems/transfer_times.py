@@ -88,7 +88,7 @@ class Apart:
             self.places = cluster_places(instance.cluster, instance.name)
 
     def pairs(self, one: Ints, other: Ints) -> Floats:
-        """From each node of `one` to that of `other`; float64, shape (pairs,)."""
+        """The times from each node of `one` to that of `other`; float64, shape (pairs,)."""
         if self.nested is None:
             assert self.places is not None
             return self.places.pairs(one, other)

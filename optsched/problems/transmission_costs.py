@@ -71,7 +71,7 @@ class Scale:
 
     @property
     def remark(self) -> str | None:
-        """That products are rounded."""
+        """The remark that products are rounded."""
         if self.denominator is not None:
             return None
         return (

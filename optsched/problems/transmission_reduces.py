@@ -31,7 +31,7 @@ DISTINCT = Parameter("distinct", True, switch, "one reduce of a job on a node at
 
 
 class TransmissionReduces(CountedPlaces, Programmed):
-    """As many reduces as can be placed at once on idle reduce slots, at least transmission cost.
+    """Place as many reduces as possible at once on idle reduce slots, at least transmission cost.
 
     Reduce f on node i costs the sum over maps j, with node p, of h_pi times the MB that j has for f (Shen et al. 2016,
     equation (2)). Maps that run or have finished count, on the node that the snapshot gives them. Costs are exact where

@@ -304,7 +304,7 @@ class Utility(Problem, Limited):
         return counts
 
     def _hosts(self, placement: Placement) -> tuple[list[Ints], list[Ints]]:
-        """Of each job the nodes of its placed maps, and of its placed reduces."""
+        """The nodes of each job's placed maps, and of its placed reduces."""
         nodes = self.nodes_of(placement)
         maps, reduces = (
             [nodes[tasks][nodes[tasks] != NONE] for tasks in positions]
@@ -392,7 +392,7 @@ class Utility(Problem, Limited):
         return used
 
     def _used_by(self, hosts: tuple[list[Ints], list[Ints]]) -> Ints:
-        """As `used`, of tasks that are given by their nodes (`_hosts`)."""
+        """Like `used`, for tasks given by their nodes (`_hosts`)."""
         used = np.zeros_like(self.free)
         for own, demand in zip(hosts, (self.demand_map, self.demand_reduce), strict=True):
             for job, nodes in enumerate(own):
@@ -599,7 +599,7 @@ class Utility(Problem, Limited):
 
 
 def spread_reduces(problem: Utility) -> Ints:
-    """Where RAS puts the pending reduces before it places any map: how many of each job on each node.
+    """The pending reduces as RAS puts them before it places any map: how many of each job on each node.
 
     Job after job and reduce after reduce, each goes to the tracker with room for it that has the fewest reduces, of
     these the one with the fewest of the same job, of these the first: spread evenly, no two together where that can be

@@ -192,7 +192,7 @@ class UtilityProgram:
         return builder.program(0, -GRID)
 
     def most_used(self, units: int) -> Program:
-        """That of the most utilisation where each job has at least a utility, in units of 2^-20."""
+        """The program of the most utilisation with at least a utility for each job, in units of 2^-20."""
         builder = Builder()
         self._enter_needs(builder, self._enter_places(builder, use=True), units)
         return builder.program(1, -GRID)

@@ -104,7 +104,7 @@ class WorstGroup(LevelledProblem, AssignmentProgram, Limited):
 
     @property
     def own_costs(self) -> OwnCosts:
-        """Of the locality cost; of the worst group's mean no task pays a part of its own."""
+        """Own costs of the locality cost; no task pays a part of its own of the worst group's mean."""
         return replace(super().own_costs, component=1, counted=None)
 
     def costs_by_group(self, placement: Placement) -> list[int]:
@@ -252,7 +252,7 @@ class WorstGroup(LevelledProblem, AssignmentProgram, Limited):
     # Bounds ----------------------------------------------------------------------------------------------------------
 
     def cheap_bounds(self) -> tuple[Bound, ...]:
-        """No slot contended: the costs of all groups together, and of each group for itself."""
+        """Bounds without contention for slots: the costs of all groups together, and of each group for itself."""
         if not self.count:
             return (Bound("best-node", "worst-mean", 0, "worst-mean, where nothing is placed"),)
         (whole,) = super().cheap_bounds()

@@ -43,7 +43,7 @@ def sizes(problem: AssignmentProblem) -> dict[str, RouteSize]:
 
 
 def by_route(call: Call[AssignmentProblem], profile: Profile) -> Solution:
-    """By an engine or a model; prices prove it, the engine's own or those of shortest paths."""
+    """Solve by an engine or a model; prices prove it, the engine's own or those of shortest paths."""
     problem = call.problem
     placement, certificate = None, None
     found: Ending = Found()

@@ -65,7 +65,7 @@ class RoutesByProblem(RouteModule, Protocol):
     """A module of routes; some do not pose every instance."""
 
     def routes(self, problem: Any, /) -> tuple[str, ...]:
-        """Those that pose this one, the default first."""
+        """The routes that pose this one, the default first."""
 
 
 class PlainModule(RouteModule, Protocol):

@@ -95,12 +95,12 @@ class Found:
 
     @property
     def raw_status(self) -> str:
-        """Its words."""
+        """The solver's words."""
         return self.outcome.raw_status
 
     @property
     def solver(self) -> Mapping[str, Any]:
-        """Its name, version and options."""
+        """The solver's name, version and options."""
         return self.outcome.solver
 
     @property
@@ -150,7 +150,7 @@ class Call(Generic[Posed]):
 
     @contextmanager
     def until_stopped(self) -> Iterator[None]:
-        """Within this, an interrupt or running out of time or memory ends the block, and the solution says so."""
+        """A context that an interrupt, or running out of time or memory, ends; the solution says so."""
         try:
             yield
         except STOPPED as error:
@@ -254,7 +254,7 @@ class Call(Generic[Posed]):
         first: Callable[[Found], Certificate],
         second: Callable[[Number, Found], Certificate],
     ) -> Solution:
-        """By the model of the route twice: the first component, then the second at the optimum of the first.
+        """Solve by the model of the route twice: the first component, then the second at the optimum of the first.
 
         A call that was stopped before asks neither.
 

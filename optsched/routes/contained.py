@@ -84,7 +84,7 @@ def solved(asked: Call[Any], profile: Profile) -> Solution:
 
 
 def _limits() -> Limits:
-    """Those in force, with the memory that there is where none is set: the kernel would kill what takes more."""
+    """The limits in force, with the memory that there is where none is set: the kernel would kill what takes more."""
     limits = in_force() or Limits()
     return limits if limits.memory_mb is not None else replace(limits, memory_mb=available_mb())
 

@@ -25,7 +25,7 @@ ROUTES = ("search", "arrays", *MODELS, "brute-force")
 
 
 def by_route(call: Call[Latency], profile: Profile) -> Solution:
-    """By the search over limits, or the literal model where there is a task."""
+    """Solve by the search over limits, or by the literal model where there is a task."""
     literal = call.route == "pulp" and len(call.problem.tasks)
     return _by_literal(call, profile) if literal else _by_search(call, profile)
 

@@ -192,7 +192,7 @@ class _Search:
         return found if isinstance(problem, Limited) and not before else found.checked(problem)
 
     def proof(self) -> Certificate:
-        """Of the next component, with the best decision that is found."""
+        """Prove the next component, with the best decision that is found."""
         return self._limit_proof() if self._limited else self._program_proof()
 
     def _program_proof(self) -> Certificate:
@@ -217,7 +217,7 @@ class _Search:
             return None
 
     def _limit_proof(self) -> Certificate:
-        """Of the first component, which limits settle: a tree by which nothing is below what is found, or the word."""
+        """Prove the first component by a tree that rules out less than the incumbent; else it is the solver's claim."""
         problem, claim = self.problem, self._least_limit() * limit_unit(self.problem)
         program = _sound(program_below, problem, claim)
         tree = self._tree(without_costs(program.whole), 1)

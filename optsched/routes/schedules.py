@@ -45,12 +45,12 @@ _PROGRAMS = 60
 
 
 def by_route(call: Call[TimedProblem], profile: Profile) -> Solution:
-    """By the call's route."""
+    """Solve by the call's route."""
     return _by_search(call, profile) if call.route == "search" else _by_program(call, profile)
 
 
 def _by_search(call: Call[TimedProblem], profile: Profile) -> Solution:
-    """By bounds and schedules from the quickest on; what these leave open of a small problem is enumerated."""
+    """Solve by bounds and schedules from the quickest on; what these leave open of a small problem is enumerated."""
     problem = call.problem
     if not len(problem.tasks):
         return call.settled(problem.schedule([], []), cheap_proof(problem))
@@ -106,7 +106,7 @@ def plain(problem: TimedProblem) -> Held:
 
 
 def _by_program(call: Call[TimedProblem], profile: Profile) -> Solution:
-    """By arrays or a model, of a problem that is not plainly infeasible, from the best of `placed_schedules` on."""
+    """Solve by arrays or a model a problem that is not plainly infeasible, from the best of `placed_schedules` on."""
     problem, proved = call.problem, cheap_proof(call.problem)
     if not len(problem.tasks):
         return call.settled(problem.schedule([], []), proved)

@@ -23,7 +23,7 @@ OVERRUNS = {"arrays": 50_000}
 
 
 def by_route(call: Call[TransmissionReduces], profile: Profile) -> Solution:
-    """By the network and its prices; by the program of the problem where these prove nothing, and by models.
+    """Solve by the network and its prices; by the problem's program where these prove nothing, and by models.
 
     Where it stops without an answer, each reduce goes where it is cheapest, in turn.
     """

@@ -512,7 +512,7 @@ def _way(problem: AssignmentProblem, engine: str) -> str:
 
 
 def sizes(problem: AssignmentProblem) -> Iterator[tuple[str, int, int, int]]:
-    """For each engine what it would make: variables, constraints, and bytes a variable.
+    """For each engine the size of its program: variables, constraints, and bytes a variable.
 
     Examples
     --------

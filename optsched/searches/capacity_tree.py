@@ -57,7 +57,7 @@ _STEP, _PATIENCE = 1.5, 6
 
 
 def fill_compiled(cost: Ints, weight: Ints, free: Bools, room: Ints) -> Filled:
-    """As `capacity_knapsacks.fill`, by a compiled loop, for int64."""
+    """Fill knapsacks like `capacity_knapsacks.fill`, by a compiled loop, for int64."""
     from optsched.solvers.knapsack_kernels import fill_one
 
     filled = Filled(np.zeros(len(room), dtype=np.int64), np.zeros_like(cost), np.zeros_like(cost))
@@ -449,6 +449,6 @@ def _swaps(usable: Floats, own: Floats, demand: Floats, used: Floats, nodes: Int
 
 
 def _over(used: Floats) -> Floats:
-    """By how many parts of their capacities the resources are exceeded, together."""
+    """The parts of their capacities by which the resources are exceeded, together."""
     over: Floats = np.maximum(used - 1.0 - _LITTLE, 0.0).sum(axis=0)
     return over

@@ -150,7 +150,7 @@ def is_small(problem: Problem, most: int = MOST_PLACEMENTS) -> bool:
 
 
 def _choices(problem: Problem) -> int:
-    """Where a task may be: on any node, and nowhere."""
+    """The choices of a task: any node, and none."""
     return len(problem.instance.cluster) + (not stated(problem, "places_all", False))
 
 

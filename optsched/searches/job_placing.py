@@ -56,7 +56,7 @@ def best_placed(problem: ScheduleProblem) -> Schedule:
 
 
 class Placed(NamedTuple):
-    """Where some tasks run: positions in `problem.tasks`, slots and starts in microseconds, and when all have ended."""
+    """A placing of some tasks: positions in `problem.tasks`, slots, starts in microseconds, and the last end."""
 
     tasks: list[int]
     gaps: list[int]
@@ -206,7 +206,7 @@ class JobPlacing:
     # Maps ---------------------------------------------------------------------------------------------------------
 
     def _place_maps(self, gaps: _Gaps, job: int, packed: bool) -> Placed:
-        """Where the maps of a job run, so that they end as soon as they can."""
+        """Place the maps of a job so that they end as soon as they can."""
         problem, classes = self.problem, self._maps[job]
         release = max(problem.now, int(problem.jobs.arrival[job]))
         begin = np.maximum(gaps.begin, release)
@@ -346,7 +346,7 @@ class _Fitting:
 
 
 def matched(homes: Sequence[Sequence[int]], room: list[int]) -> list[int]:
-    """As many tasks as can be on nodes of their own, by augmenting paths: the node of each, or -1.
+    """Match as many tasks as possible to nodes of their own, by augmenting paths: the node of each, or -1.
 
     Parameters
     ----------

@@ -168,7 +168,7 @@ class LatencySearch:
         self._known = {limit: known for limit, known in self._known.items() if known.stopped is not Limit.TIME}
 
     def settle(self) -> None:
-        """There are no further questions: give up what answers to them would grow from."""
+        """No further questions come: give up what answers to them would grow from."""
         self._matchings.settle()
 
     def hint(self, limit: int) -> Placement | None:

@@ -60,7 +60,7 @@ class CompactProgram:
         self._add_cuts(every[own > 0], own[own > 0], np.arange(len(self._server)))
 
     def program(self, whole: bool = True, homeless: bool = False) -> LinearProgram:
-        """For the fewest remote tasks, or with `homeless` the fewest without room; `whole`: in whole numbers."""
+        """The program for the fewest remote tasks, or with `homeless` the fewest without room; `whole`: in integers."""
         posed, tasks = as_arrays(self.posed.whole, integer=whole), len(self.problem.tasks)
         remote = np.zeros(len(posed.objective) + 1)
         remote[self.posed.family("remote")] = not homeless

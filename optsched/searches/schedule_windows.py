@@ -89,7 +89,7 @@ def _loads(problem: ScheduleProblem) -> Iterator[_Load]:
 
 
 def _some(values: Ints, most: int) -> Ints:
-    """At most `most` of sorted values, evenly chosen, the first and the last among them."""
+    """Choose at most `most` of sorted values evenly, the first and the last among them."""
     if len(values) <= most:
         return values
     return values[np.unique(np.linspace(0, len(values) - 1, most).round().astype(np.int64))]

@@ -184,7 +184,7 @@ class Packing:
 
     @classmethod
     def of(cls, problem: Utility, units: int) -> Packing:
-        """For a utility of at least `units`."""
+        """The packing for a utility of at least `units`."""
         return cls(problem, units, Items.of(problem), *least_pairs(problem, units))
 
     @property

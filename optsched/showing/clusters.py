@@ -345,7 +345,7 @@ _LINE, _NODE_LETTERS, _TASK_LETTERS, _HIGH = 8, 18, 12, 6.5
 
 
 class Rows(NamedTuple):
-    """Where everything is, in inches from the upper left corner.
+    """The positions of everything, in inches from the upper left corner.
 
     Attributes
     ----------

@@ -81,7 +81,7 @@ class FrontierRecord(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Source:
-    """Where entries came from.
+    """The source of entries.
 
     Attributes
     ----------
@@ -537,7 +537,7 @@ def _shipped() -> Mapping[str, str]:
 
 
 def _parameters(record: Record | FrontierRecord) -> Iterator[str]:
-    """Those of the problem that are not its defaults."""
+    """The parameters of the problem that are not its defaults."""
     from optsched.problems import PROBLEMS
 
     kind = PROBLEMS.get(record.problem)

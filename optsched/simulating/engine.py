@@ -156,7 +156,7 @@ class Beats:
         return node
 
     def time(self, number: int) -> int:
-        """When it is, in microseconds."""
+        """The time of a heartbeat, in microseconds."""
         interval, place = divmod(number, self.nodes)
         return self._begin + interval * self._interval + place * self._interval // self.nodes
 
@@ -166,7 +166,7 @@ class Beats:
         return interval * self.nodes - (-within * self.nodes // self._interval)
 
     def last_by(self, now: int) -> Ints:
-        """When each node had its last heartbeat by a time, the beginning where it had none; shape (nodes,)."""
+        """The last heartbeat of each node by a time, the beginning where it had none; shape (nodes,)."""
         coming = self.first_from(now + 1)
         numbers = coming - 1 - (coming - 1 - np.array(self.place)) % self.nodes
         interval, place = np.divmod(numbers, self.nodes)
@@ -614,7 +614,7 @@ class Engine(Asked, Course):
             self.beats.open(kind, node, True)
 
     def _next_offer(self) -> int:
-        """When slots are offered next; `NEVER`: not before something happens."""
+        """The time of the next offer; `NEVER`: not before something happens."""
         waiting = self.known.waiting
         kinds = _WAITING[bool(waiting["map"]) + 2 * bool(waiting["reduce"])]
         if not kinds or self._calls is not None:
@@ -659,7 +659,7 @@ class Engine(Asked, Course):
 
     @property
     def _until(self) -> int:
-        """Until when the policy may let everything stand still."""
+        """The time until which the policy may let everything stand still."""
         return self._idle_since + round(float(getattr(self._policy, "waits_seconds", 0)) * MICRO)
 
     @property

@@ -147,7 +147,7 @@ class EveryRound(Policy):
         self._line_up(arrived[view.status[arrived] == PENDING], view)
 
     def _line_up(self, tasks: npt.ArrayLike, view: View) -> None:
-        """These wait from now on: by number; what is placed in turn by arrival and job before."""
+        """Add waiting tasks to the line: by number; what is placed in turn by arrival and job before."""
         workload, tasks = view.workload, np.asarray(tasks, dtype=np.int64)
         arrival = np.nan_to_num(np.append(workload.arrival, np.nan), nan=-np.inf)
         for kind, line in self._lines.items():

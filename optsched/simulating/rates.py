@@ -73,7 +73,7 @@ class _Reading:
             self.waits[source] = self.waits.get(source, 0) + work
 
     def read(self, source: int, work: int, now: int) -> None:
-        """It begins to read from a node."""
+        """Begin to read from a node."""
         self.source, self.whole, self.left, self.since, self.rate = source, work, work, now, 0
 
     def left_at(self, now: int) -> int:
@@ -81,13 +81,13 @@ class _Reading:
         return max(0, self.left - self.rate * (now - self.since))
 
     def go(self, rate: int, now: int, marked: bool) -> None:
-        """It goes at another rate."""
+        """Go on at another rate."""
         self.left, self.since, self.rate = self.left_at(now), now, rate
         if marked:
             self.marks.append((now, self.left, rate))
 
     def until(self) -> int | None:
-        """When it has read all from there; None: never, as things are."""
+        """When all is read from there; None: never, as things are."""
         if not self.left:
             return self.since
         return self.since - (-self.left // self.rate) if self.rate else None

@@ -294,7 +294,7 @@ class Simulation:
 
     @property
     def timing(self) -> dict[str, Any]:
-        """When slots were offered: `heartbeat` in seconds, and `assign`, as `optsched.simulate` takes them."""
+        """How slots were offered: `heartbeat` in seconds, and `assign`, as `optsched.simulate` takes them."""
         beat = self.rules.heartbeat / MICRO
         return {"heartbeat": int(beat) if beat.is_integer() else beat, "assign": "one" if self.rules.one else "all"}
 

@@ -599,7 +599,7 @@ class WarmProgram:
         profile: AnyProfile,
         objective: Floats | None = None,
     ) -> ArraySolution:
-        """As `solve_uninterrupted`, with these bounds of the columns; and with other costs, where they are given."""
+        """Solve like `solve_uninterrupted`, with these bounds of the columns, and with other costs if given."""
         costs = self._program.objective if objective is None else objective
         program = replace(self._program, col_lower=lower, col_upper=upper, objective=costs)
         if not self._passed:
@@ -614,7 +614,7 @@ class WarmProgram:
 
 
 def solve_uninterrupted(program: LinearProgram, profile: Profile) -> ArraySolution:
-    """As `solve_arrays`, for a step on the way to an answer. KeyboardInterrupt where Ctrl-C came while HiGHS ran."""
+    """Solve like `solve_arrays`, as a step on the way to an answer. Ctrl-C while HiGHS ran is a KeyboardInterrupt."""
     found = solve_arrays(program, profile)
     if found.outcome.limit is Limit.INTERRUPTED:
         raise KeyboardInterrupt

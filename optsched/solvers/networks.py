@@ -189,7 +189,7 @@ def _in_int64(lower: Ints, capacity: Ints, supply: Ints) -> bool:
 def _by_kernels(
     tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Ints, supply: Ints, scaling: bool
 ) -> CheapestFlow | None:
-    """By loops on arrays, on the flow above the lower limits; None where it is for networkx."""
+    """Solve by loops on arrays, on the flow above the lower limits; None where it is for networkx."""
     left = supply.copy()
     np.subtract.at(left, tail, lower)
     np.add.at(left, head, lower)
@@ -208,7 +208,7 @@ def _by_kernels(
 
 
 def _by_networkx(tail: Ints, head: Ints, lower: Ints, capacity: Ints, cost: Ints, supply: Ints) -> CheapestFlow:
-    """By the network simplex of networkx, and potentials of what it found."""
+    """Solve by the network simplex of networkx, with potentials of what it found."""
     solver = {"name": "networkx network_simplex", "version": version("networkx")}
     free = np.flatnonzero(capacity == UNBOUNDED)
     unbounded = bool(negative_cycle(tail[free], head[free], cost[free], len(supply)))  # it may go round it for ever
@@ -527,7 +527,7 @@ class _Rounds:
         self._work = np.zeros(nodes, dtype=np.int64), np.zeros((nodes, 2), dtype=np.int32), buckets
 
     def refine(self, cost: Ints, tolerance: int) -> bool | None:
-        """From any flow to a flow within a tolerance; False: there is none, None: prices fell too far.
+        """Refine any flow to one within a tolerance; False: there is none, None: prices fell too far.
 
         The first round is without costs: its prices only tell how far away what lacks something is, and are forgotten.
         """

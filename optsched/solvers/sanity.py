@@ -22,7 +22,7 @@ _TOLERANCE = 1e-5
 def _program(
     objective: list[float], columns: list[tuple[float, float, bool]], rows: list[tuple[float, list[float], float]]
 ) -> LinearProgram:
-    """From costs, columns (lower, upper, integer) and rows (lower, coefficients, upper)."""
+    """A program from costs, columns (lower, upper, integer) and rows (lower, coefficients, upper)."""
     lower, upper, integer = zip(*columns, strict=True)
     row_lower, coefficients, row_upper = zip(*rows, strict=True)
     return LinearProgram(

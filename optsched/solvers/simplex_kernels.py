@@ -209,7 +209,7 @@ def list_pivots(
     pace: int,
     steps: int,
 ) -> int:
-    """Up to `steps` pivots on listed arcs; DONE, MORE or ENDLESS.
+    """Make up to `steps` pivots on listed arcs; returns DONE, MORE or ENDLESS.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def list_pivots(
 
 @compiled
 def table_pivots(tree: Ints, potential: Ints, cost: Ints, rows_stay: bool, place: Ints, block: int, steps: int) -> int:
-    """Up to `steps` pivots on the arcs from each row of a table to each column; DONE or MORE.
+    """Make up to `steps` pivots on the arcs from each row of a table to each column; returns DONE or MORE.
 
     Nodes are the rows, then the columns, then the root. An arc without costs leads from each row to the root if
     `rows_stay`, and else from the root to each column. No arc has a limit.

@@ -195,7 +195,7 @@ class Course:
 
     @property
     def coming(self) -> int:
-        """When something happens next; `NEVER` where nothing does."""
+        """The time of the next event; `NEVER` where there is none."""
         return self._heap[0][0] if self._heap else NEVER
 
     def plan(self, time: int, what: int, index: int) -> None:

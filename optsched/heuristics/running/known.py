@@ -110,7 +110,7 @@ class Known:
 
     @property
     def next_arrival(self) -> float:
-        """When the next job with tasks arrives; not to be asked once all have."""
+        """The time at which the next job with tasks arrives; not to be asked once all have."""
         return float(self._arrivals[self._tasks])
 
     @property
@@ -119,7 +119,7 @@ class Known:
         return any(self.waiting[kind] for kind in self.free)
 
     def placement(self) -> Placement:
-        """Where each task of the instance that the policy started runs or ran."""
+        """The node on which each task that the policy started runs or ran."""
         started = np.flatnonzero(np.frombuffer(self._begun, dtype=np.bool_))
         return Placement.empty(len(self.order)).with_tasks(self.order[started], self._node[started])
 
@@ -182,7 +182,7 @@ class Known:
         entries: Sequence[int] | Ints = (),
         emitted: npt.ArrayLike = (),
     ) -> None:
-        """So much has been read and given out by now. Policies get no event for it: the view shows it.
+        """Note what has been read and given out by now. Policies get no event for it: the view shows it.
 
         Parameters
         ----------

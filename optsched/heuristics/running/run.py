@@ -295,7 +295,7 @@ def _over_time(
 def _timing(
     problem: TaskProblem[Any], heuristic: Heuristic, parameters: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Of what was given: how slots are offered to a policy over time, where it has no parameter so called; the rest."""
+    """Split parameters: those that say how slots are offered to a policy over time, and the policy's own."""
     names = of_run(heuristic) if problem.decided is Schedule else set()
     return {name: parameters[name] for name in parameters if name in names}, {
         name: parameters[name] for name in parameters if name not in names

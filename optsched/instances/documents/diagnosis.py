@@ -297,7 +297,7 @@ class Diagnosis:
 
 @cache
 def _fields(kind: type[Struct]) -> dict[str, tuple[str, Any, bool]]:
-    """Of each key of a record: the attribute, the kind of its value, and whether it must be there."""
+    """For each key of a record: the attribute, the kind of its value, and whether it is required."""
     return {
         field.encode_name: (field.name, _without_unset(field.type), field.required)
         for field in msgspec.structs.fields(kind)

@@ -116,7 +116,7 @@ class GrowingFile:
         self._written += len(part)
 
     def finish(self) -> None:
-        """It is whole: put it in its place.
+        """The file is complete: put it in its place.
 
         Raises
         ------
@@ -131,7 +131,7 @@ class GrowingFile:
             raise _refused(error, self.path) from None
 
     def abandon(self) -> Path | None:
-        """It will not be whole: where the part is that was written, None where there is none."""
+        """The file will not be complete: return where the written part is, None where there is none."""
         with contextlib.suppress(OSError):
             os.close(self._file)
         if self.partial is None or self._written:
@@ -141,7 +141,7 @@ class GrowingFile:
 
 
 def _resolved(path: str | os.PathLike[str]) -> Path:
-    """Where a link leads: what it points to is replaced, not the link."""
+    """The file that a link points to: that is replaced, not the link."""
     return Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
 
 

@@ -82,7 +82,7 @@ def _ungrouped(cluster: Cluster, idle: Ints, replicas: Ragged) -> Drawn:
 
 
 def _exact(rng: np.random.Generator, **sizes: Any) -> Drawn:
-    """As in the paper: each block has exactly C replicas."""
+    """Replicas as in the paper: each block has exactly C."""
     return _ungrouped(*_located(rng, **sizes, exact=True))
 
 

@@ -126,7 +126,7 @@ def _topology(rng: np.random.Generator, form: int, cluster: Cluster) -> Topology
 
 
 def _times(rng: np.random.Generator, jobs: int, longest: int) -> tuple[Floats, Floats]:
-    """Of each job the seconds of its maps by locality, each step up to half as much again, and of its reduces."""
+    """For each job the seconds of its maps by locality, each step up to half as much again, and of its reduces."""
     near = rng.integers(1, longest, size=jobs, endpoint=True)
     more = np.cumsum(rng.integers(1, max(1, longest // 2), size=(jobs, 2), endpoint=True), axis=1)
     times = (near[:, None] + np.column_stack((np.zeros(jobs, dtype=np.int64), more))).astype(np.float64)

@@ -236,7 +236,7 @@ def _planted_flow(rng: np.random.Generator, *, nodes: int, racks: int, tasks: in
 
 
 def _busier_replicas(rng: np.random.Generator, source: Ints, out_in_use: Ints, replicas: int) -> Ragged:
-    """For each task its `source`, and of up to `replicas` - 1 others drawn at random those at least as busy."""
+    """For each task its `source`, and those at least as busy of up to `replicas` - 1 others drawn at random."""
     drawn = distinct_nodes(rng, replica_counts(rng, len(source), replicas), len(out_in_use), first=source)
     return drawn.kept(out_in_use[drawn.values] >= out_in_use[source[drawn.row_of]])
 

@@ -43,7 +43,7 @@ def numbered(prefix: str, count: int) -> Strings:
 
 
 def in_blocks(count: int, parts: int) -> Ints:
-    """For each of `count` records one of `parts` parts of nearly equal size, neighbours together; shape (count,).
+    """Deal `count` records to `parts` parts of nearly equal size, neighbours together; shape (count,).
 
     >>> in_blocks(5, 2).tolist()
     [0, 0, 0, 1, 1]
@@ -129,7 +129,7 @@ def distinct_nodes(
     weights: Ints | None = None,
     first: Ints | None = None,
 ) -> Ragged:
-    """For each task as many different nodes as `counts` says, in increasing order.
+    """Draw for each task `counts` different nodes, in increasing order.
 
     Node after node is drawn from those that the task does not have yet: the draw is a position in the line of the
     remaining nodes (or, weighted, in the line of their weights), which is then moved past each one already taken.

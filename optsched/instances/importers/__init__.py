@@ -69,7 +69,7 @@ class Option:
 
     @property
     def written(self) -> str:
-        """As the command line knows it."""
+        """The option as the command line spells it."""
         return self.flag or f"--{self.name.replace('_', '-')}"
 
     def check(self, value: Any) -> None:

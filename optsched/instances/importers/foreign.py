@@ -274,7 +274,7 @@ class Line:
 
     @property
     def place(self) -> str:
-        """As faults name it."""
+        """The place for faults."""
         return f"line {self.number}"
 
     def integer(self, at: int, noun: str, faults: list[Fault], least: int = -LARGEST) -> int:

@@ -172,7 +172,7 @@ class _Numbers:
         return 0
 
     def gap_sets(self) -> list[int]:
-        """Where each set of a generalized-assignment file begins.
+        """The position at which each set of a generalized-assignment file begins.
 
         Raises
         ------

@@ -210,7 +210,7 @@ def _where(container: _Container, hosts: dict[str, _Node], odd: Counter[str]) ->
 
 
 def _when(container: _Container, job: _Job, origin: int | None, odd: Counter[str]) -> dict[str, Any]:
-    """When a container began, and how long it took."""
+    """The start of a container, and how long it took."""
     start, end, when = container.start, container.end, dict[str, Any]()
     if start is not None and origin is not None:
         if start < (origin if job.start is None else job.start):

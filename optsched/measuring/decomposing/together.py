@@ -57,12 +57,12 @@ class JobTasks:
         self.job: Ints = np.unique(np.where(job >= 0, job, alone), return_inverse=True)[1]
 
     def startable(self, tasks: Ints) -> Ints:
-        """Those of some tasks that anybody may start."""
+        """Those of some tasks that any policy may start."""
         startable: Ints = tasks[self._position[tasks] != NONE]
         return startable
 
     def excess(self, tasks: Ints, node: int) -> Ints:
-        """By how many microseconds more than at its best each of some tasks takes on a node."""
+        """How many microseconds more than at its best each of some tasks takes on a node."""
         position = self._position[tasks]
         excess: Ints = self._times.on(position, np.full(len(position), node)) - self._least[position]
         return excess
@@ -214,7 +214,7 @@ class Together(Policy):
             free[:] = view.free_slots(kind)
 
     def _exchange(self, one: int, other: int) -> None:
-        """From now on the other policy takes each of two waiting tasks of a job for the other one."""
+        """Exchange two waiting tasks of a job: from now on the other policy takes each for the other."""
         taken = self._taken_for
         taken[one], taken[other] = taken[other], taken[one]
         self._stands_for[taken[one]], self._stands_for[taken[other]] = one, other

@@ -327,7 +327,7 @@ class _Ordered:
         return Difference(moves.first, there, done, needed)
 
     def _coarse(self, steps: list[_Step]) -> list[_Step]:
-        """At most a quarter as many steps as values can be asked for: by where they begin, and one of all the rest."""
+        """Join steps into a quarter of the values that can be asked for, at most: by where they begin, and all the rest."""
         most = self.left // 4
         if len(steps) <= most:
             return steps

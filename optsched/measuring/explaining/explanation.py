@@ -118,7 +118,7 @@ class ExplainedGap:
         }
 
     def brief(self, gap: Value | None, rest: str) -> str:
-        """Its representation, with what was found besides the gap."""
+        """Its representation, with `rest` besides the gap."""
         where = self.problem.instance.name or "instance"
         if self.infeasible:
             return brief(f"{self.problem.name} on {where}: infeasible{rest}")
@@ -183,7 +183,7 @@ class Explanation(ExplainedGap):
         return own_costs_of(self.problem)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what is worked out: own costs are functions, which another process cannot be sent."""
+        """The state without what is worked out: own costs are functions, which cannot be sent to another process."""
         return {name: value for name, value in vars(self).items() if name != "_own"}
 
     def _side(self, positions: Sequence[int], nodes: Ints) -> Iterator[tuple[str | None, Number | None, str | None]]:

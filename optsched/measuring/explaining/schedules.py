@@ -126,7 +126,7 @@ class Waits:
         self.slots: Ints = self.starts - ready - self.passed
 
     def _free_until(self, kind: int, instants: Ints) -> Ints:
-        """For how many microseconds before each instant a slot of a kind was free somewhere."""
+        """For how many microseconds before each instant some slot of a kind was free."""
         room = int(self.problem.room[KINDS[kind]].sum())
         runs = np.flatnonzero((self.problem.instance.workload.kind == kind) & (self._nodes != NONE))
         runs = runs[(self._ends[runs] < NEVER) & (self._ends[runs] > self.problem.now)]
@@ -401,7 +401,7 @@ class ScheduleExplanation(ExplainedGap):
 
     @cached_property
     def gap(self) -> Value | None:
-        """By how much the best schedule is better; None without one."""
+        """How much better the best schedule is; None without one."""
         best = self.report.reference.solution.objective
         if best is None or self.report.objective is None:
             return None

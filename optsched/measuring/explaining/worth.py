@@ -267,7 +267,7 @@ JUDGED = 200
 
 
 def rooms(problem: Problem, last: Ints) -> list[Candidate]:
-    """Of each node the room for that task which gains most there, the largest gain first.
+    """For each node the room for the task that gains most there, the largest gain first.
 
     What gains nothing is left out, and so is a node that running tasks overload.
 

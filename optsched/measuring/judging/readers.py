@@ -100,7 +100,7 @@ def with_readers(answer: Answer, nodes: Ints, sources: str) -> float:
 
 
 def excess(answer: Answer, sources: str) -> float:
-    """By how much a decision is above the least cost with readers, in percent; found by trying every placement."""
+    """How far a decision is above the least cost with readers, in percent; found by trying every placement."""
     tried = itertools.product(range(len(COMPUTE)), repeat=len(answer.problem.tasks))
     least = min(with_readers(answer, np.array(nodes), "best") for nodes in tried)
     return 100 * (with_readers(answer, answer.problem.nodes_of(answer.decision), sources) / least - 1)

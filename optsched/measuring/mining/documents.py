@@ -184,7 +184,7 @@ def _pairs(document: Document) -> list[list[list[Any]]]:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a number of a document stands: what holds it, under which key, and the names on the way there."""
+    """The place of a number in a document: what holds it, under which key, and the names on the way there."""
 
     holder: Any
     key: Any

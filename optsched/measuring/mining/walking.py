@@ -538,7 +538,7 @@ class _Pool:
     entries: list[tuple[Score, int, Judged]] = field(default_factory=list)
 
     def add(self, judged: Judged, number: int) -> None:
-        """Of equals the newest comes first, so that the search drifts on."""
+        """Add an instance; of equal ones the newest comes first, so that the search drifts on."""
         self.entries.append((judged.score, number, judged))
         self.entries.sort(key=lambda entry: entry[:2], reverse=True)
         del self.entries[POOL:]

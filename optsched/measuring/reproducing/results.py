@@ -54,7 +54,7 @@ class Values(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, values: Any) -> Values:
-        """Of an array of one number a draw.
+        """Make it from an array of one number for each draw.
 
         >>> values = Values.of(np.array([1.0, 2.0, 6.0]))
         >>> values.mean, values.median, values.low >= 1, values.high <= 6

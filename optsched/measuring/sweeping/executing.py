@@ -490,7 +490,7 @@ class Steps:
         """Another sweep is on in the store, or another program holds it, and this one waits for its end."""
 
     def begins(self, agenda: Agenda) -> None:
-        """It is known what is to be done."""
+        """The plan is complete, and jobs begin."""
 
     def ended(self, run: str, agenda: Agenda) -> None:
         """A run or an optimum has ended."""

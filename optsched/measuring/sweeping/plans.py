@@ -177,7 +177,7 @@ def _parts(first: str) -> Iterator[tuple[str, str]]:
 
 
 def _spec(module: str) -> ModuleSpec | None:
-    """Where a module is found; None where there is none, as of a name that is no module, or its package fails."""
+    """Where a module is found; None where there is none, because it is no module's name or its package fails."""
     loaded = sys.modules.get(module)
     if loaded is not None and loaded.__spec__ is not None:
         return loaded.__spec__
@@ -480,7 +480,7 @@ def _of_variant(
 
 
 def _variant_text(problem: TaskProblem[Any], values: Parameters) -> str:
-    """Those of the parameters that a problem has, in a few words."""
+    """The problem's own parameters among `values`, in a few words."""
     of_one = values.get(problem.name)
     own = of_one if isinstance(of_one, Mapping) else {}
     known = {entry.name for entry in problem.parameter_table}
