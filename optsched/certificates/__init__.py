@@ -79,7 +79,7 @@ _FUNCTIONS = (
 
 
 def __getattr__(name: str) -> object:
-    """What makes a certificate of a problem (PEP 562)."""
+    """The function that makes certificates of a problem (PEP 562)."""
     for function in _FUNCTIONS:
         module, _, made = function.partition(":")
         if made == name:

@@ -75,7 +75,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Enumerated:
-    """What trying every decision gave.
+    """The result of trying every decision.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Enumerated:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What certifying a solution gave: what is proved, what is only claimed, and what is contradicted.
+    """The result of certifying a solution: what is proved, what is only claimed, and what is contradicted.
 
     Attributes
     ----------
@@ -567,7 +567,7 @@ def proved_bound(problem: AnyProblem, certificate: Certificate, objective: Value
 
 
 def unchecked(what: str, limit: str = "time") -> Claim:
-    """What is claimed where a limit, on time or memory, ended the checks before a proof was checked."""
+    """The claims where a limit, on time or memory, ended the checks before a proof was checked."""
     return Claim(NOTHING, f"{what}: not checked within the {limit} limit")
 
 

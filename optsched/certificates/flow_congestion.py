@@ -75,7 +75,7 @@ def flow_congestion_proof(problem: FlowCongestion, certificate: Certificate, obj
 
 
 def _first_names(problem: FlowCongestion) -> list[list[Any]]:
-    """What version 0.1 called the variables: a pattern by its host and numbers of tasks, a pair by class and host."""
+    """The names of variables in version 0.1: a pattern by its host and numbers of tasks, a pair by class and host."""
     choose, place = problem.program().variables
     hosts = problem.instance.cluster.node_ids[problem.idle_nodes[problem.hosts.first]].tolist()
     patterns = {name: problem.patterns(host).tolist() for host, name in enumerate(hosts)}

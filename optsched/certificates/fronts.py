@@ -37,7 +37,7 @@ def certify_frontier(
     against: Mapping[str, Decision] | None = None,
     enumerated: Enumerated | None = None,
 ) -> Verdict:
-    """What `certify` says of a frontier; see there."""
+    """The verdict of `certify` on a frontier; see there."""
     checking = _FrontierChecks(problem, frontier)
     if checking.known() and checking.ordered():
         for number, point in enumerate(frontier):

@@ -66,7 +66,7 @@ def no_packing_certificate(problem: GeneralizedAssignment, tree: Tree) -> Certif
 
 
 def no_packing_proof(problem: GeneralizedAssignment, certificate: Certificate) -> str:
-    """What the certificate's tree shows; CertificateInvalid where it leaves room for a placement."""
+    """The sentence that the certificate's tree proves; CertificateInvalid where it leaves room for a placement."""
     knapsacks = CapacityKnapsacks(problem)
     if _read(problem, certificate).bound(knapsacks, knapsacks.beyond) < knapsacks.beyond:
         raise CertificateInvalid("steps: a leaf leaves room for a placement")
@@ -120,5 +120,5 @@ def _of_capacities(problem: GeneralizedAssignment, prices: Ints) -> dict[str, di
 
 
 def _capacity_prices(problem: GeneralizedAssignment, data: Mapping[str, Any]) -> Ints:
-    """What `_of_capacities` wrote."""
+    """Read what `_of_capacities` wrote."""
     return price_table(data, "prices", problem.resources, "resource", problem.instance.node_index)

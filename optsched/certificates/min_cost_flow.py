@@ -71,7 +71,7 @@ def no_flow_certificate(problem: MinCostFlow, potentials: Ints) -> Certificate |
 
 
 def no_flow_proof(problem: MinCostFlow, certificate: Certificate) -> str:
-    """What the certificate's potentials show of flows; CertificateInvalid where they leave room for one."""
+    """The sentence that the certificate's potentials prove; CertificateInvalid where they leave room for a flow."""
     potentials = _potentials(problem, certificate)
     bound = _free(problem).potential_bound(potentials)
     if bound is None or bound <= 0:
@@ -86,7 +86,7 @@ def _free(problem: MinCostFlow) -> MinCostFlow:
 
 
 def limitless_cycle(problem: MinCostFlow) -> str | None:
-    """What proves that a feasible flow can get cheaper for ever; None where nothing does.
+    """The proof that a feasible flow can get cheaper for ever; None where there is none.
 
     It is the cycle that `MinCostFlow.unlimited_cycle` names. Its arcs are checked one by one: each begins where the one
     before it ends, none has a limit, and the costs add up to less than 0.

@@ -39,7 +39,7 @@ _SHOWN = 60
 
 
 def shown(value: Any) -> str:
-    """What somebody wrote that is not as it must be, short enough for a message.
+    """A wrong value as somebody wrote it, short enough for a message.
 
     >>> shown([True]), len(shown("x" * 5000)), shown([10**5000])
     ('[True]', 60, 'a list that is too long to show')
@@ -49,7 +49,7 @@ def shown(value: Any) -> str:
 
 
 def spelt(value: Any) -> str:
-    """What somebody wrote, as Python spells it; not numbers of thousands of digits, or lists nested too deeply."""
+    """A value as Python spells it; not numbers of thousands of digits, or lists nested too deeply."""
     try:
         return repr(value)
     except (ValueError, RecursionError):

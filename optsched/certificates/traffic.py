@@ -136,7 +136,7 @@ def no_room_certificate(problem: Traffic, cases: Cases) -> Certificate | None:
 
 
 def no_room_proof(problem: Traffic, certificate: Certificate) -> str:
-    """What the certificate's prices show; CertificateInvalid where they prove no more traffic than there could be."""
+    """The sentence that the certificate's prices prove; CertificateInvalid where they leave room for a placement."""
     proved = exact(_cases(problem, certificate.data).bound(problem, look=check, target=problem.beyond), problem.grid)
     most = exact(problem.beyond - 1, problem.grid)
     if proved <= most:

@@ -62,7 +62,7 @@ class Tree(NamedTuple):
     steps: Sequence[Step]
 
     def bound(self, relaxation: Relaxation, limit: int) -> int:
-        """What every solution costs at least, in units: `limit`, or what the weakest leaf proves if that is less.
+        """A lower bound of every solution's cost, in units: `limit`, or what the weakest leaf proves if that is less.
 
         Raises
         ------
@@ -107,7 +107,7 @@ class Tree(NamedTuple):
     def read(
         cls, data: Mapping[str, Any], variable: Callable[[Any], int], multipliers: Callable[[Mapping[str, Any]], Ints]
     ) -> Tree:
-        """What `written` wrote.
+        """Read what `written` wrote.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ def over_rows(tree: Tree, name: Callable[[int], Any] = int) -> dict[str, Any]:
 
 
 def rows_bound(data: Mapping[str, Any], program: IntegerProgram, limit: int, names: Sequence[Any] | None = None) -> int:
-    """What a tree that `over_rows` wrote proves of a program, in units: at most `limit`.
+    """The lower bound of a program that a tree written by `over_rows` proves, in units: at most `limit`.
 
     `names` are those of the columns, lists or tuples of what JSON has; None: columns are called by their numbers.
 

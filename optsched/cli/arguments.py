@@ -427,7 +427,7 @@ def emit_table(table: Table, output: str | None = None, form: str = "table") -> 
 
 
 def as_text(output: str | None = None, form: str = "table") -> Callable[[Table], str]:
-    """What makes a table a text for stdout or a file: a `table` has its texts folded, on a terminal within its lines.
+    """A function that makes tables texts for stdout or a file; those of a `table` are folded to the terminal.
 
     Whether stdout is a terminal is asked now: while heuristics run, stdout stands for stderr.
     """
@@ -453,7 +453,7 @@ def note(message: str, kind: str = "note") -> None:
 
 
 def note_limits(reports: Sequence[GapReport], seconds: float | None) -> None:
-    """What was cut short, and what was too large to be tried, on stderr."""
+    """Say on stderr what was cut short, and what was too large to be tried."""
     from optsched.core.results import Limit
     from optsched.routes.contained import end_reason
 

@@ -188,7 +188,7 @@ def _rows(write: Write, planned: Sequence[Planned]) -> Rows:
 
 
 def _tell(write: Write, results: Sequence[Result], folder: str, github: bool) -> None:
-    """What does not hold, check by check."""
+    """Print what does not hold, check by check."""
     import secrets
 
     from optsched.measuring.studies.check_reports import breach_lines

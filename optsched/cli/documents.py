@@ -60,7 +60,7 @@ def _missing(entry: dict[str, Any]) -> str:
 
 
 def _instance(instance: Instance) -> dict[str, Any]:
-    """What there is to say of an instance."""
+    """The description of an instance."""
     import numpy as np
 
     from optsched.core.instance import KINDS, MAP, PENDING, STATES
@@ -109,7 +109,7 @@ def _instance(instance: Instance) -> dict[str, Any]:
 
 
 def _network(network: FlowNetwork) -> dict[str, Any]:
-    """What there is to say of a flow network."""
+    """The description of a flow network."""
     from optsched.problems import PROBLEMS
 
     problems = [

@@ -160,7 +160,7 @@ def words(explained: Explanation | ScheduleExplanation, most: int, file: bool = 
 
 
 def _indent(line: str) -> str:
-    """What the lines begin with that a line is folded into: past the number or dash of an entry."""
+    """The indent of a folded line: past the number or dash of an entry."""
     text = line.lstrip()
     return " " * (len(line) - len(text.split(None, 1)[-1])) if line != text else ""
 
@@ -323,7 +323,7 @@ def _posed(
     choices: Sequence[Choice],
     decisions: Sequence[tuple[str, Solution | Schedule]],
 ) -> AnyProblem | None:
-    """What judges the placements; None where nothing is to be judged."""
+    """The problem that judges the placements; None where nothing is to be judged."""
     from optsched.core.instance import Instance
     from optsched.core.schedule import Schedule
     from optsched.measuring.matrix import posable
@@ -367,7 +367,7 @@ def _decisions(
     seconds: float | None,
     failures: list[GapReport],
 ) -> Figure:
-    """What heuristics and files come to, side by side; `failures` gets the heuristics that failed."""
+    """The decisions of heuristics and files, side by side; `failures` gets the heuristics that failed."""
     from optsched.core.placement import Placement
     from optsched.showing.choosing import draw, side_by_side
 

@@ -164,7 +164,7 @@ def _planned(
     params: tuple[str, ...],
     solutions: tuple[str, ...],
 ) -> tuple[list[Work], Notes]:
-    """What is to be run, and what is to be said of it; without sources the shipped library is meant."""
+    """The work and its notes; without sources the shipped library is meant."""
     from optsched.cli.notes import Notes
     from optsched.measuring.studies.choices import chosen as choice_of
     from optsched.measuring.studies.choices import groups_of
@@ -253,7 +253,7 @@ def _shipped() -> list[str]:
 
 
 def look_at(work: Sequence[Work], chosen: bool, notes: Notes) -> None:
-    """What is to be said of the problems before they are solved; `chosen`: whether the heuristics were."""
+    """The notes on problems before they are solved; `chosen`: whether the heuristics were chosen."""
     import numpy as np
 
     for part in work:

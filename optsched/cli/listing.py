@@ -224,7 +224,7 @@ def _cell(content: Any) -> str:
 
 
 def _details(entry: Any) -> str:
-    """What is shown of a parameter (its default, what it is) or of an optimum (its value, how it is proved)."""
+    """The details of a parameter (its default, what it is) or of an optimum (its value, how it is proved)."""
     if not isinstance(entry, Mapping):
         return _cell(entry)
     parts = [_cell(entry[key]) for key in ("default", "value", "doc", "range", "certificate") if key in entry]

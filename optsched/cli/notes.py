@@ -56,7 +56,7 @@ class Notes:
         self._all.append((instance.name, problem, words))
 
     def recorded(self, instance: str, problem: str) -> list[str]:
-        """What there was to say of a problem on an instance, and of the instance: for records."""
+        """The notes on a problem on an instance, and on the instance: for records."""
         found = [
             (of, words)
             for name, of, words in self._all
@@ -105,7 +105,7 @@ class Notes:
             self.add("bytes", instance, f"sizes look like bytes ({large}); they are read as MB")
 
     def of_labels(self, noun: Instance | FlowNetwork) -> None:
-        """What is labelled as assumed or inferred; generated instances had that note when they were drawn."""
+        """The notes on assumed or inferred labels; generated instances had that note when they were drawn."""
         if assumed := assumed_in_words([noun]):
             self.add("assumed", noun, f"{assumed}; {_HOW}")
 

@@ -331,7 +331,7 @@ def _jobs(done: Sequence[Named], path: str) -> bytes:
 
 
 def _sink(form: str, write: Write, output: str | None, instances: Sequence[Instance], notes: Notes) -> Sink[Named]:
-    """What puts out the runs, and in records what was said of their instances."""
+    """The sink that puts out the runs, and in records the notes on their instances."""
     from optsched.cli.streams import AtEnd, Records
 
     if form in arguments.TABLES:

@@ -189,7 +189,7 @@ def _solution_table(problem: AnyProblem, solution: Solution) -> Any:
 
 
 def _proof(certificate: Certificate | None) -> str:
-    """What a bound rests on, with the size of a tree."""
+    """The proof of a bound, with the size of a tree."""
     if certificate is None:
         return "no proof"
     cases = certificate.cases
@@ -319,7 +319,7 @@ def _emit_found(problem: AnyProblem, **result: Any) -> None:
 def _reached(
     problem: AnyProblem, heuristics: tuple[str, ...], time_limit: float | None, step: Callable[[str], None]
 ) -> dict[str, Value | str]:
-    """What heuristics come to on a problem, by what they are called: a value, or why there is none."""
+    """The values of heuristics on a problem, by name; or why there is none."""
     from optsched.heuristics import applicable, run
     from optsched.measuring.studies.choices import Choice, chosen
     from optsched.problems import Problem
@@ -397,7 +397,7 @@ def export(
 
 
 def _network(problem: AnyProblem) -> FlowNetwork:
-    """What a problem is posed on, or the compact network of one that has one, with costs in units of its grid."""
+    """The noun that a problem is posed on, or its compact network, with costs in units of its grid."""
     from optsched.core.network import FlowNetwork
     from optsched.core.registry import imported, record_of
 

@@ -197,7 +197,7 @@ def _planned(
 
 
 def _tell(plan: Plan, notes: Notes, chosen: bool) -> None:
-    """What is to be said of the problems before anything runs."""
+    """Print the notes on the problems before anything runs."""
     from optsched.cli.gaps import look_at
     from optsched.measuring.studies.runs import Work
 
@@ -207,7 +207,7 @@ def _tell(plan: Plan, notes: Notes, chosen: bool) -> None:
 
 
 def _dry(plan: Plan, path: str, retry: str | None) -> None:
-    """What there would be to do."""
+    """Print what there would be to do."""
     from optsched.measuring.sweeping.executing import to_do
 
     agenda = to_do(plan, path, retry)

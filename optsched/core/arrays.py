@@ -134,7 +134,7 @@ _COMPARED = attrgetter("sha256", "name", "description", "source", "labels")
 
 
 class Whole(Part):
-    """What a file holds, an instance or a network: equal to another one if all that it holds is."""
+    """Base of instances and networks: equal to another one if all that it holds is."""
 
     name: str
 

@@ -55,7 +55,7 @@ _DRAWN = "generated"
 
 
 def assumed(noun: Instance | FlowNetwork) -> list[str]:
-    """What of an instance or network is labelled as assumed or inferred.
+    """The labels of an instance or network that say assumed or inferred.
 
     Examples
     --------

@@ -80,7 +80,7 @@ class ById(_Picked, Mapping[str, int]):
 
     @classmethod
     def nonzero(cls, ids: Strings, column: Ints) -> ById:
-        """What is not 0 of a column with a number for each id."""
+        """The entries that are not 0 of a column with a number for each id."""
         held = np.flatnonzero(column)
         return cls(ids, held, column[held])
 

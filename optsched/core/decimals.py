@@ -116,7 +116,7 @@ def rational(text: str) -> Fraction | None:
 
 
 def common_grid(*columns: Floats) -> int:
-    """What costs of these are whole multiples of: 1 over their common denominator, or over `FINEST` where it is above.
+    """The grid of costs: 1 over their common denominator, or over `FINEST` where it is above.
 
     >>> common_grid(np.array([0.1, 2.0])), common_grid(np.array([1 / 3])) == FINEST
     (10, True)

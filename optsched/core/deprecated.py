@@ -118,7 +118,7 @@ def present_module(former: str) -> str | None:
 
 
 def _present_name(former: str, name: str) -> str:
-    """What a name of a former module is called now: files of claims had a function for each kind of claim."""
+    """The present name of a name of a former module: files of claims had a function for each kind of claim."""
     noun = former.rpartition(".")[2].removesuffix("_files")
     if not former.startswith("optsched.instances.") or noun not in ("solution", "frontier", "schedule"):
         return name

@@ -57,7 +57,7 @@ def printable(text: str) -> str:
 
 
 class ExitCode(IntEnum):
-    """What the command line returns. A command that a signal ends returns 128 and the signal's number."""
+    """The exit codes of the command line. A command that a signal ends returns 128 and the signal's number."""
 
     DONE = 0
     BUG = 1
@@ -210,7 +210,7 @@ class BoundViolated(OptschedError):
 
 
 def described(value: Any) -> str:
-    """What something is, for a message about a wrong kind of argument.
+    """A description of a value, for a message about a wrong kind of argument.
 
     >>> described(None), described("papers/x"), described([1]), described(OSError)
     ('None', 'the text "papers/x"', 'a list', 'the class OSError')

@@ -74,7 +74,7 @@ def key_in_place(key: object) -> str:
 
 
 def free_form_faults(place: str, value: Any, kind: type = object, depth: int = 0) -> Iterator[Fault]:
-    """What keeps a free-form value from being written as JSON and read again as the same."""
+    """The faults that keep a free-form value from being written as JSON and read again as the same."""
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, kind):

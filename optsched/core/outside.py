@@ -49,7 +49,7 @@ Check = Callable[[Entry], str | None]
 def brought(
     group: str, kind: type[Entry], taken: Collection[str], check: Check[Entry] | None = None
 ) -> tuple[dict[str, tuple[Entry, str]], tuple[UsageError, ...]]:
-    """What installed packages bring to a group, by its name, in the order of packages and of their entry points.
+    """The parts that installed packages bring to a group, by name, in the order of packages and of their entry points.
 
     The faults of a package come with it, so that one package's fault need not hide what another brings.
 
@@ -169,7 +169,7 @@ def _entries(point: EntryPoint, kind: type[Entry], origin: str) -> Iterator[Entr
 
 
 def _attempt(load: Callable[[Given], Loaded], argument: Given, origin: str) -> Loaded:
-    """What comes of it; UsageError if importing somebody's modules raises."""
+    """Import somebody's modules; UsageError if that raises."""
     try:
         return load(argument)
     except (Exception, SystemExit) as error:

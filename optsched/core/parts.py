@@ -205,7 +205,7 @@ class Topology(Part):
 
 @dataclass(frozen=True, eq=False)
 class Shuffle(Part):
-    """What maps send to reduces in all: parallel columns of task indices and MB."""
+    """The shuffle: what maps send to reduces in all, as parallel columns of task indices and MB."""
 
     #: The columns of task indices; and the fields in MB. The state holds `emitted`.
     ENDS: ClassVar = ("map", "reduce")
@@ -401,7 +401,7 @@ class Workload(Part):
 
 @dataclass(frozen=True, eq=False)
 class State(Part):
-    """What changes from one snapshot to the next, and when it is so: `time`, in seconds.
+    """The state: what changes from one snapshot to the next, and when it is so: `time`, in seconds.
 
     `status`, `node`, `start` have shape (tasks,): one of `PENDING`, `RUNNING`, `FINISHED`; the node it runs or ran
     on, or -1; the time it started, or NaN. `idle_slots`, `idle_reduce_slots`, `load` have shape (nodes,). `idle_slots`

@@ -50,7 +50,7 @@ GROUP = "optsched.problems"
 
 @dataclass(frozen=True, slots=True)
 class ProgramLimit:
-    """What the limit of a problem's second program means (`build_pyomo(problem, limit=...)`, `export --limit`).
+    """The meaning of the limit of a problem's second program (`build_pyomo(problem, limit=...)`, `export --limit`).
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class ProgramLimit:
 
 @dataclass(frozen=True, slots=True)
 class KnownOptimum:
-    """What `optsched self-test` solves: an instance of the library, by two routes that share no code."""
+    """The optimum that `optsched self-test` solves: an instance of the library, by two routes that share no code."""
 
     instance: str
     routes: tuple[str, str]
@@ -77,7 +77,7 @@ class KnownOptimum:
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """What an optimum does where an instance is written in other units.
+    """How an optimum changes where an instance is written in other units.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class Scaling:
 
 
 def _said(words: str, pattern: str | None = None) -> Meta:
-    """What a field of a record may hold, in words for messages."""
+    """A description of a field's values, in words for messages."""
     return Meta(description=words, pattern=pattern)
 
 
@@ -583,7 +583,7 @@ _HAVING = {
 
 
 def _fault(record: Record) -> str | None:
-    """What is wrong with the record of a package outside, as far as its fields and its class tell."""
+    """The fault of a record of a package outside, as far as its fields and its class tell."""
     for name, kind in get_type_hints(Record, include_extras=True).items():
         value = getattr(record, name)
         with suppress(msgspec.ValidationError):
@@ -627,7 +627,7 @@ def _parts(record: Record) -> Iterator[tuple[str, str]]:
 
 
 def _lacking(name: str, value: str) -> str | None:
-    """What is wrong with a part of a record of a package outside."""
+    """The fault of a part of a record of a package outside."""
     listing = {"family": "optsched.instances.generate:FAMILIES", "rivals": "optsched.heuristics:HEURISTICS"}.get(name)
     if listing is not None and ":" not in value:
         listed = imported(listing)
@@ -644,7 +644,7 @@ def _lacking(name: str, value: str) -> str | None:
 
 
 def _wrong_part(record: Record) -> str | None:
-    """What is wrong with the first part of a record that is not what it must be."""
+    """The fault of the first part of a record that is not as it must be."""
     for name, value in _parts(record):
         wrong = _lacking(name, value)
         if wrong is not None:
@@ -756,7 +756,7 @@ def _stranger(kind: type[Any], part: str) -> str | None:
 
 
 def fault_of(record: Record) -> str | None:
-    """What is wrong with a record: a field, its class, or a part that it names; None where nothing is.
+    """The fault of a record: a field, its class, or a part that it names; None where there is none.
 
     >>> fault_of(Record(name="tidy", problem="builtins:dict"))
     'its problem, builtins:dict, is the class dict; give a subclass of optsched.problems.base.Problem'

@@ -213,7 +213,7 @@ class Digested(Protocol):
 
 
 def digest_of(digested: Digested) -> str:
-    """What a result is made with in place of a digest, which is then made when somebody looks at it.
+    """A placeholder for a digest, which is made when it is read first.
 
     Of a million tasks the digest takes longer than many a problem on them takes to solve.
     """

@@ -106,7 +106,7 @@ def flow_greedy(problem: FlowCongestion, rng: np.random.Generator, *, order: str
     one_more = np.eye(len(problem.type_kind), dtype=np.int64)
 
     def marginal(column: int) -> Ints:
-        """What one task of each type would add on the node at `column`, by its load."""
+        """The cost that one task of each type would add on the node at `column`, by its load."""
         costs = problem.load_units(column, np.vstack((added[column], added[column] + one_more)))
         more: Ints = costs[1:] - costs[0]
         return more

@@ -103,7 +103,7 @@ Turn = tuple[int, int]
 
 @dataclass(eq=False, slots=True)
 class _Job:
-    """What is kept of a job; lists have an entry for maps and one for reduces."""
+    """The state of a job; lists have an entry for maps and one for reduces."""
 
     pool: int
     tasks: list[Ints] = field(default_factory=lambda: [np.zeros(0, dtype=np.int64) for _ in KINDS])

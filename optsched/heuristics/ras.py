@@ -38,7 +38,7 @@ ROUNDS = 100
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Rounds:
-    """What came of the rounds.
+    """The result of the rounds.
 
     Attributes
     ----------

@@ -240,7 +240,7 @@ class _Trackers(Course):
                 self.starts(task, node)
 
     def _row_for(self, node: int) -> int | None:
-        """What to start on a tracker: of the jobs that may, the one of lowest utility, its reduces first."""
+        """The task to start on a tracker: of the jobs that may, that of lowest utility, its reduces first."""
         waits = np.array([bool(tasks) for tasks in self._waiting], dtype=bool)
         fits = np.concatenate([self.rooms.fitting(kind, node) for kind in (MAP, REDUCE)])
         runs = np.zeros(len(waits), dtype=np.int64)

@@ -90,7 +90,7 @@ class AreaCosts:
         return largest < LARGEST and all(bool((part == np.floor(part)).all()) for part in (sizes, nested.lengths))
 
     def on(self, rows: Ints, node: int) -> Floats:
-        """What each of these maps costs on a node: O(maps near it + maps asked for)."""
+        """The cost of each of these maps on a node: O(maps near it + maps asked for)."""
         near = [maps[int(area)] for maps, area in zip(self._maps, self._levels[:, node], strict=True)]
         for level in reversed(range(len(near))):
             self._level[near[level]] = level
@@ -122,12 +122,12 @@ def sizes_parameter(default: str) -> Parameter:
 
 
 def missing_distances(problem: TaskProblem[Any]) -> Sequence[Fault]:
-    """What distances of nodes lack."""
+    """The faults of an instance that lacks distances of nodes."""
     return () if problem.instance.cluster.topology is not None else (missing_topology("the distance of nodes"),)
 
 
 def missing_sizes(problem: TaskProblem[Any]) -> Sequence[Fault]:
-    """What distances and extrapolation lack, the latter where the problem places reduces."""
+    """The faults for distances and extrapolation, the latter where the problem places reduces."""
     if faults := missing_distances(problem):
         return faults
     if REDUCE not in problem.kinds:
@@ -246,7 +246,7 @@ class SeenCosts:
         return self._reduce_costs.at(self._row[tasks], lambda rows: self._find_costs(rows, view))
 
     def _find_costs(self, rows: Ints, view: View) -> Floats:
-        """What the reduces of some rows cost on each node."""
+        """The costs of the reduces of some rows on each node."""
         amounts = self.stored(self._reduces[rows], view)
         holds = np.flatnonzero(amounts.any(axis=0))
         amounts, places = np.ascontiguousarray(amounts[:, holds]), cluster_places(view.cluster)

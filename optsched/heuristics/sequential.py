@@ -161,7 +161,7 @@ class _Stages:
             best = found
 
     def _sent(self, nodes: Ints) -> Floats:
-        """What each map would pay, on each node, to send to the reduces where they are; shape (maps, nodes)."""
+        """The cost for each map, on each node, to send to the reduces where they are; shape (maps, nodes)."""
         shuffle = self.instance.workload.shuffle
         assert shuffle is not None
         row = np.full(len(nodes), NONE)

@@ -55,7 +55,7 @@ def liveness_limit(eligible: int = 1, barred: int = 0) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of one value of P_min.
+    """The result of one value of P_min.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """What the rule found.
+    """The result of the rule.
 
     Attributes
     ----------

@@ -203,7 +203,7 @@ def parse_claim(
     source: str = "",
     formats: Sequence[str] = (SOLUTION, FRONTIER, SCHEDULE),
 ) -> Any:
-    """What is read from the bytes of a file, or from the document in it.
+    """Read the bytes of a file, or the document in it.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def _document(claim: Claim, writing: Writing) -> dict[str, Any]:
 
 
 class _Claim(Struct, forbid_unknown_fields=True, kw_only=True):
-    """What every claim of a problem says."""
+    """The fields of every claim of a problem."""
 
     problem: Text
     parameters: dict[str, Any]

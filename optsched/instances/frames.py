@@ -210,7 +210,7 @@ def _with_id(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _column_faults(name: str, frame: pd.DataFrame) -> Iterable[Fault]:
-    """What is wrong with the columns of a frame, before any row is looked at."""
+    """The faults of the columns of a frame, before any row is looked at."""
     titles = [str(title) for title in frame.columns]
     columns = TABLES.get(name, ())
     fields = _LONG.get(name) or ("id", *(column.field for column in columns))
@@ -378,7 +378,7 @@ def _by_ids(frame: Any, names: Sequence[str], place: str) -> Any:
 
 
 def _label_faults(labels: Sequence[str], names: Sequence[str], place: str) -> Iterator[Fault]:
-    """What is wrong with the ids of one side of a frame."""
+    """The faults of the ids of one side of a frame."""
     known = set(names)
     for label, count in Counter(labels).items():
         if label not in known:

@@ -55,7 +55,7 @@ Locality = Mapping[str, Mapping[str, int]]
 
 
 class Reference:
-    """What heuristics on one problem are measured against; solved once, when first asked for.
+    """The reference of heuristics on one problem: its optimum, or bounds; solved once, when first asked for.
 
     Parameters
     ----------
@@ -609,7 +609,7 @@ def reference_of(
     profile: str | Path | Profile = "exact",
     time_limit: float | None = None,
 ) -> Reference:
-    """What is measured against: as given, or the problem as it will be solved; UsageError if of another problem."""
+    """The reference: as given, or the problem as it will be solved; UsageError if of another problem."""
     expect(given, (Reference, Solution, type(None)), "measured is against a reference or a solution")
     if isinstance(given, Solution):
         return Reference(problem, profile, solution=given)

@@ -113,7 +113,7 @@ class Table:
 
 
 def in_full(cell: str) -> float | int | str | None:
-    """What a cell stands for, and a text itself.
+    """The full value of a cell, and a text itself.
 
     >>> in_full(Cell("12.5 %", 0.125)), in_full("lsap")
     (0.125, 'lsap')
@@ -234,7 +234,7 @@ def titled(heading: str, table: str, form: str = "table", most: int = 80) -> str
 
 
 def remarks(texts: Iterable[str], form: str = "table", most: int = 80) -> str:
-    """What stands below a table, each text in lines of its own.
+    """The texts below a table, each in lines of its own.
 
     >>> print(remarks(["*: elsewhere"], "latex"), end="")
     % *: elsewhere

@@ -100,7 +100,7 @@ class Record(Struct, frozen=True, kw_only=True):
         return msgspec.convert({**document, "further": further}, cls)
 
     def of_each(self, name: str) -> list[Any]:
-        """What a field has of each component: of one component it is no list."""
+        """The values of a field, one for each component: of one component it is no list."""
         value = getattr(self, name)
         return value if isinstance(value, list) else [value]
 

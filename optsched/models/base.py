@@ -61,7 +61,7 @@ _TOLERANCE = 1e-5
 
 @dataclass(frozen=True, slots=True)
 class ModelSize:
-    """What a model would take.
+    """The size of a model.
 
     Attributes
     ----------
@@ -141,13 +141,13 @@ class ModelModule(Protocol):
         """
 
     def literal_size(self, problem: Any) -> ModelSize:
-        """What `build_pulp` would take, without building it."""
+        """The size of `build_pulp`'s model, without building it."""
 
     def compact_size(self, problem: Any) -> ModelSize:
-        """What `build_pyomo` would take at most, without building it."""
+        """The size of `build_pyomo`'s model at most, without building it."""
 
     def decode(self, model: Any, problem: Any, /) -> Placement | NetworkFlow | Schedule:
-        """What a solved model stands for, of either kind (see `decoder`)."""
+        """Decode a solved model of either kind (see `decoder`)."""
 
     def start_values(self, model: Any, problem: Any, decision: Any, /) -> Mapping[Any, float]:
         """A decision as a start for `solve_pyomo` or `solve_pulp` (see `optsched.models.starts.starter`).
@@ -340,7 +340,7 @@ def add_pairs(
 
 
 def by_ids(rows: Sequence[str], columns: Sequence[str], table: Iterable[Iterable[Any]]) -> dict[tuple[str, str], Any]:
-    """What a table holds by the ids of row and column.
+    """A table by the ids of row and column.
 
     >>> by_ids(["t"], ["a", "b"], [["x", "y"]])
     {('t', 'a'): 'x', ('t', 'b'): 'y'}

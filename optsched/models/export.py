@@ -64,7 +64,7 @@ def _parts(index: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What the objective of a model stands for.
+    """The meaning of a model's objective.
 
     Attributes
     ----------

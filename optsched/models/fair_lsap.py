@@ -79,13 +79,13 @@ def build_pyomo(problem: FairLsap, *, per_pair: bool = False) -> Any:
 
 @of_problem(FairLsap)
 def compact_size(problem: FairLsap) -> ModelSize:
-    """What `build_pyomo` would take: variables for classes, on nodes, in racks and anywhere, and for tiers."""
+    """The size of `build_pyomo`'s model: variables for classes, on nodes, in racks and anywhere, and for tiers."""
     return size_of(problem.program())
 
 
 @of_problem(FairLsap)
 def literal_size(problem: FairLsap) -> ModelSize:
-    """What `build_pulp` would take: max(tasks, idle slots) squared variables, and two a group that may choose."""
+    """The size of `build_pulp`'s model: max(tasks, idle slots) squared variables, and two a group that may choose."""
     size = square_size(problem)
     if problem.parameters["selection"] == "fixed" or not problem.count:
         return size

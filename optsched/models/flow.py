@@ -77,13 +77,13 @@ def build_pyomo(problem: Flow, *, per_pair: bool = False) -> Any:
 
 @of_problem(Flow)
 def compact_size(problem: Flow) -> ModelSize:
-    """What `build_pyomo` would take: a variable for each class of tasks and idle node."""
+    """The size of `build_pyomo`'s model: a variable for each class of tasks and idle node."""
     return tabled_size(problem)
 
 
 @of_problem(Flow)
 def literal_size(problem: Flow) -> ModelSize:
-    """What `build_pulp` would take: an arc for each task, each idle node, and each pair of them."""
+    """The size of `build_pulp`'s model: an arc for each task, each idle node, and each pair of them."""
     tasks, nodes = len(problem.tasks), int(np.count_nonzero(problem.capacity))
     skips = tasks if problem.count < tasks else 0
     return ModelSize(

@@ -109,7 +109,7 @@ def _sets(problem: FlowCongestion, node: int) -> Iterator[Ints]:
 
 @of_problem(FlowCongestion)
 def compact_size(problem: FlowCongestion) -> ModelSize:
-    """What `build_pyomo` would take: a variable for each class and kind of node, and each set of the latter.
+    """The size of `build_pyomo`'s model: a variable for each class and kind of node, and each set of the latter.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def compact_size(problem: FlowCongestion) -> ModelSize:
 
 @of_problem(FlowCongestion)
 def literal_size(problem: FlowCongestion) -> ModelSize:
-    """What `build_pulp` would take: a variable for each task, each pair with a slot, and each set of each node."""
+    """The size of `build_pulp`'s model: a variable for each task, each pair with a slot, and each set of each node."""
     hosts = range(len(problem.hosts.first))
     sets = sum((len(problem.patterns(host)) - 1) * int(problem.hosts.size[host]) for host in hosts)
     tasks, nodes = len(problem.tasks), len(problem.idle_nodes)

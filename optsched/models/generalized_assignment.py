@@ -71,7 +71,7 @@ def build_pyomo(problem: GeneralizedAssignment, *, per_pair: bool = False) -> An
 
 @of_problem(GeneralizedAssignment)
 def compact_size(problem: GeneralizedAssignment) -> ModelSize:
-    """What `build_pyomo` would take, or less: a variable for each class of tasks and node that it may use."""
+    """The size of `build_pyomo`'s model, or less: a variable for each class of tasks and node that it may use."""
     first = problem.classes().first
     pairs, limits = int(np.count_nonzero(problem.usable[first])), len(problem.resources)
     return ModelSize(pairs, len(first) + limits * problem.usable.shape[1], (2 + limits) * pairs)
@@ -79,7 +79,7 @@ def compact_size(problem: GeneralizedAssignment) -> ModelSize:
 
 @of_problem(GeneralizedAssignment)
 def literal_size(problem: GeneralizedAssignment) -> ModelSize:
-    """What `build_pulp` would take: a variable for each pair, a constraint for each task and each capacity."""
+    """The size of `build_pulp`'s model: a variable for each pair, a constraint for each task and each capacity."""
     tasks, nodes = problem.units.shape
     resources = len(problem.resources)
     return ModelSize(tasks * nodes, tasks + resources * nodes, tasks * nodes * (2 + resources))

@@ -131,7 +131,7 @@ def _add_expressions(model: Any, problem: Latency, per_pair: bool) -> None:
 
 @of_problem(Latency)
 def compact_size(problem: Latency, limit: int | None = None) -> ModelSize:
-    """What `build_pyomo` would take, or less: variables for tasks, their replicas, and servers with room."""
+    """The size of `build_pyomo`'s model, or less: variables for tasks, their replicas, and servers with room."""
     most = limit if limit is not None else problem.least_limit(lambda limit: problem.fits(limit, len(problem.tasks)))
     room, tasks = problem.room(whole_limit(most, _UNIT)), len(problem.tasks)
     servers = int(np.count_nonzero(room >= problem.w_loc))
@@ -146,7 +146,7 @@ def compact_size(problem: Latency, limit: int | None = None) -> ModelSize:
 
 @of_problem(Latency)
 def literal_size(problem: Latency, limit: int | None = None) -> ModelSize:
-    """What `build_pulp` would take: a variable for each task and server."""
+    """The size of `build_pulp`'s model: a variable for each task and server."""
     tasks, loads = len(problem.tasks), problem.initial_load
     if limit is not None:
         servers = int(np.count_nonzero(problem.room(whole_limit(limit, _UNIT))))

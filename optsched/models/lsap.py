@@ -73,13 +73,13 @@ def build_pyomo(problem: Lsap, *, per_pair: bool = False) -> Any:
 
 @of_problem(Lsap)
 def compact_size(problem: Lsap) -> ModelSize:
-    """What `build_pyomo` would take: variables for classes, on nodes, in racks and anywhere."""
+    """The size of `build_pyomo`'s model: variables for classes, on nodes, in racks and anywhere."""
     return size_of(problem.program())
 
 
 @of_problem(Lsap)
 def literal_size(problem: Lsap) -> ModelSize:
-    """What `build_pulp` would take: max(tasks, idle slots) squared variables."""
+    """The size of `build_pulp`'s model: max(tasks, idle slots) squared variables."""
     return square_size(problem)
 
 

@@ -98,13 +98,13 @@ def build_pyomo(problem: LsapFairness, limit: int | None = None, *, per_pair: bo
 
 @of_problem(LsapFairness)
 def compact_size(problem: LsapFairness, limit: int | None = None) -> ModelSize:
-    """What `build_pyomo` would take: variables for classes, their replicas, nodes and the groups' steps."""
+    """The size of `build_pyomo`'s model: variables for classes, their replicas, nodes and the groups' steps."""
     return size_of(problem.program(() if limit is None else (limit,)))
 
 
 @of_problem(LsapFairness)
 def literal_size(problem: LsapFairness, limit: int | None = None) -> ModelSize:
-    """What `build_pulp` would take: max(tasks, idle slots) squared variables, and with a limit two a group."""
+    """The size of `build_pulp`'s model: max(tasks, idle slots) squared variables, and with a limit two a group."""
     size, groups = square_size(problem), len(problem.groups.ids)
     if limit is None:
         return size

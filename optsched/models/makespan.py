@@ -53,13 +53,13 @@ def build_pulp(problem: Makespan, *, max_variables: int = MAX_VARIABLES) -> Any:
 
 @of_problem(Makespan)
 def compact_size(problem: Makespan) -> ModelSize:
-    """What `build_pyomo` takes."""
+    """The size of `build_pyomo`'s model."""
     return program_size(problem)
 
 
 @of_problem(Makespan)
 def literal_size(problem: Makespan) -> ModelSize:
-    """What `build_pulp` would take: a variable for each task, node and instant."""
+    """The size of `build_pulp`'s model: a variable for each task, node and instant."""
     return interval_size(problem, jobs=False)
 
 

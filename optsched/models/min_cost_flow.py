@@ -69,14 +69,14 @@ def build_pyomo(problem: MinCostFlow, *, per_pair: bool = False) -> Any:
 
 @of_problem(MinCostFlow)
 def compact_size(problem: MinCostFlow) -> ModelSize:
-    """What `build_pyomo` would take, or less: a variable for each free arc, and one for the cost of lower limits."""
+    """The size of `build_pyomo`'s model, or less: variables for each free arc, one for the cost of lower limits."""
     arcs = len(problem.free)
     return ModelSize(arcs + 1, len(problem.instance.node_ids), 3 * arcs + 1)
 
 
 @of_problem(MinCostFlow)
 def literal_size(problem: MinCostFlow) -> ModelSize:
-    """What `build_pulp` would take: a variable for each arc, a constraint for each node."""
+    """The size of `build_pulp`'s model: a variable for each arc, a constraint for each node."""
     arcs = problem.instance.arcs
     return ModelSize(arcs, len(problem.instance), 3 * arcs)
 

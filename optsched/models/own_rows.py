@@ -35,7 +35,7 @@ _MEND = "build the model with per_pair=True, which has a variable for each task 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a builder made of a problem.
+    """The names and rows that a builder made of a problem.
 
     Attributes
     ----------

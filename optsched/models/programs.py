@@ -176,12 +176,12 @@ def build_pulp(problem: Any, limit: Number | None = None, *, max_variables: int 
 
 
 def compact_size(problem: Any, limit: Number | None = None) -> ModelSize:
-    """What `build_pyomo` takes."""
+    """The size of `build_pyomo`'s model."""
     return size_of(_program(problem, limit))
 
 
 def size_of(program: Program) -> ModelSize:
-    """What a model of a program takes."""
+    """The size of a program's model."""
     numbers = program.whole
     terms = len(numbers.value) + int(np.count_nonzero(numbers.objective)) + len(_short(program))
     return ModelSize(len(numbers.objective) + _needs_zero(program), len(numbers.row_lower), terms)

@@ -108,7 +108,7 @@ def _whole(limit: int | None) -> int | None:
 
 @of_problem(Traffic)
 def compact_size(problem: Traffic, limit: int | None = None) -> ModelSize:
-    """What `build_pyomo` would take, or less: variables for classes, bundles, and pairs of them, and datacenters."""
+    """The size of `build_pyomo`'s model, or less: variables for classes, bundles, pairs of them, and datacenters."""
     posing, bundles = problem.posing, len(problem.bundles)
     classes, pairs, centers = len(posing.classes.first), len(posing.send), posing.centers
     return ModelSize(
@@ -120,7 +120,7 @@ def compact_size(problem: Traffic, limit: int | None = None) -> ModelSize:
 
 @of_problem(Traffic)
 def literal_size(problem: Traffic, limit: int | None = None) -> ModelSize:
-    """What `build_pulp` would take: a binary for each map, bundle and product of these in each datacenter."""
+    """The size of `build_pulp`'s model: a binary for each map, bundle and product of these in each datacenter."""
     centers, bundles = len(problem.datacenters), _bundles(problem).values()
     products = centers * sum(int(np.count_nonzero(bundle.send)) for bundle, _ in bundles)
     decided = centers * (len(problem.maps) + len(bundles))

@@ -130,7 +130,7 @@ def _names(problem: Transmission) -> tuple[list[str], list[str], list[str]]:
 
 @of_problem(Transmission)
 def compact_size(problem: Transmission) -> ModelSize:
-    """What `build_pyomo` would take, or less: variables for places, and flows or products between pairs of nodes."""
+    """The size of `build_pyomo`'s model, or less: variables for places, flows or products between pairs of nodes."""
     sends = problem.sent[:, problem.map_classes.first]
     maps, hosts, nodes = sends.shape[1], int(np.count_nonzero(problem.map_capacity)), len(problem.distance)
     reduces, runs = len(problem.reduces), int(np.count_nonzero(problem.usable))
@@ -154,7 +154,7 @@ def compact_size(problem: Transmission) -> ModelSize:
 
 @of_problem(Transmission)
 def literal_size(problem: Transmission) -> ModelSize:
-    """What `build_pulp` would take: x_jp, y_fi and w_fi, and a long constraint for each w_fi."""
+    """The size of `build_pulp`'s model: x_jp, y_fi and w_fi, and a long constraint for each w_fi."""
     usable, limited, nodes = problem.usable, problem.limited, len(problem.distance)
     maps, hosts, places = len(problem.maps), int(np.count_nonzero(problem.map_capacity)), int(np.count_nonzero(usable))
     rows, columns = np.nonzero(usable & limited[:, None])

@@ -51,13 +51,13 @@ def build_pyomo(problem: TransmissionMaps, *, per_pair: bool = False) -> Any:
 
 @of_problem(TransmissionMaps)
 def compact_size(problem: TransmissionMaps) -> ModelSize:
-    """What `build_pyomo` would take: a variable for each class of tasks and idle node."""
+    """The size of `build_pyomo`'s model: a variable for each class of tasks and idle node."""
     return tabled_size(problem)
 
 
 @of_problem(TransmissionMaps)
 def literal_size(problem: TransmissionMaps) -> ModelSize:
-    """What `build_pulp` would take: a binary for each map and idle node."""
+    """The size of `build_pulp`'s model: a binary for each map and idle node."""
     maps, nodes = len(problem.tasks), len(problem.idle_nodes)
     return ModelSize(maps * nodes, maps + nodes + 1, 4 * maps * nodes)
 

@@ -73,7 +73,7 @@ def build_pyomo(problem: TransmissionReduces, *, per_pair: bool = False) -> Any:
 
 @of_problem(TransmissionReduces)
 def compact_size(problem: TransmissionReduces) -> ModelSize:
-    """What `build_pyomo` would take, or less: a variable for each class of reduces and node that it may use."""
+    """The size of `build_pyomo`'s model, or less: a variable for each class of reduces and node that it may use."""
     first, nodes = problem.classes().first, int(np.count_nonzero(problem.capacity))
     pairs = int(np.count_nonzero(problem.usable[first]))
     shared = min(pairs, len(np.unique(problem.job)) * problem.usable.shape[1])
@@ -82,7 +82,7 @@ def compact_size(problem: TransmissionReduces) -> ModelSize:
 
 @of_problem(TransmissionReduces)
 def literal_size(problem: TransmissionReduces) -> ModelSize:
-    """What `build_pulp` would take: a binary for each reduce and node with an idle reduce slot."""
+    """The size of `build_pulp`'s model: a binary for each reduce and node with an idle reduce slot."""
     reduces, nodes = len(problem.tasks), int(np.count_nonzero(problem.capacity))
     jobs = len(np.unique(problem.job[problem.limited]))
     return ModelSize(reduces * nodes, reduces + (1 + jobs) * nodes + 1, 5 * reduces * nodes)

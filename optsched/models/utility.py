@@ -128,13 +128,13 @@ def _units(problem: Utility, limit: Number | float) -> int:
 
 @of_problem(Utility)
 def compact_size(problem: Utility, limit: Number | float | None = None) -> ModelSize:
-    """What `build_pyomo` takes: variables for jobs' kinds and hosts, patterns, and steps of utility."""
+    """The size of `build_pyomo`'s model: variables for jobs' kinds and hosts, patterns, and steps of utility."""
     return size_of(problem.program(_before(problem, limit)))
 
 
 @of_problem(Utility)
 def literal_size(problem: Utility, limit: Number | float | None = None) -> ModelSize:
-    """What `build_pulp` would take: a variable for each job, kind and tracker, and for each entry of a table.
+    """The size of `build_pulp`'s model: a variable for each job, kind and tracker, and for each entry of a table.
 
     With a `limit` it is hardly less.
     """

@@ -110,13 +110,13 @@ def _checked(limit: Any) -> Number:
 
 @of_problem(WorstGroup)
 def compact_size(problem: WorstGroup, limit: Number | None = None) -> ModelSize:
-    """What `build_pyomo` would take: variables for classes, on nodes, in racks and anywhere."""
+    """The size of `build_pyomo`'s model: variables for classes, on nodes, in racks and anywhere."""
     return size_of(problem.program(() if limit is None else (_checked(limit),)))
 
 
 @of_problem(WorstGroup)
 def literal_size(problem: WorstGroup, limit: Number | None = None) -> ModelSize:
-    """What `build_pulp` would take: max(tasks, idle slots) squared variables, and a constraint a group."""
+    """The size of `build_pulp`'s model: max(tasks, idle slots) squared variables, and a constraint a group."""
     size = square_size(problem)
     variables = size.variables
     if limit is None:  # `worst` for the constant of the dummies

@@ -312,7 +312,7 @@ class Heuristic:
 
 
 def table_row(heuristic: Heuristic) -> dict[str, Any]:
-    """What `optsched list heuristics` says of a heuristic."""
+    """The row of a heuristic in `optsched list heuristics`."""
     return {
         "name": heuristic.name,
         "doc": heuristic.doc,

@@ -40,7 +40,7 @@ _DRAWN = 2**10
 
 @dataclass(frozen=True)
 class Answer:
-    """What a policy did with an offer: a decision, in the state in which it was taken.
+    """A policy's answer to an offer: a decision, in the state in which it was taken.
 
     Problems posed on the present are made when they are asked for, while the decision is observed.
 

@@ -27,7 +27,7 @@ Posed = TypeVar("Posed", bound=TaskProblem[Any])
 
 
 class Known:
-    """What is known at the driver's time; tasks and jobs are numbered in the order of their arrival.
+    """The state at the driver's time; tasks and jobs are numbered in the order of their arrival.
 
     Parameters
     ----------

@@ -150,7 +150,7 @@ ROUNDS = ("problem", "period", "on_free", "problem_parameters")
 
 @dataclass(frozen=True)
 class HeuristicRun:
-    """What came of running a heuristic.
+    """The result of running a heuristic.
 
     Attributes
     ----------
@@ -198,7 +198,7 @@ class HeuristicRun:
 
     @property
     def decision(self) -> Placement | Schedule | None:
-        """What it answered: the schedule where one was asked for, else the placement."""
+        """The decision: the schedule where one was asked for, else the placement."""
         return self.placement if self.schedule is None else self.schedule
 
     def __repr__(self) -> str:
@@ -509,7 +509,7 @@ def imported(name: str) -> Heuristic:
 
 
 def users_own(name: str, what: str = "heuristic") -> Any:
-    """What a user calls `package.module:function`; `what` it is meant to be is for the messages.
+    """The object that a user names as `package.module:function`; `what` it is meant to be is for the messages.
 
     Raises
     ------

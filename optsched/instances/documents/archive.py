@@ -102,7 +102,7 @@ def whole(values: _Array) -> bool:
 
 
 def kind_of(values: _Array) -> str:
-    """What an array is, for messages."""
+    """The kind of an array, for messages."""
     return f"{values.dtype} of shape {values.shape}"
 
 

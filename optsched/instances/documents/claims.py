@@ -206,7 +206,7 @@ def _placed(document: Any, name: str, values: npt.NDArray[Any]) -> str:
 
 @dataclass
 class Reading:
-    """What a document of claims says of an instance or a network.
+    """Reads a document of claims on an instance or a network.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ class Reading:
         return [self.certificate(entry, f"{place}[{row}]") for row, entry in enumerate(entries)]
 
     def rows(self, rows: Rows) -> ById | Chosen:
-        """What an array of a certificate stands for: a number for each of some ids where it has two rows, else ids.
+        """The meaning of a certificate's array: a number for each of some ids where it has two rows, else ids.
 
         Raises
         ------

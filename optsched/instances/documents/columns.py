@@ -85,7 +85,7 @@ class Reading:
         self._arrays: dict[str, _Array] = {}
 
     def noun(self, document: InstanceDocument | NetworkDocument) -> Instance | FlowNetwork:
-        """What a document describes; raises `InputError` with all faults, also those found before."""
+        """Make the noun of a document; raises `InputError` with all faults, also those found before."""
         header = self.header(document)
         of_instance = isinstance(document, InstanceDocument)
         for table, columns in (TABLES if of_instance else NETWORK_TABLES).items():
@@ -112,7 +112,7 @@ class Reading:
         return noun
 
     def header(self, document: InstanceDocument | NetworkDocument) -> dict[str, Any]:
-        """What a document says besides records and matrices, as `to_noun` takes it."""
+        """The document without records and matrices, as `to_noun` takes it."""
         names = [*HEADER, *(("time", "parameters") if isinstance(document, InstanceDocument) else ())]
         header = {name: value for name in names if (value := getattr(document, name)) is not UNSET}
         if isinstance(document, InstanceDocument) and document.topology is not UNSET:
@@ -542,7 +542,7 @@ def to_document(noun: Instance | FlowNetwork) -> dict[str, Any]:
 
 
 def header_of(noun: Instance | FlowNetwork) -> dict[str, Any]:
-    """What a document says outside records and matrices: format, name, labels, and a topology that is no matrix."""
+    """The document outside records and matrices: format, name, labels, and a topology that is no matrix."""
     header: dict[str, Any] = {"format": INSTANCE if isinstance(noun, Instance) else NETWORK}
     for name in HEADER:
         value = getattr(noun, name)
@@ -644,7 +644,7 @@ def _plain_entries(noun: Any, column: Column, values: Any) -> Iterable[Any]:
 
 
 def names_in(noun: Any, column: Column) -> Sequence[str]:
-    """What the indices of a column stand for."""
+    """The names that the indices of a column stand for."""
     if column.form == "choice":
         return column.choices
     if column.form == "label":

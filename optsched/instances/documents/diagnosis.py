@@ -333,7 +333,7 @@ def _harmless(kind: Any) -> Any:
 
 
 def _explained(kind: Any, value: Any) -> str:
-    """What was expected, what came instead, and how to mend it."""
+    """The explanation of a fault: what was expected, what came instead, and how to mend it."""
     base, limits = _base(kind)
     if isinstance(value, _Odd) and base in (float, int):
         return f"{value.text} is past 2^53" if value.text.lstrip("-")[:1].isdigit() else f"{value.text} is no number"

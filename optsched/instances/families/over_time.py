@@ -145,7 +145,7 @@ def _arrivals(rng: np.random.Generator, jobs: int, gap: float, begun: Ints) -> F
 def _state(
     rng: np.random.Generator, cluster: Cluster, workload: Workload, ended: Bools, runs: Bools, busy: float
 ) -> State:
-    """What has ended and what runs of the maps, on slots at random; others are not idle, though nothing listed runs."""
+    """The state: maps ended or run on slots at random; busy slots are not idle, though nothing listed runs there."""
     maps, nodes, slots = len(ended), len(cluster), int(cluster.slots.sum())
     held, taken = int(runs.sum()), round(busy * slots)
     require(held + taken <= slots, f"{held} maps run and {taken} slots are busy: there are {slots} map slots")

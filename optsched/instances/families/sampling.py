@@ -186,7 +186,7 @@ ASSUMED = "assumed: what a reduce takes in comes from the maps of its job in pro
 
 
 def proportional_shuffle(map_job: Ints, output: Floats, reduce_job: Ints, received: Floats) -> Shuffle:
-    """What each map sends to each reduce of its job, with the maps numbered first and the reduces after them.
+    """Draw what each map sends to each reduce of its job, with the maps numbered first and the reduces after them.
 
     Parameters
     ----------

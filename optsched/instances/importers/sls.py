@@ -197,7 +197,7 @@ def _records(
 
 
 def _where(container: _Container, hosts: dict[str, _Node], odd: Counter[str]) -> dict[str, Any]:
-    """What a container's host says of it."""
+    """The host of a container."""
     where = container.location
     if where is None:
         return {}

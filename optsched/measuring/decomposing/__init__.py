@@ -94,7 +94,7 @@ class Replays:
 
 @dataclass(frozen=True, eq=False)
 class Decomposition:
-    """What a policy's gap over time is made of.
+    """The parts of a policy's gap over time.
 
     Attributes
     ----------
@@ -374,7 +374,7 @@ def _made(problem: ScheduleProblem, policies: Any) -> list[_Made]:
 
 
 class _Search:
-    """What gaps are measured against; nothing is sought before a policy has run."""
+    """Finds what gaps are measured against; nothing is sought before a policy has run."""
 
     def __init__(
         self,
@@ -395,7 +395,7 @@ class _Search:
     def of(
         self, policies: Sequence[_Made], heartbeat: float | None, assign: str, step: Callable[[str], None] | None
     ) -> Decompositions:
-        """What the gap of each policy is made of, and which failed."""
+        """Decompose the gap of each policy; also returns which policies failed."""
         replay = _Replay(self._problem, heartbeat, assign)
         failed: dict[str, HeuristicFailed] = {}
         ran: list[_Made] = []
@@ -477,7 +477,7 @@ class _Replay:
         return Replays(seed, *own, best, order)
 
     def _value(self, policy: Any, seed: int, heartbeat: float | None = 0) -> tuple[Number, str]:
-        """What a run comes to, and by which rules it went, in words."""
+        """The value of a run, and the rules by which it went, in words."""
         problem = self._problem
         run = simulate(
             problem.instance,

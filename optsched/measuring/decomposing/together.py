@@ -234,7 +234,7 @@ class Together(Policy):
         )
 
     def _sizes_seen(self, view: View) -> Shuffle | None:
-        """What the other policy sees of the shuffle: the true sizes of what has finished, as it takes tasks."""
+        """The shuffle as the other policy sees it: the true sizes of what has finished, as it takes tasks."""
         self._true, self._sent = view.true_shuffle, {}
         if self._true is None:
             return None
@@ -313,7 +313,7 @@ class _Asked(Asked):
 
 
 class _Present:
-    """What is known in the world of the other policy: as the driver's `Known`, for offers of one instant."""
+    """The state in the world of the other policy: as the driver's `Known`, for offers of one instant."""
 
     def __init__(self, owner: Together) -> None:
         self._owner = owner

@@ -218,7 +218,7 @@ def explained(report: GapReport, worth: int = 0) -> Explanation | ScheduleExplan
 
 
 def _worths(problem: Problem, report: GapReport, moves: Difference | None, most: int) -> tuple[list[Worth], str | None]:
-    """What changes would be worth; and why that is unknown, if it was asked for."""
+    """The worth of changes; and why that is unknown, if it was asked for."""
     best = report.reference.solution
     if not most:
         return [], None

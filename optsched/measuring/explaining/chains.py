@@ -93,7 +93,7 @@ class Difference:
 
 
 def own_costs_of(problem: Problem) -> OwnCosts | None:
-    """What a problem says of its tasks' own costs; a class that no record gives routes is not believed its base's."""
+    """The own costs of a problem's tasks; of a class without routes in its record those of its base do not count."""
     found: OwnCosts | None = stated(problem, "own_costs", None)
     return found
 
@@ -144,7 +144,7 @@ def _plain(number: Number) -> Number:
 
 
 def total_gain(problem: Problem, chains: Iterable[Chain]) -> Value:
-    """What chains gain together, one number a component."""
+    """The gain of chains together, one number a component."""
     zero: Value = (0,) * len(problem.components)
     return tuple(_plain(sum(column)) for column in zip(zero, *(chain.gain for chain in chains), strict=True))
 
@@ -220,7 +220,7 @@ class _Moves:
         return found
 
     def own_gain(self, own: OwnCosts) -> list[int]:
-        """What each move gains of the task's own costs, in units."""
+        """The gain of each move in the task's own costs, in units."""
         sign = 1 if self.problem.components[own.component].sense is Sense.MIN else -1
         gain = np.zeros(len(self.positions), dtype=np.int64)
         for factor, nodes in ((sign, self.first), (-sign, self.last)):
@@ -327,7 +327,7 @@ class _Ordered:
         return Difference(moves.first, there, done, needed)
 
     def _coarse(self, steps: list[_Step]) -> list[_Step]:
-        """Join steps into a quarter of the values that can be asked for, at most: by where they begin, and all the rest."""
+        """Join steps into at most a quarter of the values that can be asked for: by where they begin, and the rest."""
         most = self.left // 4
         if len(steps) <= most:
             return steps

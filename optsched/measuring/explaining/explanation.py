@@ -100,7 +100,7 @@ class ExplainedGap:
         return self.report.reference.solution.optimal
 
     def gap_document(self, gap: Value | None) -> dict[str, Any]:
-        """What is explained, for JSON: whose gap in which problem, and of what size."""
+        """The gap that is explained, for JSON: whose, in which problem, and of what size."""
         problem, reference = self.problem, self.report.reference
         components = [{"name": part.name, "sense": str(part.sense), "unit": part.unit} for part in problem.components]
         return {
@@ -179,7 +179,7 @@ class Explanation(ExplainedGap):
 
     @cached_property
     def _own(self) -> OwnCosts | None:
-        """What tasks pay by themselves; it takes a pass over the tasks to tell."""
+        """The own costs of tasks; it takes a pass over the tasks to tell."""
         return own_costs_of(self.problem)
 
     def __getstate__(self) -> dict[str, Any]:

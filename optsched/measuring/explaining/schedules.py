@@ -73,7 +73,7 @@ class Link:
 
 
 class Waits:
-    """What the tasks of a feasible schedule waited for.
+    """How long the tasks of a feasible schedule waited for maps, for slots, and despite free slots.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def _compared(explanation: ScheduleExplanation) -> Iterator[str]:
 
 
 def _waits(explanation: ScheduleExplanation) -> str:
-    """What all tasks waited for together."""
+    """A sentence on what all tasks waited for together."""
     tasks = explanation.tasks
     idle = sum(not task.waited for task in tasks)
     maps, slots, passed = (sum(getattr(task, cause) for task in tasks) for cause in ("maps", "slots", "passed"))

@@ -43,7 +43,7 @@ LOOKED_AT = 4
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What a change of the instance is worth.
+    """The worth of a change of the instance.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Candidate:
 
 
 def worths(problem: Problem, best: Solution, last: Ints, prefer: Ints, most: int, profile: Profile) -> list[Worth]:
-    """What slots, replicas and room would be worth, the best first, by at most `most` solves.
+    """The worth of slots, replicas and room, the best first, by at most `most` solves.
 
     Parameters
     ----------

@@ -180,7 +180,7 @@ def _read(name: str) -> Paper:
 
 
 def _fault(paper: Paper) -> str | None:
-    """What is wrong with a paper of another package, if anything is."""
+    """The fault of a paper of another package, if it has one."""
     for one in paper.claims:
         if not isinstance(one, Claim) or not one.id.startswith(f"{paper.name}/"):
             return f"it holds {one!r}, which is no claim whose id begins with {paper.name}/"

@@ -52,7 +52,7 @@ class Check(Struct, forbid_unknown_fields=True, frozen=True):
 
 @dataclass(frozen=True)
 class Finding:
-    """What a judge found of a check.
+    """The result of judging a check.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What judging a claim again came to: what each check found, the verdict of that, and the seconds it took."""
+    """The result of judging a claim again: what each check found, the verdict of that, and the seconds it took."""
 
     findings: tuple[Finding, ...]
     verdict: str

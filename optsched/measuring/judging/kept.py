@@ -36,7 +36,7 @@ def digest(check: Check) -> str:
 
 
 class KeptFinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a full judgement found of one check, which `check` names by its digest."""
+    """The result of one check of a full judgement; `check` names the check by its digest."""
 
     check: str
     true: bool

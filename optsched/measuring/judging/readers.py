@@ -68,7 +68,7 @@ def drawn_round(seed: int, setting: str) -> Instance:
 
 
 def with_readers(answer: Answer, nodes: Ints, sources: str) -> float:
-    """What a placement costs if a map's source also serves the round's other maps that read from it.
+    """The cost of a placement if a map's source also serves the round's other maps that read from it.
 
     `sources`: `best` for these costs, or `seeming`, those that are best without the round's readers.
     """

@@ -49,7 +49,7 @@ __all__ = ["Find", "check_free", "default_name", "mine"]
 
 
 def default_name(choice: Choice, problem: str) -> str:
-    """What a find is called where nobody says.
+    """The name of a find, by default.
 
     >>> from optsched.measuring.studies.choices import chosen
     >>> default_name(chosen("dl,reading=heartbeat"), "lsap")

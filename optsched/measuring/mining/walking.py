@@ -86,7 +86,7 @@ def _slack(answer: Any) -> Fraction:
 
 
 def failure_of(report: GapReport) -> tuple[Any, ...] | None:
-    """What went wrong with a run, so that two that fail alike compare equal; None for a feasible placement.
+    """The failure of a run, so that two that fail alike compare equal; None for a feasible placement.
 
     What was raised, and where; else what was wrong with the answer, without numbers and names; else which constraints
     are violated.
@@ -104,7 +104,7 @@ def failure_of(report: GapReport) -> tuple[Any, ...] | None:
 
 @dataclass(frozen=True)
 class Aim:
-    """What is looked for.
+    """The aim of a search.
 
     Attributes
     ----------
@@ -206,7 +206,7 @@ class Judged:
 
     @property
     def key(self) -> tuple[Score, tuple[int, ...]]:
-        """What is compared: worse first, and of equals the smaller."""
+        """The key of comparison: worse first, and of equals the smaller."""
         return self.score, tuple(-part for part in size(self.document))
 
     @property
@@ -550,7 +550,7 @@ class _Pool:
 
 
 class Search:
-    """What was found so far, and how to go on.
+    """The state of a search: what was found so far, and how to go on.
 
     Parameters
     ----------

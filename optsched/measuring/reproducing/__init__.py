@@ -34,7 +34,7 @@ KINDS: Mapping[str, str] = {
 
 
 class Axis(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What varies.
+    """The axis of a figure: what varies.
 
     Attributes
     ----------

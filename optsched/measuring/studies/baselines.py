@@ -66,7 +66,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Baseline:
-    """What runs came to when they were recorded."""
+    """Runs as they were recorded."""
 
     entries: Mapping[_Key, _Result]
 
@@ -165,7 +165,7 @@ class Baseline:
         return Comparison(tuple(breaches), improved, equal)
 
     def _worse(self, entry: Run) -> str | bool:
-        """What is wrong with a run; else whether it is better than recorded."""
+        """The fault of a run that is worse; else whether it is better than recorded."""
         report = entry.report
         key = _key(entry)
         recorded = self.entries.get(key)

@@ -23,7 +23,7 @@ NUMBERS = frozenset({"runs", "seeds", "worst", "mean"})
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a check of a file.
+    """The result of a check of a file.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Result:
 
 
 def breach_lines(result: Result, folder: str = "") -> Iterator[str]:
-    """What does not hold, for people: the lines on each breach, and the traceback of what a heuristic raised.
+    """The lines on each breach, for people, and the traceback of what a heuristic raised.
 
     `folder` is where commands are to be typed, if not here.
     """

@@ -135,7 +135,7 @@ class CheckArguments(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Check:
-    """What is asserted of heuristics in problems; see `of`.
+    """A check: what is asserted of heuristics in problems; see `of`.
 
     Examples
     --------
@@ -171,7 +171,7 @@ class Check:
         problem: str | Sequence[str],
         **arguments: Unpack[CheckArguments],
     ) -> Check:
-        """What is meant by the arguments.
+        """Make a check of these arguments.
 
         Parameters
         ----------
@@ -229,7 +229,7 @@ class Check:
         return ", ".join(words for words, holds in claims.items() if holds) or "feasible"
 
     def planned(self, record: bool = False, recorder: str = "record it") -> Planned:
-        """What is to be run; all that was asked for wrongly is found here.
+        """The runs of the check; wrong arguments are found here.
 
         Parameters
         ----------
@@ -314,12 +314,12 @@ class Planned:
         return measure(self.work, check.seeds, profile=limits, time_limit=seconds, step=step)
 
     def run(self) -> Outcome:
-        """What comes of it."""
+        """Run the check."""
         with contained(self.check.contained):
             return self.judge(self.measure())
 
     def judge(self, measured: Iterable[Run]) -> Outcome:
-        """What is to be said of the runs, once all are there."""
+        """Judge the runs, once all are there."""
         check, reports = self.check, GapReports(measured)
         broken = breaches(reports.measured, check.limit, check.feasible)
         if check.allowed is not None:
@@ -338,7 +338,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a check.
+    """The outcome of a check.
 
     Attributes
     ----------
@@ -495,7 +495,7 @@ def runs_of(asked: tuple[str, bool, str]) -> list[Run] | OptschedError:
 
 
 def _planned(name: str, looking: Looking, record: bool) -> Planned | None:
-    """What a check is to run; None where something is wrong, which is among the faults then."""
+    """The runs of a check; None where something is wrong, which is among the faults then."""
     choices, problems, groups = looking.choices(), looking.problems(), looking.groups()
     values = looking.sound(_RULES)
     if not (choices and problems):

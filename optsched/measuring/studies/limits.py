@@ -261,7 +261,7 @@ def _weighed(runs: Sequence[Run], gaps: Sequence[Number | float | None]) -> list
 
 
 def _broken(runs: Sequence[Run], limit: GapLimit | None, feasible: bool) -> tuple[str, Run] | None:
-    """What is wrong with the runs of a group and the run that shows it; None if nothing."""
+    """The breach of a group and the run that shows it; None if there is none."""
     failed = [entry for entry in runs if not entry.report.feasible]
     if failed and feasible:
         counted = "" if len(runs) == 1 else f"{len(failed)} of {len(runs)} runs without a feasible placement: "

@@ -132,7 +132,7 @@ def posed(
 def work_on(
     problems: Iterable[tuple[str, TaskProblem[Any]]], choices: Sequence[Choice], strict: bool = True
 ) -> list[Work]:
-    """What to run on each problem: the chosen heuristics that serve it, or every applicable one.
+    """The heuristics to run on each problem: the chosen ones that serve it, or every applicable one.
 
     A chosen heuristic whose fields are missing is an error where the instances were chosen too (`strict`), or where it
     would run nowhere; else it passes over the instance.
@@ -174,7 +174,7 @@ def plan(
     parameters: Mapping[str, Any] | None = None,
     refused: Callable[[Instance, str, InputError], None] = lambda instance, name, error: None,
 ) -> list[Work]:
-    """What `measure` is to do; every fault of what was asked for is found here.
+    """Plan the work of `measure`; every fault of what was asked for is found here.
 
     Parameters
     ----------

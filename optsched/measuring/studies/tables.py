@@ -274,7 +274,7 @@ LEAST = 3
 
 @dataclass(frozen=True)
 class Row:
-    """What a heuristic came to in a problem; see `GapReports.summary`."""
+    """The results of a heuristic in a problem; see `GapReports.summary`."""
 
     heuristic: str
     instances: int
@@ -299,7 +299,7 @@ class Row:
 
 @dataclass(frozen=True)
 class ProblemSummary:
-    """What heuristics came to in a problem.
+    """The results of heuristics in a problem.
 
     Attributes
     ----------
@@ -518,7 +518,7 @@ def _unstarted(report: GapReport) -> str:
 
 
 def _gap_note(group: Sequence[GapReport]) -> str:
-    """What is odd about a row: errors, starvation, violations, what was out of time, and in how many of its runs.
+    """The notes on a row: errors, starvation, violations, what was out of time, and in how many of its runs.
 
     Of a policy over time, also how long tasks were assumed to take, and when slots to be offered.
     """

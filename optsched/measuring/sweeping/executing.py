@@ -219,7 +219,7 @@ class _Held:
 
 
 class Agenda:
-    """What is left of a plan.
+    """The part of a plan that is left to do.
 
     Parameters
     ----------
@@ -390,7 +390,7 @@ def now() -> str:
 
 
 def _solution(posed: Posed, outcome: Outcome) -> Solution:
-    """What a process that solves has found; where it did not end by itself, that nothing is known."""
+    """The solution that a process found; where it did not end by itself, that nothing is known."""
     if outcome.done:
         found: Solution = outcome.value
         return found
@@ -583,7 +583,7 @@ def sweep(
 
 
 def to_do(plan: Plan, store: str | os.PathLike[str], retry: str | None = None) -> Agenda:
-    """What a sweep would compute; nothing is made or changed.
+    """The work of a sweep; nothing is made or changed.
 
     Raises
     ------

@@ -257,7 +257,7 @@ def key_of(kind: str, *covered: Any) -> str:
 
 
 def solver_options(profile: Profile) -> dict[str, Any]:
-    """What of a profile a result may depend on.
+    """The options of a profile that a result may depend on.
 
     >>> from optsched.solvers.profiles import load_profile
     >>> solver_options(load_profile("ci"))["node_limit"]

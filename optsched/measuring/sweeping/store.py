@@ -297,7 +297,7 @@ class Store:
         self._connection.execute(command, values)
 
     def rows(self, query: str, *values: Any) -> Iterator[dict[str, Any]]:
-        """What a query finds, a row a dictionary."""
+        """The rows that a query finds, each a dictionary."""
         with self._named_errors():
             cursor = _patiently(self._connection, self._waits, query, *values)
             names = [column[0] for column in cursor.description]
@@ -305,7 +305,7 @@ class Store:
                 yield dict(zip(names, row, strict=True))
 
     def faults(self) -> list[str]:
-        """What is wrong with the file by SQLite's own check, and which rows refer to rows that are not there."""
+        """The faults of the file by SQLite's own check, and which rows refer to rows that are not there."""
         with self._named_errors():
             found = [str(row[0]) for row in self._connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
             found += [
@@ -508,7 +508,7 @@ def optimum_of(row: Mapping[str, Any], path: str) -> tuple[AnyProblem, Solution]
 
 
 def load_sweep(path: str | os.PathLike[str], sweep: int | str = "last") -> Sweep:
-    """What a store holds.
+    """Read a store.
 
     Parameters
     ----------
@@ -554,7 +554,7 @@ def load_sweep(path: str | os.PathLike[str], sweep: int | str = "last") -> Sweep
 
 @dataclass(frozen=True)
 class Checked:
-    """What was found.
+    """The result of checking a store.
 
     Attributes
     ----------
