@@ -99,7 +99,7 @@ def problem_class(name: str) -> type[AnyProblem]:
 
 
 def network_problem(network: FlowNetwork) -> AnyProblem:
-    """What a flow network poses where no problem is named: the first that is posed on networks.
+    """The problem that a flow network poses where none is named: the first that is posed on networks.
 
     >>> network_problem(FlowNetwork(["a", "b"], tail=[0], head=[1], capacity=[1], cost=[3], supply=[1, -1])).name
     'min-cost-flow'

@@ -303,7 +303,7 @@ class AssignmentProblem(Problem):
         return count_price * self.count - (earned + slots + rent)
 
     def gains(self, worth: Ints, prices: Ints) -> int:
-        """What tasks gain in all that are worth more than their cheapest place.
+        """The gain of all tasks that are worth more than their cheapest place.
 
         Parameters
         ----------
@@ -340,7 +340,7 @@ class TabledProblem(AssignmentProblem):
 
     @property
     def near(self) -> NearestAreas | None:
-        """What tells the level of each class and node with idle slots; None where costs are not a matter of levels."""
+        """The levels of each class and node with idle slots; None where costs are not a matter of levels."""
         return None
 
     @property

@@ -74,7 +74,7 @@ def exact_sum(values: npt.ArrayLike) -> int:
 
 
 def exact_product(prices: Ints | Sequence[int], amounts: Ints | Sequence[int]) -> int:
-    """What amounts cost at these prices, both whole, of one shape: the sum of the products, however large.
+    """The exact sum of the products of prices and amounts, both integers of one shape, however large.
 
     >>> exact_product([2**62, 1], [4, 5]) == 2**64 + 5
     True
@@ -351,7 +351,7 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
 
     @classmethod
     def applies(cls, instance: Instance | FlowNetwork) -> list[Fault]:
-        """What keeps the problem from being posed on `instance`: empty where it can be."""
+        """The reasons why the problem cannot be posed on `instance`: empty where it can be."""
         try:
             cls(instance)  # type: ignore[arg-type]
         except InputError as error:
@@ -374,7 +374,7 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
 
     @property
     def first_step(self) -> Number | None:
-        """What all values of the first component are multiples of; None where nothing is known of that.
+        """The step of the first component: all values are multiples of it; None where nothing is known of that.
 
         Whether anything is missing between two points of a frontier, `optsched.certify` asks a step before the later
         one.
@@ -452,7 +452,7 @@ AnyProblem = BaseProblem[Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class OwnCosts:
-    """What each task pays by itself on a node: the part of one component of the objective that no other task changes.
+    """The own costs of each task on a node: the part of one component of the objective that no other task changes.
 
     Attributes
     ----------
@@ -651,7 +651,7 @@ class Problem(TaskProblem[Placement]):
 
     @property
     def own_costs(self) -> OwnCosts | None:
-        """What tasks pay by themselves; None where costs are of tasks together alone."""
+        """The tasks' own costs; None where costs are of tasks together alone."""
         return None
 
     def placement(self, nodes: npt.ArrayLike) -> Placement:
@@ -670,7 +670,7 @@ class Problem(TaskProblem[Placement]):
 
 
 def table_row(problem: type[AnyProblem]) -> dict[str, Any]:
-    """What `optsched list problems` says of a problem."""
+    """The row of a problem in `optsched list problems`."""
     return {
         "name": problem.name,
         "title": problem.title,

@@ -32,7 +32,7 @@ _EXACT = 2**60
 
 
 class Filled(NamedTuple):
-    """What knapsacks cost at least: each, shape (nodes,); each without a task and with it, shape (tasks, nodes).
+    """The least costs of knapsacks: of each, shape (nodes,); of each without a task and with it, shape (tasks, nodes).
 
     The latter two mean something only for pairs that may be chosen.
     """
@@ -169,7 +169,7 @@ class CapacityKnapsacks:
         return NodePrices(max(int(multipliers[0]), 0), multipliers[1 : tasks + 1], capacities)
 
     def settle(self, box: Box, multipliers: Ints, limit: int) -> int | None:
-        """What the prices prove of a box, which they narrow; see `problems.relaxations.Relaxation.settle`."""
+        """The bound that the prices prove of a box, which they narrow; see `problems.relaxations.Relaxation.settle`."""
         if box.empty or not self.implied(box):
             return limit
         if (box.lower == box.upper).all():  # one placement is left, which costs what it costs
@@ -213,7 +213,7 @@ class CapacityKnapsacks:
         box.lower[:1], box.upper[:1] = 1, 0
 
     def priced(self, box: Box, prices: NodePrices) -> Priced:
-        """What the relaxation says of a box that is not empty, at these prices."""
+        """The relaxation of a box that is not empty, at these prices."""
         lower, upper = (ends.reshape(self.cost.shape) > 0 for ends in box)
         free = upper & ~lower
         kind = self._kind(prices)
@@ -243,7 +243,7 @@ class CapacityKnapsacks:
 
 
 class Priced(NamedTuple):
-    """What the relaxation says of a box at some prices, all times their scale.
+    """The relaxation's answer for a box at some prices, all times their scale.
 
     Attributes
     ----------

@@ -383,7 +383,7 @@ def hops_alone(cluster: Cluster) -> Cluster:
 
 
 def missing_topology(wanted_by: str) -> Fault:
-    """What is said where there is no topology."""
+    """The fault of an instance without a topology."""
     return Fault("topology", f"{wanted_by} needs it: give one of distance, hops, rate and links")
 
 

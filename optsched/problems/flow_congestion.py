@@ -176,7 +176,7 @@ class FlowCongestion(Problem, Programmed):
         self.type_rates: Floats = keys[:, 1:][:, column].astype(np.float64)
 
     def _prepare_reading(self) -> None:
-        """What each task pays for reading; and classes of tasks that are then exactly alike."""
+        """Prepare the costs of reading of each task, and the classes of tasks that are then exactly alike."""
         sources, types = self._sources(), self.types.of_task
         alike = TaskClasses.from_keys(list(zip(types.tolist(), sources, strict=True)))
         kinds = types[alike.first]
@@ -203,7 +203,7 @@ class FlowCongestion(Problem, Programmed):
         return sources
 
     def _read_terms(self, kinds: Ints, sources: list[tuple[tuple[int, float], ...]]) -> Floats:
-        """What multiplies the rate on each idle node (column), for a task of each type and sources (row)."""
+        """The factors of the rate on each idle node (column), for a task of each type and sources (row)."""
         f_c = self.parameters["f_c"]
         terms = np.zeros((len(sources), len(self.idle_nodes)))
         read = sorted({node for listed in sources for node, _ in listed})
@@ -265,7 +265,7 @@ class FlowCongestion(Problem, Programmed):
         return loads
 
     def load_units(self, column: int, added: Ints) -> Ints:
-        """What tasks cost by the load of the idle node at `column`, in units: sum of R (1 + e_m/scale).
+        """The cost of tasks by the load of the idle node at `column`, in units: sum of R (1 + e_m/scale).
 
         Parameters
         ----------
@@ -286,7 +286,7 @@ class FlowCongestion(Problem, Programmed):
 
     @cached_property
     def frozen_units(self) -> Ints:
-        """What a task of each class costs on each idle node to Hsu and Freeh's scheduler, in units: loads are frozen.
+        """The cost of a task of each class on each idle node for Hsu and Freeh's scheduler, in units: loads are frozen.
 
         int64, shape (classes, idle nodes). With maps only, and no reduce that runs, these are the costs of `flow`.
         """
@@ -588,7 +588,7 @@ class FlowCongestion(Problem, Programmed):
         return int(reduced.min())
 
     def least_units(self) -> Ints:
-        """What a task of each class costs at least, in units: on its best node without load, since no load is negative.
+        """The least cost of a task of each class, in units: on its best node without load, since no load is negative.
 
         int64, shape (classes,); 0 where no node has a slot for its kind.
         """

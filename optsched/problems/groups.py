@@ -19,7 +19,7 @@ __all__ = ["Groups", "missing_group_of_tasks", "missing_groups"]
 
 
 def missing_groups(instance: Instance, problem: str, positive: str | None = None) -> Iterator[Fault]:
-    """What an instance lacks for its groups to be weighed: one fault a record.
+    """The faults of an instance that lacks what weighs its groups: one fault a record.
 
     `problem` is the name of who asks. `positive` says who wants every weight to be positive, and why; None if nobody.
     """

@@ -102,7 +102,7 @@ class JobEnds:
         return (self.priced.waves + len(self.priced.alone)) * steps
 
     def settle(self, box: Box, multipliers: Ints, limit: int) -> int | None:
-        """What the jobs of a schedule cost at least that ends in the box; see `Relaxation.settle`.
+        """A lower bound of the cost of a schedule's jobs that ends in the box; see `Relaxation.settle`.
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ def packed(prices: TimePrices) -> Ints:
 
 
 def unpacked(multipliers: Ints, step: int) -> TimePrices:
-    """What was `packed`; a negative scale or price counts as 0."""
+    """Unpack what was `packed`; a negative scale or price counts as 0."""
     numbers = np.maximum(multipliers, 0)
     split = 2 + int(numbers[1])
     return TimePrices(step, int(numbers[0]), (numbers[2:split], numbers[split:]))

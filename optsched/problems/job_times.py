@@ -143,7 +143,7 @@ class JobTimes(TimedProblem):
         return exact(fluid + others - arrived, MICRO)
 
     def counted_total(self, alone: Ints | None = None) -> Number:
-        """What counting proves of the sum of job times, in seconds.
+        """The bound of the sum of job times, in seconds, that counting proves.
 
         A job counts its weight from its arrival to its end, so that the sum is the integral over time of the weight
         that has not ended. Of that `_limits` say the least.
@@ -167,7 +167,7 @@ class JobTimes(TimedProblem):
         return exact(Fraction(area + waited), MICRO)
 
     def _limits(self, alone: Ints) -> Iterator[Limit]:
-        """What can have ended by when: jobs alone on all slots, and with equal weights all on one fluid machine a kind.
+        """The earliest ends: of jobs alone on all slots, and with equal weights of all on one fluid machine a kind.
 
         The shortest remaining job first has as many jobs ended at any instant as can be (Schrage 1968).
         """

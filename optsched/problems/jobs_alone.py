@@ -108,7 +108,7 @@ class JobsAlone:
 
     @cached_property
     def _times(self) -> tuple[Ints, Ints]:
-        """What each of `tasks` takes at least near its data, and far from it."""
+        """The least times of each of `tasks` near its data, and far from it."""
         return self.problem.times.near_and_far(self.problem.room[KINDS[MAP]] > 0)
 
     @cached_property
@@ -122,7 +122,7 @@ class JobsAlone:
 
     @cached_property
     def _tails(self) -> Ints:
-        """What the reduces of each job take at least after the last of its maps; 0 where they may start sooner."""
+        """The least times of each job's reduces after the last of its maps; 0 where they may start sooner."""
         return np.where(all_waited_for(self.problem), tails(self.problem), 0)
 
     @cached_property

@@ -110,7 +110,7 @@ def knapsacks(rooms: Ints, demand: Ints, limit: Ints, worth: Ints) -> list[int]:
 
 
 def best_listed(room: Ints, demand: Ints, limit: Ints, worth: Any) -> tuple[Any, Ints] | None:
-    """What a room holds at most, and a pattern that is worth it, by going through patterns; None where they are many.
+    """The most that a room holds, and a pattern that is worth it, by going through patterns; None where they are many.
 
     What a pattern may still get is bounded by each resource alone, and by some of them together in parts of the room,
     as if fractions of the best item filled it.
@@ -191,7 +191,7 @@ def _going_through(
 
 
 def _still(left: Floats, goods: _Goods) -> Floats:
-    """What items are worth at most in what is left of mixed resources, shape (rooms, mixed): shape (rooms,)."""
+    """The most that items are worth in what is left of mixed resources, shape (rooms, mixed): shape (rooms,)."""
     worth = goods.worth.astype(np.float64)
     every = worth * goods.limit
     most = np.full(len(left), every.sum())
@@ -216,7 +216,7 @@ def copies_in_powers(most: int) -> Iterator[int]:
 
 
 class Packer:
-    """What one node of a type holds: the most that it is worth, and all patterns that are worth nearly as much."""
+    """One node of a type: the most that its tasks are worth, and all patterns that are worth nearly as much."""
 
     def __init__(self, room: Ints, demand: Ints, limit: Ints, worth: Any) -> None:
         most = (demand * limit[:, None]).sum(axis=0)

@@ -151,7 +151,7 @@ class LsapFairness(LevelledProblem, AssignmentProgram, Programmed):
         return builder.program(1, unit)
 
     def _per_task(self, step: Fraction) -> Fraction:
-        """What a task at a step adds to the distance."""
+        """The part of the distance that a task at a step adds."""
         return step / (len(self.groups.ids) * max(self.total, 1))
 
     @property

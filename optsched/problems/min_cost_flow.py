@@ -66,7 +66,7 @@ class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow], Programmed):
         return iter(())
 
     def prepare(self) -> None:
-        """What is left to send once every arc flows at its lower limit, and the nodes from which it cannot go."""
+        """Prepare what is left to send once every arc flows at its lower limit, and the nodes that it cannot leave."""
         network = self.instance
         leaves = _leaving(network, network.lower)
         left = [supply - sent for supply, sent in zip(network.supply.tolist(), leaves, strict=True)]

@@ -80,7 +80,7 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What stands together in a program: classes of equal tasks, say.
+    """A group of a program's rows or variables: classes of equal tasks, say.
 
     Attributes
     ----------
@@ -257,7 +257,7 @@ class Builder:
             self._numbers[key].append(part.ravel())
 
     def program(self, component: int = 0, unit: int = 1) -> Program:
-        """What was collected; see `Program` for the parameters."""
+        """The program of what was collected; see `Program` for the parameters."""
         none = np.zeros(0, dtype=np.int64)
         whole = IntegerProgram(**{key: np.concatenate([none, *parts]) for key, parts in self._numbers.items()})
         return Program(whole, tuple(self._variables), tuple(self._rows), component, unit, tuple(self._groups))
@@ -365,7 +365,7 @@ class Limited(Programmed):
 
 
 def limit_unit(problem: Any) -> int:
-    """What the first component is multiplied by to be a limit (`Limited`)."""
+    """The factor that makes the first component a limit (`Limited`)."""
     return 1 if problem.components[0].sense is Sense.MIN else -1
 
 

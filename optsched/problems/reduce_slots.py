@@ -97,7 +97,7 @@ class ReduceSlots:
         return int(maximum_flow(graph, 0, sink).flow_value)
 
     def violations(self, nodes: Ints, *kind: str) -> Iterator[Violation]:
-        """What the nodes (or -1) of the reduces violate; `kind` is put before the ids where maps are placed too."""
+        """The violations of the reduces' nodes (or -1); `kind` is put before the ids where maps are placed too."""
         cluster, jobs = self.instance.cluster, self.instance.workload.job_ids
         placed = nodes != NONE
         yield from overfull(cluster, nodes, self.capacity, "slots", *kind)

@@ -44,18 +44,18 @@ class Box(NamedTuple):
 
 
 class Relaxation(Protocol):
-    """What a tree of cases needs of a problem, whose cost is minimised in whole units.
+    """The relaxation of a problem for a tree of cases: its cost is minimised in whole units.
 
     It must be right for any multipliers, and for any box within its own.
     """
 
     @property
     def box(self) -> Box:
-        """What all solutions are in; arrays of the caller's own."""
+        """The box that all solutions are in; arrays of the caller's own."""
         ...
 
     def settle(self, box: Box, multipliers: Ints, limit: int) -> int | None:
-        """What each solution in the box costs at least, in units; `limit` where none costs less; None: nothing is said.
+        """A lower bound of each solution in the box, in units; `limit` where none costs less; None: nothing is said.
 
         It may narrow the box in place, by what no solution has that costs less than `limit`.
         """
@@ -112,7 +112,7 @@ class IntegerProgram:
 
     @cached_property
     def _sizes(self) -> tuple[float, Floats]:
-        """What all costs come to at most, in size, and what the entries and the limits of each row do."""
+        """The most that all costs come to, in size, and likewise the entries and the limits of each row."""
         ends = np.maximum(np.maximum(np.abs(self.lower), np.abs(self.upper)), 1).astype(np.float64)
         terms = np.abs(self.value.astype(np.float64)) * ends[self.column]
         limits = np.stack([self.row_lower, self.row_upper]).astype(np.float64)
@@ -121,7 +121,7 @@ class IntegerProgram:
         return float(np.abs(self.objective.astype(np.float64)) @ ends), rows
 
     def settle(self, box: Box, multipliers: Ints, limit: int) -> int | None:
-        """What the multipliers prove of a box, which they narrow by reduced costs; see `Relaxation.settle`."""
+        """The bound that multipliers prove of a box, which they narrow by reduced costs; see `Relaxation.settle`."""
         if box.empty:
             return limit
         scale, prices = max(int(multipliers[0]), 0), multipliers[1:]

@@ -57,7 +57,7 @@ def capacity_units(capacity: Floats, grid: int) -> Ints:
 
 
 def demands_of(instance: Instance, tasks: Ints, phase: str) -> dict[str, Any]:
-    """What each of `tasks` takes of each resource, shape (tasks,); what is not given is 0.
+    """The demand of each of `tasks` for each resource, shape (tasks,); what is not given is 0.
 
     In the shuffle phase a reduce takes its `demand_shuffle`, where it has one.
     """

@@ -41,7 +41,7 @@ def area_makespan(problem: ScheduleProblem, kind: int) -> int:
 
 
 def work_by_job(problem: ScheduleProblem, kind: int) -> tuple[Ints, Ints]:
-    """What the slots of a kind have to do for each job at least, and from when on it may be done.
+    """The least work of the slots of a kind for each job, and from when on it may be done.
 
     Returns
     -------

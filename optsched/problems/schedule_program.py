@@ -42,7 +42,7 @@ _MOST_UNITS = 2**60
 
 
 class Goal(NamedTuple):
-    """What the objective counts: `weight` times the seconds from `since` (microseconds) until some jobs have ended.
+    """A term of the objective: `weight` times the seconds from `since` (microseconds) until some jobs have ended.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class TimedProblem(ScheduleProblem, Programmed):
 
     @abstractmethod
     def goals(self) -> list[Goal]:
-        """What the objective sums."""
+        """The terms of the objective."""
 
     @property
     def value_unit(self) -> Number:
@@ -123,7 +123,7 @@ class TimedProblem(ScheduleProblem, Programmed):
 
     @cached_property
     def timetable(self) -> Timetable:
-        """What the program tells apart; TooLarge as `Timetable` says."""
+        """The groups, pools and instants of the program; TooLarge as `Timetable` says."""
         return Timetable(self, self.limit, self.per_pair, self.by)
 
     @cached_property
@@ -146,7 +146,7 @@ class TimedProblem(ScheduleProblem, Programmed):
 
 
 class _Switch(NamedTuple):
-    """What may be said from a tick on: that a number of the tasks of a kind of some jobs have ended."""
+    """A switch that may be on from a tick on: a number of the tasks of a kind of some jobs have ended."""
 
     label: tuple[str | int, ...]
     tick: int
@@ -192,7 +192,7 @@ class ScheduleProgram:
         self.program = self._builder.program(unit=self._add_goals())
 
     def _name(self) -> None:
-        """What tasks, groups and pools are called: a pool goes by its first node, a group by its first task."""
+        """The names of tasks, groups and pools: a pool goes by its first node, a group by its first task."""
         cluster = self.problem.instance.cluster
         nodes, racks = cluster.node_ids.tolist(), cluster.rack_ids.tolist()
         self._tasks: list[str] = self.problem.instance.workload.task_ids[self.problem.tasks].tolist()
@@ -435,7 +435,7 @@ class ScheduleProgram:
         return unit
 
     def _add_area(self, span: Span) -> None:
-        """What the tasks of a pool take together is no more than its room until the last end.
+        """Rows: the tasks of a pool take together no more than its room until the last end.
 
         This follows from the other rows for whole numbers, and makes the relaxation stronger.
         """

@@ -45,7 +45,7 @@ class Window(NamedTuple):
 
 
 def lengths(times: Ints, window: int | Ints, function: int) -> Ints:
-    """What tasks of these lengths count on a slot that has `window` microseconds: `lengths(window)` or less together.
+    """The lengths of tasks on a slot that has `window` microseconds: `lengths(window)` or less together.
 
     With function 0 it is their time. With k it is u^(k) of Fekete and Schepers (2001), a dual feasible function, times
     k times the window: the time itself where (k + 1) of it fill windows without a rest, else what is rounded down to
@@ -109,7 +109,7 @@ def counted(problem: ScheduleProblem, window: Window) -> Bools:
 
 
 def demand(problem: ScheduleProblem, window: Window) -> tuple[int | None, int]:
-    """What tasks need of a window that is not `too_short` for its prices, None if one does not fit; and what there is.
+    """The demand of tasks in a window, None if one does not fit, and its supply; it is not `too_short` for its prices.
 
     The tasks of jobs that all end by `end` (with a tail: whose reduces end a tail later) need no more than there is.
     Proof: the tasks that count run side by side within the window, so that those on a slot of node n, with a running

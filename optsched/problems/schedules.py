@@ -196,7 +196,7 @@ class ScheduleProblem(TaskProblem[Schedule]):
 
     @property
     def remark(self) -> str | None:
-        """What is left out of the times of reduces, and parameters that count with the other kind of service alone."""
+        """The remark on times that reduces leave out, and on parameters of the other kind of service."""
         transfer, workload = self.parameters["service"] == "transfer", self.instance.workload
         left, shuffle, notes = np.append(self.tasks, self.running), workload.shuffle, []
         if transfer and shuffle is not None and np.isin(left, shuffle.reduce).any():
@@ -326,7 +326,7 @@ class ScheduleProblem(TaskProblem[Schedule]):
 
     @property
     def value_in_words(self) -> str:
-        """What the value is: where it is a sum, of what."""
+        """The value in words: where it is a sum, of what."""
         return self.components[0].name
 
     def violations(self, schedule: Schedule, /) -> list[Violation]:

@@ -40,7 +40,7 @@ _COUNTS = 10**8
 
 
 class TimePrices(NamedTuple):
-    """What a slot of each kind costs in each step of time.
+    """The prices of a slot of each kind in each step of time.
 
     Attributes
     ----------
@@ -166,7 +166,7 @@ class PricedTime:
         return floor(late) + 1
 
     def _waited(self) -> Number:
-        """What all jobs have waited by the snapshot, times their weights; microseconds."""
+        """The waiting of all jobs by the snapshot, times their weights; microseconds."""
         now, waited = self.problem.now, Fraction(0)
         if self._given:
             for weight, arrival in zip(self._given, self.problem.jobs.arrival.tolist(), strict=True):
@@ -174,7 +174,7 @@ class PricedTime:
         return waited
 
     def paid_by(self, prices: TimePrices, by: int) -> int | None:
-        """What all jobs pay for slots if they end within `by` steps, less what all slots cost; None where one cannot.
+        """The payments of all jobs for slots if they end within `by` steps, less the slots' cost; None if one cannot.
 
         If that is above 0 no schedule ends so soon. It never is within all `steps`, since all can then run when slots
         cost nothing.
@@ -184,7 +184,7 @@ class PricedTime:
         return None if max(paid, default=0) >= _NEVER else total + sum(paid)
 
     def costs(self, prices: Sequence[Ints], steps: int) -> tuple[int, list[Ints]]:
-        """What running tasks pay less what all slots cost; and what the slots of each job cost at least, by its end.
+        """The payments of running tasks less the cost of all slots; and the least cost of each job's slots, by its end.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class PricedTime:
         return total, found
 
     def _chain(self, each: SlotClass, sums: Ints) -> dict[int, Ints]:
-        """What tasks one after another on a slot cost at least, by their number and the step at which all have ended.
+        """The least cost of tasks one after another on a slot, by their number and the step at which all have ended.
 
         For as many as the fullest slot has, and one less.
         """
@@ -249,7 +249,7 @@ class PricedTime:
         return [(number, slots) for number, slots in spread if number and slots]
 
     def _priced(self, each: SlotClass, sums: Ints) -> Ints:
-        """What the tasks of a class cost at least, by the step at which all have ended, and their tail."""
+        """The least cost of the tasks of a class, by the step at which all have ended, and their tail."""
         chain = self._chain(each, sums)
         fullest = chain[self._waves(each)]
         cost, barred = np.zeros(len(fullest), dtype=np.int64), fullest >= _NEVER

@@ -203,7 +203,7 @@ class Traffic(Problem, Programmed):
         return rounded_in_words(self._exchanged, self.grid, "sizes in MB (of blocks, and from maps to reduces)")
 
     def _made_jobs(self, sent: Mapping[int, _Sent]) -> Iterator[Job]:
-        """What each job's maps send to its bundles. What they send to reduces that run is added to `map_units`."""
+        """Collect what each job's maps send to its bundles. Data for reduces that run is added to `map_units`."""
         workload, state = self.instance.workload, self.instance.state
         count = len(self.datacenters)
         position = np.full(len(workload), -1, dtype=np.int64)  # of each task in `maps` or `reduces`
@@ -363,7 +363,7 @@ class Traffic(Problem, Programmed):
 
     @cached_property
     def step(self) -> int:
-        """What every placement's units of traffic are a multiple of: the greatest common divisor of what can cross."""
+        """The step of the traffic: the greatest common divisor of what can cross, in units."""
         parts = [self.map_units.ravel()]
         parts += [part for bundle in self.bundles for part in (bundle.send, bundle.settled)]
         return max(1, int(np.gcd.reduce(np.concatenate(parts))) if sum(map(len, parts)) else 1)
@@ -382,7 +382,7 @@ class Traffic(Problem, Programmed):
 
     @cached_property
     def posing(self) -> TrafficProgram:
-        """What the variables of the program stand for."""
+        """The meaning of the program's variables."""
         return TrafficProgram(self)
 
     def within(self, limit: int | None) -> Traffic:
@@ -534,7 +534,7 @@ class _Who:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Sent:
-    """What the maps of a job send to its reduces: each entry is `size` MB times `part`, from map `row` to `column`.
+    """What the maps of a job send to its reduces: an entry is `size` MB times `part`, from map `row` to `column`.
 
     Without `column` each entry goes to every reduce. Rows are the job's pending maps and then those that run or have
     ended; columns are its pending reduces and then those that run. Both keep the order of the instance.
@@ -551,7 +551,7 @@ class _Sent:
         return float(self.size.sum()) * float(self.part) * (self.shape[1] if self.column is None else 1)
 
     def exchanged(self) -> Floats:
-        """What is sent, MB, each entry once."""
+        """The data that is sent, MB, each entry once."""
         return self.size * float(self.part)
 
     def denominator(self) -> int | None:
@@ -566,7 +566,7 @@ class _Sent:
         return common
 
     def units(self, grid: int) -> Ints:
-        """What each map sends to each reduce, int64, in units of 1/`grid` MB."""
+        """The units that each map sends to each reduce, int64, in 1/`grid` MB."""
         units = np.zeros(self.shape, dtype=np.int64)
         sent = for_each(self.size, lambda size: round(size * self.part * grid))
         if self.column is None:
@@ -587,7 +587,7 @@ def _common_grid(sizes: Floats, sent: Iterable[_Sent]) -> int:
 
 
 def _sent(instance: Instance) -> dict[int, _Sent]:
-    """What the maps of each job send to its reduces, where a pending task sends or receives."""
+    """The data that the maps of each job send to its reduces, where a pending task sends or receives."""
     workload, status = instance.workload, instance.state.status
     who = _Who(instance)
     position = np.zeros(len(workload), dtype=np.int64)
@@ -615,7 +615,7 @@ def _sent(instance: Instance) -> dict[int, _Sent]:
 
 
 def _across(units: Ints, where: Ints, count: int) -> Ints:
-    """What crosses, for each row of `units` and each of `count` datacenters, if column i is settled at `where[i]`."""
+    """The traffic of each row of `units` and each of `count` datacenters, if column i is settled at `where[i]`."""
     inside = np.zeros((len(units), count), dtype=np.int64)
     for column, center in enumerate(where.tolist()):
         inside[:, center] += units[:, column]

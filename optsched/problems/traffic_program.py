@@ -65,7 +65,7 @@ class TrafficProgram:
 
     @property
     def _settled(self) -> Ints:
-        """What crosses from settled maps with each bundle in each datacenter, shape (bundles, datacenters)."""
+        """The traffic of settled maps with each bundle in each datacenter, shape (bundles, datacenters)."""
         settled = [bundle.settled for bundle in self.problem.bundles]
         return np.array(settled, dtype=np.int64).reshape(len(settled), self.centers)
 

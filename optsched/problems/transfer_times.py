@@ -58,7 +58,7 @@ def computing(instance: Instance) -> Floats:
 
 
 def untold(instance: Instance, tasks: Ints) -> Iterator[Fault]:
-    """What `transfer_times` needs of some tasks and is missing, one fault each; the topology is not looked at."""
+    """The faults of tasks that lack what `transfer_times` needs, one each; the topology is not looked at."""
     workload = instance.workload
     for task in tasks[np.isnan(computing(instance)[tasks])].tolist():
         yield Fault(f"tasks[{task}].duration", "say for how many seconds it computes")
@@ -140,7 +140,7 @@ def transfer_times(instance: Instance, tasks: Ints, scale: float) -> ServiceTime
 
 
 def _names(levels: int) -> list[str]:
-    """What the areas of levels are called; those of the last one are all one."""
+    """The names of the levels' areas; those of the last one are all one."""
     return ["node", *(f"area{number}" for number in range(1, levels - 1)), "anywhere"][-levels:]
 
 

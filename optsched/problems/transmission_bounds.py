@@ -236,7 +236,7 @@ class ReduceBounds(ReduceTables):
         return [(held.min(axis=2).astype(np.int64), held.max(axis=2).astype(np.int64)) for held in self._held.values()]
 
     def apart(self, fixed: Ints, open_ones: list[int], prices: Ints) -> tuple[Ints, int]:
-        """What each open reduce costs by itself on each choice, with its share of the maps' costs; and a constant.
+        """The cost of each open reduce by itself on each choice, with its share of the maps' costs; and a constant.
 
         The constant is what no open reduce has a share of: what is fixed, and maps that send none of them anything.
 
@@ -318,7 +318,7 @@ class ReduceBounds(ReduceTables):
         return self.map_costs(fixed) + prices[:, None], total
 
     def _charged(self, fixed: Ints, open_ones: list[int], charges: ReduceCharges) -> tuple[Ints, int]:
-        """What each open reduce pays for each choice; and what all places that are not yet taken bring in."""
+        """The charges of each open reduce for each choice; and what all places that are not yet taken bring in."""
         times = (charges.places.size + charges.slots.size) * (len(fixed) + 1)
         slots, places = _clipped(charges.slots, times), _clipped(charges.places, times)
         job, limited = self.problem.job[open_ones], self._limited[open_ones]

@@ -113,7 +113,7 @@ class Scale:
 
 
 def missing_of_maps(name: str, instance: Instance) -> Iterator[Fault]:
-    """What the cost (1) of the pending maps lacks: size and replicas of each."""
+    """The faults of pending maps that lack what the cost (1) needs: size and replicas of each."""
     tasks = pending_of(instance, MAP)
     for task in tasks[np.isnan(instance.workload.size[tasks])].tolist():
         yield Fault(f"tasks[{task}].size", f"{name} needs the size of the block that the map reads, in MB")
@@ -122,7 +122,7 @@ def missing_of_maps(name: str, instance: Instance) -> Iterator[Fault]:
 
 
 def missing_of_shuffle(name: str, instance: Instance) -> Iterator[Fault]:
-    """What the cost (2) lacks: topology and shuffle."""
+    """The faults of an instance that lacks what the cost (2) needs: topology and shuffle."""
     if instance.cluster.topology is None:
         yield missing_topology(name)
     if instance.workload.shuffle is None:
@@ -150,7 +150,7 @@ def map_costs(sizes: Floats, replicas: Ragged, places: Places, nodes: Ints | Non
 
 
 def summed_units(scale: Scale, amounts: Floats, at: Ints, row: Ints, rows: int, *, receiving: bool = False) -> Ints:
-    """What the entries of each of `rows` cost on each node, in units of `scale`.
+    """The costs of the entries of each of `rows` on each node, in units of `scale`.
 
     Parameters
     ----------

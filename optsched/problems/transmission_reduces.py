@@ -159,7 +159,7 @@ class TransmissionReduces(CountedPlaces, Programmed):
 
     @property
     def own_costs(self) -> OwnCosts:
-        """What each reduce pays for fetching."""
+        """The cost for each reduce of fetching its data."""
         return OwnCosts(0, self.grid, lambda positions, nodes: self.units[positions, nodes], np.zeros_like(self.tasks))
 
     def cost_units(self, nodes: Ints) -> int:

@@ -226,7 +226,7 @@ class Utility(Problem, Limited):
             raise InputError(faults, self.place)
 
     def _profile(self, positions: list[Ints], column: Floats, grid: int) -> tuple[Ints, list[tuple[int, str]]]:
-        """What a task of each job takes of a resource, in units; and the tasks that take something else, with words."""
+        """The demand of a task of each job for a resource, in units; and words on the tasks with another demand."""
         units, task_ids = whole_units(column, grid), self.instance.workload.task_ids
         profile = np.array([units[tasks[0]] if len(tasks) else 0 for tasks in positions], dtype=np.int64)
         differing = []
@@ -250,7 +250,7 @@ class Utility(Problem, Limited):
         self.other_reduces: Ints = np.bincount(node[~own], minlength=nodes).astype(np.int64)
 
     def _tabulate(self) -> None:
-        """What counts of maps and reduces are worth to each job, in units."""
+        """Tabulate the worth of counts of maps and reduces to each job, in units."""
         workload, now, smoothed = self.instance.workload, self.instance.time, self.parameters["tables"] == "smoothed"
         self.lowest_units = int(on_grid(-self.parameters["penalty"]))
         self.required: Ints = np.array(
@@ -387,7 +387,7 @@ class Utility(Problem, Limited):
         return unit
 
     def used(self, counts: Allocation) -> Ints:
-        """What the counts take on each node, in units; shape (nodes, resources)."""
+        """The resources that the counts take on each node, in units; shape (nodes, resources)."""
         used: Ints = counts.maps.T @ self.demand_map + counts.reduces.T @ self.demand_reduce
         return used
 
@@ -422,7 +422,7 @@ class Utility(Problem, Limited):
         return self.fixed.sum(axis=1), self.fixed.sum(axis=1)
 
     def least_maps(self, job: int, units: int) -> tuple[Ints, Ints]:
-        """What gives a job a utility of at least `units`: numbers of reduces, and the fewest maps with each.
+        """The fewest maps, with each number of reduces, that give a job a utility of at least `units`.
 
         Each number of reduces with which no number of maps is enough is left out. With `reduces=fixed` there is one.
         """
@@ -488,7 +488,7 @@ class Utility(Problem, Limited):
         return exact(-self.utility_below(math.ceil(-value * GRID)), GRID)
 
     def value_left(self, multipliers: Ints, least: Number) -> Number:
-        """What weak duality leaves."""
+        """The value that weak duality leaves."""
         whole = self.program().whole
         left = whole.settle(whole.box, multipliers, 2**60)
         return self.value_from(least if left is None else max(least, exact(left, GRID)))

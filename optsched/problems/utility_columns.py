@@ -62,7 +62,7 @@ class Columns:
 
 
 def columns_at(problem: Utility, units: int, prices: TaskPrices, limit: int | None) -> Columns | None:
-    """What may be in a placement in which each job has a utility, and with more utilisation than is held.
+    """The columns that may be in a placement with a utility for each job, and with more utilisation than is held.
 
     Parameters
     ----------

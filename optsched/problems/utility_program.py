@@ -40,7 +40,7 @@ LEAST_FINITE = -2 * GRID
 
 @dataclass(frozen=True)
 class Items:
-    """What is placed: the maps of each job, then the reduces of each job.
+    """The items that are placed: the maps of each job, then the reduces of each job.
 
     Attributes
     ----------
@@ -406,7 +406,7 @@ class UtilityProgram:
         return self.problem.placement(nodes)
 
     def counts_of(self, values: Ints, program: Program) -> Ints:
-        """What each node takes, shape (items, nodes), without fixed reduces, where tasks are not apart."""
+        """The counts on each node, shape (items, nodes), without fixed reduces, where tasks are not apart."""
         counts = np.zeros((len(self.items.limit), len(self.problem.node_type)), dtype=np.int64)
         place = values[program.family("place")]
         placed = np.zeros((len(self.hosts.members), len(self.items.limit)), dtype=np.int64)
@@ -423,7 +423,7 @@ class UtilityProgram:
 
 
 def _pairs(program: Program) -> Ints:
-    """What each variable `choose` of a program needs, shape (open items, pairs)."""
+    """The needs of each variable `choose` of a program, shape (open items, pairs)."""
     whole, choose, needed = program.whole, program.family("choose"), program.rows_of("needed")
     own = (choose.start <= whole.column) & (whole.column < choose.stop)
     own &= (needed.start <= whole.row) & (whole.row < needed.stop)

@@ -152,7 +152,7 @@ def call(
 
 
 def value_of(outcome: Outcome) -> Any:
-    """What a job gave that is this package's own code, or None where it was killed or crashed.
+    """The value of a job that is this package's own code, or None where it was killed or crashed.
 
     Raises
     ------

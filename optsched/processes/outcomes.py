@@ -15,7 +15,7 @@ __all__ = ["Limits", "Outcome", "Status"]
 
 @dataclass(frozen=True)
 class Limits:
-    """What one job may take.
+    """The limits of one job.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a job.
+    """The outcome of a job.
 
     Attributes
     ----------

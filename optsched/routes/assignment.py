@@ -38,7 +38,7 @@ def routes(problem: AssignmentProblem) -> tuple[str, ...]:
 
 
 def sizes(problem: AssignmentProblem) -> dict[str, RouteSize]:
-    """What each engine would build: the compact network, a matching's pairs, or a table of tasks and slots."""
+    """The sizes of what the engines build: the compact network, a matching's pairs, or a table of tasks and slots."""
     return {name: RouteSize.of_network(arcs, ends, each) for name, arcs, ends, each in engine_sizes(problem)}
 
 
@@ -91,7 +91,7 @@ def plain(problem: AssignmentProblem) -> Held:
 
 
 def _fallback(problem: AssignmentProblem) -> tuple[Placement, Certificate]:
-    """What is held when an engine stops without an answer: tasks near their data first, and a plain bound."""
+    """The answer when an engine stops without one: tasks near their data first, and a plain bound."""
     nodes = near_data(problem)
     fill_idle_slots(nodes, problem.capacity, problem.count)
     free = np.zeros_like(problem.capacity)

@@ -29,7 +29,7 @@ MODELS = ("pyomo", "pulp")
 
 
 class RouteSize(NamedTuple):
-    """What a route would build: how many variables, constraints and coefficients, and megabytes (MiB), about."""
+    """The size of what a route builds: variables, constraints, coefficients, and megabytes (MiB), about."""
 
     variables: int
     constraints: int
@@ -79,7 +79,7 @@ class SizesModule(RouteModule, Protocol):
     """A module of routes whose engines build more, or less, than the arrays of the compact model."""
 
     def sizes(self, problem: Any, /) -> Mapping[str, RouteSize]:
-        """What its routes would build, without those by a model and those that build as they search."""
+        """The sizes of what its routes build, without those by a model and those that build as they search."""
 
 
 class BoundsModule(RouteModule, Protocol):

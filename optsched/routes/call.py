@@ -67,7 +67,7 @@ class Ending(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What an engine or a model says.
+    """The answer of an engine or a model.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Found:
 
     @property
     def limit(self) -> Limit | None:
-        """What cut it short."""
+        """The limit that cut it short."""
         return self.outcome.limit
 
     @property
@@ -242,7 +242,7 @@ class Call(Generic[Posed]):
         return quick if decision is None else decision, tuple(by_component.values())
 
     def by_model(self, profile: Profile, limit: Any = None, start: Any = None) -> Found:
-        """What the model of the route says within the time that is left, its claim checked (see `modelled`)."""
+        """The answer of the route's model within the time that is left, its claim checked (see `modelled`)."""
         before = self.elapsed
         found = modelled(self.problem, self.route, profile.since(self.began), limit, start)
         return replace(found, build_seconds=before + found.build_seconds).checked(self.problem)
@@ -512,7 +512,7 @@ def _worth(problem: AnyProblem, decision: Decision) -> Value:
 
 
 def solver_of(route: str) -> Callable[..., SolverOutcome]:
-    """What solves the models of a route."""
+    """The solver of a route's models."""
     from optsched.solvers import algebraic
 
     return algebraic.solve_pyomo if route == "pyomo" else algebraic.solve_pulp
@@ -561,7 +561,7 @@ def proved(call: Call[Any], solution: Solution, profile: Profile, module: RouteM
 
 
 def _words(call: Call[Any], solution: Solution) -> Iterator[Any]:
-    """What a solution claims to be all there is, on a solver's word."""
+    """The claims of a solution without a proof, on a solver's word."""
     if solution.termination is Termination.INFEASIBLE:
         if not solution.certificates and stated(call.problem, "plainly_infeasible", None) is None:
             yield solution.raw_status

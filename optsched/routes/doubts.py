@@ -98,7 +98,7 @@ def _tried(problem: AnyProblem, claimed: Solution | Frontier, most: int) -> Enum
 
 
 def enumerated(problem: AnyProblem, most: int = FEW) -> Enumerated | None:
-    """What trying every placement, or schedule, gives; None where there are more than `most`, or a flow is decided."""
+    """The result of trying every placement or schedule; None where there are more than `most`, or flows to decide."""
     from optsched.searches.enumeration import best_decision
 
     expect_problem(problem, "enumerated")
@@ -152,7 +152,7 @@ def quick_decisions(problem: AnyProblem, start: Decision | None = None) -> dict[
 
 
 def _rivals(problem: AnyProblem) -> Iterator[tuple[str, Decision]]:
-    """What the quick heuristics and functions of the problem's record find, where it is feasible."""
+    """The decisions of the quick heuristics and functions of the problem's record, where it is feasible."""
     for name in record_of(type(problem)).rivals:
         if ":" in name:
             found: Decision | None = imported(name)(problem)
@@ -165,7 +165,7 @@ def _rivals(problem: AnyProblem) -> Iterator[tuple[str, Decision]]:
 
 
 def _by_heuristic(problem: TaskProblem[Any], name: str) -> Decision | None:
-    """What a heuristic decides; None where the instance lacks a field that it needs."""
+    """The decision of a heuristic; None where the instance lacks a field that it needs."""
     from optsched.heuristics import run
 
     try:

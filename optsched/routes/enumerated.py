@@ -82,7 +82,7 @@ def _held(decision: Any, words: tuple[Certificate, ...]) -> Held:
 
 
 def _words(problem: AnyProblem, outcome: Found) -> list[Certificate]:
-    """What the solver of a model says of the component that is its objective; nothing where it says nothing."""
+    """The claims of a model's solver on the component that is its objective; empty where it claims nothing."""
     component = problem.components[outcome.position]
     if outcome.optimal:
         return [Certificate(component.name, Proof.SOLVER, problem.evaluate(outcome.decision)[outcome.position])]

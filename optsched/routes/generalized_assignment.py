@@ -160,7 +160,7 @@ class _Search:
 
     @property
     def _nowhere(self) -> Tree | None:
-        """What proves that nothing is feasible."""
+        """The proof that nothing is feasible."""
         return self.any.tree if self.any is not None and self.any.closed and self.any.nodes is None else None
 
     @property
@@ -198,7 +198,7 @@ class _Search:
 
 
 def _by_arrays(call: Call[GeneralizedAssignment], profile: Profile, start: Placement | None) -> Found:
-    """What HiGHS says of the integer program; its figures are in units and to be least."""
+    """The answer of HiGHS to the integer program; its figures are in units and to be least."""
     problem, built = call.problem, call.elapsed
     outcome, placement = solve_integer_program(problem, profile.since(call.began), start)
     return Found(outcome, placement, units=problem.sign * problem.grid, build_seconds=built).checked(problem)

@@ -66,7 +66,7 @@ def _compact_pyomo(search: LatencySearch, known: FixedLimit, profile: Profile) -
 
 
 def solve_by(search: LatencySearch) -> Solution:
-    """What `solve` by route "search" gives, by a search that keeps what it learns for later questions."""
+    """Solve by route "search", by a search that keeps what it learns for later questions."""
     return _by_search(Call(search.problem, "search", search.start), search.profile, search)
 
 

@@ -109,7 +109,7 @@ def _unbounded(call: Call[MinCostFlow], profile: Profile) -> Solution:
 
 
 def _cut(call: Call[MinCostFlow], outcome: Found, profile: Profile) -> tuple[Certificate, ...]:
-    """What shows that there is no flow, where an engine or a model says so; nothing where it is not shown."""
+    """The proof that there is no flow, where an engine or a model says so; empty where it is not shown."""
     if outcome.outcome.status is not Termination.INFEASIBLE:
         return ()
     potentials = cut_potentials(call.problem, profile.since(call.began))
@@ -118,7 +118,7 @@ def _cut(call: Call[MinCostFlow], outcome: Found, profile: Profile) -> tuple[Cer
 
 
 def _found(call: Call[MinCostFlow], problem: MinCostFlow, profile: Profile) -> tuple[Found, Ints | None]:
-    """What the route's engine or model says of a problem on the call's network, and the potentials that it holds."""
+    """The answer of the route's engine or model on a problem on the call's network, and its potentials."""
     built = call.elapsed
     if call.route in MODELS:
         found = modelled(problem, call.route, profile.since(call.began))

@@ -77,7 +77,7 @@ def by_route(call: Call[Any], profile: Profile, known: Sequence[Certificate] = (
 
 
 def _too_loose(problem: Any, program: Program, values: Ints, wrong: Violation) -> Exception:
-    """What to raise where HiGHS's values stand for an infeasible decision: whose fault it is."""
+    """The error to raise where HiGHS's values stand for an infeasible decision: it says whose fault it is."""
     broken, noun = program.broken(values), problem.decided.noun
     if broken is not None:
         return SolverDisagreement(f"{problem.name}: HiGHS holds a {noun} that violates {wrong}: {broken}")
@@ -108,7 +108,7 @@ def _better(problem: Any, *decisions: Any) -> Any:
 
 
 class _Search:
-    """What was found and proved of a problem by now.
+    """The state of solving a problem: what was found and proved by now.
 
     Attributes
     ----------

@@ -122,7 +122,7 @@ def _by_program(call: Call[TimedProblem], profile: Profile) -> Solution:
 def _by_small_program(
     call: Call[TimedProblem], profile: Profile, schedule: Schedule, proved: Certificate
 ) -> tuple[Found, Certificate]:
-    """What the compact program says, from a schedule on; and the best proof, at once where its relaxation is one."""
+    """The answer of the compact program, from a schedule on; and the best proof, at once if its relaxation is one."""
     value = call.problem.evaluate(schedule)[0]
     settled = _tree(call, profile, value, 1)
     if settled is not None:
@@ -150,7 +150,7 @@ def _tree(call: Call[TimedProblem], profile: Profile, value: Number, most: int) 
 
 
 def _by_arrays(call: Call[TimedProblem], profile: Profile, start: Schedule) -> Found:
-    """What HiGHS says of the compact program."""
+    """The answer of HiGHS to the compact program."""
     problem = call.problem.within(call.problem.evaluate(start)[0])
     program = problem.program()
     built, hint = call.elapsed, problem.values_of(start, program).astype(np.float64)

@@ -24,7 +24,7 @@ _BYTES_A_TERM = 200
 
 
 def route_sizes(problem: AnyProblem) -> dict[str, RouteSize]:
-    """What each route would build, without building it; nothing of those that build as they search.
+    """The sizes of what routes build, without building it; not of those that build as they search.
 
     The figures of `arrays` are those of the compact model, which has as many variables or somewhat more, without the
     objects of Python; so are those of engines of networks, whose arcs are the variables.
@@ -61,7 +61,7 @@ def route_sizes(problem: AnyProblem) -> dict[str, RouteSize]:
 
 
 def model_sizes(problem: AnyProblem, limit: Any = None) -> dict[str, ModelSize]:
-    """What the model of each route takes, without building it; nothing where the problem has no models.
+    """The size of each route's model, without building it; empty where the problem has no models.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def refuse_beyond_memory(problem: AnyProblem, route: str, limit: Any = None, men
 
 
 def _size(problem: AnyProblem, route: str, limit: Any) -> ModelSize | None:
-    """What a model takes; None where there is none, or a package does not say it of its own."""
+    """The size of a model; None where there is none, or a package does not say it of its own."""
     named = record_of(type(problem)).models
     size = None if named is None else getattr(imported(named), f"{KINDS[route]}_size", None)
     if size is None:

@@ -90,7 +90,7 @@ _QUIET_BITS = 24
 
 @dataclass(frozen=True)
 class AssignmentSolution:
-    """What an engine found.
+    """The answer of an engine.
 
     Attributes
     ----------
@@ -439,7 +439,7 @@ def optimal_placement(problem: AssignmentProblem) -> Placement:
 
 
 def _unless_stopped(answer: Ints | None, outcome: AssignmentSolution | SolverOutcome, who: str) -> Ints:
-    """What an engine holds; the error that stands for what stopped it, if it holds nothing."""
+    """The answer of an engine; the error that stands for what stopped it, if it has none."""
     if outcome.limit is Limit.INTERRUPTED:
         raise KeyboardInterrupt
     if outcome.limit is Limit.TIME:
@@ -660,7 +660,7 @@ def _by_network(problem: AssignmentProblem, profile: Profile, engine: str) -> As
 
 
 class NetworkSolution(NamedTuple):
-    """What an engine found of a network.
+    """The answer of an engine on a network.
 
     Attributes
     ----------

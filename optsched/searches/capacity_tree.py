@@ -191,7 +191,7 @@ class CapacityTree:
 
     @property
     def tree(self) -> Tree | None:
-        """What is proved so far: cases that are open are leaves that prove what was known above them. None: nothing."""
+        """The tree so far: open cases are leaves that prove what was known above them. None: nothing is proved."""
         if not self._steps:
             return None
         # Without costs prices have no scale: they are rays.
@@ -200,7 +200,7 @@ class CapacityTree:
 
     @property
     def bound(self) -> int:
-        """What the tree proves, in units to be least."""
+        """The bound that the tree proves, in units to be least."""
         return self.limit if self.closed or self.tree is None else self.tree.bound(self.knapsacks, self.limit)
 
     @property
@@ -438,7 +438,7 @@ def improved(problem: GeneralizedAssignment, cost: Ints, nodes: Ints) -> Ints | 
 
 
 def _swaps(usable: Floats, own: Floats, demand: Floats, used: Floats, nodes: Ints, exceeding: float) -> Floats:
-    """What is gained, or lost, where two tasks change places."""
+    """The gain, or loss, where two tasks change places."""
     every = np.arange(len(nodes))
     over = _over(used)
     # What each node has with one of its tasks left out, and each other one in its place.

@@ -90,7 +90,7 @@ class EndTree:
 
     @property
     def proved(self) -> int:
-        """What every schedule costs at least, in units; the limit if that is less."""
+        """The lower bound of every schedule's cost, in units; the limit if that is less."""
         least, waiting = self.limit, [self._root]
         while waiting:
             case = waiting.pop()

@@ -35,7 +35,7 @@ _SOURCE = "Agosta et al., note 3"
 
 
 class AloneSearch:
-    """What is proved so far of jobs alone.
+    """The bounds so far of jobs alone.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class AloneSearch:
 
     @property
     def bound(self) -> Bound:
-        """What is proved of all jobs, each alone: of the last end, or of the sum of their times."""
+        """The bound of all jobs, each alone: of the last end, or of the sum of their times."""
         problem = self.problem
         if isinstance(problem, JobTimes):
             meaning = "sum of job times, each job alone on the empty cluster, near and far from its data"

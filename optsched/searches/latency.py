@@ -45,7 +45,7 @@ _PATIENCE = 5
 
 @dataclass(frozen=True)
 class FixedLimit:
-    """What is known at one limit on the makespan.
+    """The state of the search at one limit on the makespan.
 
     Attributes
     ----------

@@ -96,7 +96,7 @@ _Placed = dict[int, tuple[int, int, int]]
 
 
 class _After(NamedTuple):
-    """What the maps leave to the reduces: for each job when the last of them ends, and when its reduces may begin."""
+    """The state after the maps: for each job when the last of them ends, and when its reduces may begin."""
 
     last: tuple[int, ...]
     begin: tuple[int, ...]

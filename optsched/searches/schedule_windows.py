@@ -29,7 +29,7 @@ _INSTANTS, _BEGINNINGS, _TAILS = 600, 40, 6
 
 @dataclass(frozen=True)
 class _Load:
-    """What a window without an end is about: tasks of the same least time together, and what is held.
+    """The load of a window without an end: tasks of the same least time together, and slots that running tasks hold.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class _Load:
     slots: int
 
     def measured(self, ends: Ints, function: int) -> tuple[Ints, Ints]:
-        """What each group needs, shape (ends, groups), and what there is, shape (ends,), by ends of the window.
+        """The need of each group, shape (ends, groups), and the supply, shape (ends,), by ends of the window.
 
         What does not fit counts a little more than a slot.
         """
@@ -69,7 +69,7 @@ class _Load:
 
 
 def _loads(problem: ScheduleProblem) -> Iterator[_Load]:
-    """What windows may be about: each kind of slots, from each of some beginnings on, and with tails."""
+    """The loads of windows: each kind of slots, from each of some beginnings on, and with tails."""
     for kind, name in enumerate(KINDS):
         slots = int(problem.room[name].sum())
         own = problem.kind == kind

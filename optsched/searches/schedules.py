@@ -105,7 +105,7 @@ class ScheduleSearch:
             step()
 
     def stages(self) -> Iterator[tuple[str, Callable[[], None]]]:
-        """What is done in order, each by a name; a stage may be left out, but not what comes before it."""
+        """The stages in order, each by a name; a stage may be left out, but not what comes before it."""
         yield "orders", self._by_orders
         yield "jobs alone", self._by_jobs_alone
         if isinstance(self.problem, JobTimes):
@@ -316,7 +316,7 @@ class _Realising:
         self._tried: set[tuple[int, ...]] = set()
 
     def value(self, ends: list[int]) -> int:
-        """What the best schedule costs after that, as a limit of cases."""
+        """The cost of the best schedule after that, as a limit of cases."""
         search, problem, by = self._search, self._problem, np.array(ends)
         assert search.value is not None
         if not self._left or tuple(ends) in self._tried:

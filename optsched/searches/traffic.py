@@ -51,7 +51,7 @@ _WHOLE = 1e-5
 
 @dataclass(frozen=True)
 class WithinLimit:
-    """What is known within one limit on the load.
+    """The state of the search within one limit on the load.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class TrafficSearch:
         return int(self.problem.objective(placement)[1])
 
     def priced(self, limit: int | None) -> WithinLimit:
-        """What closed form and prices say within a limit, with the relaxation's placement where that is whole."""
+        """The bound of closed form and prices within a limit, with the relaxation's placement where that is whole."""
         if limit not in self._programs:
             self._programs[limit] = self._priced(limit)
         return self._programs[limit]

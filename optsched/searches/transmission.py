@@ -113,7 +113,7 @@ _SHORTER = 0.7
 
 
 class Searched(NamedTuple):
-    """What a search gave.
+    """The result of a search.
 
     Attributes
     ----------

@@ -63,7 +63,7 @@ class Incumbent:
 
     @property
     def value(self) -> int:
-        """What the best placement costs, in units; `IMPOSSIBLE` where there is none yet."""
+        """The cost of the best placement, in units; `IMPOSSIBLE` where there is none yet."""
         return IMPOSSIBLE if self._best is None else self._best.value
 
     @property
@@ -79,7 +79,7 @@ class Incumbent:
         return nodes
 
     def keep(self, fixed: Ints, rows: Ints, costs: Ints) -> int:
-        """What a placement costs, in units. It is kept if it is the best so far.
+        """Keep a placement if it is the best so far; returns its cost, in units.
 
         Parameters
         ----------

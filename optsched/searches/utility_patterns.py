@@ -133,7 +133,7 @@ class Patterns:
 
 @dataclass(frozen=True)
 class Relaxation:
-    """What the linear program over patterns says of a packing.
+    """The linear program over patterns of a packing: its answer.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class Relaxation:
 
 @dataclass(frozen=True)
 class Packing:
-    """What is to be packed on the nodes so that each job has at least a given utility, in units.
+    """The tasks to pack on the nodes so that each job has at least a given utility, in units.
 
     Attributes
     ----------
@@ -194,7 +194,7 @@ class Packing:
 
 
 def fractions(packing: Packing, patterns: Patterns, profile: Profile, use: bool) -> Relaxation:
-    """What fractions of patterns do for a packing, by column generation.
+    """Pack by fractions of patterns, by column generation.
 
     Either they hold what it needs but for the fewest tasks. If some are short, the prices prove by
     `Utility.utility_bound` that no placement has its utility, and the search for new patterns ends as soon as they do.

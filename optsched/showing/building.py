@@ -86,7 +86,7 @@ def _names(entries: Sequence[Run]) -> set[str]:
 
 
 def _summary(entries: Sequence[Run], cells: int, frontiers: int) -> str:
-    """What the report is of."""
+    """The summary of the report."""
     parts = []
     if entries:
         heuristics = counted(len({entry.heuristic for entry in entries}), "heuristic")

@@ -86,7 +86,7 @@ def frontier_picture(
 
 
 def values_of(reports: Iterable[GapReport]) -> dict[str, Value | str]:
-    """What heuristics came to: a value, or the word for what became of the run."""
+    """The values of heuristics, or the word for what became of the run."""
     return {report.run.name: report.status if report.objective is None else report.objective for report in reports}
 
 

@@ -415,7 +415,7 @@ def _checked(given: pd.DataFrame | GapReports, component: int, further: Sequence
 
 
 def _gap_label(frame: pd.DataFrame, problem: str, component: int, absolute: bool) -> str:
-    """What a gap of this problem is of."""
+    """The label of this problem's gap."""
     part = frame[frame["problem"] == problem]
     proved = "termination" not in part.columns or bool((part["termination"] == "OPTIMAL").all())
     rival = "optimum" if proved else "optimum, or of the bound where none is proved"

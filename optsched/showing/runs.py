@@ -399,7 +399,7 @@ def gantt_picture(runs: Any, title: str = "", framed: Sequence[int] = ()) -> Fig
 
 
 def _title(timelines: Sequence[Timeline]) -> str:
-    """What those hear who do not see it."""
+    """The title for those who do not see the picture."""
     return f"Gantt chart of {', '.join(one.name for one in timelines)} on {timelines[0].instance.name or 'an instance'}"
 
 
@@ -412,7 +412,7 @@ def _check_nodes(timelines: Sequence[Timeline]) -> None:
 
 
 def _left_out(timelines: Sequence[Timeline], step: int) -> list[str]:
-    """What is not to be seen, in words, and what of the instance was assumed."""
+    """The remarks on what is not to be seen, and on what of the instance was assumed."""
     vain = sum(one.vain for one in timelines)
     notes = [
         (step > 1, f"one node in {step} is drawn"),

@@ -112,7 +112,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Found:
-    """What the sources hold, in their order."""
+    """The contents of the sources, in their order."""
 
     sources: tuple[Source, ...]
     runs: tuple[Record, ...]
@@ -407,7 +407,7 @@ def _posed_on(record: Record) -> tuple[str, str, str]:
 
 
 def _problem(record: Record) -> tuple[str, ...]:
-    """What runs are compared on."""
+    """The problem on which runs are compared."""
     return *_posed_on(record), record.problem, _text(record.parameters)
 
 

@@ -254,7 +254,7 @@ def _elsewhere(asked: tuple[tuple[Any, ...], Mapping[str, Any]]) -> Simulation:
 def rules_of(
     heartbeat: float | str | None, assign: str, slowstart: float, until: float | None = None, since: float = 0
 ) -> Rules:
-    """What a run from `since` on goes by, as `simulate` takes it; UsageError for what it does not take."""
+    """The rules of a run from `since` on, as `simulate` takes them; UsageError for what it does not take."""
     return Rules(
         heartbeat=_microseconds("heartbeat", 0 if heartbeat is None else heartbeat, 0),
         one=_choice("assign", assign, ASSIGN) == "one",
@@ -264,7 +264,7 @@ def rules_of(
 
 
 def policy_of(chosen: Any, instance: Instance, parameters: dict[str, Any]) -> tuple[str, Policy, Mapping[str, Any]]:
-    """What is driven over time, what it is called, and its parameters in force."""
+    """The policy that is driven over time, its name, and its parameters in force."""
     if isinstance(chosen, tuple) and len(chosen) == 2 and isinstance(chosen[1], Mapping):
         chosen, parameters = chosen[0], {**chosen[1], **parameters}
     if isinstance(chosen, EveryRound | Following):

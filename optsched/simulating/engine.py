@@ -236,7 +236,7 @@ ARRIVED, STARTED, ENDED, RELEASED, STOPPED, LOST, BACK = range(7)
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a run goes by.
+    """The rules of a run.
 
     Attributes
     ----------
@@ -436,7 +436,7 @@ class Engine(Asked, Course):
                 self._offers()
 
     def _begin(self) -> None:
-        """What runs at the snapshot goes on, and the policy begins."""
+        """Begin: tasks that run at the snapshot go on, and the policy begins."""
         instance: Instance = self.known.problem.instance
         state = instance.state
         self.ask("prepare", instance)

@@ -157,7 +157,7 @@ class EveryRound(Policy):
                 line.add(key)
 
     def memory(self) -> Any:
-        """What the last round decided and when it was, and whether something has happened since."""
+        """The last round's decisions and its time, and whether something has happened since."""
         return {key: list(tasks) for key, tasks in self._plan.items()}, self._changed, self._last
 
     def recall(self, memory: Any, view: View) -> None:
@@ -173,7 +173,7 @@ class EveryRound(Policy):
         return planned
 
     def _planned(self, offer: Offer, view: View) -> list[int]:
-        """What the last round has for the node, and still waits."""
+        """The tasks of the last round for the node that still wait."""
         tasks = self._plan.pop((offer.kind, offer.node), [])
         return [task for task in tasks if view.status[task] == PENDING][: offer.free]
 
@@ -231,7 +231,7 @@ class EveryRound(Policy):
         return Instance(present.cluster, present.workload.sending_nothing(), present.state)
 
     def _placed(self, posed: Problem) -> Placement:
-        """What the heuristic, or the optimum, makes of a snapshot."""
+        """The placement of a snapshot by the heuristic, or the optimum."""
         if self._entry is not None:
             seed = self._rng.integers(2**32, size=1).tolist()
             return run_heuristic(posed, self._entry, seed, **self.parameters).raise_if_failed()

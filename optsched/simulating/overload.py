@@ -134,7 +134,7 @@ class Overload(Levels):
 
 
 def _untold(instance: Instance, takes: Sequence[Mapping[str, Floats]]) -> Iterator[Fault]:
-    """What is missing, or makes a task run for ever; one fault each."""
+    """The faults of tasks that lack something, or would run for ever; one each."""
     cluster = instance.cluster
     asked = [name for name in takes[0] if any(table[name].any() for table in takes)]
     if not asked:
@@ -147,5 +147,5 @@ def _untold(instance: Instance, takes: Sequence[Mapping[str, Floats]]) -> Iterat
 
 
 def _capacity(cluster: Cluster, name: str) -> Floats:
-    """What each node has of a resource, NaN where it is not given."""
+    """The capacity of each node in a resource, NaN where it is not given."""
     return cluster.capacity.get(name, np.full(len(cluster), np.nan))

@@ -77,7 +77,7 @@ class _Reading:
         self.source, self.whole, self.left, self.since, self.rate = source, work, work, now, 0
 
     def left_at(self, now: int) -> int:
-        """What is left of it."""
+        """The work that is left."""
         return max(0, self.left - self.rate * (now - self.since))
 
     def go(self, rate: int, now: int, marked: bool) -> None:
@@ -93,7 +93,7 @@ class _Reading:
         return self.since - (-self.left // self.rate) if self.rate else None
 
     def reported(self, beat: int) -> int:
-        """What was left at a time, no earlier than the one asked for before."""
+        """The work that was left at a time, no earlier than the one asked for before."""
         while len(self.marks) > 1 and self.marks[1][0] <= beat:
             del self.marks[0]
         since, left, rate = self.marks[0]
@@ -315,7 +315,7 @@ class Rates(Service):
         return ()
 
     def _replayed(self) -> Ends:
-        """What runs at the snapshot has run since it started."""
+        """Replay what runs at the snapshot since it started."""
         for begun, task, node in sorted(self._began):
             self._begin(task, node, begun)
             self._turn_all(begun)
@@ -343,7 +343,7 @@ class Rates(Service):
         return source
 
     def _demand(self, task: int, node: int) -> int:
-        """What a task asks for on a node."""
+        """The demand of a task on a node."""
         asks = float(task_rates(self._instance, np.array([task]))[0, self._instance.cluster.type[node]])
         return _ALL if isnan(asks) else _units(asks)
 
@@ -423,7 +423,7 @@ def least_times(instance: Instance, local: str = "free") -> Instance:
 
 
 def _amounts(instance: Instance) -> list[int]:
-    """What each task reads, as a rate times microseconds."""
+    """The data that each task reads, as a rate times microseconds."""
     found = [0 if isnan(size) else _units(size) * MICRO for size in instance.workload.size.tolist()]
     shuffling = Shuffling(instance)
     for reduce in np.flatnonzero(shuffling.of_reduce.lengths).tolist():
@@ -454,7 +454,7 @@ def _resources(rates: Floats, capacities: list[int]) -> list[int | None]:
 
 
 def _untold(instance: Instance) -> Iterator[Fault]:
-    """What is missing, or makes a task run for ever; one fault each."""
+    """The faults of tasks that lack something, or would run for ever; one each."""
     workload, cluster = instance.workload, instance.cluster
     left = np.flatnonzero(instance.state.status != FINISHED)
     receives = np.zeros(len(workload), dtype=bool)

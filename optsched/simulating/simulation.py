@@ -82,7 +82,7 @@ class Simulation:
 
     @classmethod
     def of(cls, engine: Engine, name: str, parameters: Mapping[str, Any], seed: Any, unfinished: str) -> Simulation:
-        """What came of a run that has ended."""
+        """The result of a run that has ended."""
         instance: Instance = engine.known.problem.instance
         schedule = Schedule.empty(len(instance.workload))
         nodes, starts = (np.array(column, dtype=np.int64) for column in (engine.node, engine.start))
@@ -420,7 +420,7 @@ class Simulation:
         return reports.seen(state, position, time)
 
     def decisions(self) -> Iterator[tuple[int, int, int, Ints]]:
-        """What was started together: position in the record, microsecond, node, and the tasks.
+        """The tasks that were started together: position in the record, microsecond, node, and the tasks.
 
         Tasks that a node starts at one instant, one after another, are one decision.
         """

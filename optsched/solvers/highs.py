@@ -622,7 +622,7 @@ def solve_uninterrupted(program: LinearProgram, profile: Profile) -> ArraySoluti
 
 
 def read_solution(highs: Any, outcome: SolverOutcome, program: LinearProgram | None = None) -> ArraySolution:
-    """What HiGHS holds after a run, checked. This is the one place where a solution is read, for models of any origin.
+    """Read the solution that HiGHS holds after a run, checked: the one place for that, for models of any origin.
 
     Parameters
     ----------

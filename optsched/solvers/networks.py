@@ -561,7 +561,7 @@ class _Rounds:
 
 
 def _most(capacity: Ints, supply: Ints) -> int:
-    """What flows at most on an arc, in Python's integers: all supplies and limits."""
+    """The most flow on an arc, in Python's integers: all supplies and limits."""
     limits = capacity[capacity != UNBOUNDED]
     return int(sum(limits.tolist()) + sum(np.abs(supply).tolist()))
 

@@ -68,7 +68,7 @@ def _kept_by(words: Mapping[str, str]) -> str:
 
 
 def _verdicts(entry: Record, seeds: Sequence[int]) -> Iterator[tuple[str, str]]:
-    """What each check says of a problem. Each fault is printed once."""
+    """The verdict of each check on a problem. Each fault is printed once."""
     shown: set[str] = set()
     for name, check in CHECKS.items():
         try:

@@ -146,7 +146,7 @@ _SOLVED: WeakKeyDictionary[Case, dict[str | None, Solution]] = WeakKeyDictionary
 
 
 def solved(case: Case, route: str | None = None) -> Solution:
-    """What a route finds of a case, or the usual one; found once, since several checks are about the same solution."""
+    """The solution of a case by a route, or the usual one; solved once, since several checks are about it."""
     found = _SOLVED.setdefault(case, {})
     if route not in found:
         found[route] = solve(case.problem, route=route)

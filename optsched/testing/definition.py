@@ -131,7 +131,7 @@ def check_each_placement(record: Record, seeds: Sequence[int]) -> None:
 
 
 def _equals(problem: Problem) -> list[str]:
-    """What an instance says of each task to place, but for its id: the same text for equals."""
+    """A text of what an instance says of each task to place, but for its id: the same for equals."""
     document = to_document(problem.instance)
     pairs, shuffle = document.get("pairs", {}), document.get("shuffle", [])
     tables = [pairs["cost"], *pairs.get("demand", {}).values()] if pairs else []

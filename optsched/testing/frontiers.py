@@ -90,7 +90,7 @@ def check_frontier_file(record: Record, seeds: Sequence[int]) -> None:
 
 
 def _there_and_back(written: Any, write: Callable[..., None], read: Callable[..., Any], instance: Any) -> Any:
-    """What is left of something that is written to an archive, and from there to a file of JSON."""
+    """Write to an archive, and from there to a file of JSON; returns what is left of it."""
     with tempfile.TemporaryDirectory() as folder:
         for path in (Path(folder, "claim.npz"), Path(folder, "claim.json")):
             write(written, instance, path)
@@ -99,7 +99,7 @@ def _there_and_back(written: Any, write: Callable[..., None], read: Callable[...
 
 
 def _right_claim(problem: AnyProblem, claimed: Any, kinds: Sequence[Any], tried: Enumerated, where: str) -> None:
-    """What was found is certified: by its certificates alone, where all can be checked, else by trying everything."""
+    """Certify what was found: by its certificates alone, where all can be checked, else by trying everything."""
     verdict = certify(problem, claimed, enumerated=tried)
     expect(verdict.valid, where, f"contradicted: {'; '.join(verdict.contradicted)}")
     expect(verdict.proved, where, f"not proved: {'; '.join(verdict.unproved)}")

@@ -143,7 +143,7 @@ def _parts(value: Any) -> Iterator[Any]:
 
 
 class History:
-    """What happens to a policy, drawn step by step; a step is one event, or an offer and the starts that it brings.
+    """A policy's history, drawn step by step; a step is one event, or an offer and the starts that it brings.
 
     Parameters
     ----------
@@ -432,7 +432,7 @@ _MEND = "follow the events in notify, and tell by memory and recall what no view
 
 
 def _difference(history: History, fresh: Any, number: int) -> str | None:
-    """What the policy of a history and one that begins now would do otherwise; another offer is asked each time."""
+    """How a policy with a history differs from one that begins now; another offer is asked each time."""
     lived, known, dice = history.policy, history.known, history.dice
     _of(fresh, "start")(known.view, dice)
     remembered = _of(lived, "memory")()

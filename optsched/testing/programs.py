@@ -96,7 +96,7 @@ def agrees(value: float | Fraction, truth: Any) -> bool:
 
 
 def solved(program: Program, start: Any = None, presolve: bool = True) -> Any:
-    """What HiGHS makes of a program, from a start if there is one."""
+    """The answer of HiGHS to a program, from a start if there is one."""
     from optsched.solvers.algebraic import solve_pulp, solve_pyomo
     from optsched.solvers.profiles import load_profile
 
