@@ -1,144 +1,132 @@
-"""Finds windows of time that prove a good bound of a makespan: which slots, which instants, which function.
+"""Windows of time by which the tasks of a kind do not all end so soon; certificates recompute what is kept.
 
-A task counts as long as it takes at least. Everything is looked at for many instants at once; certificates recompute
-what is kept. Windows are exact to the microsecond, where prices of slots by time round to a step.
+With a function of lengths a window is exact to the microsecond, where prices of slots by time round to a step. With
+prices of nodes it shows that the data of many tasks is on few nodes. These prices are duals of the program that spreads
+tasks over nodes. Tasks that take the same time in an area (a node, a rack, anywhere) meet at a hub, from which they go
+on to its nodes: so there are as many variables as replicas, and hubs times nodes, and not tasks times nodes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 from optsched.core.deadline import check
-from optsched.core.instance import KINDS, MAP, Ints
+from optsched.core.instance import KINDS, Floats, Ints
 from optsched.problems.makespan import Makespan
-from optsched.problems.schedule_windows import Window, counted, first_maps, lengths, tails
+from optsched.problems.schedule_windows import Window, counted, ruled_out, too_short
 from optsched.problems.schedules import ScheduleProblem
-from optsched.problems.service_times import NEVER
+from optsched.solvers.highs import LinearProgram, solve_uninterrupted
+from optsched.solvers.profiles import Profile
 
-__all__ = ["best_window"]
+__all__ = ["latest_window", "node_prices"]
 
-#: Functions of lengths that are tried.
-_FUNCTIONS = tuple(range(21))
+#: Prices are up to this, so that they can be multiplied by lengths.
+_LARGEST = 1000
 
-#: Instants, beginnings and tails that are looked at.
-_INSTANTS, _BEGINNINGS, _TAILS = 600, 40, 6
+#: Larger programs are not posed: this many variables take seconds.
+_ARCS = 100_000
+
+#: Functions of lengths, and the most beginnings, that are tried.
+_FUNCTIONS, _BEGINNINGS = range(4), 8
 
 
-@dataclass(frozen=True)
-class _Load:
-    """The load of a window without an end: tasks of the same least time together, and slots that running tasks hold.
+def latest_window(problem: Makespan, kind: int, low: int, high: int) -> Window | None:
+    """A window that rules out an end, by halves the latest; None: no end.
 
-    Attributes
+    Parameters
     ----------
-    kind, begin, tail
-        As of `Window`.
-    time, count
-        int64: of each group of tasks.
-    busy
-        int64: microseconds after the beginning for which running tasks hold slots.
-    slots
-        How many there are.
+    problem
+        One that is not plainly infeasible.
+    kind
+        Of the tasks that count.
+    low, high
+        The first end that is not ruled out, and one that is attained; microseconds.
     """
-
-    kind: int
-    begin: int
-    tail: int
-    time: Ints
-    count: Ints
-    busy: Ints
-    slots: int
-
-    def measured(self, ends: Ints, function: int) -> tuple[Ints, Ints]:
-        """The need of each group, shape (ends, groups), and the supply, shape (ends,), by ends of the window.
-
-        What does not fit counts a little more than a slot.
-        """
-        long = (ends - self.begin)[:, None]
-        whole = long * max(1, function)
-        need = np.minimum(lengths(self.time[None, :], long, function), whole + 1) * self.count
-        taken = lengths(np.minimum(self.busy[None, :], long), long, function).sum(axis=1)
-        return need, whole[:, 0] * self.slots - taken
-
-    def possible(self, ends: Ints, function: int) -> bool:
-        """Whether no number of `measured` is too large for 64 bits."""
-        tasks = int(self.count.sum()) + self.slots + len(self.busy)
-        return (int(ends.max()) - self.begin) * (function + 1) * tasks < NEVER
-
-
-def _loads(problem: ScheduleProblem) -> Iterator[_Load]:
-    """The loads of windows: each kind of slots, from each of some beginnings on, and with tails."""
-    for kind, name in enumerate(KINDS):
-        slots = int(problem.room[name].sum())
-        own = problem.kind == kind
-        if not slots or not own.any():
-            continue
-        until = problem.running_of(kind)[1]
-        begins = _some(np.unique(np.append(problem.earliest_starts[own], problem.now)), _BEGINNINGS)
-        after = _some(np.unique(np.append(tails(problem), 0)), _TAILS) if kind == MAP else np.zeros(1, int)
-        for begin in begins.tolist():
-            for tail in after.tolist():
-                tasks = np.flatnonzero(counted(problem, Window(kind, begin, begin + 1, tail)))
-                if tail:
-                    tasks = tasks[first_maps(problem, tasks, problem.least_times[tasks])]
-                time, count = np.unique(problem.least_times[tasks], return_counts=True)
-                busy = np.maximum(until - begin, 0)
-                yield _Load(kind, begin, tail, time, count, busy[busy > 0], slots)
-
-
-def _some(values: Ints, most: int) -> Ints:
-    """Choose at most `most` of sorted values evenly, the first and the last among them."""
-    if len(values) <= most:
-        return values
-    return values[np.unique(np.linspace(0, len(values) - 1, most).round().astype(np.int64))]
-
-
-def _instants(problem: ScheduleProblem, low: int, high: int) -> Ints:
-    """Instants from `low` to `high` (microseconds) at which windows may end; all at which something may, if few."""
-    step = problem.lattice
-    low, high = problem.next_end(low), problem.next_end(high)
-    number = (high - low) // step + 1
-    if number <= _INSTANTS:
-        return low + step * np.arange(max(0, number), dtype=np.int64)
-    even = low + step * np.linspace(0, number - 1, _INSTANTS // 2).astype(np.int64)
-    lengths_of = _some(np.unique(problem.least_times[problem.least_times > 0]), 8)
-    begins = _some(np.unique(problem.earliest_starts), 8)
-    times = np.arange(1, 65)
-    full = (begins[:, None, None] + lengths_of[None, :, None] * times[None, None, :]).ravel() - step
-    full = _some(np.unique(full[(full >= low) & (full <= high)]), _INSTANTS // 2)
-    return np.unique(np.append(even, full))
-
-
-def best_window(problem: Makespan, below: int) -> Window | None:
-    """The window that rules out the latest end before `below` (microseconds); None where none is found."""
-    best: Window | None = None
-    for load in _loads(problem):
-        check()
-        window = _latest(problem, load, below)
-        if window is not None and (best is None or _end(window) > _end(best)):
-            best = window
+    best, low = None, problem.next_end(max(low, problem.now + 1))
+    while low < high:
+        middle = problem.next_end((low + high) // 2)
+        middle = middle if middle < high else low
+        usable = (window for window in _windows(problem, kind, middle) if too_short(problem, window) is None)
+        window = next((window for window in usable if ruled_out(problem, window)), None)
+        if window is not None:
+            best, low = window, problem.next_end(middle + 1)
+        else:
+            high = middle
     return best
 
 
-def _end(window: Window) -> int:
-    return window.end + window.tail
+def _windows(problem: Makespan, kind: int, end: int) -> Iterator[Window]:
+    """Windows up to an end: from the snapshot and some releases on by functions of lengths, then at prices of nodes."""
+    begins = np.unique(np.append(problem.earliest_starts[problem.kind == kind], problem.now))
+    chosen = np.unique(np.linspace(0, len(begins) - 1, _BEGINNINGS).round().astype(np.int64))
+    for begin in begins[chosen].tolist():
+        for function in _FUNCTIONS if begin < end else ():
+            yield Window(kind, begin, end, function=function)
+    posed = Window(kind, problem.now, end)
+    prices = node_prices(problem, posed)
+    if prices is not None:
+        yield posed._replace(prices=prices)
 
 
-def _latest(problem: Makespan, load: _Load, below: int) -> Window | None:
-    """The window of a load that rules out the latest end before `below`."""
-    area = int((load.time * load.count).sum()) + int(load.busy.sum())
-    plain = load.begin + load.tail + -(-area // load.slots)  # the first end that the area allows
-    first = max(load.begin + load.tail + 1, problem.next_end(plain) - problem.lattice)
-    ends = _instants(problem, min(first, below - 1), below - 1) - load.tail
-    ends = ends[ends > load.begin]
-    best: tuple[int, int] | None = None
-    for function in _FUNCTIONS if len(ends) else ():
-        if not load.possible(ends, function):
-            continue
-        need, room = load.measured(ends, function)
-        out = np.flatnonzero(need.sum(axis=1) > room)
-        if len(out) and (best is None or ends[out[-1]] > best[0]):
-            best = int(ends[out[-1]]), function
-    return None if best is None else Window(load.kind, load.begin, best[0], load.tail, best[1])
+def node_prices(problem: ScheduleProblem, window: Window) -> Ints | None:
+    """Prices of nodes by which the tasks of a window need most; None where there are none, or the program is too large.
+
+    Parameters
+    ----------
+    problem
+        What it is about.
+    window
+        Lengths count as they are: its tail, function and prices do not matter.
+    """
+    long, room = window.end - window.begin, problem.room[KINDS[window.kind]].astype(np.float64)
+    nodes, until, _ = problem.running_of(window.kind)
+    np.subtract.at(room, nodes, np.clip(until - window.begin, 0, long) / long)
+    posed = _posed(problem, np.flatnonzero(counted(problem, window)), long, np.maximum(room, 0.0))
+    if posed is None:
+        return None
+    found = solve_uninterrupted(posed, Profile("prices of nodes"))
+    if found.row_duals is None:
+        return None
+    duals = np.maximum(-found.row_duals[-len(room) :], 0.0)
+    if duals.max(initial=0.0) <= 0:
+        return None
+    prices: Ints = np.rint(duals * (_LARGEST / duals.max())).astype(np.int64)
+    return prices
+
+
+def _posed(problem: ScheduleProblem, tasks: Ints, long: int, room: Floats) -> LinearProgram | None:
+    """The least part of all nodes' room that holds the tasks; rows are tasks, hubs and nodes."""
+    usable = room > 0
+    arcs: list[tuple[Ints, Ints, Floats]] = []  # the row that a variable takes 1 from, and what it adds to another one
+    into_nodes: list[tuple[Ints, Ints, Floats]] = []
+    hubs = len(tasks)
+    for level in problem.times.near:
+        check()
+        held, times = level.of_tasks(tasks)
+        fits = times <= long
+        keys, place = np.unique(np.stack([held.values, times])[:, fits], axis=1, return_inverse=True)
+        arcs.append((held.row_of[fits], hubs + place.ravel(), np.full(int(fits.sum()), -1.0)))
+        if sum(len(tails) for tails, _, _ in arcs) + len(keys[0]) * int(usable.sum()) ** (len(arcs) > 1) > _ARCS:
+            return None
+        hub, node = np.nonzero((keys[0][:, None] == level.area[None, :]) & usable)
+        into_nodes.append((hubs + hub, node, keys[1][hub] / long))
+        hubs += len(keys[0])
+    arcs += [(tails, hubs + node, weights) for tails, node, weights in into_nodes]
+    tails, heads, weights = (np.concatenate(parts) for parts in zip(*arcs, strict=True))
+    count, column = len(tails), np.arange(len(tails))
+    rows = np.concatenate([tails, heads, hubs + np.arange(len(room))])
+    columns = np.concatenate([column, column, np.full(len(room), count)])
+    values = np.concatenate([np.ones(count), weights, -room])
+    due = np.append(np.ones(len(tasks)), np.zeros(hubs - len(tasks)))
+    return LinearProgram(
+        objective=np.append(np.zeros(count), 1.0),
+        col_lower=np.zeros(count + 1),
+        col_upper=np.full(count + 1, np.inf),
+        integer=np.zeros(count + 1, dtype=bool),
+        row_lower=np.concatenate([due, np.full(len(room), -np.inf)]),
+        row_upper=np.concatenate([due, np.zeros(len(room))]),
+        matrix=sp.csr_array((values, (rows, columns)), shape=(hubs + len(room), count + 1)),
+    )

@@ -32,8 +32,7 @@ from optsched.problems.schedules import ScheduleProblem
 from optsched.searches.job_ends import EndTree, ended_by
 from optsched.searches.job_placing import JobPlacing, job_orders
 from optsched.searches.jobs_alone import AloneSearch
-from optsched.searches.node_prices import latest_window
-from optsched.searches.schedule_windows import best_window
+from optsched.searches.schedule_windows import latest_window
 from optsched.searches.start_program import fine_enough, latest_priced
 
 __all__ = ["ScheduleSearch"]
@@ -112,9 +111,8 @@ class ScheduleSearch:
             yield "prices by time", self._by_prices
             yield "cases of ends", self._by_cases
         else:
-            yield "windows", self._by_windows
             yield "prices by time", self._by_end_prices
-            yield "prices of nodes", self._by_node_prices
+            yield "windows", self._by_windows
             yield "halving", self._by_halving
         yield "exchanges", self._by_exchanges
 
@@ -234,12 +232,6 @@ class ScheduleSearch:
             if self.closed:
                 return
 
-    def _by_windows(self) -> None:
-        """A window in which the tasks need more than there is; exact where times are finer than a step of prices."""
-        problem = self.problem
-        assert isinstance(problem, Makespan)
-        self._prove(makespan_certificate(problem, best_window(problem, int(self._completions.max()))))
-
     def _by_end_prices(self) -> None:
         """Prices of slots by time, by which not all tasks end so soon."""
         problem = self.problem
@@ -249,8 +241,8 @@ class ScheduleSearch:
         if found is not None:
             self._prove(end_certificate(problem, *found))
 
-    def _by_node_prices(self) -> None:
-        """Windows with prices of nodes, where the data of many tasks is on few."""
+    def _by_windows(self) -> None:
+        """Windows in which tasks need more than there is, by functions of lengths or by prices of crowded nodes."""
         problem = self.problem
         assert isinstance(problem, Makespan)
         claimed, until = problem.now + int(self.proof.claim * MICRO), int(self._completions.max())
