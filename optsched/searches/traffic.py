@@ -3,9 +3,8 @@
 Once the slots of each datacenter have prices, the jobs are independent, and the best datacenter of each is a closed
 form (`Traffic.price_bound`). It is a bound that anybody can check. The prices are duals of the linear relaxation of a
 program over classes of maps. Where the relaxation has the reduces whole and its placement meets the bound, nothing else
-is needed. Else branch and bound finds the optimum, from a placement near the relaxation. A search over the datacenters
-of single jobs then looks for prices that prove it case by case. Only where that takes too many cases is the proof the
-solver's word.
+is needed. Else branch and bound finds the optimum. A search over the datacenters of single jobs then looks for prices
+that prove it case by case. Only where that takes too many cases is the proof the solver's word.
 """
 
 from __future__ import annotations
@@ -157,24 +156,13 @@ class TrafficSearch:
             if proved > known.proved:
                 known = replace(known, bound=proved, prices=prices, proved=proved)
         if self.shortcuts and found.x is not None:
-            near = found.x if program.whole(found.x) else self._near(program, found.x)
-            if near is not None and program.whole(near):
-                known = self._holding(known, program.placement(near))
+            known = self._holding(known, program.placement_if_whole(found.x))
         return known
 
     @cached_property
     def _apart(self) -> Placement | None:
         """Each job where it is best by itself, without the limit."""
         return best_apart(self.problem)
-
-    def _near(self, program: Arrays, x: Floats) -> Floats | None:
-        """A solution with the bundles about where a fractional one has them, to begin from; None if none was found."""
-        hosted = program.with_room(x)
-        return (
-            None
-            if hosted is None
-            else solve_uninterrupted(program.with_bundles_at(program.relaxed, hosted), self.left()).x
-        )
 
     def at(self, limit: int | None) -> WithinLimit:
         """The least traffic within a limit, computed once. KeyboardInterrupt where Ctrl-C came."""
@@ -469,19 +457,6 @@ class Arrays:
             if several.any():
                 return int(np.where(several, share, 2.0).argmin())
         return None
-
-    def with_room(self, x: Floats) -> Floats | None:
-        """The solution with each bundle whole where most of it lies and there is room, the largest first; or None."""
-        share, left = x[: self._hosts].reshape(-1, self.centers), self.problem.reduce_room.copy()
-        weight, hosted = self.problem.posing.weight, x.copy()
-        hosted[: self._hosts] = 0.0
-        for bundle in np.lexsort((-share.max(axis=1, initial=0.0), -weight)).tolist():
-            center = int(np.argmax(np.where(left >= weight[bundle], share[bundle], -1.0)))
-            if left[center] < weight[bundle]:
-                return None
-            left[center] -= weight[bundle]
-            hosted[bundle * self.centers + center] = 1.0
-        return hosted
 
     @cached_property
     def overfull(self) -> LinearProgram:

@@ -63,21 +63,6 @@ def test_search_that_is_cut_short(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(found) < 5
 
 
-@pytest.mark.parametrize(("seed", "held"), [(1, True), (3, True), (10, False)])
-def test_held_before_branch_and_bound(seed: int, held: bool) -> None:
-    """Tests that where the relaxation parts bundles a placement near it is held, at best the optimum (seeds 1 and 3).
-
-    Seed 10 has none at all.
-    """
-    drawn = generate("traffic", seed, nodes=9, tasks=30, datacenters=3, jobs=5, spare=0.1)
-    search = traffic_search(Traffic(drawn, capacity="slots"), load_profile("exact"))
-    known = search.priced(None)
-    assert traffic.best_apart(search.problem) is None
-    assert not known.closed
-    assert (known.placement is not None) == held == search.at(None).feasible
-    assert known.units == search.at(None).units
-
-
 @pytest.mark.parametrize("when", ["relaxation", "program"])
 def test_interrupt(monkeypatch: pytest.MonkeyPatch, when: str) -> None:
     """Tests that an interrupt keeps what is held and proved."""
