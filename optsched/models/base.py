@@ -18,7 +18,6 @@ from optsched.core.instance import Ints
 from optsched.core.placement import NetworkFlow, Placement
 from optsched.core.schedule import Schedule
 from optsched.models.own_rows import Shared, members_of, refuse_outside, refuse_unkept, remember
-from optsched.problems.assignment import TaskClasses
 from optsched.problems.base import AnyProblem, Problem, expect_problem, expect_recorded, stated
 
 __all__ = [
@@ -26,9 +25,7 @@ __all__ = [
     "LimitedModelModule",
     "ModelSize",
     "ModelModule",
-    "add_classes",
     "add_pairs",
-    "at_most",
     "by_ids",
     "chosen",
     "dealt",
@@ -275,48 +272,6 @@ def ids(problem: Problem, nodes: Ints | None = None) -> tuple[list[str], list[st
         problem.instance.workload.task_ids[problem.tasks].tolist(),
         (every if nodes is None else every[nodes]).tolist(),
     )
-
-
-def add_classes(
-    model: Any,
-    labels: Sequence[str],
-    classes: TaskClasses | None,
-    words: tuple[str, str, str] = ("CLASSES", "members", "size"),
-) -> tuple[list[str], TaskClasses]:
-    """Add to a Pyomo model the set of classes, each by the label of its first, with its members' labels and its size.
-
-    Parameters
-    ----------
-    model
-        The model.
-    labels
-        Ids of what is in the classes.
-    classes
-        None: each is a class of its own.
-    words
-        Names of the three components.
-
-    Returns
-    -------
-    tuple
-        Names of the classes, in order, and the classes.
-    """
-    classes = TaskClasses.from_keys(range(len(labels))) if classes is None else classes
-    names = [labels[first] for first in classes.first.tolist()]
-    members = [tuple(labels[member] for member in row.tolist()) for row in classes.members]
-    group, held, size = words
-    model.add_component(group, pyo.Set(initialize=names, doc="classes of equals, each by the id of its first"))
-    index = model.component(group)
-    listed = dict(zip(names, members, strict=True))
-    model.add_component(held, pyo.Param(index, initialize=listed, within=pyo.Any, doc="ids of the members"))
-    sizes = dict(zip(names, classes.size.tolist(), strict=True))
-    model.add_component(size, pyo.Param(index, initialize=sizes, doc="how many they are"))
-    return names, classes
-
-
-def at_most(terms: Sequence[Any], most: Any) -> Any:
-    """The Pyomo constraint that terms sum to no more than that; none where there are no terms."""
-    return pyo.quicksum(terms) <= most if terms else pyo.Constraint.Skip
 
 
 def grouped(keys: Iterable[Key], *by: int) -> dict[Any, list[Key]]:

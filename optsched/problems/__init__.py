@@ -1,8 +1,7 @@
 """The problems: the only definition of each objective, of feasibility and of cheap bounds. Nothing here solves.
 
-One module a problem; `base` holds what all share, `assignment` what the assignment problems share, `locality_theory`
-the closed forms of Guo et al. 2012. `optsched.core.registry` says which problems there are; a class is imported when
-it is asked for.
+One module a problem; `base` holds what all share, `assignment` what the assignment problems share.
+`optsched.core.registry` says which problems there are; a class is imported when it is asked for.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from oracles.locality_theory import expected_local_tasks
 from policy_cases import guo_snapshot
 
 from optsched.core.errors import UsageError
@@ -15,7 +16,6 @@ from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
 from optsched.heuristics import run
 from optsched.instances.files import load
 from optsched.problems import Lsap
-from optsched.problems.locality_theory import expected_local_tasks
 from optsched.routes import solve
 
 

@@ -23,9 +23,8 @@ from optsched.core.results import Termination, Value
 from optsched.instances.documents.columns import to_document
 from optsched.instances.files import from_document
 from optsched.models import lsap
-from optsched.models.base import ModelSize, add_classes, chosen, dealt, is_whole, linear, of_problem, whole, whole_limit
+from optsched.models.base import ModelSize, chosen, dealt, is_whole, linear, of_problem, whole, whole_limit
 from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem
-from optsched.problems.assignment import TaskClasses
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.profiles import Profile
 
@@ -130,22 +129,15 @@ def test_whole_values() -> None:
                 whole(variable)
 
 
-def test_classes_are_added_and_dealt() -> None:
-    """Tests ids, members and sizes of classes by their first, and that members take turns in the places counted."""
+def test_members_of_classes_are_dealt() -> None:
+    """Tests that members of a class take turns in the places counted."""
     model = pyo.ConcreteModel()
-    names, classes = add_classes(model, ["a", "b", "c", "d"], TaskClasses.from_keys([1, 2, 1, 1]))
-    assert names == list(model.CLASSES) == ["a", "b"]
-    assert (dict(model.members.items()), dict(model.size.items())) == (
-        {"a": ("a", "c", "d"), "b": ("b",)},
-        {"a": 3, "b": 1},
-    )
-    assert classes.size.tolist() == [3, 1]
+    model.CLASSES = pyo.Set(initialize=["a", "b"])
+    model.members = pyo.Param(model.CLASSES, initialize={"a": ("a", "c", "d"), "b": ("b",)}, within=pyo.Any)
     model.place = pyo.Var(model.CLASSES, ["m", "n"], initialize=0)
     for pair, count in {("a", "m"): 1, ("a", "n"): 2, ("b", "m"): 1}.items():
         model.place[pair].set_value(count)
     assert dealt(model) == {"a": "m", "c": "n", "d": "n", "b": "m"}
-    alone, _ = add_classes(model, ["x", "x y"], None, ("EACH", "own", "one"))
-    assert (alone, dict(model.one.items())) == (["x", "x y"], {"x": 1, "x y": 1})
 
 
 def test_chosen_places() -> None:

@@ -7,15 +7,15 @@ from fractions import Fraction
 from itertools import combinations, product
 
 import pytest
-
-from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
-from optsched.problems import Lsap
-from optsched.problems.locality_theory import (
+from oracles.locality_theory import (
     expected_local_tasks,
     goodness_of_locality,
     local_task_distribution,
     stirling2,
 )
+
+from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.problems import Lsap
 from optsched.searches.assignment import solve_assignment
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles.locality_theory import expected_local_tasks
 from over_time import arriving
 
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
@@ -17,7 +18,6 @@ from optsched.core.schedule import MICRO
 from optsched.heuristics import HEURISTICS
 from optsched.heuristics.running.base import Event, Offer, View
 from optsched.problems.job_times import JobTimes
-from optsched.problems.locality_theory import expected_local_tasks
 from optsched.problems.makespan import Makespan
 from optsched.simulating import EveryRound, simulate
 
