@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +32,7 @@ from optsched.problems.schedules import ScheduleProblem
 from optsched.routes import Frontier
 from optsched.showing.clusters import Scene, drawn, of_placement, of_snapshot
 from optsched.showing.explained import chains_picture, decomposition_picture, decompositions_picture
-from optsched.showing.figures import begun, plain, settings, short
+from optsched.showing.figures import SMALL, WIDEST, begun, plain, settings, short
 from optsched.showing.frontiers import frontier_picture
 from optsched.showing.gaps import box_plot
 from optsched.showing.matrices import matrix_picture
@@ -300,8 +301,8 @@ def explained_picture(found: ScheduleExplanation) -> Figure:
 #: Nodes and arcs of a picture, at most.
 _MOST_NODES, _MOST_ARCS = 30, 60
 
-#: Inches between nodes, across and down.
-_ACROSS, _DOWN = 1.9, 0.85
+#: Inches between nodes: across at the most and the least, and down.
+_ACROSS, _NEAREST, _DOWN = 1.9, 1.3, 0.85
 
 
 def network_picture(network: FlowNetwork, flows: Sequence[tuple[str, NetworkFlow | None]]) -> Figure:
@@ -355,25 +356,29 @@ def layers(network: FlowNetwork) -> list[list[int]]:
 def _drawn(network: FlowNetwork, flows: Sequence[tuple[str, NetworkFlow | None]]) -> Figure:
     levels = layers(network)
     tallest = max(map(len, levels), default=1)
-    width, height = max(3.5, _ACROSS * len(levels) + 0.4), _DOWN * tallest + 0.9
+    step = max(_NEAREST, min(_ACROSS, (WIDEST - 0.4) / max(1, len(levels))))
+    width, height = max(3.5, step * len(levels) + 0.4), _DOWN * tallest + 0.9
+    columns = max(1, min(len(flows), int(WIDEST / width)))
+    rows = math.ceil(len(flows) / columns)
     places = {
-        node: (_ACROSS * (across + 0.5), _DOWN * (rank + (tallest - len(level)) / 2 + 0.5))
+        node: (step * (across + 0.5), _DOWN * (rank + (tallest - len(level)) / 2 + 0.5))
         for across, level in enumerate(levels)
         for rank, node in enumerate(level)
     }
-    figure = begun(width * len(flows), height, _title(network, flows))
-    for axes, (title, flow) in zip(figure.subplots(1, len(flows), squeeze=False)[0], flows, strict=True):
-        axes.set(xlim=(0, max(_ACROSS * len(levels), 0.1)), ylim=(_DOWN * tallest, 0))
+    figure = begun(width * columns, height * rows, _title(network, flows))
+    for place, (title, flow) in enumerate(flows, 1):
+        axes = figure.add_subplot(rows, columns, place)
+        axes.set(xlim=(0, max(step * len(levels), 0.1)), ylim=(_DOWN * tallest, 0))
         axes.set_axis_off()
         _arcs(axes, network, places, flow)
         for node, (x, y) in places.items():
             box = {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": "black", "linewidth": 0.8}
             supply = int(network.supply[node])
             name = short(str(network.node_ids[node]), 14) + (f"\n{supply:+d}" if supply else "")
-            plain(axes.text(x, y, name, fontsize=7.5, ha="center", va="center", bbox=box, zorder=3))
+            plain(axes.text(x, y, name, fontsize=SMALL, ha="center", va="center", bbox=box, zorder=3))
         plain(axes.set_title("\n".join(filter(None, [short(network.name or "network", 40), title])), fontsize=9))
         what = "units of capacity, cost of a unit" if flow is not None else "capacity, cost of a unit"
-        plain(axes.text(0, 1, f"on arcs: {what}", transform=axes.transAxes, fontsize=7))
+        plain(axes.text(0, 1, f"on arcs: {what}", transform=axes.transAxes, fontsize=SMALL))
     return figure
 
 
@@ -402,7 +407,7 @@ def _arcs(axes: Axes, network: FlowNetwork, places: dict[int, tuple[float, float
         weight = "bold" if units else "normal"
         text = _arc_text(network, arc, flow)
         x, y = middle.tolist()
-        plain(axes.text(x, y, text, fontsize=6.5, ha="center", va="center", bbox=box, zorder=2, fontweight=weight))
+        plain(axes.text(x, y, text, fontsize=SMALL, ha="center", va="center", bbox=box, zorder=2, fontweight=weight))
 
 
 def _arc_text(network: FlowNetwork, arc: int, flow: NetworkFlow | None) -> str:

@@ -22,7 +22,8 @@ from optsched.measuring.printing import number
 from optsched.problems import Problem
 from optsched.problems.locality_counts import CLASSES, locality
 from optsched.showing.figures import (
-    LEGEND_SIZE,
+    SMALL,
+    WIDEST,
     begun,
     fold,
     keyed,
@@ -272,20 +273,20 @@ def drawn(scenes: Sequence[Scene], title: str = "") -> Figure:
 #
 # Lengths are inches, so that texts have the room that they need.
 
-#: Points of the texts in a panel, and of its title.
-TEXT, _TITLE = 7.0, 9.0
+#: Points of the title of a panel.
+_TITLE = 9.0
 
 #: Inches of a line of a title, between panels, of a line of a legend.
 _TITLE_LINE, _BETWEEN, _LEGEND = 0.165, 0.25, 0.2
 
-#: Inches of a page before panels go to the next row, and the least of a panel.
-WIDEST, LEAST = 15.0, 2.8
+#: Inches: the least of a panel, and the most of what is in it.
+LEAST, _MOST = 2.8, WIDEST - 2 * _BETWEEN
 
 
 def headings(scene: Scene, width: float) -> list[tuple[str, str]]:
     """The lines above a panel of a width, each with the weight of its letters."""
     lines = []
-    for text, weight, size in [(scene.name, "bold", _TITLE), *((part, "normal", LEGEND_SIZE) for part in scene.lines)]:
+    for text, weight, size in [(scene.name, "bold", _TITLE), *((part, "normal", SMALL) for part in scene.lines)]:
         lines += [(line, weight) for line in fold(text, width, size, max_lines=3, placeholder=" ...") or [""]]
     return lines
 
@@ -307,12 +308,12 @@ def page(
     panel = max(width, LEAST)
     above = [headings(scene, panel) for scene in scenes]
     head = _TITLE_LINE * max(map(len, above)) + 0.08
-    columns = max(1, min(len(scenes), int((WIDEST + _BETWEEN) // (panel + _BETWEEN))))
+    columns = max(1, min(len(scenes), int((WIDEST - _BETWEEN) // (panel + _BETWEEN))))
     rows = math.ceil(len(scenes) / columns)
     across = columns * (panel + _BETWEEN) + _BETWEEN
     shown = sorted(set(cells))
     names = [*(WORDS[cell] for cell in shown), *([remark] if remark else [])]
-    lengths = [wide(name, LEGEND_SIZE) + 0.45 for name in names]
+    lengths = [wide(name, SMALL) + 0.45 for name in names]
     room = across - 0.2
     keys = len(names) if sum(lengths) < room else max(1, min(len(names), int(room / max(lengths))))
     below = _LEGEND * math.ceil(len(names) / keys) + 0.12 if names else 0.0
@@ -327,7 +328,7 @@ def page(
         axes.set_axis_off()
         for line, (text, weight) in enumerate(lines):
             at = (left / across, 1 - (top + (line + 0.7) * _TITLE_LINE) / down)
-            size = _TITLE if weight == "bold" else LEGEND_SIZE
+            size = _TITLE if weight == "bold" else SMALL
             plain(figure.text(*at, text, fontsize=size, fontweight=weight, ha="left", va="baseline"))
         places.append(axes)
     if names:
@@ -340,7 +341,8 @@ def page(
 #: Inches: a row and the cell in it, the hatched strip of a cell, room around things, the name of a rack, between racks.
 _ROW, _CELL, _STRIP, _ROOM, _NAME, _APART = 0.25, 0.2, 0.13, 0.06, 0.2, 0.12
 
-#: Cells in a line of a node, letters of a node's and of a task's name, inches of the racks before a further column.
+#: Cells in a line of a node at the most, letters of a node's and of a task's name, inches of the racks before a further
+#: column.
 _LINE, _NODE_LETTERS, _TASK_LETTERS, _HIGH = 8, 18, 12, 6.5
 
 
@@ -353,6 +355,8 @@ class Rows(NamedTuple):
         Of all racks.
     label, cell
         Widths of a node's label and of a cell.
+    line
+        Cells in a line of a node.
     node
         x and y of each node's row, shape (nodes, 2).
     frames
@@ -363,6 +367,7 @@ class Rows(NamedTuple):
     height: float
     label: float
     cell: float
+    line: int
     node: np.ndarray
     frames: list[tuple[str, float, float, float, float]]
 
@@ -373,7 +378,7 @@ def detail(scenes: Sequence[Scene], title: str) -> Figure:
     tasks, cut = trimmed(instance.workload.task_ids.tolist(), _TASK_LETTERS)
     labels, cut_ids = _labels(instance)
     most = np.max([np.bincount(scene.cells[0], minlength=len(labels)) for scene in scenes], axis=0).astype(np.int64)
-    rows = _rows(instance, most, labels, max([wide(task, TEXT) for task in tasks], default=0.0))
+    rows = _rows(instance, most, labels, max([wide(task, SMALL) for task in tasks], default=0.0))
     per_line = max(1, int(rows.width / rows.cell))
     waiting = max(math.ceil(len(scene.waiting) / per_line) for scene in scenes)
     height = rows.height + (_NAME + waiting * _ROW if waiting else 0)
@@ -403,10 +408,11 @@ def _rows(instance: Instance, most: Ints, labels: Sequence[str], widest: float) 
     """The rows of nodes, rack by rack, in columns of about equal height; a rack's nodes stand by each
     other where there is room.
     """
-    label = max([wide(text, TEXT) for text in labels], default=0.0) + _ROOM
+    label = max([wide(text, SMALL) for text in labels], default=0.0) + _ROOM
     cell = _STRIP + widest + 0.13
-    lines = np.maximum(1, -(-most // _LINE))
-    wide_node = label + max(1, min(_LINE, int(most.max(initial=1)))) * cell
+    line = max(1, min(_LINE, int((_MOST - 2 * _ROOM - label) / cell)))
+    lines = np.maximum(1, -(-most // line))
+    wide_node = label + max(1, min(line, int(most.max(initial=1)))) * cell
     rack, ids, noun = grouped(instance)
     racks = [
         (short(str(ids[index]), 24), np.flatnonzero(rack == index)) for index in np.unique(rack[rack >= 0]).tolist()
@@ -414,14 +420,15 @@ def _rows(instance: Instance, most: Ints, labels: Sequence[str], widest: float) 
     bare = np.flatnonzero(rack < 0)
     if len(bare):
         racks.append((f"no {noun}" if racks else "", bare))
-    abreast = max(1, int((LEAST - 2 * _ROOM) / wide_node), math.ceil(max(len(of) for _, of in racks) * _ROW / _HIGH))
-    width = max([2 * _ROOM + abreast * wide_node, *(wide(name, TEXT) + 2 * _ROOM for name, _ in racks)])
+    abreast = max(int((LEAST - 2 * _ROOM) / wide_node), math.ceil(max(len(of) for _, of in racks) * _ROW / _HIGH))
+    abreast = max(1, min(abreast, int((_MOST - 2 * _ROOM) / wide_node)))
+    width = max([2 * _ROOM + abreast * wide_node, *(wide(name, SMALL) + 2 * _ROOM for name, _ in racks)])
     splits = [np.array_split(nodes, min(abreast, len(nodes))) for _, nodes in racks]
     heights = [
         _ROW * max(int(lines[part].sum()) for part in parts) + 2 * _ROOM + (_NAME if name else 0)
         for (name, _), parts in zip(racks, splits, strict=True)
     ]
-    columns = max(1, math.ceil(sum(heights) / _HIGH))
+    columns = max(1, min(math.ceil(sum(heights) / _HIGH), int(_MOST / (width + _APART))))
     limit = sum(heights) / columns
     node, frames = np.zeros((len(labels), 2)), []
     x = y = tallest = 0.0
@@ -435,7 +442,7 @@ def _rows(instance: Instance, most: Ints, labels: Sequence[str], widest: float) 
             node[part, 1] = top + _ROW * np.concatenate([[0], np.cumsum(lines[part])[:-1]])
         y += height + _APART
         tallest = max(tallest, y)
-    return Rows(max(x + width + 0.02, LEAST), tallest, label, cell, node, frames)
+    return Rows(max(x + width + 0.02, LEAST), tallest, label, cell, line, node, frames)
 
 
 def _racks(axes: Axes, rows: Rows, labels: Sequence[str]) -> None:
@@ -446,18 +453,18 @@ def _racks(axes: Axes, rows: Rows, labels: Sequence[str]) -> None:
         look: dict[str, Any] = {"facecolor": "none", "edgecolor": "#888888", "linewidth": 0.8, "clip_on": False}
         axes.add_patch(Rectangle((x, y), width, height, **look))
         if name:
-            text = axes.text(x + _ROOM, y + 0.7 * _NAME, name, fontsize=TEXT, fontweight="bold", va="baseline")
+            text = axes.text(x + _ROOM, y + 0.7 * _NAME, name, fontsize=SMALL, fontweight="bold", va="baseline")
             plain(text)
     for label, (x, y) in zip(labels, rows.node.tolist(), strict=True):
-        plain(axes.text(x, y + _CELL / 2, label, fontsize=TEXT, va="center"))
+        plain(axes.text(x, y + _CELL / 2, label, fontsize=SMALL, va="center"))
 
 
 def _cells(axes: Axes, scene: Scene, rows: Rows, tasks: Sequence[str]) -> None:
     """The cells of each node."""
     node, cell, task = scene.cells
     rank = np.arange(len(node)) - np.searchsorted(node, node)
-    x = rows.node[node, 0] + rows.label + rank % _LINE * rows.cell
-    y = rows.node[node, 1] + rank // _LINE * _ROW
+    x = rows.node[node, 0] + rows.label + rank % rows.line * rows.cell
+    y = rows.node[node, 1] + rank // rows.line * _ROW
     reduces = scene.instance.workload.kind == REDUCE
     for left, top, sort, of in zip(x.tolist(), y.tolist(), cell.tolist(), task.tolist(), strict=True):
         _cell(axes, (left, top), rows.cell, sort, "" if of == NONE else tasks[of], bool(of != NONE and reduces[of]))
@@ -476,18 +483,18 @@ def _cell(axes: Axes, corner: tuple[float, float], width: float, sort: int, name
     axes.add_patch(Rectangle(corner, side, _CELL, linewidth=0.6, facecolor=ground, edgecolor="#000000"))
     axes.add_patch(Rectangle(corner, _STRIP - 0.02, _CELL, linewidth=0.6, **look))
     style = "italic" if reduce else "normal"
-    plain(axes.text(corner[0] + _STRIP, corner[1] + _CELL / 2, name, fontsize=TEXT, va="center", fontstyle=style))
+    plain(axes.text(corner[0] + _STRIP, corner[1] + _CELL / 2, name, fontsize=SMALL, va="center", fontstyle=style))
 
 
 def _waiting(axes: Axes, scene: Scene, rows: Rows, tasks: Sequence[str], per_line: int) -> None:
     """The tasks that wait, below the racks."""
     if not len(scene.waiting):
         return
-    plain(axes.text(_ROOM, rows.height + 0.6 * _NAME, "waiting", fontsize=TEXT, fontweight="bold", va="baseline"))
+    plain(axes.text(_ROOM, rows.height + 0.6 * _NAME, "waiting", fontsize=SMALL, fontweight="bold", va="baseline"))
     for rank, task in enumerate(scene.waiting.tolist()):
         x = _ROOM + rank % per_line * rows.cell
         y = rows.height + _NAME + rank // per_line * _ROW + _CELL / 2
-        plain(axes.text(x, y, tasks[task], fontsize=TEXT, va="center"))
+        plain(axes.text(x, y, tasks[task], fontsize=SMALL, va="center"))
 
 
 # Clusters of any size, in counts -------------------------------------------------------------------------------------
@@ -502,8 +509,11 @@ def counts(scenes: Sequence[Scene], title: str) -> Figure:
     Of an instance on which nothing is placed: its running tasks, idle slots and waiting tasks.
     """
     lines = [headings(scene, _WIDE) for scene in scenes]
-    figure = begun((_WIDE + 0.4) * len(scenes), _HIGH_COUNTS + 0.17 * max(map(len, lines)) + 0.3, title)
-    for axes, scene, above in zip(figure.subplots(1, len(scenes), squeeze=False)[0], scenes, lines, strict=True):
+    columns = min(len(scenes), int(WIDEST / (_WIDE + 0.4)))
+    rows = math.ceil(len(scenes) / columns)
+    figure = begun((_WIDE + 0.4) * columns, rows * (_HIGH_COUNTS + 0.17 * max(map(len, lines)) + 0.3), title)
+    for number_of, (scene, above) in enumerate(zip(scenes, lines, strict=True), 1):
+        axes = figure.add_subplot(rows, columns, number_of)
         plain(axes.set_title("\n".join(line for line, _ in above), fontsize=8.5, loc="left"))
         placed = sum(scene.counts.values())
         if placed:

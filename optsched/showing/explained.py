@@ -13,7 +13,20 @@ from optsched.measuring.explaining import Explanation
 from optsched.measuring.explaining.chains import Chain, total_gain
 from optsched.measuring.explaining.explanation import MOST, Move, gained, sentences
 from optsched.measuring.printing import number
-from optsched.showing.figures import begun, fold, headed, keyed, named, plain, settings, short, trimmed, wide
+from optsched.showing.figures import (
+    SMALL,
+    WIDEST,
+    begun,
+    fold,
+    headed,
+    keyed,
+    named,
+    plain,
+    settings,
+    short,
+    trimmed,
+    wide,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,8 +39,8 @@ __all__ = ["chains_picture", "decomposition_picture", "decompositions_picture", 
 #: Inches: a line of a chain with its texts, the heading of a chain, room, the least between two places.
 _LINE, _HEAD, _ROOM, _ARROW = 0.62, 0.24, 0.15, 1.0
 
-#: Points of texts; moves of a chain that are drawn; letters of names; inches of a line before it is broken.
-_TEXT, _MOVES, _LETTERS, _WIDE = 7.5, 24, 16, 9.0
+#: Moves of a chain that are drawn; letters of names.
+_MOVES, _LETTERS = 24, 16
 
 #: What a place is called where a task waits.
 _WAITS = "waiting"
@@ -87,7 +100,7 @@ def chains_picture(found: Explanation, most: int = MOST) -> Figure:
     rows, closing = _rows(found, most) if found.chains else ([], [])
     ends = [wide(text, 9) for text, _ in rows] + [_length(part) for _, parts in rows for part in parts]
     heading = [line for text in (lines[:1] if rows else lines) for line in fold(text, max([6.0, *ends]), 9)]
-    width = max([*ends, *(wide(line, 9) for line in heading), *(wide(line, _TEXT) for line in closing)]) + 2 * _ROOM
+    width = max([*ends, *(wide(line, 9) for line in heading), *(wide(line, SMALL) for line in closing)]) + 2 * _ROOM
     height = _LINE * sum(len(parts) for _, parts in rows) + _HEAD * (len(rows) + len(closing)) + 2 * _ROOM
     top = 0.2 * len(heading) + 0.1
     with settings():
@@ -99,13 +112,13 @@ def chains_picture(found: Explanation, most: int = MOST) -> Figure:
             plain(figure.text(_ROOM / width, 1 - (0.2 * (at + 1)) / (height + top), line, fontsize=9))
         y = _ROOM
         for text, parts in rows:
-            plain(axes.text(_ROOM, y + 0.15, text, fontsize=_TEXT + 0.5, fontweight="bold"))
+            plain(axes.text(_ROOM, y + 0.15, text, fontsize=SMALL, fontweight="bold"))
             y += _HEAD
             for part in parts:
                 _path(axes, part, y + 0.26)
                 y += _LINE
         for line in closing:
-            plain(axes.text(_ROOM, y + 0.15, line, fontsize=_TEXT))
+            plain(axes.text(_ROOM, y + 0.15, line, fontsize=SMALL))
             y += _HEAD
     return figure
 
@@ -158,7 +171,7 @@ def _broken(moves: Sequence[Move], names: Mapping[tuple[str, str], str]) -> list
     for start, move, end in links(moves):
         shown = names["tasks", move.task], _below(move), names["nodes", end]
         step = _Link(None if start is None else names["nodes", start], *shown)
-        if lines[-1] and _length([*lines[-1], step]) > _WIDE:
+        if lines[-1] and _length([*lines[-1], step]) > WIDEST - 2 * _ROOM:
             lines.append([])
             step = _Link(names["nodes", start or move.here or _WAITS], *shown)
         lines[-1].append(step)
@@ -171,12 +184,12 @@ def _length(part: Sequence[_Link]) -> float:
 
 
 def _box(place: str) -> float:
-    return wide(place, _TEXT) + 0.2
+    return wide(place, SMALL) + 0.2
 
 
 def _reach(step: _Link) -> float:
     """Inches of an arrow, with room for what stands above and below it."""
-    return max(_ARROW, wide(step.task, _TEXT) + 0.3, wide(step.below, 6.5) + 0.3)
+    return max(_ARROW, wide(step.task, SMALL) + 0.3, wide(step.below, SMALL) + 0.3)
 
 
 def _below(move: Move) -> str:
@@ -200,8 +213,8 @@ def _path(axes: Axes, part: Sequence[_Link], y: float) -> None:
         arrow: dict[str, Any] = {"arrowstyle": "-|>", "color": "black", "linewidth": 1.1}
         axes.annotate("", xy=(x + reach - 0.04, y), xytext=(x + 0.04, y), arrowprops=arrow)
         middle = x + reach / 2
-        plain(axes.text(middle, y - 0.06, step.task, fontsize=_TEXT, ha="center", va="bottom"))
-        plain(axes.text(middle, y + 0.07, step.below, fontsize=6.5, ha="center", va="top"))
+        plain(axes.text(middle, y - 0.06, step.task, fontsize=SMALL, ha="center", va="bottom"))
+        plain(axes.text(middle, y + 0.07, step.below, fontsize=SMALL, ha="center", va="top"))
         x += reach
         x += _place(axes, step.end, x, y)
 
@@ -213,7 +226,7 @@ def _place(axes: Axes, place: str, x: float, y: float) -> float:
     width = _box(place)
     look: dict[str, Any] = {"facecolor": "white", "linestyle": ":"} if place == _WAITS else {"facecolor": "#e3f1fa"}
     axes.add_patch(Rectangle((x, y - 0.13), width, 0.26, edgecolor="black", linewidth=0.8, **look))
-    plain(axes.text(x + width / 2, y, place, fontsize=_TEXT, ha="center", va="center"))
+    plain(axes.text(x + width / 2, y, place, fontsize=SMALL, ha="center", va="center"))
     return width
 
 
@@ -253,7 +266,9 @@ def decomposition_picture(found: Decomposition) -> Figure:
     component = found.problem.components[0].name
     policy = float(found.means["as_is"])
     steps = [(part, float(value)) for part, value in found.parts.items() if value is not None]
-    title = f"{found.label} on {found.problem.instance.name or 'an instance'}: what its {component} is made of"
+    end = "the best schedule found" if found.bound is None else "the bound"
+    above = f"{component} {_time(sum(value for _, value in steps))} above {end}{_most([found])}"
+    title = f"{found.label} on {found.problem.instance.name or 'an instance'}: {above}"
     with settings():
         figure = begun(6.5, 0.45 * len(steps) + 1.5, title)
         axes = figure.add_subplot()
@@ -268,7 +283,7 @@ def decomposition_picture(found: Decomposition) -> Figure:
         axes.invert_yaxis()
         axes.axvline(policy, color="black", linewidth=0.7, linestyle="--")
         axes.set_xlabel(_with_labels(f"{found.problem.value_in_words}, s", found))
-        plain(axes.set_title(title, fontsize=9, loc="left"))
+        headed(figure, title)
     return figure
 
 
@@ -325,10 +340,16 @@ def decompositions_picture(found: Sequence[Decomposition]) -> Figure:
         axes.set_xlabel(_with_labels(f"{what} above the {below} {_time(float(end))} (s)", first))
         order = sorted(bars, key=lambda part: (list(PARTS).index(part.split(",")[0]), part))
         keyed(figure, [bars[part] for part in order], order, loc="outside lower center", ncols=min(3, len(order)))
-        headed(
-            figure, f"{where}, {first.problem.name}: what gaps are made of{f' ({first.assumed})' * bool(first.assumed)}"
-        )
+        assumed = f" ({first.assumed})" * bool(first.assumed)
+        headed(figure, f"{where}, {first.problem.name}: what gaps are made of{_most(held)}{assumed}")
     return figure
+
+
+def _most(found: Sequence[Decomposition]) -> str:
+    """The largest part of these gaps together, in words; nothing where they have none."""
+    sums = {part: sum(float(one.parts[part] or 0) for one in found) for part in PARTS}
+    part = max(PARTS, key=lambda part: sums[part])
+    return f", most of it {part}" if sums[part] > 0 else ""
 
 
 def _with_labels(text: str, found: Decomposition) -> str:

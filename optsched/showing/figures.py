@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KINDS",
-    "LEGEND_SIZE",
+    "SMALL",
+    "WIDEST",
     "MissingGlyphs",
     "begun",
     "check_kind",
@@ -52,8 +53,9 @@ KINDS: dict[str, dict[str, Any]] = {
     ".pdf": {"CreationDate": None, "Creator": "optsched", "Producer": "optsched"},
 }
 
-#: Points of the smallest texts.
-LEGEND_SIZE = 8.0
+#: Points of the smallest texts, and inches of a picture before panels stand below one another: shown half as wide as a
+#: screen (700 pixels), such a text has 8 pixels, which can be read.
+SMALL, WIDEST = 8.0, 9.7
 
 #: Pixels of a PNG for each inch.
 _RESOLUTION = 150
@@ -314,7 +316,7 @@ def fold(text: str, width: float, size: float, **how: Any) -> list[str]:
 
 
 def keyed(
-    parent: Axes | Figure, handles: Sequence[Any], names: Sequence[str], fontsize: float = LEGEND_SIZE, **how: Any
+    parent: Axes | Figure, handles: Sequence[Any], names: Sequence[str], fontsize: float = SMALL, **how: Any
 ) -> Legend:
     """A legend of handles and names; also of such as begin with `_`, which matplotlib would leave out."""
     how = {"frameon": False, "fontsize": fontsize, "handlelength": 3.0, **how}

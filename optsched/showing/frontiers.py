@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from optsched.core.brief import counted
 from optsched.core.results import Component, Proof, Sense, Value
 from optsched.measuring.printing import value
 from optsched.problems import PROBLEMS
@@ -62,7 +63,11 @@ def frontier_picture(
     """
     given = heuristics if isinstance(heuristics, Mapping) else values_of(heuristics)
     title = f"{name}: {found.problem}" if name else found.problem
-    title += "" if found.complete else " (not complete)"
+    reached = sum(entry in found.values for entry in given.values())
+    if not found.complete:
+        title += " (not complete)"
+    elif given:
+        title += f": {reached} of {counted(len(given), 'heuristic')} on the frontier"
     values = "; ".join(", ".join(map(str, entry)) for entry in found.values[:20]) or "no point"
     with settings():
         figure = begun(7.0, 3.6 + 0.08 * max(0, len(given) - 12), f"{title}: {values}")

@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from optsched.core.brief import counted
 from optsched.core.errors import UsageError, described
-from optsched.showing.figures import begun, keyed, look, named, plain, settings, short, whole_ticks
+from optsched.measuring.printing import figures, percent
+from optsched.problems import PROBLEMS
+from optsched.showing.figures import SMALL, WIDEST, begun, fold, keyed, look, named, plain, settings, short, whole_ticks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,8 +37,8 @@ __all__ = ["Runs", "box_plot", "distribution", "gaps_picture", "performance_prof
 #: Inches of a panel, without the names next to it; of a row of a box plot; of a line of a legend.
 _PANEL, _ROW, _LINE = 3.0, 0.26, 0.175
 
-#: Inches of a panel of curves, across; from its axis down to its legend.
-_CURVES, _BELOW = 4.7, 0.45
+#: Inches of a panel of curves, across; from its axis down to its legend; of a line of a title.
+_CURVES, _BELOW, _TITLE = 4.7, 0.45, 4.2
 
 #: Problems from which on panels stand in two columns.
 _ONE_COLUMN = 3
@@ -115,9 +117,36 @@ def box_plot(frame: pd.DataFrame | GapReports, *, component: int = 1, absolute: 
         figure, places = _panels(heights, 7.0)
         for axes, (problem, rows) in zip(places, panels.items(), strict=True):
             _boxes(axes, rows, 1 if problem in differing else 100)
-            plain(axes.set_title(problem, fontsize=9))
+            _titled(axes, _least_and_most(problem, rows, problem in differing))
             axes.set_xlabel(_gap_label(frame, problem, component, problem in differing))
     return figure
+
+
+def _titled(axes: Axes, title: str) -> None:
+    """What is found, above a panel; broken where it is long."""
+    plain(axes.set_title("\n".join(fold(title, _TITLE, 9)), fontsize=9))
+
+
+def _least_and_most(problem: str, rows: Mapping[str, Runs], absolute: bool) -> str:
+    """The problem, and who has the smallest and the largest mean gap, of the heuristics with the most gaps."""
+    most = max(len(runs.values) for runs in rows.values())
+    means = {name: statistics.fmean(runs.values) for name, runs in rows.items() if len(runs.values) == most > 0}
+    if len(set(means.values())) < 2:
+        return problem
+    shown = figures if absolute else percent
+    ends = (min(means, key=means.__getitem__), max(means, key=means.__getitem__))
+    least, largest = (f"{short(name)} ({shown(means[name])})" for name in ends)
+    return f"{problem}: smallest mean gap {least}, largest {largest}"
+
+
+def _most_often(problem: str, rows: Mapping[str, Runs], start: float, what: str) -> str:
+    """The problem, and which heuristics have the most runs at `start`, where that distinguishes them."""
+    shares = {name: sum(value <= start for value in runs.values) / runs.count for name, runs in rows.items()}
+    top = max(shares.values())
+    names = [short(name) for name, found in shares.items() if found == top]
+    if not top or len(names) == len(rows):
+        return problem
+    return f"{problem}: most often {what}: {', '.join(names)} ({percent(top)} of the runs)"
 
 
 def _boxes(axes: Axes, rows: Mapping[str, Runs], factor: float) -> None:
@@ -144,7 +173,7 @@ def _boxes(axes: Axes, rows: Mapping[str, Runs], factor: float) -> None:
     named(axes.yaxis, positions, [short(name) for name in rows])
     _spread(axes, [value for row in values for value in row])
     right = axes.secondary_yaxis("right")
-    right.tick_params(length=0, labelsize=8)
+    right.tick_params(length=0, labelsize=SMALL)
     named(right.yaxis, positions, [_lacking_text(runs) for runs in rows.values()])
     axes.grid(axis="x", alpha=0.3)
 
@@ -187,11 +216,11 @@ def distribution(frame: pd.DataFrame | GapReports, *, component: int = 1, absolu
     panels, differing = _drawable(frame, component, absolute)
     factors = {problem: 1 if problem in differing else 100 for problem in panels}
     labels = {problem: _gap_label(frame, problem, component, problem in differing) for problem in panels}
-    return _curves(panels, factors, labels, 0, _spread)
+    return _curves(panels, factors, labels, 0, "optimal", _spread)
 
 
 def gaps_picture(frame: pd.DataFrame | GapReports, *, component: int = 1, absolute: bool = False) -> Figure:
-    """Box plots and empirical distributions side by side: a row a problem. See `box_plot` and `distribution`.
+    """Of each problem a box plot, and the empirical distribution below it. See `box_plot` and `distribution`.
 
     Examples
     --------
@@ -203,18 +232,23 @@ def gaps_picture(frame: pd.DataFrame | GapReports, *, component: int = 1, absolu
     frame = _checked(frame, component)
     panels, differing = _drawable(frame, component, absolute)
     looks = {name: look(number) for number, name in enumerate(frame["heuristic"].astype(str).unique())}
-    heights = [max(_PANEL, _ROW * len(rows) + 0.75) for rows in panels.values()]
+    heights = [
+        high
+        for rows in panels.values()
+        for high in (_ROW * len(rows) + 0.75, _PANEL - 0.5 + _LINE * len(rows) + _BELOW)
+    ]
     with settings():
-        figure = begun(14.0, sum(heights) + 0.2, ", ".join(panels))
-        grid = figure.subplots(len(panels), 2, squeeze=False, height_ratios=heights)
-        for (left, right), (problem, rows) in zip(grid, panels.items(), strict=True):
+        figure = begun(7.0, sum(heights) + 0.2, ", ".join(panels))
+        grid = figure.subplots(len(heights), squeeze=False, height_ratios=heights).reshape(-1, 2)
+        for (boxes, curves), (problem, rows) in zip(grid, panels.items(), strict=True):
             factor = 1 if problem in differing else 100
-            _boxes(left, rows, factor)
-            _spread(right, [factor * value for runs in rows.values() for value in runs.values])
-            _steps_of(right, rows, looks, factor, 0)
-            for axes in (left, right):
+            _boxes(boxes, rows, factor)
+            _spread(curves, [factor * value for runs in rows.values() for value in runs.values])
+            _steps_of(curves, rows, looks, factor, 0)
+            _titled(boxes, _least_and_most(problem, rows, problem in differing))
+            _titled(curves, _most_often(problem, rows, 0, "optimal"))
+            for axes in (boxes, curves):
                 axes.set_xlabel(_gap_label(frame, problem, component, problem in differing))
-                plain(axes.set_title(problem, fontsize=9))
     return figure
 
 
@@ -255,8 +289,9 @@ def performance_profile(
     >>> figure = performance_profile(found)
     """
     panels = ratios(frame, component=component, against=against)
-    rival = "the best heuristic" if against == "best" else "the reference"
-    return _curves(panels, dict.fromkeys(panels, 1), dict.fromkeys(panels, f"at most x times {rival}"), 1, _doubling)
+    rival, what = ("the best heuristic", "the best") if against == "best" else ("the reference", "optimal")
+    label = f"at most x times {rival}"
+    return _curves(panels, dict.fromkeys(panels, 1), dict.fromkeys(panels, label), 1, what, _doubling)
 
 
 def ratios(
@@ -421,12 +456,16 @@ def _gap_label(frame: pd.DataFrame, problem: str, component: int, absolute: bool
     rival = "optimum" if proved else "optimum, or of the bound where none is proved"
     name = part[f"component_{component}"].iloc[0] if f"component_{component}" in part.columns else None
     of = f" in {name}" if isinstance(name, str) else ""
-    return f"difference{of} from the {rival.replace('of the', 'the')}" if absolute else f"gap{of} (% of the {rival})"
+    if not absolute:
+        return f"gap{of} (% of the {rival})"
+    parts = PROBLEMS[problem].components if problem in PROBLEMS else ()
+    unit = next((f" ({part.unit})" for part in parts if part.name == name and part.unit), "")
+    return f"difference{of} from the {rival.replace('of the', 'the')}{unit}"
 
 
 def _panels(heights: Sequence[float], width: float) -> tuple[Figure, list[Axes]]:
-    """A figure with a panel of each height (inches), in two columns where there are many."""
-    columns = 1 if len(heights) <= _ONE_COLUMN else 2
+    """A figure with a panel of each height (inches), in two columns where there are many and they are not too wide."""
+    columns = 1 if len(heights) <= _ONE_COLUMN or 2 * width > WIDEST else 2
     rows = [max(heights[start : start + columns]) for start in range(0, len(heights), columns)]
     figure = begun(width * columns, sum(rows) + 0.2)
     grid = figure.add_gridspec(len(rows), columns, height_ratios=rows)
@@ -473,9 +512,13 @@ def _curves(
     factors: Mapping[str, float],
     labels: Mapping[str, str],
     start: float,
+    what: str,
     scale: Callable[[Axes, Sequence[float]], None],
 ) -> Figure:
-    """A step curve for each heuristic: the share of its runs with at most so much, from `start` to the largest."""
+    """A step curve for each heuristic: the share of its runs with at most so much, from `start` to the largest.
+
+    `what` is a run at `start`: the title says who has the most.
+    """
     names = list(dict.fromkeys(name for rows in panels.values() for name in rows))
     looks = {name: look(number) for number, name in enumerate(names)}
     with settings():
@@ -483,7 +526,7 @@ def _curves(
         for axes, (problem, rows) in zip(places, panels.items(), strict=True):
             scale(axes, [factors[problem] * value for runs in rows.values() for value in runs.values])
             _steps_of(axes, rows, looks, factors[problem], start)
-            plain(axes.set_title(problem, fontsize=9))
+            _titled(axes, _most_often(problem, rows, start, what))
             axes.set_xlabel(labels[problem])
     return figure
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from optsched.core.brief import counted
 from optsched.core.errors import UsageError
 from optsched.measuring.matrix import GapMatrix
 from optsched.measuring.records import legend
-from optsched.showing.figures import begun, fold, headed, named, plain, settings, short, wide
+from optsched.showing.figures import SMALL, begun, fold, headed, named, plain, settings, short, wide
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,8 +25,8 @@ __all__ = ["heat_map", "matrix_picture"]
 #: The gap, in per cent, from which on all are the darkest.
 _DARKEST = 400.0
 
-#: Inches of a row, and the least of a column; size of what stands below.
-_ROW, _COLUMN, _REMARK = 0.25, 0.62, 7
+#: Inches of a row, and the least of a column.
+_ROW, _COLUMN = 0.25, 0.62
 
 
 def matrix_picture(matrix: GapMatrix) -> Figure:
@@ -48,7 +49,8 @@ def matrix_picture(matrix: GapMatrix) -> Figure:
     ['lsap', 'latency']
     """
     runs = matrix.cells
-    title = f"{matrix.instance}: gap to each problem's own optimum"
+    optimal = sum(run.gap[0] == 0 for run in runs.values())
+    title = f"{matrix.instance}: gap to each problem's own optimum, 0 in {optimal} of {counted(len(runs), 'cell')}"
     later = {pair for pair, run in runs.items() if run.deciding is not None and run.deciding[0]}
     cells = {pair: (run.cell(), None if run.gap[1] is None else 100 * float(run.gap[1])) for pair, run in runs.items()}
     return heat_map(matrix.heuristics, matrix.problems, cells, title, later, legend(runs.values()))
@@ -93,7 +95,7 @@ def heat_map(
         what = f"the cell of {', '.join(missing[0])}" if missing else "any row or column"
         raise UsageError(f"a heat map lacks {what}")
     gaps = np.array([[_depth(cells[row, column][1]) for column in columns] for row in rows])
-    across = max(_COLUMN, *(wide(cells[row, column][0], 7.5) + 0.12 for row in rows for column in columns))
+    across = max(_COLUMN, *(wide(cells[row, column][0], SMALL) + 0.12 for row in rows for column in columns))
     names = [short(name) for name in rows], [short(name) for name in columns]
     side, below = (max(wide(name, 9) for name in part) for part in names)
     with settings():
@@ -101,8 +103,8 @@ def heat_map(
 
         left = max(side, below - across / 2) + 0.6
         width = across * len(columns) + left
-        below_it = [line for remark in remarks for line in fold(remark, width, _REMARK, subsequent_indent="  ")]
-        figure = begun(width, _ROW * len(rows) + 0.6 * below + 0.8 + 0.02 * _REMARK * len(below_it), title)
+        below_it = [line for remark in remarks for line in fold(remark, width, SMALL, subsequent_indent="  ")]
+        figure = begun(width, _ROW * len(rows) + 0.6 * below + 0.8 + 0.02 * SMALL * len(below_it), title)
         axes = figure.subplots()
         axes.patch.set(facecolor="#f4f4f4", hatch="///", edgecolor="#d0d0d0")
         apart = np.array([[(row, column) in later for column in columns] for row in rows])
@@ -117,7 +119,7 @@ def heat_map(
                 text, gap = cells[row, column]
                 light = gap is not None and gaps[y, x] > 0.68 * _depth(_DARKEST)
                 box = {"facecolor": "#f4f4f4", "edgecolor": "none", "pad": 0.6} if gap is None else None
-                shown = axes.text(x, y, text, ha="center", va="center", fontsize=7.5, bbox=box)
+                shown = axes.text(x, y, text, ha="center", va="center", fontsize=SMALL, bbox=box)
                 plain(shown).set_color("white" if light else "black")
         named(axes.xaxis, range(len(columns)), names[1], rotation=30, ha="right", rotation_mode="anchor")
         named(axes.yaxis, range(len(rows)), names[0])
@@ -127,7 +129,7 @@ def heat_map(
         axes.tick_params(which="minor", length=0)
         headed(figure, title)
         if below_it:
-            plain(figure.supxlabel("\n".join(below_it), fontsize=_REMARK, x=0.01, ha="left"))
+            plain(figure.supxlabel("\n".join(below_it), fontsize=SMALL, x=0.01, ha="left"))
     return figure
 
 

@@ -7,7 +7,7 @@ Lines differ in marker and dashes as well as in colour. The numbers behind each 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from optsched.core.brief import assumed_in_words, counted
 from optsched.core.errors import UsageError
 from optsched.core.instance import KINDS, Ints
 from optsched.core.schedule import MICRO
+from optsched.measuring.printing import number
 from optsched.measuring.timelines import (
     Timeline,
     job_reductions,
@@ -25,7 +26,7 @@ from optsched.measuring.timelines import (
     timelines_of,
 )
 from optsched.problems.locality_counts import CLASSES
-from optsched.showing.figures import LEGEND_SIZE, begun, keyed, look, named, plain, settings, short, whole_ticks
+from optsched.showing.figures import SMALL, WIDEST, begun, fold, keyed, look, named, plain, settings, short, whole_ticks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,8 +36,9 @@ if TYPE_CHECKING:
 
 __all__ = ["gantt_picture", "locality_picture", "reductions_picture", "running_picture", "times_picture"]
 
-#: Inches of a panel, across and down; marks on a line; points of a step function that are drawn.
-_WIDE, _HIGH, _MARKS, _POINTS = 4.2, 3.0, 8, 2000
+#: Inches of a panel, across and down, and down where several stand below one another; marks on a line; points of a step
+#: function that are drawn.
+_WIDE, _HIGH, _LOW, _MARKS, _POINTS = 4.2, 3.0, 2.3, 8, 2000
 
 #: Grey and hatching of a map by how near its data it ran.
 _NEAR = {"node": ("0.3", ""), "rack": ("0.75", "//////"), "remote": ("1.0", "......")}
@@ -71,14 +73,16 @@ def times_picture(runs: Any) -> Figure:
     shown = [of for of in titles if of == "job" or len(frames[of])]
     names = list(dict.fromkeys(one.name for one in held))
     with settings():
-        figure = begun(_WIDE * len(shown), _HIGH + 0.4, f"Times of jobs and tasks: {', '.join(names)}")
-        for of, axes in zip(shown, figure.subplots(1, len(shown), squeeze=False)[0], strict=True):
+        figure = begun(_WIDE + 2, _LOW * len(shown) + 0.8, f"Times of jobs and tasks: {', '.join(names)}")
+        for of, axes in zip(shown, figure.subplots(len(shown), squeeze=False)[:, 0], strict=True):
             parts = [frames[of][frames[of]["run"] == name] for name in names]
             curves = [(part["seconds"].to_numpy(), part["share"].to_numpy()) for part in parts]
-            _cumulative(axes, curves, "time, s", f"{of}s", 0.0)
+            _cumulative(axes, curves, "time (s)", f"{of}s", 0.0)
             axes.set_title(titles[of], fontsize=9)
         _key(figure, names)
-        _headed(figure, held)
+        jobs = frames["job"].groupby("run")
+        ended = all(name in jobs.groups and jobs["share"].max()[name] == 1 for name in names)
+        _headed(figure, held, "mean job time", jobs["seconds"].mean().to_dict() if ended else {}, "s")
     return figure
 
 
@@ -109,7 +113,8 @@ def reductions_picture(runs: Any, name: str | None = None) -> Figure:
         _cumulative(axes, curves, f"job time with {short(chosen)} is less by (%)", "jobs")
         axes.axvline(0, color="black", linewidth=0.7, linestyle=":")
         _key(figure, [f"than with {one}" for one in names])
-        _headed(figure, held)
+        means = (100 * frame.groupby("run")["reduction"].mean()).to_dict()
+        _headed(figure, held, f"mean reduction of a job's time by {short(chosen)}", means, "%")
     return figure
 
 
@@ -158,7 +163,7 @@ def running_picture(runs: Any) -> Figure:
                 whole_ticks(axes.yaxis, [])
                 axes.grid(alpha=0.3)
         for axes in grid[-1]:
-            axes.set_xlabel("time, s")
+            axes.set_xlabel("time (s)")
         _key(figure, names)
         _headed(figure, held)
     return figure
@@ -183,20 +188,24 @@ def locality_picture(runs: Any) -> Figure:
     frame = locality_by_size(held)
     names = list(dict.fromkeys(one.name for one in held))
     with settings():
-        figure = begun(max(_WIDE, 2.8 * len(names)) + 0.4, _HIGH + 0.4, f"Locality by job size: {', '.join(names)}")
-        for axes, name in zip(figure.subplots(1, len(names), squeeze=False, sharey=True)[0], names, strict=True):
+        columns = min(len(names), int(WIDEST / 2.8))
+        rows = math.ceil(len(names) / columns)
+        wide = max(_WIDE, 2.8 * columns) + 0.4
+        figure = begun(wide, _HIGH * rows + 0.4, f"Locality by job size: {', '.join(names)}")
+        unit = "MB" if len(frame) and frame["unit"].iloc[0] == "MB" else "maps"
+        for number, name in enumerate(names):
+            axes = figure.add_subplot(rows, columns, number + 1)
             _stacked(axes, frame[frame["run"] == name])
             plain(axes.set_title(short(name), fontsize=9))
-        unit = "MB" if len(frame) and frame["unit"].iloc[0] == "MB" else "maps"
-        figure.axes[0].set_ylabel("share of the maps (%)")
-        for axes in figure.axes:
             axes.set_xlabel(f"size of the job ({unit})")
+            axes.set_ylabel("share of the maps (%)")
         from matplotlib.patches import Patch
 
         handles = [Patch(facecolor=grey, hatch=hatch, edgecolor="black") for grey, hatch in _NEAR.values()]
         labels = ["on a node with the data", "in the rack of one", "remote"]
         keyed(figure, handles, labels, loc="outside lower center", ncols=3)
-        _headed(figure, held)
+        local = (frame["maps"] * frame["node"]).groupby(frame["run"]).sum() / frame.groupby("run")["maps"].sum()
+        _headed(figure, held, "node-local maps", (100 * local).to_dict(), "%")
     return figure
 
 
@@ -215,7 +224,7 @@ def _stacked(axes: Axes, part: pd.DataFrame) -> None:
     ]
     if not len(part):
         _nothing(axes, "no map of a job ran")
-    named(axes.xaxis, at.tolist(), names, rotation=45, ha="right", fontsize=7)
+    named(axes.xaxis, at.tolist(), names, rotation=45, ha="right", fontsize=SMALL)
     axes.set_ylim(0, 100)
 
 
@@ -254,8 +263,17 @@ def _nothing(axes: Axes, text: str) -> None:
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center")
 
 
-def _headed(figure: Figure, timelines: Sequence[Timeline]) -> None:
-    """Above the panels: what was run, how long tasks took, when slots were offered, and what else was assumed."""
+def _headed(
+    figure: Figure,
+    timelines: Sequence[Timeline],
+    what: str = "",
+    values: Mapping[Any, float] | None = None,
+    unit: str = "",
+) -> None:
+    """Above the panels: what was run, how long tasks took, when slots were offered, and what else was assumed.
+
+    `values` is what was found of each policy, `what` says of what.
+    """
     instances = list(dict.fromkeys(one.instance.name or "an instance" for one in timelines))
     of_names: dict[str, list[str]] = {}
     for one in timelines:
@@ -266,8 +284,12 @@ def _headed(figure: Figure, timelines: Sequence[Timeline]) -> None:
         for assumed, names in of_names.items()
     ]
     where = short(instances[0], 60) if len(instances) == 1 else counted(len(instances), "instance")
+    if values:
+        found = sorted(values.items(), key=lambda entry: entry[1])
+        where += f": {what} " + ", ".join(f"{number(round(value, 1))} {unit} ({short(name)})" for name, value in found)
     labelled = assumed_in_words(one.instance for one in timelines)
-    plain(figure.suptitle("\n".join([where, *lines, *([labelled] if labelled else [])]), fontsize=8))
+    head = fold(where, figure.get_figwidth(), SMALL)
+    plain(figure.suptitle("\n".join([*head, *lines, *([labelled] if labelled else [])]), fontsize=SMALL))
 
 
 def _thinned(time: Any, value: Any) -> tuple[Any, Any]:
@@ -325,18 +347,19 @@ _LOOKS: tuple[tuple[str, str, str], ...] = (
 #: Bars before they are merged, and the share of the whole time that is not seen between them.
 _BARS, _UNSEEN = 600, 1 / 1500
 
-#: Slots of a kind before nodes are left out; names of nodes at most.
-_SLOTS, _NAMES = 480, 40
+#: Slots of a kind before nodes are left out.
+_SLOTS = 480
 
-#: Inches: of a slot at the most, of a panel at the most, of a column, of what is around; letters of a node's name.
-_ROW, _PANEL, _COLUMN, _AROUND, _LETTERS = 0.16, 6.5, 7.0, 1.5, 14
+#: Inches: of a slot at the most, of a node's name, of a panel at the most, of all panels, of what is around; letters of
+#: a node's name.
+_ROW, _NAME, _PANEL, _WIDTH, _AROUND, _LETTERS = 0.16, 0.16, 6.5, 7.6, 1.5, 14
 
 #: Bars before their tasks have no names, and the share of the whole time that a name of a letter needs.
 _MOST_ROWS, _LETTER = 60, 0.014
 
 
 def gantt_picture(runs: Any, title: str = "", framed: Sequence[int] = ()) -> Figure:
-    """A Gantt chart by node and kind of slot; several runs of one instance side by side.
+    """A Gantt chart by node and kind of slot; several runs of one instance below one another.
 
     Parameters
     ----------
@@ -368,20 +391,21 @@ def gantt_picture(runs: Any, title: str = "", framed: Sequence[int] = ()) -> Fig
     notes = _left_out(held, step)
     lines = 2 if any(one.assumed for one in held) else 1
     with settings():
-        heights = [min(_PANEL, max(0.8, _ROW * one.count)) for one in rows]
-        figure = begun(_COLUMN * len(held) + 0.6, sum(heights) + _AROUND, title or _title(held))
-        grid = figure.subplots(
-            len(rows), len(held), squeeze=False, sharex=True, gridspec_kw={"height_ratios": [h + 0.15 for h in heights]}
+        most = _PANEL / min(2, len(held))
+        heights = [min(most, max(0.8, _ROW * one.count)) for one in rows]
+        figure = begun(_WIDTH, (sum(heights) + 0.2 * lines) * len(held) + _AROUND, title or _title(held))
+        panels = figure.subplots(
+            len(held) * len(rows), squeeze=False, sharex=True, height_ratios=[h + 0.15 for h in heights] * len(held)
         )
+        grid = panels.reshape(len(held), len(rows))
         merged = False
-        for column, one in enumerate(held):
-            for place, (row, axes) in enumerate(zip(rows, grid[:, column], strict=True)):
-                merged |= _panel(axes, one, row, looks[column])
-                if column == 0 and len(framed):
+        for number, one in enumerate(held):
+            for place, (row, axes, height) in enumerate(zip(rows, grid[number], heights, strict=True)):
+                merged |= _panel(axes, one, row, looks[number])
+                if number == 0 and len(framed):
                     _frame(axes, one, row, framed)
-                if column == 0:
-                    axes.set_ylabel(f"{KINDS[row.kind]} slots")
-                row.label(axes, column == 0)
+                axes.set_ylabel(f"{KINDS[row.kind]} slots")
+                row.label(axes, int(height / _NAME))
                 if place == 0:
                     head = "\n".join([one.name, one.assumed][:lines])
                     plain(axes.set_title(head, fontsize=9, loc="left"))
@@ -389,8 +413,7 @@ def gantt_picture(runs: Any, title: str = "", framed: Sequence[int] = ()) -> Fig
                     _nothing(axes, "nothing ran")
         if merged:
             notes.append("bars of a job that follow one another on a slot are one")
-        for axes in grid[-1]:
-            axes.set_xlabel("\n".join(["time, s", *notes]))
+        grid[-1, -1].set_xlabel("\n".join(["time (s)", *notes]))
         _limits(grid, held)
         _legend(figure, legend)
         if title:
@@ -473,15 +496,19 @@ class _Rows:
         self._width = width
         self._ids = timelines[0].instance.cluster.node_ids
 
-    def label(self, axes: Axes, names: bool) -> None:
-        """Lines between nodes, and names of as many of them as there is room for."""
+    def label(self, axes: Axes, names: int) -> None:
+        """Lines between nodes, and names of so many of them at the most."""
         axes.set_ylim(self.count, 0)
         edges = np.append(self.first[self._nodes], self.count)
         axes.hlines(edges[1:-1], 0, 1, transform=axes.get_yaxis_transform(), color="0.6", linewidth=0.4)
-        every = math.ceil(len(self._nodes) / _NAMES) if len(self._nodes) else 1
-        named_nodes = self._nodes[::every] if names else self._nodes[:0]
+        named_nodes = self._nodes[:: max(1, math.ceil(len(self._nodes) / names))]
         middle = self.first[named_nodes] + self._width[named_nodes] / 2
-        named(axes.yaxis, middle.tolist(), [short(str(name), _LETTERS) for name in self._ids[named_nodes]], fontsize=6)
+        named(
+            axes.yaxis,
+            middle.tolist(),
+            [short(str(name), _LETTERS) for name in self._ids[named_nodes]],
+            fontsize=SMALL,
+        )
         axes.tick_params(axis="y", length=0)
 
 
@@ -534,7 +561,7 @@ def _names(axes: Axes, one: Timeline, own: Ints, y: Ints) -> None:
         if (end - start) / length >= _LETTER * len(name):
             box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
             at_x = (start + end) / 2 / MICRO
-            plain(axes.text(at_x, at + 0.5, short(name), fontsize=6, ha="center", va="center", bbox=box))
+            plain(axes.text(at_x, at + 0.5, short(name), fontsize=SMALL, ha="center", va="center", bbox=box))
 
 
 def _limits(grid: Any, timelines: Sequence[Timeline]) -> None:
@@ -557,7 +584,7 @@ def _legend(figure: Figure, looks: Sequence[tuple[int, str]]) -> None:
     names = [name for _, name in looks]
     if handles:
         columns = max(1, min(len(handles), int(figure.get_figwidth() / 1.5)))
-        keyed(figure, handles, names, LEGEND_SIZE, loc="outside lower left", ncols=columns, handlelength=2.2)
+        keyed(figure, handles, names, SMALL, loc="outside lower left", ncols=columns, handlelength=2.2)
 
 
 def _together(sides: np.ndarray, **look: Any) -> PathPatch:

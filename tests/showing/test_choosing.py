@@ -161,7 +161,8 @@ def test_values_and_gaps_are_told(problem: ScheduleProblem) -> None:
     best = optsched.solve(problem)
     assert best.objective is not None
     empty = Schedule.empty(len(problem.instance.workload))
-    titles = [axes.get_title(loc="left") for axes in optsched.draw(problem, "fair", best, empty).axes[:4]]
+    shown = (axes.get_title(loc="left") for axes in optsched.draw(problem, "fair", best, empty).axes)
+    titles = [title for title in shown if title]
     names = [title.partition("\n")[0] for title in titles]
     report = gap(problem, "fair")
     assert report.objective is not None
@@ -171,10 +172,10 @@ def test_values_and_gaps_are_told(problem: ScheduleProblem) -> None:
     assert names[2].startswith("schedule: infeasible: every-task-runs(")
     assert names[3].startswith("optimum (proved: ")
     assert titles == [f"{names[0]}\nlevels, heartbeat 3 s", *(f"{name}\n" for name in names[1:])]
-    assert optsched.draw(report).axes[1].get_title(loc="left") == f"{names[3]}\n"
+    assert f"{names[3]}\n" in [axes.get_title(loc="left") for axes in optsched.draw(report).axes]
     run = optsched.simulate(problem.instance, "fair")
-    titles = [axes.get_title(loc="left") for axes in optsched.draw(run, run).axes[:2]]
-    assert titles == ["fair\nlevels, heartbeat 3 s"] * 2
+    titles = [axes.get_title(loc="left") for axes in optsched.draw(run, run).axes]
+    assert titles.count("fair\nlevels, heartbeat 3 s") == 2
 
 
 def test_what_fails_has_no_bars(problem: ScheduleProblem) -> None:

@@ -118,7 +118,7 @@ def test_bars_add_up() -> None:
     assert bars == [(11, 10), (10, 12), (12, 9), (9, 8), (8, 7), (7, 6.5)]
     assert [label.get_text() for label in axes.get_yticklabels()] == list(PARTS)
     assert [text.get_text() for text in axes.texts] == ["1 s", "-2 s", "3 s", "1 s", "1 s", "0.5 s"]
-    assert "one $x_y$" in axes.get_title(loc="left")
+    assert "one $x_y$" in axes.figure.get_suptitle()
 
 
 def test_nothing_proved() -> None:

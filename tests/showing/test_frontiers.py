@@ -35,7 +35,7 @@ def test_staircase_and_points(found: Frontier) -> None:
     assert [(*line.get_xdata(), *line.get_ydata()) for line in heuristics] == [(4, 7), (5, 11)]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("makespan (units of work)", "work (units of work)")
     assert all(tick == int(tick) for tick in [*axes.get_xticks(), *axes.get_yticks()])
-    assert axes.figure.get_suptitle() == "fsy: latency"
+    assert axes.figure.get_suptitle() == "fsy: latency: 1 of 2 heuristics on the frontier"
 
 
 def test_legend_names_every_heuristic(found: Frontier) -> None:

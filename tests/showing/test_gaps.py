@@ -83,7 +83,7 @@ def test_box_plot_says_what_is_in_no_box() -> None:
 def test_box_plot_of_differences() -> None:
     """Tests that differences are not in per cent, and that their axis has whole ticks."""
     axes = box_plot(SORTS, absolute=True).axes[0]
-    assert axes.get_xlabel() == "difference in locality-cost from the optimum"
+    assert axes.get_xlabel() == "difference in locality-cost from the optimum (level)"
     assert axes.patches[0].get_path().vertices[:, 0].max() == 3.5
     assert all(tick == int(tick) for tick in axes.get_xticks())
 
@@ -104,7 +104,7 @@ def test_panel_above_an_optimum_of_0_is_of_differences(make: Callable[..., Figur
     axes = make(ABOVE_0).axes
     assert len(axes) == 2 * each
     for above, other in zip(axes[:each], axes[each:], strict=True):
-        assert above.get_xlabel() == "difference in locality-cost from the optimum"
+        assert above.get_xlabel() == "difference in locality-cost from the optimum (level)"
         assert above.get_xlim()[1] > 5
         assert other.get_xlabel() == "gap in locality-cost (% of the optimum)"
 

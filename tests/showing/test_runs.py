@@ -149,11 +149,11 @@ def row_of(tasks: int, jobs: int, nodes: int, slots: int = 1) -> Timeline:
 
 
 def test_bars_are_where_tasks_ran() -> None:
-    """Tests rows, starts and ends of maps and reduces, names of nodes, tasks and jobs, and looks shared by columns."""
+    """Tests rows, starts and ends of maps and reduces, names of nodes, tasks and jobs, and looks that all runs share."""
     instance = optsched.load("examples/order-of-jobs")
     fifo, fair = (simulate(instance, policy, heartbeat=0) for policy in ("fifo", "fair"))
     figure = gantt_picture([fifo, fair], "two $x$")
-    maps, other, reduces, _ = figure.axes
+    maps, reduces, other, _ = figure.axes
     assert bars(maps) == {(0, 0, 6), (1, 0, 7), (0, 6, 12), (1, 7, 13), (0, 12, 14.5), (1, 13, 15)}
     assert bars(reduces) == {(1, 6, 13), (0, 14.5, 15.5)}
     assert [label.get_text() for label in maps.get_yticklabels()] == ["a", "b"]
@@ -227,10 +227,10 @@ def test_what_a_picture_leaves_out_is_told() -> None:
     stopped = simulate(instance, "fifo", heartbeat=0, until=8)
     lost = simulate(instance, "fifo", heartbeat=0, losses=[("b", 1, 2)])
     told = [gantt_picture(run).axes[-1].get_xlabel() for run in (whole, stopped, lost)]
-    assert told[0] == "time, s"
-    assert told[1] == "time, s\ntasks that had not ended are cut off at the end"
+    assert told[0] == "time (s)"
+    assert told[1] == "time (s)\ntasks that had not ended are cut off at the end"
     assert len(lost.attempts) == 1
-    assert told[2] == "time, s\n1 start in vain, on lost nodes, not drawn"
+    assert told[2] == "time (s)\n1 start in vain, on lost nodes, not drawn"
     assert max(end for _, _, end in bars(gantt_picture(stopped).axes[0])) == 8
     with pytest.raises(UsageError, match="the nodes of order-of-jobs and an instance are not the same"):
         gantt_picture([timeline(whole), row_of(2, 1, 1)])
