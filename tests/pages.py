@@ -31,6 +31,7 @@ __all__ = [
     "shell",
     "shows",
     "steps",
+    "texts_of",
     "write_files",
 ]
 
@@ -67,6 +68,11 @@ def shell(command: str, folder: Path, *further: Path) -> str:
         check=False,
     )
     return told.stdout
+
+
+def texts_of(picture: Path) -> list[str]:
+    """The texts of an SVG."""
+    return re.findall(r"<text [^>]*>([^<]*)</text>", picture.read_text(encoding="utf-8"))
 
 
 def matches(expected: str, found: str) -> bool:

@@ -15,9 +15,10 @@ from collections.abc import Collection
 from pathlib import Path
 
 import pytest
-from pages import FENCED, PAGES, ROOT, borrowed, matches, sessions, shell, steps
+from pages import FENCED, PAGES, ROOT, borrowed, matches, sessions, shell, steps, texts_of
 
 QUICK = "README.md"
+GALLERY = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
 
 #: Commands that take long: where a quick page shows one, it is run by the thorough tests only.
 LONG = {"$ optsched gap"}
@@ -51,6 +52,10 @@ def test_page_prints_what_it_shows(page: Path, left_out: Collection[str], tmp_pa
             continue
         found = shell(what.removeprefix("$ "), tmp_path)
         assert matches(content, found), f"{page}: {what}\nshows\n{content}\nprints\n{found}"
+    for name in re.findall(r"\.\./images/([\w-]+\.svg)", (ROOT / page).read_text(encoding="utf-8")):
+        drawn, shown = tmp_path / name, ROOT / "docs" / "images" / name
+        if drawn.exists() and f"images/{name}\n" not in GALLERY:  # which draws it by a command of its own
+            assert texts_of(drawn) == texts_of(shown), f"{page}: its commands draw another {name}"
 
 
 def of_traces(page: Path) -> list[str]:

@@ -249,15 +249,15 @@ def show(
     time_limit: float | None,
     target: str,
 ) -> None:
-    """Draw an instance: nodes by rack, slots, tasks that run, and placements side by side with the optimum.
+    """Draw an instance: nodes by rack, slots, tasks that run, and placements next to the optimum.
 
     Colours show how near placed tasks are to their data. Titles have each placement's value and its gap.
     Without --problem, placements are judged by that of the solution, or by the first one that all the heuristics serve;
     without placements too, the instance is drawn as it is. Of more than 40 nodes the counts are drawn. A flow network
     is drawn with its arcs; --problem adds the optimal flow.
 
-    Of a problem over time, and of a file that holds a schedule, Gantt charts are drawn side by side. A schedule file
-    names no problem: without --problem the first one over time judges it.
+    Of a problem over time, and of a file that holds a schedule, Gantt charts are drawn one below another. A schedule
+    file names no problem: without --problem the first one over time judges it.
     """
     from optsched.cli.notes import Notes
     from optsched.cli.streams import replacing

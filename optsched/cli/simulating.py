@@ -31,7 +31,7 @@ __all__ = ["content", "decompose", "parts_table", "policies_table", "policy_name
 #: How tables of jobs may be written.
 JOBS = (".csv", ".parquet")
 
-#: Gantt charts side by side at most.
+#: The most Gantt charts in a picture.
 MOST_CHARTS = 4
 
 #: What may be drawn of runs: `optsched.showing` has a function of each, such as `gantt_picture`.

@@ -282,7 +282,7 @@ def decomposition_picture(found: Decomposition) -> Figure:
         axes.set_yticks(range(len(steps)), [part for part, _ in steps])
         axes.invert_yaxis()
         axes.axvline(policy, color="black", linewidth=0.7, linestyle="--")
-        axes.set_xlabel(_with_labels(f"{found.problem.value_in_words}, s", found))
+        axes.set_xlabel(_with_labels(f"{found.problem.value_in_words} (s)", found))
         headed(figure, title)
     return figure
 

@@ -128,25 +128,27 @@ def _titled(axes: Axes, title: str) -> None:
 
 
 def _least_and_most(problem: str, rows: Mapping[str, Runs], absolute: bool) -> str:
-    """The problem, and who has the smallest and the largest mean gap, of the heuristics with the most gaps."""
-    most = max(len(runs.values) for runs in rows.values())
-    means = {name: statistics.fmean(runs.values) for name, runs in rows.items() if len(runs.values) == most > 0}
+    """The problem, and who has the smallest and the largest mean gap, of the heuristics whose every run has one."""
+    means = {name: statistics.fmean(runs.values) for name, runs in rows.items() if not runs.without}
     if len(set(means.values())) < 2:
         return problem
-    shown = figures if absolute else percent
-    ends = (min(means, key=means.__getitem__), max(means, key=means.__getitem__))
-    least, largest = (f"{short(name)} ({shown(means[name])})" for name in ends)
+    least, largest = (f"{(figures if absolute else percent)(gap)} ({_who(means, gap)})" for gap in _ends(means))
     return f"{problem}: smallest mean gap {least}, largest {largest}"
 
 
 def _most_often(problem: str, rows: Mapping[str, Runs], start: float, what: str) -> str:
-    """The problem, and which heuristics have the most runs at `start`, where that distinguishes them."""
+    """The problem, and who has the most runs at `start`, where that distinguishes heuristics."""
     shares = {name: sum(value <= start for value in runs.values) / runs.count for name, runs in rows.items()}
-    top = max(shares.values())
-    names = [short(name) for name, found in shares.items() if found == top]
-    if not top or len(names) == len(rows):
-        return problem
-    return f"{problem}: most often {what}: {', '.join(names)} ({percent(top)} of the runs)"
+    least, most = _ends(shares)
+    return problem if least == most else f"{problem}: most often {what}: {_who(shares, most)}, {percent(most)} of runs"
+
+
+def _ends(values: Mapping[str, float]) -> tuple[float, float]:
+    return min(values.values()), max(values.values())
+
+
+def _who(values: Mapping[str, float], value: float) -> str:
+    return ", ".join(short(name) for name, found in values.items() if found == value)
 
 
 def _boxes(axes: Axes, rows: Mapping[str, Runs], factor: float) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from pathlib import Path
 
@@ -163,32 +162,3 @@ def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     done = run("show", "nowhere", "--to", "a.svg")
     assert (done.exit_code, "optsched[plots]" in done.stderr) == (2, True)
-
-
-ROOT = Path(__file__).resolve().parents[2]
-GALLERY = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
-BLOCKS = [
-    [line.split()[1:] for line in block.splitlines()]
-    for block in re.findall(r"```bash\n(.*?)```", GALLERY, flags=re.DOTALL)
-]
-
-
-def texts_of(picture: Path) -> list[str]:
-    """The texts of an SVG."""
-    return re.findall(r"<text [^>]*>([^<]*)</text>", picture.read_text(encoding="utf-8"))
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("commands", BLOCKS, ids=lambda commands: commands[-1][0])
-def test_the_gallery_shows_what_its_commands_draw(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, real_data: Path, commands: list[list[str]]
-) -> None:
-    """Tests that a picture of the gallery has the texts that its commands, one after another, draw today."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "docs" / "images").mkdir(parents=True)
-    for trace in (real_data / "hadoop").iterdir():
-        (tmp_path / trace.name).symlink_to(trace)
-    for command in commands:
-        assert run(*command).exit_code == 0
-    drawn = commands[-1][-1].partition("=")[-1] or commands[-1][-1]
-    assert texts_of(tmp_path / drawn) == texts_of(ROOT / drawn) != []

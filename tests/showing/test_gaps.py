@@ -80,6 +80,15 @@ def test_box_plot_says_what_is_in_no_box() -> None:
     assert (box.min(), box.max()) == (0, 25), "the quartiles of 0, 0 and 50 %"
 
 
+def test_heads_say_what_is_found() -> None:
+    """Tests who has the smallest and the largest mean gap and the most optima; one whose runs fail has no mean."""
+    rows = [row("a", 10), row("a", 15), row("b", 20), row("c", 20), row("d", 10), row("d", None)]
+    boxes, curves = gaps_picture(frame(*rows)).axes
+    assert boxes.get_title() == "lsap: smallest mean gap 25 % (a), largest 100 %\n(b, c)"
+    assert curves.get_title() == "lsap: most often optimal: a, d, 50 % of runs"
+    assert performance_profile(frame(*rows)).axes[0].get_title() == "lsap: most often the best: a, 100 % of runs"
+
+
 def test_box_plot_of_differences() -> None:
     """Tests that differences are not in per cent, and that their axis has whole ticks."""
     axes = box_plot(SORTS, absolute=True).axes[0]

@@ -123,6 +123,8 @@ def test_what_was_assumed_is_above_the_picture(runs: list[Simulation]) -> None:
     other = simulate(arriving(2), "fifo", heartbeat=1, seed=1)
     for draw in (times_picture, running_picture, locality_picture):
         assert draw(runs[:2]).get_suptitle().split("\n")[1:] == ["levels, heartbeat 3 s"]
+        found = {times_picture: ": mean job time ", locality_picture: ": node-local maps "}.get(draw, "")
+        assert found in draw(runs[:2]).get_suptitle()
         assert draw([*runs[:2], other]).get_suptitle().split("\n")[1:] == [
             "dl, fair: levels, heartbeat 3 s",
             "fifo: levels, heartbeat 1 s",
@@ -149,7 +151,7 @@ def row_of(tasks: int, jobs: int, nodes: int, slots: int = 1) -> Timeline:
 
 
 def test_bars_are_where_tasks_ran() -> None:
-    """Tests rows, starts and ends of maps and reduces, names of nodes, tasks and jobs, and looks that all runs share."""
+    """Tests rows, starts and ends of maps and reduces, names of nodes, tasks and jobs, and that looks are shared."""
     instance = optsched.load("examples/order-of-jobs")
     fifo, fair = (simulate(instance, policy, heartbeat=0) for policy in ("fifo", "fair"))
     figure = gantt_picture([fifo, fair], "two $x$")
