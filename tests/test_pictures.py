@@ -180,7 +180,7 @@ BARE = {
     **dict.fromkeys(("map slots", "reduce slots"), "no numbers: a row for each slot"),
     **dict.fromkeys(("idle slots of all slots", "idle slots for each task", "randomness"), "a share"),
     "elapsed time of rand over that of dl": "a ratio",
-    "at most so many times the best heuristic": "a factor",
+    "at most x times the best heuristic": "a factor",
     "alpha (DLC)": "a weight: the cost of a task off its data",
     "lowest utility of a job": "a utility, from 0 to 1",
 }
