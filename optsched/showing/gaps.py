@@ -148,7 +148,8 @@ def _ends(values: Mapping[str, float]) -> tuple[float, float]:
 
 
 def _who(values: Mapping[str, float], value: float) -> str:
-    return ", ".join(short(name) for name, found in values.items() if found == value)
+    names = [short(name) for name, found in values.items() if found == value]
+    return ", ".join(names) if len(names) <= 3 else f"{len(names)} heuristics"
 
 
 def _boxes(axes: Axes, rows: Mapping[str, Runs], factor: float) -> None:
