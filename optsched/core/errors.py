@@ -166,7 +166,7 @@ def _line(faults: Sequence[Fault]) -> str:
 
 
 class MissingField(InputError):
-    """A problem or importer needs a field that the instance does not have; says which field of which record."""
+    """A problem or importer needs a field that the instance does not have; names the record and its field."""
 
 
 class UsageError(OptschedError):

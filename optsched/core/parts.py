@@ -72,7 +72,7 @@ Form = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """How a field of a record is held: in which attribute of which part of an instance, and in what form.
+    """How a field of a record is held: the part of an instance, its attribute, and the form.
 
     Attributes
     ----------

@@ -284,7 +284,7 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
     Raises
     ------
     MissingField
-        If the instance lacks a field that the problem needs; says which field of which record.
+        If the instance lacks a field that the problem needs; names the record and its field.
     InputError
         If a field has a value that the problem cannot take (`latency` with a fractional load), or the problem is posed
         on the other noun.

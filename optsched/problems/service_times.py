@@ -224,7 +224,7 @@ def level_times(instance: Instance, tasks: Ints, factors: Sequence[float]) -> Se
     """Times by locality.
 
     A task's `times` are given by level. Of a task that has a `duration` instead it is that times the factor of the
-    level. A task without replicas takes `times` off the rack, or its duration as it is: nothing is read from afar.
+    level. A task without replicas takes `times` off the rack, or its duration as it is: it reads nothing remotely.
 
     Parameters
     ----------

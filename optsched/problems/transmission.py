@@ -204,7 +204,7 @@ class Transmission(Problem, Programmed):
         return (exact(total + int(between.sum()), self.grid),)
 
     def constraint_violations(self, placement: Placement) -> Iterator[Violation]:
-        """Slots and cardinality say of which kind of task they are: `slots(map, n1)`."""
+        """Violations of slots and cardinality name the kind of task: `slots(map, n1)`."""
         nodes = self.nodes_of(placement)
         on_maps = nodes[self.maps]
         yield from overfull(self.instance.cluster, on_maps, self.map_capacity, "slots", "map")

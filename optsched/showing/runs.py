@@ -497,7 +497,7 @@ class _Rows:
         self._ids = timelines[0].instance.cluster.node_ids
 
     def label(self, axes: Axes, names: int) -> None:
-        """Lines between nodes, and names of so many of them at the most."""
+        """Lines between nodes, and the names of at most this many of them."""
         axes.set_ylim(self.count, 0)
         edges = np.append(self.first[self._nodes], self.count)
         axes.hlines(edges[1:-1], 0, 1, transform=axes.get_yaxis_transform(), color="0.6", linewidth=0.4)

@@ -192,7 +192,7 @@ def tasks_from(
     answer
         A sequence or array of whole numbers.
     free, kind
-        How many slots of which kind were offered.
+        How many slots of what kind were offered.
     waits
         Whether a task of this number is of this kind and waits; False for a number that is no task.
     label
