@@ -63,7 +63,7 @@ def flow_congestion_proof(problem: FlowCongestion, certificate: Certificate, obj
             return program_proof(problem, certificate, objective)
         if "steps" in data:  # as version 0.1 wrote trees
             program, limit = problem.program(), min(math.ceil(certificate.claim * problem.grid), _BEYOND)
-            return exact(rows_bound(data, program.whole, limit, _first_names(problem)), problem.grid)
+            return exact(rows_bound(data, program.numbers, limit, _first_names(problem)), problem.grid)
         scale = denominator(data)
         given = mapping(data, "count_prices")
         counts = np.array([integer(given, kind) for kind in KINDS], dtype=np.int64)

@@ -77,7 +77,7 @@ def program_proof(problem: Any, certificate: Certificate, objective: Value | Non
     limited = isinstance(problem, Limited)
     if limited and not before:
         program = program_below(problem, certificate.claim)
-        settled = rows_bound(data, without_costs(program.whole), 1, program.names) >= 1
+        settled = rows_bound(data, without_costs(program.numbers), 1, program.names) >= 1
         return certificate.claim if settled else -_BEYOND * limit_unit(problem)
     program = checked_program(problem, before)
     for place, units in enumerate(before):
@@ -87,7 +87,7 @@ def program_proof(problem: Any, certificate: Certificate, objective: Value | Non
             raise CertificateInvalid(f"before: a proof for a {names[place]} of {units} units says nothing of {held}")
     limit = math.ceil(certificate.claim * program.unit)
     limit = max(-_BEYOND, min(limit, _BEYOND))
-    return exact(rows_bound(data, program.whole, limit, program.names), program.unit)
+    return exact(rows_bound(data, program.numbers, limit, program.names), program.unit)
 
 
 def program_below(problem: Any, claim: Number) -> Program:

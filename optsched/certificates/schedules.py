@@ -61,7 +61,7 @@ def _by_program(problem: TimedProblem, certificate: Certificate) -> Number:
     except TooLarge as error:
         raise CertificateInvalid(f"before: {error}") from error
     limit = max(-_LIMIT, min(ceil(certificate.claim * program.unit), _LIMIT))
-    return exact(rows_bound(certificate.data, program.whole, limit, program.names), program.unit)
+    return exact(rows_bound(certificate.data, program.numbers, limit, program.names), program.unit)
 
 
 # makespan -------------------------------------------------------------------------------------------------------------

@@ -80,7 +80,7 @@ class Cases:
             below, where prices then prove more. None: what the prices prove alone.
         """
         posed = problem.within(limit)
-        return self._bound(posed, posed.program().whole.box, target, look)
+        return self._bound(posed, posed.program().numbers.box, target, look)
 
     def _bound(self, problem: Traffic, box: Box, target: int | None, look: Callable[[], None] | None) -> int:
         if look is not None:

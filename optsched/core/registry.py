@@ -769,21 +769,21 @@ class _Records(Listed[Record]):
 
     def __init__(self) -> None:
         super().__init__(GROUP, Record, _BY_NAME, _BY_NAME.__getitem__, _fault)
-        self._whole: dict[str, Record] = {}
+        self._completed: dict[str, Record] = {}
 
-    def whole(self, given: Record) -> Record:
-        """The record of a name; UsageError where it names a part that is not there."""
+    def completed(self, given: Record) -> Record:
+        """The record with the parts that follow from its class; UsageError if it names a part that does not exist."""
         if given.name in _BY_NAME:
             return given
-        if given.name not in self._whole:
+        if given.name not in self._completed:
             wrong = _wrong_part(given)
             if wrong is not None:
                 raise UsageError(
                     f'the record of the problem "{given.name}" ({given.problem}) {wrong}; mend or uninstall the '
                     "package that brings it"
                 )
-            self._whole[given.name] = _by_program(given, imported(given.problem))
-        return self._whole[given.name]
+            self._completed[given.name] = _by_program(given, imported(given.problem))
+        return self._completed[given.name]
 
 
 @cache
@@ -811,7 +811,7 @@ def record(name: str) -> Record:
         raise UsageError(f"a problem is named by a text, not by {described(name)}; {nearest(name, list(records()))}")
     if name not in records():
         raise UsageError(f'there is no problem "{name}"; {nearest(name, list(records()))}')
-    return records().whole(records()[name])
+    return records().completed(records()[name])
 
 
 def record_of(kind: type[Any]) -> Record:
@@ -836,7 +836,7 @@ def record_of(kind: type[Any]) -> Record:
     if own in _BY_CLASS:
         return _BY_CLASS[own]
     brought = _brought(kind)
-    found = Record(name=kind.name, problem=own) if brought is None else records().whole(brought[0])
+    found = Record(name=kind.name, problem=own) if brought is None else records().completed(brought[0])
     return _by_program(found, kind)
 
 

@@ -29,10 +29,10 @@ from optsched.models.base import (
     add_pairs,
     by_ids,
     ids,
+    int_of,
     linear,
     placed_at,
     priced,
-    whole,
 )
 from optsched.models.programs import posed_program, variables_of, whole_pyomo
 from optsched.models.starts import Entries, host_of
@@ -105,7 +105,7 @@ def decode_places(model: Any, problem: CountedPlaces) -> Placement:
     """The placement of a solved model of `counted_model`, which may have other variables, too."""
     posed = posed_program(model, problem)
     places = variables_of(model, model.program)[: len(posed.places.units)]
-    values = np.array([whole(variable) for variable in places], dtype=np.int64)
+    values = np.array([int_of(variable) for variable in places], dtype=np.int64)
     placed: Placement = posed.decision_of(values, model.program)
     return placed
 
@@ -177,7 +177,7 @@ def square_model(problem: AssignmentProblem, task_units: np.ndarray) -> Any:
 
 def decode_square(model: Any, problem: AssignmentProblem) -> Placement:
     """The placement of a solved square LSAP, without its dummies."""
-    return placed_at(problem, {task: node for (task, node, _), variable in model.place.items() if whole(variable)})
+    return placed_at(problem, {task: node for (task, node, _), variable in model.place.items() if int_of(variable)})
 
 
 def started_square(model: Any, problem: AssignmentProblem, placement: Placement) -> Entries:

@@ -42,7 +42,7 @@ __all__ = [
     "priced",
     "refuse_too_large",
     "value_of",
-    "whole",
+    "int_of",
     "whole_limit",
 ]
 
@@ -395,7 +395,7 @@ def value_of(variable: Any) -> float:
     return float(value)
 
 
-def whole(variable: Any) -> int:
+def int_of(variable: Any) -> int:
     """The whole number that a Pyomo or PuLP variable holds.
 
     Raises
@@ -414,7 +414,7 @@ def whole(variable: Any) -> int:
 
 def chosen(variables: Mapping[tuple[str, str], Any]) -> dict[str, str]:
     """The place of each task that has one, from binaries by (task, place)."""
-    return {task: place for (task, place), variable in variables.items() if whole(variable)}
+    return {task: place for (task, place), variable in variables.items() if int_of(variable)}
 
 
 def dealt(model: Any) -> dict[str, str]:
@@ -424,7 +424,7 @@ def dealt(model: Any) -> dict[str, str]:
     """
     waiting = {name: iter(model.members[name]) for name in model.CLASSES}
     return {
-        next(waiting[name]): place for (name, place), variable in model.place.items() for _ in range(whole(variable))
+        next(waiting[name]): place for (name, place), variable in model.place.items() for _ in range(int_of(variable))
     }
 
 

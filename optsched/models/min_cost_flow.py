@@ -31,11 +31,11 @@ from optsched.models.base import (
     MAX_VARIABLES,
     ModelSize,
     decoder,
+    int_of,
     linear,
     model_of,
     of_problem,
     refuse_too_large,
-    whole,
 )
 from optsched.models.programs import decode_program, started_program, whole_pyomo
 from optsched.models.starts import Entries, starter
@@ -122,7 +122,7 @@ def _decode_compact(model: Any, problem: MinCostFlow) -> NetworkFlow:
 
 
 def _decode_literal(model: Any, problem: MinCostFlow) -> NetworkFlow:
-    units = [whole(model.flow[arc]) for arc in problem.instance.arc_ids.tolist()]
+    units = [int_of(model.flow[arc]) for arc in problem.instance.arc_ids.tolist()]
     return whole_flow(problem, np.array(units, dtype=np.int64))
 
 

@@ -20,7 +20,7 @@ from optsched.core.deadline import check
 from optsched.core.errors import UsageError
 from optsched.core.instance import Ints
 from optsched.core.results import Number
-from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, refuse_too_large, whole
+from optsched.models.base import MAX_VARIABLES, ModelSize, decoder, int_of, refuse_too_large
 from optsched.models.own_rows import is_per_pair, remember
 from optsched.models.starts import Entries, starter
 from optsched.problems.programs import Family, Label, Program
@@ -80,7 +80,7 @@ def pyomo_of(program: Program, name: str, integral: bool = False) -> tuple[Any, 
         within = pyo.Reals if integral or family.implied else pyo.Integers
         model.add_component(family.name, pyo.Var(*_labels(model, family), within=within, doc=family.doc))
         variables += [model.component(family.name)[_index(label)] for label in family.labels]
-    for variable, lower, upper in zip(variables, program.whole.lower, program.whole.upper, strict=True):
+    for variable, lower, upper in zip(variables, program.numbers.lower, program.numbers.upper, strict=True):
         variable.setlb(int(lower))
         variable.setub(_limit(upper))
     for group in program.groups:
@@ -125,7 +125,7 @@ def whole_pyomo(
         Units of the program's costs that are one of the model's; below 0 if the model maximises.
     """
     model, variables = pyomo_of(program, name, integral)
-    costs = (program.whole.objective if unit == 1 else program.whole.objective / unit).tolist()
+    costs = (program.numbers.objective if unit == 1 else program.numbers.objective / unit).tolist()
     for family in program.variables:
         if family.cost:
             own = dict(zip(map(_index, family.labels), map(float, costs[program.family(family.name)]), strict=True))
@@ -156,12 +156,12 @@ def build_pulp(problem: Any, limit: Number | None = None, *, max_variables: int 
     known = dict(zip(parts, injective_names(parts), strict=True))
     variables = [
         model.add_variable(".".join([family, *(known[part] for part in label)]), int(lower), _limit(upper), "Integer")
-        for (family, *label), lower, upper in zip(words, program.whole.lower, program.whole.upper, strict=True)
+        for (family, *label), lower, upper in zip(words, program.numbers.lower, program.numbers.upper, strict=True)
     ]
     model.program, model.variables_of = program, list(variables)
     if _needs_zero(program):
         variables.append(model.add_variable(_ZERO, 0, 0, "Integer"))
-    model.setObjective(pulp.lpSum(_costs(program, program.whole.objective.tolist(), variables)))
+    model.setObjective(pulp.lpSum(_costs(program, program.numbers.objective.tolist(), variables)))
     names = [f"{family.name}.{number}" for family in program.rows for number in range(1, len(family.labels) + 1)]
     for row, (terms, lower, upper) in _rows(program, variables):
         if lower == upper:
@@ -182,7 +182,7 @@ def compact_size(problem: Any, limit: Number | None = None) -> ModelSize:
 
 def size_of(program: Program) -> ModelSize:
     """The size of a program's model."""
-    numbers = program.whole
+    numbers = program.numbers
     terms = len(numbers.value) + int(np.count_nonzero(numbers.objective)) + len(_short(program))
     return ModelSize(len(numbers.objective) + _needs_zero(program), len(numbers.row_lower), terms)
 
@@ -211,7 +211,7 @@ def _index(label: Label) -> Any:
 
 def _short(program: Program) -> Ints:
     """The rows without entries that 0 does not keep: nothing is feasible."""
-    numbers = program.whole
+    numbers = program.numbers
     short = (numbers.row_lower > 0) | (numbers.row_upper < 0)
     short[numbers.row] = False
     return np.flatnonzero(short)
@@ -219,7 +219,7 @@ def _short(program: Program) -> Ints:
 
 def _needs_zero(program: Program) -> bool:
     """Whether a model takes a variable that is always 0, for rows or for an objective that would have none."""
-    return len(program.whole.objective) == 0 or len(_short(program)) > 0
+    return len(program.numbers.objective) == 0 or len(_short(program)) > 0
 
 
 def _limit(value: int) -> int | None:
@@ -230,14 +230,14 @@ def _limit(value: int) -> int | None:
 def _costs(program: Program, costs: list[Any], variables: list[Any]) -> list[Any]:
     """The terms of the objective, also of what is in no row, so that solvers give it a value; never none."""
     idle = np.ones(len(costs), dtype=bool)
-    idle[program.whole.column] = False
+    idle[program.numbers.column] = False
     named = zip(costs, variables, idle.tolist(), strict=False)
     return [cost * variable for cost, variable, alone in named if cost or alone] or [0 * variables[-1]]
 
 
 def _rows(program: Program, variables: list[Any]) -> Iterator[tuple[int, tuple[list[Any], int | None, int | None]]]:
     """Each row with entries, or that needs some: its number, its terms and its limits; None: no limit."""
-    numbers = program.whole
+    numbers = program.numbers
     terms: dict[int, list[Any]] = defaultdict(list)
     entries = zip(numbers.row.tolist(), numbers.column.tolist(), numbers.value.tolist(), strict=True)
     for row, column, value in entries:
@@ -273,17 +273,17 @@ def posed_program(model: Any, problem: Any) -> Any:
         )
         raise UsageError(f"the model is of another instance: this one has no {family}[{','.join(label)}] there; {mend}")
     for bound in ("upper", "row_lower", "row_upper"):
-        if not np.array_equal(getattr(own.whole, bound), getattr(program.whole, bound)):
+        if not np.array_equal(getattr(own.numbers, bound), getattr(program.numbers, bound)):
             raise UsageError(f"the model is of another instance, with other limits; {mend}")
     return posed
 
 
 def _decoded(problem: Any, program: Program, variables: list[Any]) -> Any:
-    values = np.zeros(len(program.whole.objective), dtype=np.int64)
+    values = np.zeros(len(program.numbers.objective), dtype=np.int64)
     for family in program.variables:
         if not family.implied:
             where = program.family(family.name)
-            values[where] = [whole(variable) for variable in variables[where]]
+            values[where] = [int_of(variable) for variable in variables[where]]
     return problem.decision_of(values, program)
 
 

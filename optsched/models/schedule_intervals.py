@@ -36,7 +36,7 @@ from optsched.core.arrays import Ints
 from optsched.core.instance import KINDS, MAP, REDUCE
 from optsched.core.placement import NONE
 from optsched.core.schedule import Schedule
-from optsched.models.base import MAX_VARIABLES, ModelSize, linear, refuse_too_large, whole
+from optsched.models.base import MAX_VARIABLES, ModelSize, int_of, linear, refuse_too_large
 from optsched.models.schedules import well_placed
 from optsched.models.starts import Entries
 from optsched.problems.left_shift import as_early
@@ -328,7 +328,7 @@ class Intervals:
 def decode_intervals(model: Any, problem: TimedProblem) -> Schedule:
     """The schedule of a solved literal model."""
     grid, index = Grid(problem), problem.instance.node_index
-    held = {task: place for (task, place), start in model.start.items() if whole(start)}
+    held = {task: place for (task, place), start in model.start.items() if int_of(start)}
     ids = problem.instance.workload.task_ids[problem.tasks].tolist()
     places = [held.get(task) for task in ids]
     nodes = [NONE if place is None else index[place[0]] for place in places]

@@ -70,11 +70,11 @@ from optsched.models.base import (
     ModelSize,
     by_ids,
     decoder,
+    int_of,
     model_of,
     of_problem,
     priced,
     refuse_too_large,
-    whole,
 )
 from optsched.models.programs import decode_program, shared, size_of, started_program, whole_pyomo
 from optsched.models.starts import Entries, starter
@@ -244,7 +244,7 @@ def _literal_capacities(model: Any, problem: Utility, counts: Sequence[Any], nod
 def _decode_literal(model: Any, problem: Utility) -> Placement:
     shape = len(problem.jobs), len(problem.instance.cluster)
     maps, reduces = (
-        np.array([whole(count) for count in counts.values()], dtype=np.int64).reshape(shape)
+        np.array([int_of(count) for count in counts.values()], dtype=np.int64).reshape(shape)
         for counts in (model.maps, model.reduces)
     )
     return problem.placement_of(Allocation(maps, reduces))

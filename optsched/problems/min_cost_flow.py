@@ -128,7 +128,7 @@ class MinCostFlow(BaseProblem[FlowNetwork, NetworkFlow], Programmed):
 
     def values_of(self, decision: NetworkFlow, program: Program) -> Ints:
         beyond = (decision.units - self.instance.lower)[self.free]
-        return np.append(beyond, np.ones(len(program.whole.objective) - len(beyond), dtype=np.int64))
+        return np.append(beyond, np.ones(len(program.numbers.objective) - len(beyond), dtype=np.int64))
 
     def decision_of(self, values: Ints, program: Program) -> NetworkFlow:
         units = self.instance.lower.copy()

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from optsched.core.deprecated import Renamed
 from optsched.core.errors import UsageError
 from optsched.core.instance import Ints
 from optsched.core.placement import NONE
@@ -104,8 +105,8 @@ class Program:
 
     Attributes
     ----------
-    whole
-        The numbers: least objective over whole variables in a box, within rows.
+    numbers
+        Its numbers: least objective over whole variables in a box, within rows.
     variables, rows
         The families, in the order of the numbers.
     component
@@ -116,12 +117,14 @@ class Program:
         What its variables count together.
     """
 
-    whole: IntegerProgram
+    numbers: IntegerProgram
     variables: tuple[Family, ...]
     rows: tuple[Family, ...]
     component: int
     unit: int
     groups: tuple[Group, ...] = ()
+
+    whole = Renamed("numbers")
 
     @property
     def names(self) -> list[list[str]]:
@@ -155,12 +158,12 @@ class Program:
         >>> builder.program().broken(np.array([1, 1]))
         'one[of both] is 2, and must be 1 to 1'
         """
-        whole = self.whole
-        sums = np.zeros(len(whole.row_lower), dtype=object)
-        np.add.at(sums, whole.row, whole.value.astype(object) * values[whole.column])
+        numbers = self.numbers
+        sums = np.zeros(len(numbers.row_lower), dtype=object)
+        np.add.at(sums, numbers.row, numbers.value.astype(object) * values[numbers.column])
         for families, found, lower, upper in (
-            (self.variables, values, whole.lower, whole.upper),
-            (self.rows, sums, whole.row_lower, whole.row_upper),
+            (self.variables, values, numbers.lower, numbers.upper),
+            (self.rows, sums, numbers.row_lower, numbers.row_upper),
         ):
             wrong = np.flatnonzero((found < lower) | (found > upper))
             if len(wrong):
@@ -194,7 +197,7 @@ class Builder:
     >>> builder.enter(builder.rows("slots", [("a",)], upper=1), place[:1])
     >>> builder.enter(builder.rows("all", [()], lower=2, upper=2), place)
     >>> program = builder.program()
-    >>> program.names, program.whole.row_upper.tolist()
+    >>> program.names, program.numbers.row_upper.tolist()
     ([['place', 't', 'a'], ['place', 't', 'b']], [1, 2])
     """
 
@@ -259,8 +262,8 @@ class Builder:
     def program(self, component: int = 0, unit: int = 1) -> Program:
         """The program of what was collected; see `Program` for the parameters."""
         none = np.zeros(0, dtype=np.int64)
-        whole = IntegerProgram(**{key: np.concatenate([none, *parts]) for key, parts in self._numbers.items()})
-        return Program(whole, tuple(self._variables), tuple(self._rows), component, unit, tuple(self._groups))
+        numbers = IntegerProgram(**{key: np.concatenate([none, *parts]) for key, parts in self._numbers.items()})
+        return Program(numbers, tuple(self._variables), tuple(self._rows), component, unit, tuple(self._groups))
 
     def _add(self, family: Family, numbers: dict[str, npt.ArrayLike]) -> Ints:
         for key, given in numbers.items():
@@ -386,7 +389,7 @@ def fault_of(problem: Any, before: tuple[Number, ...], decisions: Iterator[Any])
     program = problem.program(before)
     limited = limit_unit(problem) if isinstance(problem, Limited) else None
     units = [limited or problem.program(before[:number]).unit for number in range(len(before))] + [program.unit]
-    costs = program.whole.objective.tolist()
+    costs = program.numbers.objective.tolist()
     for decision in decisions:
         if problem.violations(decision):
             continue

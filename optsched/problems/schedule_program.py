@@ -487,7 +487,7 @@ class ScheduleProgram:
 
     def values_of(self, schedule: Schedule) -> Ints:
         """A schedule, as early as it can be, as a solution; nothing starts where the program ends before it."""
-        found = np.zeros(len(self.program.whole.lower), dtype=np.int64)
+        found = np.zeros(len(self.program.numbers.lower), dtype=np.int64)
         counted, starts = self._counted_starts(schedule)
         for columns, keys, numbers in (
             (self._counted, (self._class, self._into), counted),
@@ -498,7 +498,7 @@ class ScheduleProgram:
         for _, columns in self._ticks.values():
             found[columns] = np.cumsum(found[columns])
         for columns, of, count, by in self._switches:
-            found[columns] = self.program.whole.upper[columns]
+            found[columns] = self.program.numbers.upper[columns]
             np.minimum.at(found, of, (np.where(by < 0, 0, found[by]) >= count).astype(np.int64))
         found[self.program.family("horizon")] = 1
         return found

@@ -409,9 +409,9 @@ class Traffic(Problem, Programmed):
         program = self.posing.least_traffic
         if self._limit is None:
             return program
-        upper = program.whole.row_upper.copy()
+        upper = program.numbers.row_upper.copy()
         upper[program.rows_of("map_slots")] = self.room_within(self._limit)
-        return replace(program, whole=replace(program.whole, row_upper=upper))
+        return replace(program, numbers=replace(program.numbers, row_upper=upper))
 
     def values_of(self, decision: Placement, program: Program) -> Ints:
         return self.posing.values_of(decision, program)
@@ -446,7 +446,7 @@ class Traffic(Problem, Programmed):
             there only.
         """
         posed = self.within(limit)
-        box = posed.program().whole.box
+        box = posed.program().numbers.box
         for bundle, center in hosts.items():
             box = self.posing.with_host(box, bundle, center)
         return posed.settle(box, (map_prices, reduce_prices, scale), None)
@@ -460,7 +460,7 @@ class Traffic(Problem, Programmed):
             return 0
         target = _FAR if target is None else target
         least = -(-target // self.step) * self.step - self.step + 1  # of what causes as much as the target
-        found = self.program().whole.settle(box, self.posing.multipliers(*prices, box), least)
+        found = self.program().numbers.settle(box, self.posing.multipliers(*prices, box), least)
         return min(-(-(found or 0) // self.step) * self.step, target)
 
     @cached_property

@@ -489,7 +489,7 @@ class Utility(Problem, Limited):
 
     def value_left(self, multipliers: Ints, least: Number) -> Number:
         """The value that weak duality leaves."""
-        whole = self.program().whole
+        whole = self.program().numbers
         left = whole.settle(whole.box, multipliers, 2**60)
         return self.value_from(least if left is None else max(least, exact(left, GRID)))
 

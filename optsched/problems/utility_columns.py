@@ -156,7 +156,7 @@ def _pattern_program(
     builder.enter(enough[needed], choose[which], -pair[needed, which])
     builder.enter(one[owner], choose)
     builder.enter(every, choose)
-    return builder.program().whole
+    return builder.program().numbers
 
 
 def _numbered(entries: Ints) -> list[Label]:

@@ -366,7 +366,7 @@ class UtilityProgram:
     def values_of(self, placement: Placement, program: Program) -> Ints:
         """The values of the variables that a placement gives; every node must hold no more than some pattern."""
         problem, counts = self.problem, self.problem.items_on(placement)
-        values = np.zeros(len(program.whole.objective), dtype=np.int64)
+        values = np.zeros(len(program.numbers.objective), dtype=np.int64)
         if self.apart:
             on_node = problem.nodes_of(placement)[self.task] == self.hosts.first[self.host]
             values[program.family("place")] = on_node
@@ -424,7 +424,7 @@ class UtilityProgram:
 
 def _pairs(program: Program) -> Ints:
     """The needs of each variable `choose` of a program, shape (open items, pairs)."""
-    whole, choose, needed = program.whole, program.family("choose"), program.rows_of("needed")
+    whole, choose, needed = program.numbers, program.family("choose"), program.rows_of("needed")
     own = (choose.start <= whole.column) & (whole.column < choose.stop)
     own &= (needed.start <= whole.row) & (whole.row < needed.stop)
     pair = np.zeros((needed.stop - needed.start, choose.stop - choose.start), dtype=np.int64)

@@ -163,7 +163,7 @@ class WorstGroup(LevelledProblem, AssignmentProgram, Limited):
         Costs go in steps, so that it is often more than the relaxation says.
         """
         program, prices = self.program(), multipliers[1:].copy()
-        whole, means = program.whole, next(family.first for family in program.rows if family.name == "group_mean")
+        whole, means = program.numbers, next(family.first for family in program.rows if family.name == "group_mean")
         weights = np.maximum(-prices[means : means + len(self.sizes)], 0)
         own = (whole.row >= means) & (whole.value > 0)
         prices[means : means + len(self.sizes)] = 0

@@ -150,7 +150,7 @@ class _Search:
     def root(self, before: tuple[Number, ...]) -> Root:
         """The linear relaxation of a program."""
         if before not in self._roots:
-            self._roots[before] = root(self.program(before).whole, self._profile.since(self.call.began))
+            self._roots[before] = root(self.program(before).numbers, self._profile.since(self.call.began))
         return self._roots[before]
 
     def best(self, before: tuple[Number, ...]) -> Found:
@@ -176,7 +176,7 @@ class _Search:
         if values is None and outcome.status not in (Termination.INFEASIBLE, Termination.ERROR):
             start = None if self.incumbent is None else problem.values_of(self.incumbent, program)
             solved = solve_arrays(
-                as_arrays(program.whole),
+                as_arrays(program.numbers),
                 self._profile.since(self.call.began),
                 None if start is None or program.broken(start) else start.astype(np.float64),
                 lambda x: problem.decision_of(whole_numbers(x), program),
@@ -198,7 +198,7 @@ class _Search:
     def _program_proof(self) -> Certificate:
         """Prices of the relaxation, or a tree at what is found, or the solver's word."""
         found, problem, program = self.best(self.before), self.problem, self.program(self.before)
-        whole = program.whole
+        whole = program.numbers
         limit = int(problem.evaluate(found.decision)[program.component] * program.unit) if found.optimal else 2**60
         nothing = Tree([np.eye(1, len(whole.row_lower) + 1, dtype=np.int64)[0]], [Step((0,))])
         tree = self.root(self.before).tree or nothing
@@ -220,7 +220,7 @@ class _Search:
         """Prove the first component by a tree that rules out less than the incumbent; else it is the solver's claim."""
         problem, claim = self.problem, self._least_limit() * limit_unit(self.problem)
         program = _sound(program_below, problem, claim)
-        tree = self._tree(without_costs(program.whole), 1)
+        tree = self._tree(without_costs(program.numbers), 1)
         if tree is None:
             return Certificate(problem.components[0].name, Proof.SOLVER, claim)
         return limit_certificate(problem, claim, program, tree)
@@ -275,6 +275,6 @@ class _Search:
         name = problem.components[0].name
         claims = [bound.value for bound in problem.cheap_bounds() if bound.component == name]
         least = max(claim * unit for claim in (*claims, *(proof.claim for proof in self._known[:1])))
-        tree = root(self.program(()).whole, self._profile.since(self.call.began), _LIMIT_SCALE).tree
+        tree = root(self.program(()).numbers, self._profile.since(self.call.began), _LIMIT_SCALE).tree
         first: Number = problem.value_from(least) if tree is None else problem.value_left(tree.multipliers[0], least)
         return first

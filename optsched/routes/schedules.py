@@ -145,7 +145,7 @@ def _tree(call: Call[TimedProblem], profile: Profile, value: Number, most: int) 
     posed = call.problem.within(call.problem.value_below(value))
     program = posed.program()
     limit = int(value * program.unit)
-    tree = settling_tree(program.whole, limit, profile.since(call.began), most)
+    tree = settling_tree(program.numbers, limit, profile.since(call.began), most)
     return None if tree is None else program_certificate(posed, program, (), tree, limit)
 
 
@@ -158,6 +158,6 @@ def _by_arrays(call: Call[TimedProblem], profile: Profile, start: Schedule) -> F
     def decided(x: Floats) -> Schedule:
         return problem.decision_of(whole_numbers(x), program)
 
-    solution = solve_arrays(as_arrays(program.whole), profile.since(call.began), hint, decided)
+    solution = solve_arrays(as_arrays(program.numbers), profile.since(call.began), hint, decided)
     decision = None if solution.x is None else decided(solution.x)
     return Found(solution.outcome, decision, units=program.unit, build_seconds=built)

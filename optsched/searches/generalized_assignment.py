@@ -70,7 +70,7 @@ def capacity_prices(problem: GeneralizedAssignment, profile: Profile) -> Capacit
         If Ctrl-C came while HiGHS ran.
     """
     none = CapacityPrices(np.zeros_like(problem.capacity), 1)
-    whole = problem.apart().program().whole
+    whole = problem.apart().program().numbers
     duals = solve_uninterrupted(as_arrays(whole, integer=False), profile).row_duals
     if duals is None:
         return none
@@ -203,7 +203,7 @@ def solve_integer_program(
     began = time.perf_counter()
     task, node = np.nonzero(problem.usable)
     hint = None if start is None else (problem.nodes_of(start)[task] == node).astype(np.float64)
-    program = as_arrays(problem.apart().program().whole)
+    program = as_arrays(problem.apart().program().numbers)
 
     def decode(x: Floats) -> Placement:
         chosen = x > 0.5

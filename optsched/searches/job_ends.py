@@ -225,7 +225,7 @@ def ended_by(problem: JobTimes, ends: Ints, most: int, nodes: int = 20) -> Sched
     if sum(len(starts) * len(pools) for starts, pools in zip(table.starts, table.pools_of, strict=True)) > most:
         return None
     program = posed.program()
-    arrays = as_arrays(without_costs(program.whole))
+    arrays = as_arrays(without_costs(program.numbers))
     arrays.integer[program.family("ended")] = False  # sums of starts
     found = solve_uninterrupted(arrays, Profile("schedules by ends", node_limit=nodes))
     return None if found.x is None else posed.decision_of(whole_numbers(found.x), program)

@@ -61,7 +61,7 @@ class CompactProgram:
 
     def program(self, whole: bool = True, homeless: bool = False) -> LinearProgram:
         """The program for the fewest remote tasks, or with `homeless` the fewest without room; `whole`: in integers."""
-        posed, tasks = as_arrays(self.posed.whole, integer=whole), len(self.problem.tasks)
+        posed, tasks = as_arrays(self.posed.numbers, integer=whole), len(self.problem.tasks)
         remote = np.zeros(len(posed.objective) + 1)
         remote[self.posed.family("remote")] = not homeless
         remote[-1] = homeless
@@ -96,7 +96,7 @@ class CompactProgram:
             np.concatenate([np.ones(len(columns)), slope[takes].astype(np.float64)]),
             (np.concatenate([row, takes]), np.concatenate([columns, self._count[servers[takes]]])),
         )
-        self._cuts.append((sp.csr_array(entries, shape=(len(servers), len(self.posed.whole.objective) + 1)), most))
+        self._cuts.append((sp.csr_array(entries, shape=(len(servers), len(self.posed.numbers.objective) + 1)), most))
 
     def prices(self, profile: Profile, rounds: int = 1, patience: int | None = None) -> Iterator[LatencyPrices]:
         """Prices from the relaxation's duals, after each round of cuts that the one before broke.

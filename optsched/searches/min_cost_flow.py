@@ -35,7 +35,7 @@ def by_arrays(problem: MinCostFlow, profile: Profile) -> tuple[SolverOutcome, Ne
         If what HiGHS holds is no whole flow: numbers near 2^53 are beyond its tolerances.
     """
     posed = problem.program()
-    found = solve_arrays(as_arrays(posed.whole, integer=False), profile)
+    found = solve_arrays(as_arrays(posed.numbers, integer=False), profile)
     if found.x is None:
         return found.outcome, None, None
     potentials = None if found.row_duals is None else whole_prices(-found.row_duals)

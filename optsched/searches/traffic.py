@@ -286,7 +286,7 @@ class TrafficSearch:
         x = solve_uninterrupted(within, self.left()).x
         x = None if x is None else solve_uninterrupted(places.with_bundles_at(within, x), self.left()).x
         best = WithinLimit(load, None, None, known.units, known.prices, 0)
-        best = self._holding(best, places.placement(x) if x is not None and places.whole(x) else None)
+        best = self._holding(best, places.placement(x) if x is not None and places.is_integral(x) else None)
         return (best, load) if best.units == known.units else None
 
     # Certificates and frontier -------------------------------------------------------------------------------------
@@ -354,7 +354,7 @@ class TrafficSearch:
                 inside[center] = case
             return Cases(best[2], bundle, inside)
 
-        return cases(posed.program().whole.box, 0)
+        return cases(posed.program().numbers.box, 0)
 
     def _enough(self, target: int) -> Iterator[int]:
         """How many times a price in steps is tried that proves a case to be infeasible: until it proves the target."""
@@ -418,7 +418,7 @@ class Arrays:
 
     def __init__(self, problem: Traffic) -> None:
         self.problem, self.centers, self.program = problem, len(problem.datacenters), problem.program()
-        whole = self.program.whole
+        whole = self.program.numbers
         self.relaxed = as_arrays(replace(whole, objective=whole.objective // problem.step), integer=False)
         self._hosts = self.program.family("host").stop
         self._placed = self.program.family("place").stop
@@ -433,7 +433,7 @@ class Arrays:
             for whole, scale in rounded_prices(price * factor):
                 yield SlotPrices(whole[: self.centers], whole[self.centers :], scale)
 
-    def whole(self, x: Floats) -> bool:
+    def is_integral(self, x: Floats) -> bool:
         """Whether bundles and maps lie whole in a solution."""
         placed = x[: self._placed]
         return bool((np.abs(placed - np.rint(placed)) <= _WHOLE).all())
@@ -444,7 +444,7 @@ class Arrays:
 
     def placement_if_whole(self, x: Floats) -> Placement | None:
         """The placement that a solution stands for; None where it has bundles or maps in parts."""
-        return self.placement(x) if self.whole(x) else None
+        return self.placement(x) if self.is_integral(x) else None
 
     def most_parted(self, x: Floats, *boxes: Box) -> int | None:
         """The bundle that a solution splits most, of those that may be in several datacenters in the first box.
@@ -508,14 +508,14 @@ class BestPlaces(Arrays):
     def __init__(self, problem: Traffic, bought: SlotPrices, units: int) -> None:
         super().__init__(problem)
         self._bought = bought
-        box = self.program.whole.box
+        box = self.program.numbers.box
         problem.settle(box, bought, units + 1)
         least = problem.posing.least_load(units)
         self._fullest = least.rows_of("fullest")
-        whole = as_arrays(least.whole, integer=False)
+        whole = as_arrays(least.numbers, integer=False)
         # The rows of the first program come first; those that have a multiplier are tight, which keeps the traffic.
-        own = self.program.whole.row_upper
-        tight = problem.posing.multipliers(*bought, self.program.whole.box)[1:] < 0
+        own = self.program.numbers.row_upper
+        tight = problem.posing.multipliers(*bought, self.program.numbers.box)[1:] < 0
         lower, upper = whole.row_lower.copy(), whole.row_upper.copy()
         lower[: len(own)][tight], upper[: len(own)], upper[-1] = own[tight], own, np.inf
         self.relaxed = replace(
@@ -561,9 +561,9 @@ def by_arrays(
     outcome, x, unit = found.outcome, found.x, search.problem.step / search.problem.grid
     if x is None:
         return scaled(outcome, unit), None
-    if not program.whole(x):
+    if not program.is_integral(x):
         x = solve_arrays(program.with_bundles_at(program.relaxed, x), replace(search.profile, time_limit=None)).x
-        if x is None or not program.whole(x):
+        if x is None or not program.is_integral(x):
             raise SolverDisagreement(f"{search.problem.name}: HiGHS finds no vertex where its solution has the reduces")
     return scaled(outcome, unit), program.placement(x)
 
@@ -578,7 +578,7 @@ def _among_near(search: TrafficSearch, program: Arrays, limit: int | None) -> Ar
     below, best = known.proved + max(problem.step, known.proved // _NEAR), known.units
     hint: Floats | None = None
     while True:
-        box = program.program.whole.box
+        box = program.program.numbers.box
         program.problem.settle(box, known.prices, below)
         if problem.posing.open_hosts(box).all():
             return None

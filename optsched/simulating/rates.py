@@ -46,7 +46,7 @@ class _Reading:
         Where it runs.
     source
         The node that it reads from.
-    whole, left
+    total, left
         What it reads from there, and what of it was left at `since`: a rate times microseconds.
     rate
         At which it goes since then.
@@ -58,11 +58,11 @@ class _Reading:
         Of a map: when its rate changed, what was left, and the rate from then on.
     """
 
-    __slots__ = ("left", "marks", "node", "rate", "since", "source", "turn", "waits", "whole")
+    __slots__ = ("left", "marks", "node", "rate", "since", "source", "total", "turn", "waits")
 
     def __init__(self, node: int, now: int) -> None:
         self.node, self.source, self.since = node, _NOWHERE, now
-        self.whole = self.left = self.rate = 0
+        self.total = self.left = self.rate = 0
         self.waits: dict[int, int] = {}
         self.turn = -1
         self.marks: list[tuple[int, int, int]] = []
@@ -74,7 +74,7 @@ class _Reading:
 
     def read(self, source: int, work: int, now: int) -> None:
         """Begin to read from a node."""
-        self.source, self.whole, self.left, self.since, self.rate = source, work, work, now, 0
+        self.source, self.total, self.left, self.since, self.rate = source, work, work, now, 0
 
     def left_at(self, now: int) -> int:
         """The work that is left."""
@@ -217,9 +217,9 @@ class Rates(Service):
             beat = int(beats[node])
             for task in self._on[node]:
                 reading = self._readings[task]
-                if self._is_map[task] and reading.whole > 0 and reading.marks:
+                if self._is_map[task] and reading.total > 0 and reading.marks:
                     reporting.append(task)
-                    shares.append(1 - reading.reported(beat) / reading.whole)
+                    shares.append(1 - reading.reported(beat) / reading.total)
         if not reporting:
             return None
         maps, share = np.array(reporting), np.array(shares)
@@ -324,7 +324,7 @@ class Rates(Service):
         for task, reading in self._readings.items():
             left = reading.left_at(self._time)
             if self._is_map[task] and not np.isnan(read[task]):
-                left = max(0, reading.whole - self._work(read[task]))
+                left = max(0, reading.total - self._work(read[task]))
             reading.left, reading.since = left, self._time
             if self._is_map[task]:
                 reading.marks = [(self._time, left, reading.rate)]

@@ -146,7 +146,7 @@ def test_bug_with_a_group_without_tasks_trees_proved_any_mean() -> None:
     problem = posed([[0], [1]], [0, 2], slots=[1, 1])
     for claim in (Fraction(1, 2), 1, 7):
         program = problem.program((problem.value_below(claim),))
-        one = np.eye(len(program.whole.row_lower), dtype=np.int64)
+        one = np.eye(len(program.numbers.row_lower), dtype=np.int64)
         tree = Tree([np.append(0, row) for row in (*one, *-one)], [Step(tuple(range(2 * len(one))))])
         with pytest.raises(CertificateInvalid, match="the leaf at step 0 proves nothing"):
             proved_bound(problem, limit_certificate(problem, claim, program, tree))

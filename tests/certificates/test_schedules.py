@@ -67,7 +67,7 @@ def test_trees_over_the_program_prove_the_optimum_and_no_more() -> None:
         posed = problem.within(problem.value_below(optimum))
         program = posed.program()
         limit = int(optimum * program.unit)
-        tree = settling_tree(program.whole, limit, Profile("exact"), 60)
+        tree = settling_tree(program.numbers, limit, Profile("exact"), 60)
         if tree is None:
             continue
         grown += 1

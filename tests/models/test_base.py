@@ -23,7 +23,7 @@ from optsched.core.results import Termination, Value
 from optsched.instances.documents.columns import to_document
 from optsched.instances.files import from_document
 from optsched.models import lsap
-from optsched.models.base import ModelSize, chosen, dealt, is_whole, linear, of_problem, whole, whole_limit
+from optsched.models.base import ModelSize, chosen, dealt, int_of, is_whole, linear, of_problem, whole_limit
 from optsched.problems import FairLsap, Flow, Latency, Lsap, Problem
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
 from optsched.solvers.profiles import Profile
@@ -120,13 +120,13 @@ def test_whole_values() -> None:
         model.x.set_value(value)
         literal.varValue = value
         assert is_whole(value)
-        assert whole(model.x) == whole(literal) == expected
+        assert int_of(model.x) == int_of(literal) == expected
     for variable in (model.x, literal):
         for value, told in ((3.00002, "x = 3.00002 is no whole number"), (None, "x has no value: solve the model")):
             model.x.set_value(value)
             literal.varValue = value if value is not None or PULP_3 else math.nan  # PuLP 4 takes no None back
             with pytest.raises(UsageError, match=told):
-                whole(variable)
+                int_of(variable)
 
 
 def test_members_of_classes_are_dealt() -> None:

@@ -149,7 +149,7 @@ def test_the_program_has_every_placement(weights: list[float], distance: str) ->
         assert fault_of(problem, (limit,), samples(problem)) is None
         for placement in samples(problem):
             if not problem.violations(placement):
-                cost = int(program.whole.objective @ problem.values_of(placement, program))
+                cost = int(program.numbers.objective @ problem.values_of(placement, program))
                 lost = problem.evaluate(placement)[1] * program.unit - cost
                 assert lost == 0 if weights[0] == 5 else 0 <= lost < 5
 

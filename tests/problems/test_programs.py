@@ -41,7 +41,7 @@ def test_what_is_collected() -> None:
     rows = builder.rows("at_least", [("a",), ("b",)], lower=[0, 1])
     builder.enter(rows[:, None], np.append(x, y), [[1, 2, 3], [4, 5, 6]])
     program = builder.program(component=1, unit=7)
-    whole = program.whole
+    whole = program.numbers
     assert program.names == [["x", "a"], ["x", "b"], ["y", "a", "b"]]
     assert [(family.over, family.first, family.doc) for family in program.variables] == [
         ("ALL", 0, "numbers"),
@@ -71,7 +71,7 @@ def test_flow_congestion_both_ways(problem: FlowCongestion, seed: int) -> None:
     placement, program = problem.placement(nodes), problem.program()
     values = problem.values_of(placement, program)
     assert program.broken(values) is None
-    assert int(program.whole.objective @ values) == problem.units(placement)
+    assert int(program.numbers.objective @ values) == problem.units(placement)
     again = problem.decision_of(values, program)
     assert not problem.violations(again)
     assert problem.units(again) == problem.units(placement)
@@ -90,9 +90,9 @@ class Lacking(Gathering):
 
     def program(self, before: tuple[int, ...] = ()) -> Program:
         program = super().program(before)
-        upper = program.whole.upper.copy()
+        upper = program.numbers.upper.copy()
         upper[0] = 0
-        return replace(program, whole=replace(program.whole, upper=upper))
+        return replace(program, numbers=replace(program.numbers, upper=upper))
 
 
 class Dear(Gathering):
@@ -100,7 +100,7 @@ class Dear(Gathering):
 
     def program(self, before: tuple[int, ...] = ()) -> Program:
         program = super().program(before)
-        return replace(program, whole=replace(program.whole, objective=2 * program.whole.objective))
+        return replace(program, numbers=replace(program.numbers, objective=2 * program.numbers.objective))
 
 
 def test_a_wrong_program_is_found() -> None:

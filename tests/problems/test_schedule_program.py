@@ -31,7 +31,7 @@ def placed(problem: Any) -> Any:
 def solved(problem: Any) -> tuple[Any, Any]:
     """What HiGHS says of the program of a problem, with node limits and no seconds, and the schedule."""
     program = problem.program()
-    found = solve_arrays(as_arrays(program.whole), Profile("exact", node_limit=10_000))
+    found = solve_arrays(as_arrays(program.numbers), Profile("exact", node_limit=10_000))
     return found.outcome, None if found.x is None else problem.decision_of(whole_numbers(found.x), program)
 
 
@@ -64,7 +64,7 @@ def test_schedules_are_solutions() -> None:
             assert program.broken(values) is None
             assert (
                 worth[0] * program.unit
-                <= program.whole.objective @ values
+                <= program.numbers.objective @ values
                 <= problem.evaluate(schedule)[0] * program.unit
             )
 
@@ -85,7 +85,7 @@ def test_what_is_not_counted_does_not_run() -> None:
     """Tests that no counts are an empty schedule, and that tasks that do not run are not counted."""
     for problem, _ in both(range(6)):
         program = problem.program()
-        nothing = problem.decision_of(np.zeros_like(program.whole.upper), program)
+        nothing = problem.decision_of(np.zeros_like(program.numbers.upper), program)
         assert nothing.placed == 0
         values = problem.values_of(nothing, program)
         assert not values[program.family("counted")].any()
@@ -136,7 +136,7 @@ def test_bug_a_job_without_a_start_before_the_horizon() -> None:
     }
     problem = Makespan(from_document(document), slowstart=0)
     optimum = Fraction(922, 100)
-    below = problem.within(problem.value_below(optimum)).program().whole
+    below = problem.within(problem.value_below(optimum)).program().numbers
     assert solve_arrays(as_arrays(below), Profile("exact")).outcome.status is Termination.INFEASIBLE
     solution = solve(problem, route="arrays")
     assert (solution.objective, solution.termination) == ((optimum,), Termination.OPTIMAL)

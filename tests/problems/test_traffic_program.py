@@ -37,7 +37,7 @@ def test_what_prices_leave(problem: Traffic, data: st.DataObject) -> None:
     given = range(len(problem.bundles)) if count and data.draw(st.booleans()) else range(0)
     hosts = {bundle: data.draw(st.integers(0, count - 1)) for bundle in given if data.draw(st.integers(0, 3))}
     target, program = data.draw(st.integers(0, 60)), problem.program()
-    box = program.whole.box
+    box = program.numbers.box
     for bundle, host in hosts.items():
         box = problem.posing.with_host(box, bundle, host)
     priced = prices[:count], prices[count:], data.draw(st.integers(1, 3))

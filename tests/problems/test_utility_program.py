@@ -54,7 +54,7 @@ def test_every_placement_is_in_the_programs(problem: Utility) -> None:
             for program in (first, posed_problem.program(value[:1])):
                 values = posed_problem.values_of(placement, program)
                 assert program.broken(values) is None
-                assert int(program.whole.objective @ values) == value[program.component] * GRID
+                assert int(program.numbers.objective @ values) == value[program.component] * GRID
                 found = posed_problem.decision_of(values, program)
                 assert problem.minimised(problem.evaluate(found)) == value
 
@@ -76,7 +76,7 @@ def test_fixed_reduces() -> None:
     placement = problem.placement([1, 0])
     values = problem.values_of(placement, program)
     assert program.broken(values) is None
-    assert int(program.whole.objective @ values) == -3 * GRID // 4
+    assert int(program.numbers.objective @ values) == -3 * GRID // 4
     for before in ((), (-1,)):
         pairs = problem.apart().program(before)
         assert pairs.names[:3] == [["place", "t0", "n0"], ["place", "t0", "n1"], ["place", "t1", "n0"]]

@@ -123,7 +123,7 @@ def test_the_program_says_what_the_definition_says(problem: WorstGroup) -> None:
             program = posed_at((limit,))
             values = problem.values_of(placement, program)
             assert program.broken(values) is None
-            assert int(program.whole.objective @ values) == cost
+            assert int(program.numbers.objective @ values) == cost
             again = problem.decision_of(values, program)
             assert not problem.violations(again)
             assert problem.evaluate(again)[1] <= cost
@@ -143,9 +143,9 @@ def test_trees_settle_what_enumeration_says(problem: WorstGroup) -> None:
         return
     mean, cost = min(value for value, _ in judged(problem))
     exact = Profile("exact")
-    below = problem.program((problem.value_below(mean),)).whole
+    below = problem.program((problem.value_below(mean),)).numbers
     assert settling_tree(below, 10**6, exact, 200) is not None
-    within = problem.program((mean,)).whole
+    within = problem.program((mean,)).numbers
     assert settling_tree(within, int(cost), exact, 200) is not None
     assert settling_tree(within, int(cost) + 1, exact, 200) is None
 
@@ -155,9 +155,9 @@ def test_how_many_pay_the_cost_at_the_data_is_open() -> None:
     problem = posed([[0], [0], [1]], [0, 0, 1], slots=[1, 1], racks=[0, 1], levels=[2, 4, 8])
     program = problem.program((1,))
     limits = next(row.first for row in program.rows if row.name == "group_limit")
-    assert set(program.whole.value[program.whole.row >= limits].tolist()) == {1, 2, 4}
-    assert program.whole.row_upper[limits:].tolist() == [1, 0]
-    far = problem.program((10**30,)).whole.row_upper[limits:]
+    assert set(program.numbers.value[program.numbers.row >= limits].tolist()) == {1, 2, 4}
+    assert program.numbers.row_upper[limits:].tolist() == [1, 0]
+    far = problem.program((10**30,)).numbers.row_upper[limits:]
     assert far.tolist() == [12, 12]
 
 
@@ -165,17 +165,17 @@ def test_how_many_pay_the_cost_at_the_data_is_open() -> None:
 def test_any_multipliers_leave_a_value_that_nothing_is_below(problem: WorstGroup, data: st.DataObject) -> None:
     """Tests drawn prices of the rows, and those of the linear relaxation, against every placement."""
     least, _ = min(value for value, _ in judged(problem))
-    rows = len(problem.program().whole.row_lower)
+    rows = len(problem.program().numbers.row_lower)
     drawn = data.draw(st.lists(st.integers(-6, 3), min_size=rows + 1, max_size=rows + 1))
     assert problem.value_left(np.array(drawn, dtype=np.int64), 0) <= least
-    relaxed = root(problem.program().whole, Profile("exact"), 2**20)
+    relaxed = root(problem.program().numbers, Profile("exact"), 2**20)
     assert relaxed.tree is not None
     assert problem.value_left(relaxed.tree.multipliers[0], 0) <= least
 
 
 def test_steps_sharpen_the_relaxation() -> None:
     """Tests the example of the card: 1/2 where the average of all tasks is 1/3."""
-    relaxed = root(ONE_SLOT.program().whole, Profile("exact"), 2**20)
+    relaxed = root(ONE_SLOT.program().numbers, Profile("exact"), 2**20)
     assert relaxed.outcome.objective == pytest.approx(1 / 3)
     assert relaxed.tree is not None
     assert ONE_SLOT.value_left(relaxed.tree.multipliers[0], 0) == Fraction(1, 2)

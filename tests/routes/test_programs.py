@@ -65,11 +65,11 @@ class AtHome(Gathering):
 
     def program(self, before: tuple[int, ...] = ()) -> Program:
         made = super().program(before)
-        upper = made.whole.upper.copy()
+        upper = made.numbers.upper.copy()
         upper[made.family("place")] = self.local.ravel()
-        kept = upper[made.whole.column] > 0
-        entries = {name: getattr(made.whole, name)[kept] for name in ("row", "column", "value")}
-        return replace(made, whole=replace(made.whole, upper=upper, **entries))
+        kept = upper[made.numbers.column] > 0
+        entries = {name: getattr(made.numbers, name)[kept] for name in ("row", "column", "value")}
+        return replace(made, numbers=replace(made.numbers, upper=upper, **entries))
 
 
 @pytest.mark.parametrize("nodes", [0, 1, 2])
@@ -111,7 +111,7 @@ class Narrow(Gathering):
 
     def program(self, before: tuple[int, ...] = ()) -> Program:
         program = super().program(before)
-        program.whole.upper[0] = 0
+        program.numbers.upper[0] = 0
         return program
 
 
@@ -120,7 +120,7 @@ class Blind(Gathering):
 
     def program(self, before: tuple[int, ...] = ()) -> Program:
         program = super().program(before)
-        program.whole.row_upper[len(self.tasks) :] = 99
+        program.numbers.row_upper[len(self.tasks) :] = 99
         return program
 
 

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from optsched.core.errors import Fault, InputError
 
-__all__ = ["header_text", "kind_of", "pack", "read_arrays", "whole"]
+__all__ = ["header_text", "kind_of", "pack", "read_arrays", "holds_integers"]
 
 _Array = npt.NDArray[Any]
 
@@ -96,7 +96,7 @@ def header_text(arrays: dict[str, _Array], form: str) -> bytes:
     return text.tobytes()
 
 
-def whole(values: _Array) -> bool:
+def holds_integers(values: _Array) -> bool:
     """Whether an array holds whole numbers that int64 can hold."""
     return values.dtype.kind in "iu" and values.dtype != np.uint64
 

@@ -251,7 +251,7 @@ class Reading:
         ids, values = _id_columns(self.on).get(rows.counted), rows.values
         if ids is None:
             raise ValueError(f"there are no {rows.counted} here")
-        if not archive.whole(values) or values.ndim == 0 or values.shape[:-1] not in ((), (2,)):
+        if not archive.holds_integers(values) or values.ndim == 0 or values.shape[:-1] not in ((), (2,)):
             raise ValueError(f"expected rows of positions and of whole numbers, got {archive.kind_of(values)}")
         return Chosen(ids, values) if values.ndim == 1 else ById(ids, *values)
 
@@ -408,7 +408,7 @@ class Reading:
 
     def _numbers(self, values: npt.NDArray[Any], shape: tuple[int, ...], at: str, wanted: str) -> Ints | None:
         """An array of a file as int64; None, with a fault, where it is another one."""
-        if archive.whole(values) and values.shape == shape:
+        if archive.holds_integers(values) and values.shape == shape:
             return np.asarray(values, dtype=np.int64)
         self.fault(at, f"expected {wanted}, got {archive.kind_of(values)}")
         return None

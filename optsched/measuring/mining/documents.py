@@ -26,7 +26,7 @@ __all__ = [
     "numbers",
     "size",
     "smaller",
-    "whole",
+    "as_int",
     "with_copy",
     "without",
 ]
@@ -216,7 +216,7 @@ def _numbers_in(holder: Any, path: tuple[str, ...]) -> Iterator[Place]:
             yield Place(holder, key, way)
 
 
-def whole(number: float) -> int | float:
+def as_int(number: float) -> int | float:
     """The same number, an int where it is whole."""
     return int(number) if float(number).is_integer() else number
 
@@ -281,7 +281,7 @@ class Changes:
 
     def _bounded(self, path: tuple[str, ...], number: float) -> int | float:
         low, high = self._bounds.get(path, (0, LEAST_BOUND))
-        return whole(min(max(number, low), high))
+        return as_int(min(max(number, low), high))
 
     def _another_number(self, document: Document, rng: Rng) -> None:
         """One number is another: one more or less, doubled, halved, 0, 1, some more, or as another record has it."""
@@ -392,7 +392,7 @@ def _less(document: Document, *way: Any) -> Document:
 def _with_lower_numbers(document: Document) -> Iterator[Document]:
     for at, place in enumerate(numbers(document)):
         number = place.number
-        for other in dict.fromkeys((0, 1, whole(number // 2), math.floor(number), whole(number - 1))):
+        for other in dict.fromkeys((0, 1, as_int(number // 2), math.floor(number), as_int(number - 1))):
             if abs(other) < abs(number):
                 found = copy.deepcopy(document)
                 changed = numbers(found)[at]
