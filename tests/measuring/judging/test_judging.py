@@ -75,14 +75,48 @@ def test_commands_run(command: str) -> None:
 #: Claims that a judge judges, each set of checks once.
 JUDGED = list({repr(one.checks): one for one in reversed(CLAIMS) if one.checks}.values())[::-1]
 
+#: Claims that take seconds to judge: they are judged at length.
+AT_LENGTH = ("shen-2016/2.2-rates", "shen-2016/3.3-local-shares", "shen-2016/abstract-utilisation")
 
-@pytest.mark.parametrize("one", JUDGED, ids=lambda one: one.id)
+#: Claims that one draw of each family decides as all draws do, which are judged at length.
+BY_ONE_DRAW = (
+    "shen-2016/1-delay-idle",
+    "shen-2016/1-launch-remote",
+    "shen-2016/3.1-more-jobs-completed",
+    "shen-2016/3.1-reason-waiting",
+    "shen-2016/3.3-coupling-postponed",
+    "shen-2016/5-optimality-open",
+    "sharmilarani/2-own-queues",
+    "sharmilarani/2-rounds-of-large-jobs",
+    "sharmilarani/3-no-stragglers",
+    "hsu-freeh/5.2-elapsed",
+    "hsu-freeh/5.2-task-times",
+    "hsu-freeh/5.2-deviations",
+    "guo-2012/3.3-more-idle",
+)
+
+
+def judged(one: Claim, seeds: int | None = None) -> None:
+    """The judgement of a claim comes to its verdict, by so many draws or by those of its checks."""
+    judgement = one.judge(seeds=seeds)
+    assert judgement.holds, f"judged now: {judgement.verdict}\n" + "\n".join(map(str, judgement.findings))
+    assert judgement.verdict == one.verdict
+
+
+@pytest.mark.parametrize(
+    "one", [pytest.param(one, id=one.id, marks=[pytest.mark.thorough] * (one.id in AT_LENGTH)) for one in JUDGED]
+)
 @pytest.mark.filterwarnings("ignore::optsched.problems.fair_lsap.RationRuleWarning")
 def test_verdict_holds(one: Claim) -> None:
     """Tests that the quick judgement of each claim comes to its verdict."""
-    judgement = one.judge()
-    assert judgement.holds, f"judged now: {judgement.verdict}\n" + "\n".join(map(str, judgement.findings))
-    assert judgement.verdict == one.verdict
+    judged(one, seeds=1 if one.id in BY_ONE_DRAW else None)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", BY_ONE_DRAW)
+def test_verdict_of_all_draws_holds(name: str) -> None:
+    """Tests the same of all draws where the quick test takes one."""
+    judged(claim(name))
 
 
 def test_selection() -> None:
