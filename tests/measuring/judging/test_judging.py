@@ -76,23 +76,34 @@ def test_commands_run(command: str) -> None:
 JUDGED = list({repr(one.checks): one for one in reversed(CLAIMS) if one.checks}.values())[::-1]
 
 #: Claims that take seconds to judge: they are judged at length.
-AT_LENGTH = ("shen-2016/2.2-rates", "shen-2016/3.3-local-shares", "shen-2016/abstract-utilisation")
+AT_LENGTH = (
+    "shen-2016/1-launch-remote",
+    "shen-2016/2.2-extrapolated",
+    "shen-2016/2.2-rates",
+    "shen-2016/3.3-coupling-postponed",
+    "shen-2016/3.3-local-shares",
+    "shen-2016/abstract-utilisation",
+)
 
 #: Claims that one draw of each family decides as all draws do, which are judged at length.
 BY_ONE_DRAW = (
     "shen-2016/1-delay-idle",
-    "shen-2016/1-launch-remote",
     "shen-2016/3.1-more-jobs-completed",
     "shen-2016/3.1-reason-waiting",
-    "shen-2016/3.3-coupling-postponed",
     "shen-2016/5-optimality-open",
     "sharmilarani/2-own-queues",
     "sharmilarani/2-rounds-of-large-jobs",
+    "sharmilarani/3-dynamic-slots",
     "sharmilarani/3-no-stragglers",
     "hsu-freeh/5.2-elapsed",
     "hsu-freeh/5.2-task-times",
     "hsu-freeh/5.2-deviations",
     "guo-2012/3.3-more-idle",
+    "guo-2012/4.1-best-replication",
+    "guo-2012/4.3-worst-at-equal",
+    "agosta/4.1-round-robin-dominated",
+    "agosta/4.3-stable",
+    "agosta/4.4-merging-latency",
 )
 
 
