@@ -34,8 +34,12 @@ PAIRS = [
     if CHECKS[check].applies(entry) and (entry.name != "job-times" or check not in SHARED)
 ]
 
-#: Problems whose programs take seconds have fewer and shorter tasks in the quick test.
-FEWER = {name: {"tasks": 3, "longest": 5} for name in ("makespan", "job-times")}
+#: Problems whose programs take seconds, or which have thousands of decisions, have fewer tasks in the quick test.
+FEWER = {
+    "makespan": {"tasks": 3, "longest": 5},
+    "job-times": {"tasks": 3, "longest": 5},
+    "traffic": {"reduces": 1},
+}
 
 #: Checks that must see something on some instance, such as one without a best decision.
 WITH_ALL_VARIANTS = ("record", "scarce", "no-point")
