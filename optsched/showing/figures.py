@@ -113,12 +113,12 @@ def begun(width: float, height: float, title: str = "", constrained: bool = True
 
 
 def _for_notebooks(figure: Figure) -> bytes:
-    """A small PNG, with 256 colours: a notebook keeps its pictures."""
+    """A small PNG, with 128 colours: a notebook keeps its pictures."""
     from PIL import Image  # which matplotlib needs, too
 
     small = io.BytesIO()
     with Image.open(io.BytesIO(picture(figure, ".png", resolution=_ON_A_PAGE))) as image:
-        image.convert("RGB").quantize(256).save(small, "png", optimize=True)
+        image.convert("RGB").quantize(128).save(small, "png", optimize=True)
     return small.getvalue()
 
 

@@ -15,9 +15,10 @@ from optsched.core.brief import counted
 from optsched.core.errors import UsageError
 from optsched.measuring.matrix import GapMatrix
 from optsched.measuring.records import legend
-from optsched.showing.figures import SMALL, begun, fold, headed, named, plain, settings, short, wide
+from optsched.showing.figures import SMALL, WIDEST, begun, fold, headed, named, plain, settings, short, wide
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["heat_map", "matrix_picture"]
@@ -66,6 +67,8 @@ def heat_map(
 ) -> Figure:
     """Cells with a text and a gap in per cent: from 0, which is light, to 400 and more, which is dark.
 
+    Columns that do not fit next to one another stand in further panels below.
+
     Parameters
     ----------
     rows, columns
@@ -94,43 +97,63 @@ def heat_map(
     if missing or not rows or not columns:
         what = f"the cell of {', '.join(missing[0])}" if missing else "any row or column"
         raise UsageError(f"a heat map lacks {what}")
-    gaps = np.array([[_depth(cells[row, column][1]) for column in columns] for row in rows])
     across = max(_COLUMN, *(wide(cells[row, column][0], SMALL) + 0.12 for row in rows for column in columns))
-    names = [short(name) for name in rows], [short(name) for name in columns]
-    side, below = (max(wide(name, 9) for name in part) for part in names)
+    side, below = (max(wide(short(name), 9) for name in part) for part in (rows, columns))
+    left = max(side, below - across / 2) + 0.6
+    panels = math.ceil(len(columns) / max(1, int((WIDEST - left) / across)))
+    most = math.ceil(len(columns) / panels)
     with settings():
-        from matplotlib import colormaps
-
-        left = max(side, below - across / 2) + 0.6
-        width = across * len(columns) + left
+        width = across * most + left
         below_it = [line for remark in remarks for line in fold(remark, width, SMALL, subsequent_indent="  ")]
-        figure = begun(width, _ROW * len(rows) + 0.6 * below + 0.8 + 0.02 * SMALL * len(below_it), title)
-        axes = figure.subplots()
-        axes.patch.set(facecolor="#f4f4f4", hatch="///", edgecolor="#d0d0d0")
-        apart = np.array([[(row, column) in later for column in columns] for row in rows])
-        for shades, shown_of in (("YlOrRd", ~apart), ("Blues", apart)):
-            if shown_of.any():
-                part = np.where(shown_of, gaps, math.nan)
-                axes.imshow(
-                    part, aspect="auto", cmap=colormaps[shades], vmin=0, vmax=_depth(_DARKEST), interpolation="none"
-                )
-        for y, row in enumerate(rows):
-            for x, column in enumerate(columns):
-                text, gap = cells[row, column]
-                light = gap is not None and gaps[y, x] > 0.68 * _depth(_DARKEST)
-                box = {"facecolor": "#f4f4f4", "edgecolor": "none", "pad": 0.6} if gap is None else None
-                shown = axes.text(x, y, text, ha="center", va="center", fontsize=SMALL, bbox=box)
-                plain(shown).set_color("white" if light else "black")
-        named(axes.xaxis, range(len(columns)), names[1], rotation=30, ha="right", rotation_mode="anchor")
-        named(axes.yaxis, range(len(rows)), names[0])
-        axes.set_xticks(np.arange(len(columns) - 1) + 0.5, minor=True)
-        axes.set_yticks(np.arange(len(rows) - 1) + 0.5, minor=True)
-        axes.grid(which="minor", color="white", linewidth=1.2)
-        axes.tick_params(which="minor", length=0)
+        height = _ROW * len(rows) + 0.6 * below + 0.2
+        figure = begun(width, height * panels + 0.6 + 0.02 * SMALL * len(below_it), title)
+        for panel, axes in enumerate(figure.subplots(panels, squeeze=False)[:, 0]):
+            _panel(axes, rows, columns[panel * most : (panel + 1) * most], cells, later)
         headed(figure, title)
         if below_it:
             plain(figure.supxlabel("\n".join(below_it), fontsize=SMALL, x=0.01, ha="left"))
     return figure
+
+
+def _panel(
+    axes: Axes,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    cells: Mapping[tuple[str, str], tuple[str, float | None]],
+    later: Collection[tuple[str, str]],
+) -> None:
+    """The cells of some columns, with the names of all rows."""
+    from matplotlib import colormaps
+
+    gaps = np.array([[_depth(cells[row, column][1]) for column in columns] for row in rows])
+    axes.patch.set(facecolor="#f4f4f4", hatch="///", edgecolor="#d0d0d0")
+    apart = np.array([[(row, column) in later for column in columns] for row in rows])
+    for shades, shown_of in (("YlOrRd", ~apart), ("Blues", apart)):
+        if shown_of.any():
+            part = np.where(shown_of, gaps, math.nan)
+            axes.imshow(
+                part, aspect="auto", cmap=colormaps[shades], vmin=0, vmax=_depth(_DARKEST), interpolation="none"
+            )
+    for y, row in enumerate(rows):
+        for x, column in enumerate(columns):
+            text, gap = cells[row, column]
+            light = gap is not None and gaps[y, x] > 0.68 * _depth(_DARKEST)
+            box = {"facecolor": "#f4f4f4", "edgecolor": "none", "pad": 0.6} if gap is None else None
+            shown = axes.text(x, y, text, ha="center", va="center", fontsize=SMALL, bbox=box)
+            plain(shown).set_color("white" if light else "black")
+    named(
+        axes.xaxis,
+        range(len(columns)),
+        [short(name) for name in columns],
+        rotation=30,
+        ha="right",
+        rotation_mode="anchor",
+    )
+    named(axes.yaxis, range(len(rows)), [short(name) for name in rows])
+    axes.set_xticks(np.arange(len(columns) - 1) + 0.5, minor=True)
+    axes.set_yticks(np.arange(len(rows) - 1) + 0.5, minor=True)
+    axes.grid(which="minor", color="white", linewidth=1.2)
+    axes.tick_params(which="minor", length=0)
 
 
 def _depth(gap: float | None) -> float:

@@ -10,7 +10,7 @@ from pictured import outside
 import optsched
 from optsched.core.errors import UsageError
 from optsched.measuring.matrix import GapMatrix, gap_matrix, posable
-from optsched.showing.figures import picture
+from optsched.showing.figures import WIDEST, picture
 from optsched.showing.matrices import heat_map, matrix_picture
 
 
@@ -47,6 +47,17 @@ def test_dark_is_large() -> None:
         red, green, blue, _ = image.cmap(image.norm(depth))
         light = 0.299 * red + 0.587 * green + 0.114 * blue
         assert (text.get_color() == "black") == (light > 0.45), text.get_text()
+
+
+def test_many_columns_stand_in_several_panels() -> None:
+    """Tests that a picture stays as narrow as its texts are legible, with every column once and all rows in each."""
+    columns = [f"problem-{number}" for number in range(30)]
+    figure = heat_map(["a", "b"], columns, {(row, name): ("100 %", 100.0) for row in "ab" for name in columns}, "title")
+    assert len(figure.axes) > 1
+    assert figure.get_figwidth() <= WIDEST
+    assert [label.get_text() for axes in figure.axes for label in axes.get_xticklabels()] == columns
+    assert all(len(axes.get_yticklabels()) == 2 for axes in figure.axes)
+    assert outside(figure) == []
 
 
 def test_names_are_shown_as_they_are() -> None:
