@@ -124,7 +124,7 @@ class GapCheck:
         baseline = arguments.get("baseline")
         path = self._own_baseline() if baseline is True else self._node.config.rootpath / baseline if baseline else None
         arguments["baseline"] = path
-        check = Check.of(heuristic, self._found(instances), problem, **arguments)
+        check = Check.of(heuristic, self._sources_of(instances), problem, **arguments)
         update = self._node.config.getoption("--optsched-update")
         outcome = check.planned(update, "pytest --optsched-update records it").run()
         if path is not None and update:
@@ -134,7 +134,7 @@ class GapCheck:
             raise AssertionError("\n".join(outcome.lines())) from outcome.cause
         return outcome.reports
 
-    def _found(self, instances: Any) -> Any:
+    def _sources_of(self, instances: Any) -> Any:
         """The instances, those of relative paths from the test's own folder where the current one has none."""
         import glob
         import os
@@ -146,7 +146,7 @@ class GapCheck:
             here, there = (os.path.exists(path) or bool(glob.glob(path, recursive=True)) for path in (given, in_folder))
             return in_folder if given and there and not here else instances
         if isinstance(instances, list | tuple | set):
-            return [self._found(entry) for entry in instances]
+            return [self._sources_of(entry) for entry in instances]
         return instances
 
     def _record(self, baseline: Baseline, path: Path, own: bool) -> None:

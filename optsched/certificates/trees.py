@@ -189,7 +189,7 @@ class _Path:
     def __init__(self, box: Box) -> None:
         self.box = box
         self._waiting: list[_Waiting] = []
-        self._held = 0
+        self._numbers_held = 0
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -208,8 +208,8 @@ class _Path:
             self._hold(3 * len(where))
 
     def _hold(self, numbers: int) -> None:
-        self._held += numbers + _PER_PART
-        if self._held > _MOST_NUMBERS:
+        self._numbers_held += numbers + _PER_PART
+        if self._numbers_held > _MOST_NUMBERS:
             raise CertificateInvalid("steps: boxes within too many others")
 
     def enter(self, branch: Branch, bound: int | None) -> None:
@@ -226,8 +226,8 @@ class _Path:
         branch, bound, narrowed = self._waiting.pop()
         for where, lower, upper in reversed(narrowed):
             self.box.lower[where], self.box.upper[where] = lower, upper
-            self._held -= 3 * len(where) + _PER_PART
-        self._held -= _PER_PART
+            self._numbers_held -= 3 * len(where) + _PER_PART
+        self._numbers_held -= _PER_PART
         with self.narrowing():
             self.box.lower[branch.variable] = max(self.box.lower[branch.variable], branch.at + 1)
         return True, bound

@@ -71,14 +71,14 @@ def utility_proof(problem: Utility, certificate: Certificate, objective: Value |
     if certificate.component == "lowest-utility":
         return exact(problem.utility_bound(of_maps, of_reduces), GRID)
     scale = denominator(data)
-    return exact(problem.utilisation_bound(_given(objective), of_maps, of_reduces, scale), GRID)
+    return exact(problem.utilisation_bound(_first_value(objective), of_maps, of_reduces, scale), GRID)
 
 
 #: More units than any utility has; sums of some such are exact in int64.
 _BEYOND = 2**60
 
 
-def _given(objective: Value | None) -> int:
+def _first_value(objective: Value | None) -> int:
     """The lowest utility at which a utilisation is bounded, in units; those that nothing has are all the same."""
     if objective is None:
         raise CertificateInvalid("a bound on the utilisation needs a lowest utility that is given")
@@ -114,7 +114,7 @@ def utility_tree_proof(problem: Utility, certificate: Certificate, objective: Va
     data = certificate.data
     if certificate.component == "utilisation":
         used = int(certificate.claim * GRID // 1)
-        columns = _columns(problem, data, _given(objective), problem.fixed_use - used)
+        columns = _columns(problem, data, _first_value(objective), problem.fixed_use - used)
         limit = problem.fixed_use - used
         return exact(problem.fixed_use - rows_bound(data, columns.program, limit), GRID)
     if "cuts" in data:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from optsched.problems.schedules import ScheduleProblem
     from optsched.solvers.profiles import Profile
 
-__all__ = ["explain", "explanation_table", "held_on", "show", "words"]
+__all__ = ["explain", "explanation_table", "decision_file", "show", "words"]
 
 
 @click.command()
@@ -273,7 +273,7 @@ def show(
     limits, seconds = arguments.limited(profile, time_limit)
     choices = [choice_of(text) for text in dict.fromkeys(heuristics)]
     loaded = arguments.load_any(instance)
-    held = [(path, held_on(loaded, path)) for path in dict.fromkeys(solutions)]
+    held = [(path, decision_file(loaded, path)) for path in dict.fromkeys(solutions)]
     posed = _posed(loaded, problem_name, params, choices, held)
     _check_same_noun(posed, held)
     notes = Notes()
@@ -292,7 +292,7 @@ def show(
         raise HeuristicFailed(*(line for report in failures for line in str(report.error).split("\n")))
 
 
-def held_on(loaded: Instance | FlowNetwork, path: str) -> Solution | Schedule:
+def decision_file(loaded: Instance | FlowNetwork, path: str) -> Solution | Schedule:
     """A solution file that holds a decision on this instance, or a schedule file."""
     from optsched.core.schedule import Schedule
     from optsched.instances.claim_files import read_held

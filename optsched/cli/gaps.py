@@ -192,7 +192,7 @@ def _decided(
     sources: list[Source], paths: tuple[str, ...]
 ) -> tuple[list[Source], list[Choice], dict[str, dict[str, Any]]]:
     """The one instance, what files decide on it, and of each problem that they name the parameters."""
-    from optsched.cli.explaining import held_on
+    from optsched.cli.explaining import decision_file
     from optsched.core.schedule import Schedule
     from optsched.heuristics.running.base import over_time
     from optsched.heuristics.running.run import custom
@@ -207,7 +207,7 @@ def _decided(
     choices: list[Choice] = []
     parameters_of: dict[str, dict[str, Any]] = {}
     for path in dict.fromkeys(paths):
-        held = held_on(instances[0], path)
+        held = decision_file(instances[0], path)
         choices.append(Choice(custom(held, path), {}, path))
         name, parameters = (over_time()[0], {}) if isinstance(held, Schedule) else (held.problem, held.parameters)
         table = problem_class(name).parameter_table

@@ -285,7 +285,7 @@ def frontier(
             points_file.write(claim_content(found, posed.instance, output or ""))
     if form == "json":
         points = [{"objective": list(point.objective), "certificate": str(point.certificate)} for point in found.points]
-        _emit_found(
+        _emit_result(
             posed,
             components=list(found.components),
             points=points,
@@ -308,7 +308,7 @@ def frontier(
     ctx.exit(0 if found.points else ExitCode.NO_SOLUTION)
 
 
-def _emit_found(problem: AnyProblem, **result: Any) -> None:
+def _emit_result(problem: AnyProblem, **result: Any) -> None:
     """Put out as JSON what was found of a problem, after what it was found of."""
     from optsched.core.fingerprint import code_version
 

@@ -91,19 +91,19 @@ class ById(_Picked, Mapping[str, int]):
         return found
 
     @property
-    def _held(self) -> dict[str, int]:
+    def _positions_by_id(self) -> dict[str, int]:
         if self._table is None:
             self._table = dict(zip(self.names(), self.numbers.tolist(), strict=True))
         return self._table
 
     def __getitem__(self, name: str) -> int:
-        return self._held[name]
+        return self._positions_by_id[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._held)
+        return iter(self._positions_by_id)
 
     def __repr__(self) -> str:
-        return repr(self._held)
+        return repr(self._positions_by_id)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ById, (*self._own(), self.numbers)

@@ -13,7 +13,7 @@ from optsched.core.placement import NONE, Placement
 from optsched.heuristics.fair import SLOT_PROBLEMS
 from optsched.heuristics.flow_based import row_lists
 from optsched.heuristics.running.base import Heuristic
-from optsched.heuristics.seen_costs import instance_held, missing_sizes, sizes_parameter
+from optsched.heuristics.seen_costs import all_stored, missing_sizes, sizes_parameter
 from optsched.problems.base import Problem
 from optsched.problems.distances import cluster_places
 from optsched.problems.reduce_slots import ReduceSlots
@@ -83,7 +83,7 @@ def larts(
     reduces = positions_of(problem, REDUCE)
     instance = problem.instance
     where = np.where(problem.placement(nodes).nodes != NONE, problem.placement(nodes).nodes, instance.state.node)
-    amounts = instance_held(instance, where, problem.tasks[reduces], sizes)
+    amounts = all_stored(instance, where, problem.tasks[reduces], sizes)
     places = cluster_places(instance.cluster, instance.name)
     preference = np.zeros(amounts.shape)
     for reduce in np.flatnonzero(amounts.any(axis=1)).tolist():

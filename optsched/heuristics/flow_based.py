@@ -402,25 +402,25 @@ class _Cover:
         fast = tasks >= _MANY and compiles()
         self._problem, self._loops = problem, _loops(fast)
         #: An array as the loops take it.
-        self._held: Callable[[Ints], Any] = _as_it_is if fast else _as_list
-        self._rows = self._held(replicas.starts), self._held(replicas.values)
-        self._held_by = self._held(problem.server_tasks.starts), self._held(problem.server_tasks.values)
-        self._uncovered = self._held(np.flatnonzero(replicas.lengths))
+        self._as_array: Callable[[Ints], Any] = _as_it_is if fast else _as_list
+        self._rows = self._as_array(replicas.starts), self._as_array(replicas.values)
+        self._tasks_of = self._as_array(problem.server_tasks.starts), self._as_array(problem.server_tasks.values)
+        self._uncovered = self._as_array(np.flatnonzero(replicas.lengths))
         #: Of each task the server that covers it, and how many each server covers.
         self.server, self._count = self._filled(tasks), self._filled(servers, 0)
         self._lists = self._filled(2 * servers), self._filled(2 * tasks)
         self._arcs, self._path, self._queue = (self._filled(size * servers) for size in (3, 2, 1))
 
     def _filled(self, size: int, value: int = NONE) -> Any:
-        return self._held(np.full(size, value, dtype=np.int64))
+        return self._as_array(np.full(size, value, dtype=np.int64))
 
     def grow(self, threshold: int) -> int | None:
         """Augment until the cover is maximum within `threshold`; the next threshold at which it grows, if any."""
         room = self._problem.local_capacity(threshold)
-        capacity, full = self._held(room), self._filled(len(room), 0)
-        progress = self._held(np.zeros(2, dtype=np.int64))
+        capacity, full = self._as_array(room), self._filled(len(room), 0)
+        progress = self._as_array(np.zeros(2, dtype=np.int64))
         cover = self.server, self._count
-        measured = *self._held_by, *cover, capacity, self._lists[0], self._rows[0], self._arcs, self._queue
+        measured = *self._tasks_of, *cover, capacity, self._lists[0], self._rows[0], self._arcs, self._queue
         work = capacity, *cover, *self._lists, full, self._arcs, self._path, self._queue, progress
         asked = *self._rows, self._uncovered, self._uncovered, *work, max(_STEPS, len(self._rows[1]))
         check()
@@ -443,9 +443,9 @@ class _Cover:
         A server that happens to hold the task's block runs it in w_loc.
         """
         problem = self._problem
-        nodes, count = (self._held(np.array(values, dtype=np.int64)) for values in (self.server, self._count))
+        nodes, count = (self._as_array(np.array(values, dtype=np.int64)) for values in (self.server, self._count))
         loads = problem.initial_load + problem.w_loc * np.asarray(count, dtype=np.int64)
-        load, heap = self._held(loads), self._held(np.argsort(loads, kind="stable"))  # what is sorted is a heap
+        load, heap = self._as_array(loads), self._as_array(np.argsort(loads, kind="stable"))  # what is sorted is a heap
         for begin in range(0, len(nodes), _STEPS):
             check()
             end = min(begin + _STEPS, len(nodes))

@@ -241,14 +241,14 @@ class _Run:
         roomy = bytearray(len(self.load))
         for server in servers:
             roomy[server] = self.load[server] <= highest
-        for task in self._held_by(servers):
+        for task in self._tasks_with_data_on(servers):
             if any(roomy[server] for server in self.replicas[task]):
                 # Line 34; it has room, since one of them has.
                 server = min(self.replicas[task], key=lambda one: (self.load[one], one))
                 self._place(task, server, self.w_loc)
                 roomy[server] &= self.load[server] <= highest
 
-    def _held_by(self, servers: Collection[int]) -> Iterator[int]:
+    def _tasks_with_data_on(self, servers: Collection[int]) -> Iterator[int]:
         """Waiting tasks, in order, among them all with a replica on one of `servers`."""
         if 2 * sum(len(self.local[server]) for server in servers) > self.waiting:
             return self._in_order()

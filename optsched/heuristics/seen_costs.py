@@ -36,7 +36,7 @@ __all__ = [
     "AreaCosts",
     "SeenCosts",
     "stored",
-    "instance_held",
+    "all_stored",
     "missing_distances",
     "missing_sizes",
     "sizes_parameter",
@@ -202,7 +202,7 @@ class SeenCosts:
         """MB that each node (column) holds for each reduce (row)."""
         self._read(view, tasks)
         self._follow_maps(view)
-        return self._held.at(self._row[tasks], lambda rows: self._find_held(rows, view))
+        return self._stored.at(self._row[tasks], lambda rows: self._find_stored(rows, view))
 
     def _read(self, view: View, tasks: Ints) -> None:
         """Start afresh where the view is new, or a task waits again that did not when it was."""
@@ -218,7 +218,7 @@ class SeenCosts:
         self._asked = False
         self._shuffle = view.true_shuffle if self._sizes == "actual" else view.shuffle
         #: By reduce what nodes hold for it, and what it costs there.
-        self._held, self._reduce_costs = (_Rows(len(self._reduces), len(view.cluster)) for _ in range(2))
+        self._stored, self._reduce_costs = (_Rows(len(self._reduces), len(view.cluster)) for _ in range(2))
         self._entries: _Entries | None = None
         sends = np.zeros(0, dtype=np.int64) if self._shuffle is None else self._shuffle.map
         self._senders = np.flatnonzero(np.bincount(sends))
@@ -264,10 +264,10 @@ class SeenCosts:
         if progress == self._progress and all(map(np.array_equal, now, self._seen)):
             return
         self._seen, self._progress = now, progress
-        self._held.forget()
+        self._stored.forget()
         self._reduce_costs.forget()
 
-    def _find_held(self, rows: Ints, view: View) -> Floats:
+    def _find_stored(self, rows: Ints, view: View) -> Floats:
         """MB that each node holds for the reduces of some rows."""
         nodes = len(view.cluster)
         if self._shuffle is None:
@@ -356,7 +356,7 @@ class _Entries:
         return reporting
 
 
-def instance_held(instance: Instance, node: Ints, reduces: Ints, sizes: str) -> Floats:
+def all_stored(instance: Instance, node: Ints, reduces: Ints, sizes: str) -> Floats:
     """MB that each node holds for each of `reduces` where tasks are on these nodes; sizes estimated in one of the ways.
 
     The instance has a shuffle.

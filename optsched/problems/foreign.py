@@ -84,16 +84,16 @@ def hold(kind: type[Any]) -> None:
     for name, read in _METHODS.items():
         own = vars(kind).get(name)
         if isinstance(own, property):
-            setattr(kind, name, property(_held(own.fget, name, read), doc=own.__doc__))
+            setattr(kind, name, property(_guarded(own.fget, name, read), doc=own.__doc__))
         elif isinstance(own, classmethod):
-            setattr(kind, name, classmethod(_held(own.__func__, name, read)))
+            setattr(kind, name, classmethod(_guarded(own.__func__, name, read)))
         elif own is not None:
-            setattr(kind, name, _held(own, name, read))
+            setattr(kind, name, _guarded(own, name, read))
 
 
-def _held(method: Any, name: str, read: _Read) -> Any:
+def _guarded(method: Any, name: str, read: _Read) -> Any:
     @functools.wraps(method)
-    def held(owner: Any, *arguments: Any, **named: Any) -> Any:
+    def guarded(owner: Any, *arguments: Any, **named: Any) -> Any:
         try:
             return read(owner, method(owner, *arguments, **named))
         except (OptschedError, MemoryError):
@@ -109,4 +109,4 @@ def _held(method: Any, name: str, read: _Read) -> Any:
                 f"{kind.__qualname__}): its {name} {fault}; mend {'or uninstall that package' if package else 'it'}"
             ) from cause
 
-    return held
+    return guarded

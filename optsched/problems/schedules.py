@@ -25,7 +25,7 @@ from optsched.core.schedule import Schedule, microseconds, seconds
 from optsched.problems.base import Parameter, TaskProblem, choice, number, sequence
 from optsched.problems.distances import missing_topology
 from optsched.problems.service_times import ServiceTimes, level_times, untimed
-from optsched.problems.transfer_times import transfer_times, untold
+from optsched.problems.transfer_times import missing_times, transfer_times
 
 __all__ = ["Jobs", "ScheduleProblem"]
 
@@ -145,7 +145,7 @@ class ScheduleProblem(TaskProblem[Schedule]):
         if parameters["service"] == "transfer":
             if instance.cluster.topology is None:
                 yield missing_topology(f"{cls.name} with service=transfer")
-            yield from untold(instance, left)
+            yield from missing_times(instance, left)
         else:
             yield from untimed(instance, left)
         for task in np.flatnonzero((state.status == RUNNING) & np.isnan(state.start)).tolist():

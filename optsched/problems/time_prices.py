@@ -87,9 +87,9 @@ class PricedTime:
     def __init__(self, problem: ScheduleProblem, step: int, ends: Ints | None = None) -> None:
         self.problem, self.step = problem, step
         self.slots = tuple(int(problem.room[name].sum()) for name in KINDS)
-        self._given: tuple[Number, ...] = problem.weights if isinstance(problem, JobTimes) else ()
-        self._below = lcm(*(Fraction(weight).denominator for weight in self._given))
-        self.weights = [int(weight * self._below) for weight in self._given]
+        self._job_weights: tuple[Number, ...] = problem.weights if isinstance(problem, JobTimes) else ()
+        self._below = lcm(*(Fraction(weight).denominator for weight in self._job_weights))
+        self.weights = [int(weight * self._below) for weight in self._job_weights]
         earliest = problem.earliest_completions if ends is None else ends
         self.alone = ((earliest - problem.now) // step).tolist()
         self.classes = self._grouped()
@@ -151,7 +151,7 @@ class PricedTime:
     def value(self, units: int, scale: int) -> Number:
         """The sum of job times in seconds that a sum of payments proves."""
         problem = self.problem
-        unit = common_unit(self._given) * problem.lattice
+        unit = common_unit(self._job_weights) * problem.lattice
         late = Fraction(units * self.step, scale * self._below)
         whole = ceil(late / unit) * unit if unit else late
         return exact(Fraction(whole + self._waited()), MICRO)
@@ -161,15 +161,15 @@ class PricedTime:
 
         Jobs must have some weight. It is where `value` returns this value.
         """
-        unit = common_unit(self._given) * self.problem.lattice
+        unit = common_unit(self._job_weights) * self.problem.lattice
         late = (Fraction(value) * MICRO - self._waited() - unit) * self._below / self.step
         return floor(late) + 1
 
     def _waited(self) -> Number:
         """The waiting of all jobs by the snapshot, times their weights; microseconds."""
         now, waited = self.problem.now, Fraction(0)
-        if self._given:
-            for weight, arrival in zip(self._given, self.problem.jobs.arrival.tolist(), strict=True):
+        if self._job_weights:
+            for weight, arrival in zip(self._job_weights, self.problem.jobs.arrival.tolist(), strict=True):
                 waited += weight * (now - arrival)
         return waited
 

@@ -20,7 +20,7 @@ from optsched.problems.distances import NestedAreas, Places, cluster_places, nes
 from optsched.problems.service_times import Level, ServiceTimes
 from optsched.processes.memory import refuse_beyond
 
-__all__ = ["Apart", "computing", "moved", "transfer_times", "untold"]
+__all__ = ["Apart", "computing", "moved", "transfer_times", "missing_times"]
 
 #: Tasks times nodes that are looked at at once.
 _BLOCK = 2**22
@@ -57,7 +57,7 @@ def computing(instance: Instance) -> Floats:
     return np.where(np.isnan(workload.duration), workload.times[:, 0], workload.duration)
 
 
-def untold(instance: Instance, tasks: Ints) -> Iterator[Fault]:
+def missing_times(instance: Instance, tasks: Ints) -> Iterator[Fault]:
     """The faults of tasks that lack what `transfer_times` needs, one each; the topology is not looked at."""
     workload = instance.workload
     for task in tasks[np.isnan(computing(instance)[tasks])].tolist():
@@ -100,7 +100,7 @@ def transfer_times(instance: Instance, tasks: Ints, scale: float) -> ServiceTime
     """Times of tasks that compute, and of maps that fetch their block from its nearest replica.
 
     A map without replicas fetches nothing, and neither does a reduce. What the instance does not tell counts as 0:
-    see `untold`.
+    see `missing_times`.
 
     Parameters
     ----------

@@ -156,7 +156,7 @@ class ReduceBounds(ReduceTables):
         impossible = (bounds >= IMPOSSIBLE // 2) | ~self.allowed(fixed, reduce)
         bounds = np.where(impossible, IMPOSSIBLE, -(-(bounds + total) // self.scale))
         bounds = bounds if known is None else np.maximum(bounds, known)
-        if self._held is not None and (len(others) == 1 or (others and self.paired)):
+        if self._stored is not None and (len(others) == 1 or (others and self.paired)):
             choices = np.flatnonzero(bounds < min(enough, IMPOSSIBLE))
             if len(choices):
                 bounds[choices] = np.maximum(bounds[choices], self._paired(fixed, [reduce, *others], prices, choices))
@@ -197,7 +197,7 @@ class ReduceBounds(ReduceTables):
 
         Every choice of the second is tried. `group` may also be one reduce alone.
         """
-        assert self._held is not None
+        assert self._stored is not None
         reduce, other = group[0], group[-1]
         if other == reduce:
             alone: Ints = self._alone(reduce, costs) + self._reduces[reduce]
@@ -212,8 +212,8 @@ class ReduceBounds(ReduceTables):
         rows = np.argsort(never, axis=0, kind="stable")[: int((~never).sum(axis=0).max(initial=1))]
         few = np.take_along_axis(costs, rows, axis=0)
         mine, theirs = self.maps_of(reduce), self.maps_of(other)
-        moved = self._held[reduce][rows[:, mine], np.arange(len(mine))]
-        products = self._held[other][rows[:, theirs], np.arange(len(theirs))]
+        moved = self._stored[reduce][rows[:, mine], np.arange(len(mine))]
+        products = self._stored[other][rows[:, theirs], np.arange(len(theirs))]
         if products.dtype == np.int32 and int(high.max(initial=0)) < 2**30:
             few, moved = few.astype(np.int32), moved.astype(np.int32)
         found: Ints = np.full(len(choices), IMPOSSIBLE, dtype=np.int64)
@@ -232,8 +232,8 @@ class ReduceBounds(ReduceTables):
     @cached_property
     def _ranges(self) -> list[tuple[Ints, Ints]]:
         """Least and most product of each row and map over the choices of each reduce."""
-        assert self._held is not None
-        return [(held.min(axis=2).astype(np.int64), held.max(axis=2).astype(np.int64)) for held in self._held.values()]
+        assert self._stored is not None
+        return [(one.min(axis=2).astype(np.int64), one.max(axis=2).astype(np.int64)) for one in self._stored.values()]
 
     def apart(self, fixed: Ints, open_ones: list[int], prices: Ints) -> tuple[Ints, int]:
         """The cost of each open reduce by itself on each choice, with its share of the maps' costs; and a constant.

@@ -98,11 +98,11 @@ class ReduceTables:
         self._maps: Ints = np.zeros((len(self.room), maps), dtype=np.int64)
         self._maps[: self.rows] = problem.map_units[:, self.hosts].T * self.scale
         self._reduces: Ints = np.column_stack([problem.reduce_units * self.scale, np.zeros(reduces, dtype=np.int64)])
-        self._held: dict[int, npt.NDArray[np.integer[Any]]] | None = None
+        self._stored: dict[int, npt.NDArray[np.integer[Any]]] | None = None
         if self.products <= _HELD:
-            self._held = {reduce: self._products(reduce) for reduce in range(reduces)}
+            self._stored = {reduce: self._products(reduce) for reduce in range(reduces)}
             #: The same by choice of the reduce, so that what one choice adds to the maps' costs lies together.
-            self._by_choice = [np.ascontiguousarray(held.transpose(2, 0, 1)) for held in self._held.values()]
+            self._by_choice = [np.ascontiguousarray(held.transpose(2, 0, 1)) for held in self._stored.values()]
         self.twin: Ints = self._twins()
 
     def _sort_entries(self, maps: int, reduces: int) -> None:
@@ -164,8 +164,8 @@ class ReduceTables:
 
     def _blocks(self, reduce: int) -> Iterator[tuple[slice, npt.NDArray[np.integer[Any]]]]:
         """The products of a reduce; where they are not held, a few maps at a time, looking at the deadline."""
-        if self._held is not None:
-            yield slice(None), self._held[reduce]
+        if self._stored is not None:
+            yield slice(None), self._stored[reduce]
             return
         width = max(1, _BLOCK // (len(self.room) * (self.nowhere + 1)))
         for begin in range(0, len(self.maps_of(reduce)), width):
@@ -177,7 +177,7 @@ class ReduceTables:
         costs = self._maps.copy()
         for reduce in np.flatnonzero((fixed != OPEN) & (fixed != self.nowhere)).tolist():
             maps, node = self.maps_of(reduce), fixed[reduce]
-            if self._held is not None:
+            if self._stored is not None:
                 costs[:, maps] += self._by_choice[reduce][node]
                 continue
             check()

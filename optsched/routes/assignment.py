@@ -48,7 +48,7 @@ def by_route(call: Call[AssignmentProblem], profile: Profile) -> Solution:
     placement, certificate = None, None
     found: Ending = Found()
     with call.until_stopped():
-        nodes, prices, found = _found(call, profile)
+        nodes, prices, found = _solved(call, profile)
         if nodes is not None:
             placement = problem.placement(nodes)
             certificate = _proof(call, placement, prices)
@@ -61,7 +61,7 @@ def by_route(call: Call[AssignmentProblem], profile: Profile) -> Solution:
     return call.answered(placement, (certificate,), found)
 
 
-def _found(call: Call[AssignmentProblem], profile: Profile) -> tuple[Ints | None, Prices | None, Ending]:
+def _solved(call: Call[AssignmentProblem], profile: Profile) -> tuple[Ints | None, Prices | None, Ending]:
     """The nodes and prices that the route's engine or model holds, and how it ended."""
     if call.route not in MODELS:
         engine = solve_assignment(call.problem, profile, call.route)

@@ -65,7 +65,7 @@ def _by_model(call: Call[Any], profile: Profile) -> Solution:
     found, held, words = Found(), call.start, list[Certificate]()
     with call.until_stopped():
         for program in range(programs):
-            call.hold(partial(_held, held, tuple(words)))
+            call.hold(partial(_handed, held, tuple(words)))
             found = call.by_model(profile, call.problem.evaluate(held)[0] if program else None, held)
             if found.decision is None and found.outcome.status in (Termination.INFEASIBLE, Termination.ERROR):
                 engine = found.raw_status, found.solver, found.build_seconds, found.outcome.status
@@ -77,7 +77,7 @@ def _by_model(call: Call[Any], profile: Profile) -> Solution:
     return call.answered(held, words, found)
 
 
-def _held(decision: Any, words: tuple[Certificate, ...]) -> Held:
+def _handed(decision: Any, words: tuple[Certificate, ...]) -> Held:
     return decision, words
 
 

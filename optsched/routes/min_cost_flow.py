@@ -66,7 +66,7 @@ def by_route(call: Call[MinCostFlow], profile: Profile) -> Solution:
     found, potentials = Found(), None
     cut: tuple[Certificate, ...] = ()
     with call.until_stopped():
-        found, potentials = _found(call, problem, profile)
+        found, potentials = _solved(call, problem, profile)
         cut = _cut(call, found, profile)
         if found.optimal:
             value = problem.evaluate(found.checked(problem).decision)[0]
@@ -98,7 +98,7 @@ def _unbounded(call: Call[MinCostFlow], profile: Profile) -> Solution:
     problem, network, found = call.problem, call.problem.instance, Found()
     cut: tuple[Certificate, ...] = ()
     with call.until_stopped():
-        found, _ = _found(call, MinCostFlow(replace(network, cost=np.zeros_like(network.cost))), profile)
+        found, _ = _solved(call, MinCostFlow(replace(network, cost=np.zeros_like(network.cost))), profile)
         cut = _cut(call, found, profile)
     if found.decision is None:
         unanswered = found.outcome.status if found.outcome.status in _NO_OPTIMUM else None
@@ -117,7 +117,7 @@ def _cut(call: Call[MinCostFlow], outcome: Found, profile: Profile) -> tuple[Cer
     return () if proof is None else (proof,)
 
 
-def _found(call: Call[MinCostFlow], problem: MinCostFlow, profile: Profile) -> tuple[Found, Ints | None]:
+def _solved(call: Call[MinCostFlow], problem: MinCostFlow, profile: Profile) -> tuple[Found, Ints | None]:
     """The answer of the route's engine or model on a problem on the call's network, and its potentials."""
     built = call.elapsed
     if call.route in MODELS:

@@ -59,7 +59,7 @@ class AloneSearch:
         self.entries: dict[int, Mapping[str, Any]] = {}
         self._jobs = JobsAlone(problem)
         self.looked_at: list[int] = []
-        self._held: dict[int, tuple[JobAlone, LatencySearch]] = {}
+        self._searches: dict[int, tuple[JobAlone, LatencySearch]] = {}
 
     @property
     def bound(self) -> Bound:
@@ -92,10 +92,10 @@ class AloneSearch:
 
     def exactly(self) -> None:
         """Bound jobs by the optimum of `latency`, where it is proved by a cover or prices; those that may gain most."""
-        promising = [job for job in self._promising() if job in self._held]
+        promising = [job for job in self._promising() if job in self._searches]
         for job in promising[:_EXACT]:
             if self._may_gain(job):
-                alone, search = self._held[job]
+                alone, search = self._searches[job]
                 limit = search.first_feasible().limit
                 self._keep(alone, search.makespan_certificate(limit))
 
@@ -122,7 +122,7 @@ class AloneSearch:
         search = LatencySearch(alone.posed, Profile("alone"), decide=relaxation)
         self._keep(alone, search.makespan_certificate(search.flow_bound()))
         if small:
-            self._held[job] = alone, search
+            self._searches[job] = alone, search
 
     def _keep(self, alone: JobAlone, proof: Certificate) -> None:
         """Hold a proof that says more of its job than is known; not a solver's word."""

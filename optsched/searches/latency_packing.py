@@ -50,7 +50,7 @@ class GrowingMatchings:
         self.covers: dict[int, Bools] = {}
         self.sizes: dict[int, int] = {}
         self.packings: dict[int, npt.NDArray[np.int32] | None] = {}
-        self._held: dict[int, GrowingMatching] = {}
+        self._matchings: dict[int, GrowingMatching] = {}
 
     @classmethod
     def shared(cls, problem: Latency) -> GrowingMatchings:
@@ -77,7 +77,7 @@ class GrowingMatchings:
 
     def settle(self) -> None:
         """Give up all matchings that higher ones would grow from; what was asked is still known."""
-        self._held.clear()
+        self._matchings.clear()
         self.__dict__.pop("_empty", None)
 
     @cached_property
@@ -93,9 +93,9 @@ class GrowingMatchings:
         OutOfTime
             If it is not known yet, and a deadline passes.
         """
-        if limit not in self._held:
+        if limit not in self._matchings:
             self._hold(limit, self._below(limit).grown(self.problem.room(limit)))
-        return self._held[limit]
+        return self._matchings[limit]
 
     def size(self, limit: int) -> int:
         """How many tasks a maximum matching within `limit` matches; OutOfTime as `at`."""
@@ -104,16 +104,16 @@ class GrowingMatchings:
     @property
     def latest(self) -> tuple[int, GrowingMatching] | None:
         """The highest limit whose matching is held, and this; None where none is."""
-        return max(self._held.items(), default=None, key=lambda entry: entry[0])
+        return max(self._matchings.items(), default=None, key=lambda entry: entry[0])
 
     def _below(self, limit: int) -> GrowingMatching:
-        lower = [known for known in self._held if known < limit]
-        return self._held[max(lower)] if lower else self._empty
+        lower = [known for known in self._matchings if known < limit]
+        return self._matchings[max(lower)] if lower else self._empty
 
     def _hold(self, limit: int, matching: GrowingMatching) -> None:
-        while len(self._held) >= _KEPT:
-            del self._held[next(iter(self._held))]
-        self._held[limit] = matching
+        while len(self._matchings) >= _KEPT:
+            del self._matchings[next(iter(self._matchings))]
+        self._matchings[limit] = matching
         self.covers[limit], self.sizes[limit] = matching.cover, matching.size
 
 

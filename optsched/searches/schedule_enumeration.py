@@ -158,7 +158,7 @@ class _Kind:
         job, (held, until, running) = problem.jobs.of_task, problem.running_of(kind)
         self._now = problem.now
         self._idle = problem.offered[name].tolist()
-        self._held = held.tolist()
+        self._busy_nodes = held.tolist()
         self.busy = list(zip(running.tolist(), until.tolist(), strict=True))
         self._open = np.flatnonzero(problem.room[name]).tolist()
         positions = np.flatnonzero(problem.kind == kind)
@@ -195,7 +195,7 @@ class _Kind:
                 instant = max(self._release[position], begin[job], last[job])
                 placed[position] = node, instant, instant
         slots = {node: [self._now] * self._idle[node] for node in self._open}
-        for node, (job, until) in zip(self._held, self.busy, strict=True):
+        for node, (job, until) in zip(self._busy_nodes, self.busy, strict=True):
             slots[node].append(max(until, last[job]))
         ends = [sorted(slots[node]) for node in self._open]
         taken = [0] * len(self._classes)

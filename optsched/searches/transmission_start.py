@@ -141,7 +141,7 @@ class FirstPlacements:
         bettered
             Whether time may be spent on moves and swaps, from these placements and from dives.
         """
-        starts = [self._given(placement) if placement is not None else None, self._sequential()]
+        starts = [self._from_start(placement) if placement is not None else None, self._sequential()]
         begun = [fixed for fixed in starts if fixed is not None]
         if not bettered or self.bounds.products > _MOST_FOR_START:
             return
@@ -157,7 +157,7 @@ class FirstPlacements:
 
     # Where to begin ---------------------------------------------------------------------------------------------------
 
-    def _given(self, start: Placement) -> Ints:
+    def _from_start(self, start: Placement) -> Ints:
         problem, bounds = self.bounds.problem, self.bounds
         nodes = problem.nodes_of(start)
         fixed = np.where(nodes[problem.reduces] == NONE, bounds.nowhere, nodes[problem.reduces])

@@ -108,7 +108,7 @@ class EveryRound(Policy):
             raise UsageError(f"solve has no parameter {', '.join(parameters)}")
         self.period, self.on_free = _value("period", period, 0), _value("on_free", on_free, 1, integer=True)
         expect(problem_parameters, (Mapping, type(None)), "problem_parameters are a mapping")
-        self._given, self._limit, self.parameters = dict(problem_parameters or {}), time_limit, parameters
+        self._posed_with, self._limit, self.parameters = dict(problem_parameters or {}), time_limit, parameters
         #: Places the first maps in turn, where the entry has that and its own problem is posed: without a snapshot.
         self._turn = None if self._entry is None or problem != self._entry.problems[0] else self._entry.in_turn
         #: Until the next round it may let everything stand still.
@@ -119,7 +119,7 @@ class EveryRound(Policy):
 
     def check(self, instance: Instance) -> None:
         """Raise where the problem cannot be posed on an instance, or the heuristic lacks a field of it."""
-        posed = self._kind(instance, **self._given)
+        posed = self._kind(instance, **self._posed_with)
         if self._entry is not None and (faults := self._entry.faults(posed)):
             raise MissingField(faults, f"{posed.place}: {self.name}")
 
@@ -196,7 +196,7 @@ class EveryRound(Policy):
                 self._plan.setdefault((KINDS[MAP], node), []).append(task)
             return
         rows = np.flatnonzero(view.status != HELD)
-        posed = self._kind(self._snapshot(view, rows, time), **self._given)
+        posed = self._kind(self._snapshot(view, rows, time), **self._posed_with)
         placement = self._placed(posed)
         chosen = posed.tasks[placement.nodes[posed.tasks] != NONE]
         for task in chosen.tolist():

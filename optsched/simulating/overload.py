@@ -55,7 +55,7 @@ class Overload(Levels):
         workload, cluster = instance.workload, instance.cluster
         every = np.arange(len(workload))
         takes = [demands_of(instance, every, phase) for phase in ("shuffle", "after")]
-        if faults := list(_untold(instance, takes)):
+        if faults := list(_faults(instance, takes)):
             raise MissingField(faults, place_of(instance, self.name))
         #: What each task takes of each resource while its job's maps run, and then; what each node has of it.
         self._takes = [list(zip(*(column.tolist() for column in table.values()), strict=True)) for table in takes]
@@ -133,7 +133,7 @@ class Overload(Levels):
                 yield sum(map(decimal, amounts)) / decimal(has)
 
 
-def _untold(instance: Instance, takes: Sequence[Mapping[str, Floats]]) -> Iterator[Fault]:
+def _faults(instance: Instance, takes: Sequence[Mapping[str, Floats]]) -> Iterator[Fault]:
     """The faults of tasks that lack something, or would run for ever; one each."""
     cluster = instance.cluster
     asked = [name for name in takes[0] if any(table[name].any() for table in takes)]

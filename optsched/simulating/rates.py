@@ -145,7 +145,7 @@ class Rates(Service):
             raise UsageError(f"rates: local={local!r}: {error}") from None
 
     def prepare(self, instance: Instance) -> None:
-        if faults := [*_untold(instance), *unplaced(instance)]:
+        if faults := [*_faults(instance), *unplaced(instance)]:
             raise MissingField(faults, place_of(instance, "rates"))
         cluster, workload, state = instance.cluster, instance.workload, instance.state
         capacities: list[int] = []
@@ -163,7 +163,7 @@ class Rates(Service):
         self._on: list[dict[int, None]] = [{} for _ in cluster.node_ids]
         self._heard: Ints = np.full(len(cluster), -(2**53))
         #: Tasks whose end must be reported though their rate may be the same, and when reduces have read from a node.
-        self._untold: dict[int, None] = {}
+        self._to_report: dict[int, None] = {}
         self._turns: list[tuple[int, int]] = []
         self._at_first = int(np.count_nonzero(state.status == RUNNING))
         self._began: list[tuple[int, int, int]] = []
@@ -188,7 +188,7 @@ class Rates(Service):
                     reading.put(node, self._work(self._shuffling.size[entry]))
             for reduce in self._shuffling.waiting(task).tolist():
                 if reduce in self._readings:
-                    self._untold[reduce] = None
+                    self._to_report[reduce] = None
         return ((WAKE, now),)
 
     def stopped(self, task: int, now: int) -> Ends:
@@ -200,10 +200,10 @@ class Rates(Service):
         while self._turns and self._turns[0][0] <= now:
             turn, task = heappop(self._turns)
             if task in self._readings and self._readings[task].turn == turn:
-                self._untold[task] = None
+                self._to_report[task] = None
         self._turn_all(now)
-        touched = {*self._settle(now), *self._untold}
-        self._untold.clear()
+        touched = {*self._settle(now), *self._to_report}
+        self._to_report.clear()
         ends = [end for task in sorted(touched) for end in self._end_of(task)]
         if self._turns:
             ends.append((WAKE, max(now, self._turns[0][0])))
@@ -237,7 +237,7 @@ class Rates(Service):
         """A task starts to read."""
         reading = self._readings[task] = _Reading(node, now)
         self._on[node][task] = None
-        self._untold[task] = None
+        self._to_report[task] = None
         size = self._instance.workload.size[task]
         if self._is_map[task]:
             self._read(task, reading, self._source(task, node), self._work(size), now)
@@ -252,7 +252,7 @@ class Rates(Service):
         """A task is no more on its node."""
         reading = self._readings.pop(task)
         del self._on[reading.node][task]
-        self._untold.pop(task, None)
+        self._to_report.pop(task, None)
         self._let_go(task, reading)
         return reading
 
@@ -290,7 +290,7 @@ class Rates(Service):
 
     def _turn_all(self, now: int) -> None:
         """Every reduce that may have read all from a node, and has, turns to the next."""
-        for task in self._untold:
+        for task in self._to_report:
             if not self._is_map[task] and not self._readings[task].left_at(now):
                 self._turn(task, self._readings[task], now)
 
@@ -453,7 +453,7 @@ def _resources(rates: Floats, capacities: list[int]) -> list[int | None]:
     return numbers
 
 
-def _untold(instance: Instance) -> Iterator[Fault]:
+def _faults(instance: Instance) -> Iterator[Fault]:
     """The faults of tasks that lack something, or would run for ever; one each."""
     workload, cluster = instance.workload, instance.cluster
     left = np.flatnonzero(instance.state.status != FINISHED)

@@ -19,7 +19,7 @@ from optsched.core.schedule import microseconds
 from optsched.heuristics.running.course import Ends, Progress, Service
 from optsched.problems.base import choice, number, sequence
 from optsched.problems.service_times import level_times, untimed
-from optsched.problems.transfer_times import Apart, computing, moved, transfer_times, untold
+from optsched.problems.transfer_times import Apart, computing, missing_times, moved, transfer_times
 
 __all__ = [
     "Levels",
@@ -337,7 +337,7 @@ class Transfer(Service):
     def prepare(self, instance: Instance) -> None:
         left = np.flatnonzero(instance.state.status != FINISHED)
         lost = () if self.shuffle == "none" else unplaced(instance)
-        if faults := [*untold(instance, left), *lost]:
+        if faults := [*missing_times(instance, left), *lost]:
             raise MissingField(faults, place_of(instance, "transfer"))
         workload = instance.workload
         tasks = len(workload)

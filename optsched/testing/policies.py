@@ -166,13 +166,13 @@ class History:
 
     def __init__(self, problem: TaskProblem[Any], policy: Any, seed: int, observer: Callable[[Event], None]) -> None:
         self._rng, self._observer = np.random.default_rng([seed, 1]), observer
-        self.known, self.policy, self.dice = Known(problem, self._held(problem)), policy, Dice(seed)
+        self.known, self.policy, self.dice = Known(problem, self._not_startable(problem)), policy, Dice(seed)
         self._reads = np.random.default_rng([seed, 2])
         cluster = problem.instance.cluster
         self._slots = np.stack([cluster.slots, cluster.reduce_slots], axis=1)
         _of(policy, "start")(self.known.view, self.dice)
 
-    def _held(self, problem: TaskProblem[Any]) -> Ints:
+    def _not_startable(self, problem: TaskProblem[Any]) -> Ints:
         """Of the jobs that wait with reduces, those of every second or so may not start them yet."""
         workload = problem.instance.workload
         jobs = self._rng.random(len(workload.job_ids) + 1) < 0.5

@@ -54,7 +54,7 @@ def check_rivals(record: Record, seeds: Sequence[int]) -> None:
     for rival in record.rivals:
         found = 0
         for case in cases(record, seeds):
-            held = _held(rival, case)
+            held = _decision_of(rival, case)
             wrong = [] if held is None else case.problem.violations(held)
             expect(not wrong or ":" not in rival, f"{case.name}, {rival}", "; ".join(map(str, wrong)))
             if held is not None and not wrong:
@@ -66,7 +66,7 @@ def check_rivals(record: Record, seeds: Sequence[int]) -> None:
         expect(found > 0, rival, "finds nothing that is feasible on any instance")
 
 
-def _held(rival: str, case: Case) -> Decision | None:
+def _decision_of(rival: str, case: Case) -> Decision | None:
     """The decision of a rival: a quick heuristic, or a function."""
     if ":" in rival:
         found: Decision | None = imported(rival)(case.problem)

@@ -12,7 +12,7 @@ from transmission_instances import DISTANCES, SENT, example
 
 from optsched.core.instance import FINISHED, PENDING, RUNNING, Cluster, Instance, Ragged, Shuffle, Topology, Workload
 from optsched.heuristics.running.base import View
-from optsched.heuristics.seen_costs import AreaCosts, SeenCosts, instance_held, missing_sizes, sizes_parameter, stored
+from optsched.heuristics.seen_costs import AreaCosts, SeenCosts, all_stored, missing_sizes, sizes_parameter, stored
 from optsched.instances.families.sampling import distinct_nodes
 from optsched.problems.distances import NestedAreas, cluster_areas, cluster_distances, cluster_places
 from optsched.problems.transmission_costs import map_costs
@@ -111,7 +111,7 @@ def test_what_nodes_hold() -> None:
 def test_held_of_a_whole_instance() -> None:
     """Tests the worked example with M1 on D3 and M2 on D2, and that a map without size cannot be extrapolated."""
     instance = example((2, 1))
-    found = instance_held(instance, instance.state.node, REDUCES, "actual")
+    found = all_stored(instance, instance.state.node, REDUCES, "actual")
     assert found.tolist() == [[0, SENT[1][0], SENT[0][0], 0], [0, SENT[1][1], SENT[0][1], 0]]
 
 
@@ -188,7 +188,7 @@ def test_some_reduces_alone(sizes: str) -> None:
         instance = drawn(seed)
         view, costs = first_view(TransmissionReduces(instance)), SeenCosts(sizes)
         among = np.sort(rng.choice(view.pending_of("reduce"), rng.integers(1, 6), replace=False))
-        found = instance_held(instance, instance.state.node, among, sizes)
+        found = all_stored(instance, instance.state.node, among, sizes)
         for asked in (among, among[::-1][:2]):
             assert costs.stored(asked, view).tolist() == found[np.searchsorted(among, asked)].tolist()
         distance = cluster_distances(instance.cluster)

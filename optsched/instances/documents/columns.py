@@ -92,7 +92,7 @@ class Reading:
             records = _optional(document, table, [])
             self._ids(table, records)
             for column in columns:
-                given = _given(records, column.field)
+                given = _values_of(records, column.field)
                 if given is not None or (column.form == "reference" and not records):
                     self._column(f"{table}.{column.field}", column, given or [])
         if isinstance(document, InstanceDocument):
@@ -222,10 +222,10 @@ class Reading:
     def _shuffle(self, entries: Sequence[Struct]) -> None:
         """Add what maps send, and what they have sent so far."""
         for name in Shuffle.ENDS if entries else ():
-            ids = _given(entries, name) or []
+            ids = _values_of(entries, name) or []
             self._arrays[f"shuffle.{name}"] = self._references("tasks", ids, _place("shuffle", name))
         for name in Shuffle.AMOUNTS if entries else ():
-            given = _given(entries, name) or [np.nan] * len(entries)
+            given = _values_of(entries, name) or [np.nan] * len(entries)
             self._arrays[f"shuffle.{name}"] = _numbers(given, np.nan, np.float64)
 
     def _pairs(self, pairs: PairMatrices | Any, shape: tuple[int, int]) -> None:
@@ -272,7 +272,7 @@ def _optional(document: Struct, name: str, default: Any) -> Any:
     return default if value is UNSET else value
 
 
-def _given(records: Sequence[Struct], name: str) -> list[Any] | None:
+def _values_of(records: Sequence[Struct], name: str) -> list[Any] | None:
     """The field of every record, or None where no record has it."""
     values = list(map(attrgetter(name), records))
     return None if values.count(UNSET) == len(values) else values

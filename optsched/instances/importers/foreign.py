@@ -35,7 +35,7 @@ __all__ = [
     "most_at_once",
     "read_text",
     "shown",
-    "slots_given",
+    "parse_slots",
     "stem",
     "unescaped",
 ]
@@ -134,7 +134,7 @@ def _is_cut(error: json.JSONDecodeError, text: str) -> bool:
     return _CUT_WORD.fullmatch(rest.strip()) is not None and error.pos + len(rest) == len(text)
 
 
-def slots_given(slots: str | int, *words: str) -> str | int:
+def parse_slots(slots: str | int, *words: str) -> str | int:
     """How many slots a node has: one of some words, or a number of at least 1, which may be given as text."""
     if isinstance(slots, str) and slots.isdecimal() and len(slots) < 16:
         slots = int(slots)

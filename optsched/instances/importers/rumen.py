@@ -36,9 +36,9 @@ from optsched.instances.importers.foreign import (
     Location,
     json_objects,
     most_at_once,
+    parse_slots,
     read_text,
     shown,
-    slots_given,
     stem,
     unescaped,
 )
@@ -141,7 +141,7 @@ def import_rumen(
       'start': 0.5, 'duration': 2.5}]
     """
     IMPORTERS["rumen"].check(locals())
-    per_node = slots_given(slots, "observed", "inferred")
+    per_node = parse_slots(slots, "observed", "inferred")
     log = read_trace(trace)
     racks = None if topology is None else read_topology(topology)
     failed = "observed" if per_node == "observed" else unsuccessful

@@ -24,9 +24,9 @@ from optsched.instances.importers.foreign import (
     Location,
     json_objects,
     most_at_once,
+    parse_slots,
     read_text,
     shown,
-    slots_given,
     stem,
 )
 
@@ -116,7 +116,7 @@ def import_sls(
      [{'id': 'job_1_c1', 'job': 'job_1', 'kind': 'map', 'replicas': ['h1'], 'observed': 'h1', 'start': 0.5,
        'duration': 1.5}])
     """
-    slots = slots_given(slots, "inferred")
+    slots = parse_slots(slots, "inferred")
     notes: list[str] = []
     log = _read_jobs(jobs, notes)
     weights = None if queues is None else _read_weights(queues)

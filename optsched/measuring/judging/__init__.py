@@ -118,9 +118,9 @@ class Claim:
         """
         if not self.checks:
             raise UsageError(f"{self.id}: no judge runs for this claim; its verdict is by {self.judged_by}")
-        from optsched.measuring.judging.judges import found_by  # what listing claims does not need
+        from optsched.measuring.judging.judges import judge_checks  # what listing claims does not need
 
-        return found_by(self.checks, self.verdict, effort, seeds, time_limit)
+        return judge_checks(self.checks, self.verdict, effort, seeds, time_limit)
 
     @property
     def in_full(self) -> Kept | None:

@@ -29,12 +29,12 @@ from optsched.problems.base import resolve
 from optsched.simulating import service_of, simulate
 from optsched.simulating.services import service_named
 
-__all__ = ["ASKED", "JUDGES", "Judge", "drawn", "found_by", "over_draws"]
+__all__ = ["ASKED", "JUDGES", "Judge", "drawn", "judge_checks", "over_draws"]
 
 Judge = Callable[[Check, int], Finding]
 
 
-def found_by(
+def judge_checks(
     checks: Sequence[Check],
     verdict: str,
     effort: str = "quick",
@@ -90,7 +90,7 @@ class _Snapshot:
         resolve(name, problem_class(name).parameter_table, values)
         self.problem = problem(name, instance, **values)
         self.seed = seed
-        self._held: dict[str, Answer] = {}
+        self._results: dict[str, Answer] = {}
 
     def __call__(self, text: str) -> Any:
         what, _, source = text.rpartition(" of ")
@@ -99,9 +99,9 @@ class _Snapshot:
         return _taken(what or "first", OF_SNAPSHOTS, text)(self._answer(source))
 
     def _answer(self, source: str) -> Answer:
-        if source not in self._held:
-            self._held[source] = Answer(self.problem, source, self.seed)
-        return self._held[source]
+        if source not in self._results:
+            self._results[source] = Answer(self.problem, source, self.seed)
+        return self._results[source]
 
 
 class _Run:
@@ -111,16 +111,16 @@ class _Run:
         self._instance, self._seed = instance, seed
         name, values = parted(check.service or "levels", "service")
         self._service = service_of(name) if not values else service_named(name)(**values)
-        self._held: dict[str, Any] = {}
+        self._results: dict[str, Any] = {}
 
     def __call__(self, text: str) -> Any:
         what, _, source = text.rpartition(" of ")
-        if source not in self._held:
+        if source not in self._results:
             name, values = parted(source, "measure")
             own = {"policy": values.pop("policy")} if "policy" in values else {}
             given: dict[str, Any] = {"seed": self._seed, **values}
-            self._held[source] = simulate(self._instance, (name, own), self._service, **given)
-        return _taken(what or "elapsed", OF_RUNS, text)(self._held[source])
+            self._results[source] = simulate(self._instance, (name, own), self._service, **given)
+        return _taken(what or "elapsed", OF_RUNS, text)(self._results[source])
 
 
 def _taken(what: str, known: Mapping[str, Callable[[Any], Any]], text: str) -> Callable[[Any], Any]:

@@ -40,7 +40,7 @@ class Answer:
         if self.source == "optimum":
             return solve(self.problem).decision
         if "@" in self.source:
-            return self._given()
+            return self._decision()
         name, values = parted(self.source, "measure")
         given: dict[str, Any] = {"seed": self.seed, **values}
         done = run(self.problem, name, **given)
@@ -48,7 +48,7 @@ class Answer:
             raise HeuristicFailed(f"{self.source} on {self.problem}: {done.error}")
         return done.placement
 
-    def _given(self) -> Any:
+    def _decision(self) -> Any:
         """The placement that a text such as `M1@D3 M2@D2` gives."""
         pairs = (one.partition("@") for one in self.source.split())
         return run(self.problem, {task: node for task, _, node in pairs}).raise_if_failed()

@@ -140,7 +140,7 @@ class Baseline:
             If the file is no baseline, cannot be written, or is held by another process for long.
         """
         _folder_of(Path(path))
-        with _held(Path(path)):
+        with _locked(Path(path)):
             others = Baseline.read(path).entries if os.path.exists(path) else {}
             Baseline({**others, **self.entries}).write(path)
 
@@ -228,7 +228,7 @@ def _folder_of(path: Path) -> None:
 
 
 @contextmanager
-def _held(path: Path) -> Iterator[None]:
+def _locked(path: Path) -> Iterator[None]:
     """Keeps other processes from recording in a file meanwhile."""
     # An empty database of the temporary folder: its lock is the system's, and ends with the process that holds it.
     digest = hashlib.sha256(os.path.realpath(path).encode("utf-8", "surrogateescape")).hexdigest()[:32]

@@ -114,7 +114,7 @@ def junit(results: Sequence[Result], folder: str = "") -> bytes:
 
 
 def _suite(result: Result, folder: str) -> ET.Element:
-    suite = ET.Element("testsuite", {"name": _held(result.planned.name), "errors": "0"})
+    suite = ET.Element("testsuite", {"name": _xml_text(result.planned.name), "errors": "0"})
     properties = ET.SubElement(suite, "properties")
     check = result.planned.check
     values: dict[str, object] = {
@@ -126,9 +126,9 @@ def _suite(result: Result, folder: str) -> ET.Element:
     if result.outcome is not None:
         values |= result.outcome.numbers
     for name, value in values.items():
-        ET.SubElement(properties, "property", {"name": f"optsched.{name}", "value": _held(str(value))})
+        ET.SubElement(properties, "property", {"name": f"optsched.{name}", "value": _xml_text(str(value))})
     if result.outcome is None:
-        case = ET.SubElement(suite, "testcase", {"name": "not finished", "classname": _held(result.planned.name)})
+        case = ET.SubElement(suite, "testcase", {"name": "not finished", "classname": _xml_text(result.planned.name)})
         ET.SubElement(case, "skipped", {"message": f"{result.done}{result.planned.whole} runs were done"})
     else:
         _cases(suite, result.planned.name, result.outcome, folder)
@@ -150,8 +150,8 @@ def _cases(suite: ET.Element, name: str, outcome: Outcome, folder: str) -> None:
     for key, runs in groups.items():
         group, problem, label = key
         seconds = f"{sum(entry.report.run.seconds for entry in runs):.3f}"
-        title = _held(f"{label} on {group}, {problem}")
-        case = ET.SubElement(suite, "testcase", {"name": title, "classname": _held(name), "time": seconds})
+        title = _xml_text(f"{label} on {group}, {problem}")
+        case = ET.SubElement(suite, "testcase", {"name": title, "classname": _xml_text(name), "time": seconds})
         if key in broken:
             _failure(case, broken[key], outcome, folder)
 
@@ -161,10 +161,10 @@ def _failure(case: ET.Element, broken: Sequence[Breach], outcome: Outcome, folde
     cause = next(filter(None, causes), None)
     text = list(outcome.lines(folder, broken))
     kind = "AssertionError" if cause is None else getattr(cause, "kind", type(cause).__name__)
-    failure = ET.SubElement(case, "failure", {"type": kind, "message": _held(broken[0].message)})
+    failure = ET.SubElement(case, "failure", {"type": kind, "message": _xml_text(broken[0].message)})
     if cause is not None:
         text.append(traceback_of(cause).rstrip("\n"))
-    failure.text = _held("\n".join(text))
+    failure.text = _xml_text("\n".join(text))
 
 
 def _group(entry: Run) -> tuple[str, str, str]:
@@ -175,7 +175,7 @@ def _group(entry: Run) -> tuple[str, str, str]:
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def _held(text: str) -> str:
+def _xml_text(text: str) -> str:
     """A text with what XML cannot hold spelled out."""
     return _FORBIDDEN.sub(lambda found: printable(found[0]), text)
 

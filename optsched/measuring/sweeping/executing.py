@@ -274,7 +274,7 @@ class Agenda:
         self.ended: Counter[str] = Counter()
         self.solved: Counter[str] = Counter()
         self._unsolved = deque(self._waiting)
-        self._held: dict[str, _Held] = {}
+        self._packed: dict[str, _Held] = {}
         self._left = Counter(run.posed.key for run in self._ready)
         self._left.update({key: len(runs) for key, runs in self._waiting.items()})
 
@@ -309,7 +309,7 @@ class Agenda:
 
     def _hold(self, posed: Posed, solution: Solution | None = None) -> _Held:
         """A solved problem, with its solution out of the store where it is not held."""
-        if posed.key not in self._held:
+        if posed.key not in self._packed:
             instance = posed.problem.instance
             if solution is None:
                 (row,) = self._store.rows("SELECT solution FROM optima WHERE key = ?", posed.key)
@@ -318,8 +318,8 @@ class Agenda:
             bare = replace(solution, certificates=tuple(replace(entry, data={}) for entry in solution.certificates))
             reference = Reference(posed.problem, posed.profile, solution=bare)
             packed = Packed.of(posed.key, posed.problem, posed.profile)
-            self._held[posed.key] = _Held(packed, reference, pickle.dumps(bare))
-        return self._held[posed.key]
+            self._packed[posed.key] = _Held(packed, reference, pickle.dumps(bare))
+        return self._packed[posed.key]
 
     def take(self, key: str, outcome: Outcome) -> str:
         """Put an outcome into the store, and tell in words what it is of.
@@ -381,7 +381,7 @@ class Agenda:
         self.ended[record["status"]] += 1
         self._left[posed.key] -= 1
         if not self._left[posed.key]:
-            self._held.pop(posed.key, None)
+            self._packed.pop(posed.key, None)
 
 
 def now() -> str:

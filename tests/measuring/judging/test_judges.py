@@ -8,7 +8,7 @@ import pytest
 
 from optsched.core.errors import HeuristicFailed, OutOfTime, UsageError
 from optsched.measuring.judging.findings import Check
-from optsched.measuring.judging.judges import found_by
+from optsched.measuring.judging.judges import judge_checks
 
 #: dl-sched against the optimum on small draws, where it is not optimal.
 OPTIMAL = Check(
@@ -24,12 +24,12 @@ OPTIMAL = Check(
 
 def test_a_statement_about_each_draw() -> None:
     """Tests the truth, the means, how many draws, and the first draw on which it is false."""
-    judgement = found_by([OPTIMAL], "fails")
+    judgement = judge_checks([OPTIMAL], "fails")
     (finding,) = judgement.findings
     assert (judgement.holds, judgement.verdict, finding.true, finding.draws) == (True, "fails", False, 40)
     assert finding.witness.startswith("lsap,nodes=10,tasks=5 seed ")
     again = Check(**{**OPTIMAL_FIELDS, "draws": int(finding.witness.rpartition(" ")[2])})
-    assert found_by([again], "fails").verdict == "holds", "the draws before are none"
+    assert judge_checks([again], "fails").verdict == "holds", "the draws before are none"
     assert finding.numbers["dl"][0] > finding.numbers["optimum"][0]
 
 
@@ -38,18 +38,18 @@ OPTIMAL_FIELDS = {name: getattr(OPTIMAL, name) for name in OPTIMAL.__struct_fiel
 
 def test_effort_and_seeds() -> None:
     """Tests that full judgements take the record's draws, and that seeds go before both."""
-    assert found_by([OPTIMAL], "fails", "full").findings[0].draws == 50
-    assert found_by([OPTIMAL], "fails", "full", 45).findings[0].draws == 45
+    assert judge_checks([OPTIMAL], "fails", "full").findings[0].draws == 50
+    assert judge_checks([OPTIMAL], "fails", "full", 45).findings[0].draws == 45
 
 
 def test_some_draw_that_shows_it() -> None:
     """Tests that `any` names the draw that shows it, and names none where there is none."""
     shown = Check(**{**OPTIMAL_FIELDS, "says": "any(dl > optimum)", "holds": True})
-    (finding,) = found_by([shown], "holds").findings
+    (finding,) = judge_checks([shown], "holds").findings
     assert finding.true
     assert "; see lsap,nodes=10,tasks=5 seed " in str(finding)
     none = Check(**{**OPTIMAL_FIELDS, "says": "any(dl < optimum)"})
-    assert found_by([none], "fails").findings[0].witness == ""
+    assert judge_checks([none], "fails").findings[0].witness == ""
 
 
 def test_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,7 +65,7 @@ def test_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         measure={"tasks": "tasks", "placed": "placed of lsap-sched", "dl": "local of dl"},
         draws=2,
     )
-    numbers = found_by([check], "holds").findings[0].numbers
+    numbers = judge_checks([check], "holds").findings[0].numbers
     assert numbers["tasks"] == [3, 2]
     assert numbers["placed"] == [3, 2]
 
@@ -78,7 +78,7 @@ def test_runs_over_time() -> None:
         on=("job-times,nodes=4,tasks=8,reduces=0,jobs=2",),
         measure={"flow": "mean job time of fair", "local": "local maps of dl", "elapsed": "fifo"},
     )
-    (finding,) = found_by([check], "holds").findings
+    (finding,) = judge_checks([check], "holds").findings
     assert finding.kept
     assert 0 <= finding.numbers["local"][0] <= 1
     assert finding.numbers["elapsed"][0] > 0
@@ -87,9 +87,9 @@ def test_runs_over_time() -> None:
 def test_time_limit() -> None:
     """Tests that the draws that fit into the limit are judged, and that none at all is no judgement."""
     many = Check(**{**OPTIMAL_FIELDS, "draws": 10**6})
-    assert 1 <= found_by([many], "fails", time_limit=1).findings[0].draws < 10**6
+    assert 1 <= judge_checks([many], "fails", time_limit=1).findings[0].draws < 10**6
     with pytest.raises(OutOfTime, match="no draw was measured within the time limit; give more seconds"):
-        found_by([many], "fails", time_limit=1e-9)
+        judge_checks([many], "fails", time_limit=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -108,15 +108,15 @@ def test_time_limit() -> None:
 def test_wrong_checks(fields: dict[str, object], told: str) -> None:
     """Tests that what is wrong with a check is named."""
     with pytest.raises(UsageError, match=told):
-        found_by([Check(**{**OPTIMAL_FIELDS, **fields})], "fails")
+        judge_checks([Check(**{**OPTIMAL_FIELDS, **fields})], "fails")
 
 
 def test_wrong_effort() -> None:
     """Tests that efforts and seeds are checked."""
     with pytest.raises(UsageError, match="no effort 'most'; known: quick, full"):
-        found_by([OPTIMAL], "fails", "most")
+        judge_checks([OPTIMAL], "fails", "most")
     with pytest.raises(UsageError, match="1 or more"):
-        found_by([OPTIMAL], "fails", seeds=0)
+        judge_checks([OPTIMAL], "fails", seeds=0)
 
 
 def test_a_heuristic_without_a_decision() -> None:
@@ -128,4 +128,4 @@ def test_a_heuristic_without_a_decision() -> None:
         measure={"p": "probabilistic,p_min=0.9"},
     )
     with pytest.raises(HeuristicFailed, match="probabilistic"):
-        found_by([check], "holds")
+        judge_checks([check], "holds")

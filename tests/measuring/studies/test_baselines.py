@@ -142,7 +142,7 @@ def test_a_file_that_is_held_or_cannot_be(tmp_path: Path, monkeypatch: pytest.Mo
     recorded = Baseline.of(runs(["a", "b"]))
     monkeypatch.setattr(baselines, "PATIENCE", 0.01)
     with (
-        baselines._held(tmp_path / "b.json"),
+        baselines._locked(tmp_path / "b.json"),
         pytest.raises(InputError, match=r"b\.json: another process has been recording in it"),
     ):
         recorded.record(tmp_path / "b.json")
@@ -160,8 +160,8 @@ def test_a_lock_of_a_killed_process_is_none(tmp_path: Path, monkeypatch: pytest.
     script = (
         "import os, sys\n"
         "from pathlib import Path\n"
-        "from optsched.measuring.studies.baselines import _held\n"
-        "with _held(Path(sys.argv[1])):\n"
+        "from optsched.measuring.studies.baselines import _locked\n"
+        "with _locked(Path(sys.argv[1])):\n"
         "    os.kill(os.getpid(), 9)\n"
     )
     assert subprocess.run([sys.executable, "-c", script, str(path)], check=False).returncode == -9
