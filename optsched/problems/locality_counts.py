@@ -1,4 +1,4 @@
-"""Counts how near placed tasks are to their data: node-local, rack-local or off-rack, for maps and for reduces."""
+"""Counts how near placed tasks are to their data: on the node, in the rack or remote, for maps and for reduces."""
 
 from __future__ import annotations
 
