@@ -19,7 +19,6 @@ from command_line import run
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 from pages import FENCED, shell, texts_of
-from pictured import racked
 
 import optsched
 from optsched import showing
@@ -117,12 +116,15 @@ def sizes(element: ElementTree.Element, scale: float = 1.0) -> Iterator[float]:
         yield from sizes(child, scale)
 
 
+def smallest(root: ElementTree.Element) -> float:
+    """Pixels of the smallest text of a picture that is shown on 700 pixels: half of a screen."""
+    return min(sizes(root)) * 700 / float(root.get("viewBox", "").split()[2])
+
+
 @pytest.mark.parametrize("picture", IMAGES, ids=lambda picture: picture.stem)
 def test_texts_are_legible_at_half_width(picture: Path) -> None:
-    """Tests that the smallest text has 8 pixels where the picture is 700 wide: half of a screen."""
-    root = ElementTree.parse(picture).getroot()
-    width = float(root.get("viewBox", "").split()[2])
-    assert min(sizes(root)) * 700 / width >= 8
+    """Tests that the smallest text of a page's picture has 8 pixels at half the width of a screen."""
+    assert smallest(ElementTree.parse(picture).getroot()) >= 8
 
 
 @pytest.mark.parametrize("picture", IMAGES, ids=lambda picture: picture.stem)
@@ -188,9 +190,9 @@ BARE = {
 
 @cache
 def runs() -> list[Any]:
-    """Two runs of one instance over time."""
+    """Four runs of one instance over time."""
     instance = optsched.load("examples/order-of-jobs")
-    return [optsched.simulate(instance, policy) for policy in ("fair", "dl")]
+    return [optsched.simulate(instance, policy) for policy in ("fair", "dl", "fifo", "rand")]
 
 
 @cache
@@ -216,14 +218,16 @@ KINDS: dict[str, Callable[[], Figure]] = {
     ),
     "decomposition_picture": lambda: showing.decomposition_picture(parts(["fair"])[0]),
     "decompositions_picture": lambda: showing.decompositions_picture(parts(["fair", "dl"])),
-    "draw": lambda: optsched.draw(optsched.generate("lsap", nodes=50, tasks=60)),
+    "draw": lambda: optsched.draw(
+        optsched.problem("lsap", optsched.generate("lsap", nodes=50, tasks=60)), "dl", "rand", "fair"
+    ),
     "frontier_picture": lambda: showing.frontier_picture(
         optsched.frontier(optsched.problem("latency", "papers/fsy-not-optimal"))
     ),
     "gantt_picture": lambda: showing.gantt_picture(runs()),
     "heat_map": lambda: showing.heat_map(["dl"], ["lsap"], {("dl", "lsap"): ("25 %", 25.0)}),
     "locality_picture": lambda: showing.locality_picture(runs()),
-    "matrix_picture": lambda: showing.matrix_picture(gap_matrix(posable(racked(), ["lsap"]))),
+    "matrix_picture": lambda: showing.matrix_picture(gap_matrix(posable(optsched.load("papers/guo-fig2")))),
     "reductions_picture": lambda: showing.reductions_picture(runs()),
     "reproduced_picture": lambda: showing.reproduced_picture(optsched.figure("guo-2012/4b").stored("quick")),
     "running_picture": lambda: showing.running_picture(runs()),
@@ -245,6 +249,12 @@ def test_axes_name_their_units(kind: str) -> None:
             if axes.axison and not named and any(tick.label1.get_visible() for tick in axis.get_major_ticks()):
                 label = axis.get_label_text().partition("\n")[0]
                 assert UNITS.search(label) or label in BARE, f"{kind}: {label!r} has no unit"
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_every_kind_is_legible_at_half_width(kind: str) -> None:
+    """Tests the same of what users draw, with more runs, policies and problems than stand next to one another."""
+    assert smallest(ElementTree.fromstring(showing.picture(KINDS[kind]()))) >= 8
 
 
 def test_records_name_their_units() -> None:

@@ -312,7 +312,7 @@ def fold(text: str, width: float, size: float, **how: Any) -> list[str]:
     """The lines of a text of a size in a width in inches; `how` is `textwrap.wrap`'s."""
     from textwrap import wrap
 
-    return wrap(text, max(12, int(width / (size * _CHARACTER))), **how)
+    return wrap(text, max(12, int(width / (size * _CHARACTER))), break_on_hyphens=False, **how)
 
 
 def keyed(
