@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -113,6 +114,8 @@ def explain(
     if solution is not None:
         given = _decision(posed, solution)
     named: dict[str, Any] = {} if choice is None else dict(choice.parameters)
+    for name in sorted(named.keys() & signature(explanation_of).parameters.keys()):
+        raise UsageError(f'--heuristic "{heuristic}": explain has a {name} of its own: rename the parameter')
     with picturing(target) as draw:
         # What a user's heuristic prints must not come between the data.
         with progress(sys.stderr) as step, redirect_stdout(sys.stderr):
@@ -388,7 +391,8 @@ def _measured(
 ) -> tuple[Reference, list[GapReport]]:
     """The reference, and a report of each heuristic; `failures` gets those that failed."""
     from optsched.core.results import Limit
-    from optsched.measuring.gaps import Reference, gap
+    from optsched.heuristics import run
+    from optsched.measuring.gaps import Reference, gap_of
     from optsched.measuring.printing import progress
 
     reports = []
@@ -400,7 +404,8 @@ def _measured(
             raise KeyboardInterrupt
         for choice in choices:
             step(f"{posed.instance.name} {posed.name} {choice.label}")
-            reports.append(gap(posed, choice.entry, seed, reference, time_limit=seconds, **choice.parameters))
+            ran = run(posed, choice.entry, seed, time_limit=seconds, **choice.parameters)
+            reports.append(gap_of(posed, ran, seed, reference))
     arguments.note_limits(reports, seconds)
     if reference.solution.decision is None:
         arguments.note(f"no optimum is drawn: {reference.solution.termination}", "warning")

@@ -236,7 +236,7 @@ def policy_named(text: str, option: str = "--policy") -> tuple[Any, dict[str, An
     if name == SOLVE:
         return name, values
     entry = chosen(name).entry
-    if entry.online:
+    if entry.online and entry.parameters is not None:
         choice = chosen(text)
         return choice.entry, dict(choice.parameters)
     return entry, values

@@ -90,7 +90,7 @@ def solve_pyomo(
     Returns
     -------
     SolverOutcome
-        In the model's own sense. Without a solution the variables keep their values and are marked stale.
+        In the model's own sense. Without a solution the variables have no values.
 
     Raises
     ------
@@ -130,7 +130,10 @@ def solve_pyomo(
     outcome = run(highs, profile, f"pyomo {pyomo_version}", hint, _loaded(load, decode))
     StaleFlagManager.mark_all_as_stale()
     held = read_solution(highs, outcome)
-    if held.x is not None:
+    if held.x is None:
+        for variable in variables:  # values of an earlier solve would be decoded as the answer of this one
+            variable.set_value(None)
+    else:
         load(held.x)
     for name, keys, values in (("dual", constraints, held.row_duals), ("rc", variables, held.col_duals)):
         suffix = model.component(name)

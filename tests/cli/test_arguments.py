@@ -358,3 +358,20 @@ def test_bug_each_seed_had_a_line_of_its_own() -> None:
     assert "hostile_heuristics:TakesOne" in line
     assert "takes other arguments than it is given (Offer, View): TakesOne.offer() takes 2 positional" in line
     assert re.search(r"\(\S*hostile_heuristics\.py, line \d+\) \(10 seeds\)$", line)
+
+
+@pytest.mark.parametrize(
+    ("command", "heuristic", "told"),
+    [
+        ("gap", "hostile_heuristics:good,seed=1", "the seed is given by --seed or --repeats (Python: seed=)"),
+        ("matrix", "hostile_heuristics:good,time_limit=1", "the limit is given by --time-limit"),
+        ("explain", "hostile_heuristics:TakesOne,observers=1", "observers are given in Python (observers=)"),
+        ("explain", "hostile_heuristics:good,profile=1", "explain has a profile of its own: rename the parameter"),
+    ],
+)
+def test_bug_parameters_that_a_run_takes_itself_were_tracebacks(command: str, heuristic: str, told: str) -> None:
+    """Tests that a heuristic's parameter which is named as one of a run is refused in one line."""
+    problem = [] if command == "matrix" else ["--problem", "lsap"]
+    result = run(command, FIGURE, *problem, "--heuristic", heuristic)
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert told in result.stderr

@@ -10,6 +10,7 @@ from replica_instances import instance_of
 
 from optsched.core.errors import TooLarge, UsageError
 from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
+from optsched.core.results import Termination
 from optsched.models import lsap
 from optsched.problems import Lsap
 from optsched.solvers.algebraic import solve_pulp, solve_pyomo
@@ -33,6 +34,21 @@ def test_decoding_a_fractional_solution() -> None:
         variable.set_value(0.5 if variable.parent_component().local_name == "place" else 0.0)
     with pytest.raises(UsageError, match=r"place\[t0,n0\] = 0.5 is no whole number: solve to a vertex"):
         lsap.decode(model, problem)
+
+
+def test_bug_an_infeasible_model_decoded_to_the_earlier_placement() -> None:
+    """Tests that both kinds of models refuse to be decoded after a solve that found nothing, and say what to do."""
+    problem = Lsap(instance_of([[0, 1], [0, 1]], 2))
+    model, literal = lsap.build_pyomo(problem, per_pair=True), lsap.build_pulp(problem)
+    solve_pyomo(model, "exact")
+    solve_pulp(literal, "exact")
+    assert lsap.decode(model, problem).placed == lsap.decode(literal, problem).placed == 2
+    model.none = pyo.Constraint(expr=sum(model.place.values()) <= 1)
+    literal.addConstraint(pulp.lpSum(literal.place.values()) <= 1, "none")
+    for changed, solve in ((model, solve_pyomo), (literal, solve_pulp)):
+        assert solve(changed, "exact").status is Termination.INFEASIBLE
+        with pytest.raises(UsageError, match="has no value: solve the model before decoding it"):
+            lsap.decode(changed, problem)
 
 
 def test_racks_only_where_they_save() -> None:

@@ -51,12 +51,13 @@ def test_models_of_the_other_library() -> None:
         solve_pulp(pyomo_model(), EXACT)
 
 
-def test_pyomo_without_solution_keeps_values() -> None:
-    """Tests that nothing is loaded into a Pyomo model without a solution, and that its values are marked stale."""
+def test_bug_a_model_without_solution_kept_the_values_of_an_earlier_solve() -> None:
+    """Tests that a Pyomo model without a solution has no values; it had those of a former solve, and decoded them."""
     m = pyomo_model()
+    assert solve_pyomo(m, EXACT).objective == 12
     m.never = pyo.Constraint(expr=m.x >= 20)
     assert solve_pyomo(m, EXACT).status is Termination.INFEASIBLE
-    assert (m.x.value, m.x.stale) == (1, True)
+    assert (m.x.value, m.x.stale, m.idle.value) == (None, True, 5)
 
 
 def test_pyomo_loads_only_what_it_solved() -> None:

@@ -34,6 +34,7 @@ __all__ = [
     "Group",
     "Looking",
     "MEASURED",
+    "OF_RUN",
     "Rule",
     "SEEDS",
     "Source",
@@ -66,6 +67,13 @@ _SOLVE = "solve"
 
 #: The seeds that a heuristic runs with where nobody says which: one that draws no random numbers with the first alone.
 SEEDS = range(10)
+
+#: What `optsched.heuristics.run` takes itself, and how it is given.
+OF_RUN = {
+    "seed": "the seed is given by --seed or --repeats (Python: seed=)",
+    "time_limit": "the limit is given by --time-limit (Python: time_limit=)",
+    "observers": "observers are given in Python (observers=)",
+}
 
 #: The most seeds: each is an instance, or a run.
 MOST_SEEDS = 1_000_000
@@ -111,6 +119,9 @@ def chosen(given: AnyHeuristic | Choice) -> Choice:
     if ":" in name:
         find_here()
     entry = heuristic(name)
+    if entry.parameters is None:
+        for key in texts.keys() & OF_RUN.keys():
+            raise UsageError(f'--heuristic "{given}": {key} is no parameter of a heuristic: {OF_RUN[key]}')
     values = {key: value if entry.parameters is not None else literal(value) for key, value in texts.items()}
     if entry.parameters is not None:
         others = ({"max_idle_rounds"} | of_run(entry)) - {known.name for known in entry.parameters}
