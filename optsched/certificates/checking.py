@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import NoneType
 from typing import Any
 
+from optsched.core.brief import several
 from optsched.core.errors import CertificateInvalid, OutOfTime, expect
 from optsched.core.fronts import Frontier
 from optsched.core.registry import imported, record_of
@@ -331,7 +332,7 @@ class _Checking(Checks):
             self.check(noun, False, f"the decision is a {solution.decision.noun}")
             return
         violations = problem.violations(solution.decision)
-        found = "; ".join(str(violation) for violation in violations[:3]) if violations else "feasible"
+        found = several(violations, 3) if violations else "feasible"
         self.check(noun, not violations, found)
         if not violations:
             self.worth = value = problem.objective(solution.decision)

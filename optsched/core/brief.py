@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from optsched.core.errors import printable
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from optsched.core.instance import Instance
     from optsched.core.network import FlowNetwork
 
-__all__ = ["LONGEST", "assumed", "assumed_in_words", "brief", "counted", "labelled"]
+__all__ = ["LONGEST", "assumed", "assumed_in_words", "brief", "counted", "labelled", "several"]
 
 #: No `repr` is longer, even with long names in it.
 LONGEST = 199
@@ -36,6 +36,16 @@ def counted(count: int, noun: str) -> str:
     ('1 task', '0 tasks')
     """
     return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def several(entries: Sequence[object], most: int) -> str:
+    """The first of some entries, and how many more there are.
+
+    >>> several(["a", "b", "c"], 2), several(["a"], 2)
+    ('a; b; and 1 more', 'a')
+    """
+    more = len(entries) - most
+    return "; ".join(map(str, entries[:most])) + (f"; and {more} more" if more > 0 else "")
 
 
 def labelled(name: str, parameters: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, cast
 
-from optsched.core.brief import brief
+from optsched.core.brief import brief, counted
 from optsched.core.placement import NetworkFlow, Placement
 from optsched.core.schedule import Schedule
 
@@ -122,7 +122,10 @@ class Violation:
     amount: Number
 
     def __str__(self) -> str:
-        return f"{self.constraint}({', '.join(self.ids)}) by {self.amount}"
+        where = f"({', '.join(self.ids)})" if self.ids else ""
+        if self.constraint == "cardinality":
+            return f"cardinality{where}: {counted(int(self.amount), 'task')} too few placed"
+        return f"{self.constraint}{where} by {self.amount}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from optsched.core.brief import brief
+from optsched.core.brief import brief, several
 from optsched.core.deadline import check, deadline
 from optsched.core.deprecated import Renamed, former_names
 from optsched.core.errors import BoundViolated, HeuristicFailed, OutOfTime, TooLarge, UsageError, expect
@@ -335,7 +335,7 @@ class GapReport:
         if self.error is not None:
             return f"{who}: {self.error}"
         if self.objective is None:
-            return f"{who}: infeasible: {'; '.join(map(str, self.violations[:5]))}"
+            return f"{who}: infeasible: {several(self.violations, 5)}"
         value = ", ".join(map(str, self.objective))
         if self.reference.value is None or self.absolute_gap is None:
             return f"{who}: {value}, no reference"
@@ -377,7 +377,7 @@ class GapReport:
         if self.error:
             raise HeuristicFailed(self.error) from self.run.cause
         if not self.feasible:
-            raise HeuristicFailed(f"{who}: infeasible: " + "; ".join(map(str, self.violations[:5])))
+            raise HeuristicFailed(f"{who}: infeasible: {several(self.violations, 5)}")
         found = self._gap_text()
         value = ", ".join(map(str, self.objective or ()))
         best = ", ".join(map(str, self.reference.value or ("unknown",)))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from optsched.core.brief import counted
+from optsched.core.brief import counted, several
 from optsched.core.errors import UsageError, described
 from optsched.core.instance import Instance
 from optsched.core.network import UNBOUNDED, FlowNetwork
@@ -206,7 +206,7 @@ def _value_text(problem: TaskProblem[Any], decision: Any, decided: Any) -> str:
     """The value of a decision, with its gap where that was measured; or what is wrong with it."""
     wrong = problem.violations(decision)
     if wrong:
-        return f"infeasible: {'; '.join(map(str, wrong[:2]))}{'; ...' if len(wrong) > 2 else ''}"
+        return f"infeasible: {several(wrong, 2)}"
     parts = zip(problem.components, problem.objective(decision), strict=True)
     values = [f"{part.name} {number(entry)}" for part, entry in parts]
     return ", ".join([*values, *([gap_text(decided)] if isinstance(decided, GapReport) else [])])

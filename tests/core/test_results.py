@@ -127,6 +127,8 @@ def test_text_of_a_solution() -> None:
 def test_text_of_a_violation() -> None:
     """Tests that a violation names the constraint, every id and the amount."""
     assert str(Violation("slots", ("n1", "n2"), Fraction(1, 3))) == "slots(n1, n2) by 1/3"
+    assert str(Violation("cardinality", (), 6)) == "cardinality: 6 tasks too few placed"
+    assert str(Violation("cardinality", ("map",), 1)) == "cardinality(map): 1 task too few placed"
 
 
 def test_frame_of_a_solution() -> None:

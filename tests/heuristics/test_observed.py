@@ -31,7 +31,9 @@ def test_recorded_nodes(name: str) -> None:
 def test_violations_tell_of_missing_records_and_full_nodes() -> None:
     """Tests that tasks without a record and more tasks than slots are violations, not errors."""
     posed = problem("lsap", traced([1, -1]))
-    assert [str(one) for one in posed.violations(run(posed, "observed").raise_if_failed())] == ["cardinality() by 1"]
+    assert [str(one) for one in posed.violations(run(posed, "observed").raise_if_failed())] == [
+        "cardinality: 1 task too few placed"
+    ]
     posed = problem("lsap", traced([1, 1]))
     assert [str(one) for one in posed.violations(run(posed, "observed").raise_if_failed())] == ["slots(b) by 1"]
 

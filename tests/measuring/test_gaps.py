@@ -508,7 +508,7 @@ def test_report_names_five_violations_and_the_instance() -> None:
     """Tests that of many violations the first five are told, and that an instance without a name is called one."""
     overfull = instance([[0]] * 14, [1] * 7)
     report = gap(Lsap(overfull), answer([task // 2 for task in range(14)]))
-    told = "; ".join(f"slots(n{node}) by 1" for node in range(5))
+    told = "; ".join(f"slots(n{node}) by 1" for node in range(5)) + "; and 2 more"
     assert len(report.violations) == 7
     assert str(report).endswith(f": infeasible: {told}")
     for posed, name in ((overfull, "small"), (replace(overfull, name=""), "the instance")):

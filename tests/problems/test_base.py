@@ -157,15 +157,15 @@ def test_which_tasks_are_placed() -> None:
     assert [str(violation) for violation in strangers] == [
         "pending-map(done) by 1",
         "pending-map(reduce) by 1",
-        "cardinality() by 2",
+        "cardinality: 2 tasks too few placed",
     ]
 
 
 def test_nonsense_is_told_before_constraints() -> None:
     """Tests that a wrong length and unknown nodes are violations on their own."""
     posed = Lsap(simple())
-    assert [str(entry) for entry in posed.violations(Placement.of([0]))] == ["length() by -1"]
-    assert [str(entry) for entry in posed.violations(Placement.of([0, 1, 1]))] == ["length() by 1"]
+    assert [str(entry) for entry in posed.violations(Placement.of([0]))] == ["length by -1"]
+    assert [str(entry) for entry in posed.violations(Placement.of([0, 1, 1]))] == ["length by 1"]
     found = posed.violations(Placement.of([2, -2]))
     assert [str(entry) for entry in found] == ["known-node(t0) by 1", "known-node(t1) by 1"]
 

@@ -24,7 +24,9 @@ def test_one_reduce_of_a_job_on_a_node() -> None:
         Violation("distinct", ("j1", "n0"), 1),
     ]
     assert [str(one) for one in problem.violations(problem.placement([2, -1, 2]))] == ["slots(n2) by 1"]
-    assert [str(one) for one in problem.violations(problem.placement([0, -1, -1]))] == ["cardinality() by 1"]
+    assert [str(one) for one in problem.violations(problem.placement([0, -1, -1]))] == [
+        "cardinality: 1 task too few placed"
+    ]
     solution = solve(problem)
     assert (solution.objective, problem.nodes_of(solution.decision).tolist()) == ((2,), [2, 0, -1])  # type: ignore[arg-type]
     free = posed([1.0, 2.0, 4.0], [3, 0, 1, 0], [0, 0, 1], [(1, 0)], distinct=False)

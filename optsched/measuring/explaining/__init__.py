@@ -12,6 +12,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from optsched.core.brief import several
 from optsched.core.errors import HeuristicFailed, UsageError, expect
 from optsched.core.placement import Placement
 from optsched.core.results import Solution, Termination
@@ -194,7 +195,7 @@ def explained(report: GapReport, worth: int = 0) -> Explanation | ScheduleExplan
     if not infeasible and report.decision is None:
         raise HeuristicFailed(*(report.error or "").split("\n")) from run.cause
     if not infeasible and report.objective is None:
-        violations = "; ".join(map(str, report.violations[:5]))
+        violations = several(report.violations, 5)
         given = run.name == f"the {problem.decided.noun}"
         who = run.name if given else f"the {problem.decided.noun} of {run.name}"
         failed = UsageError if given else HeuristicFailed

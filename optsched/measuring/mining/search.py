@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from optsched.certificates import certify
-from optsched.core.brief import brief, counted
+from optsched.core.brief import brief, counted, several
 from optsched.core.errors import Fault, InputError, UsageError
 from optsched.core.instance import Instance
 from optsched.heuristics import AnyHeuristic
@@ -156,7 +156,7 @@ class Find:
         report = self.report
         best = ", ".join(map(str, report.reference.value or ()))
         if report.objective is None:
-            broken = report.error or "; ".join(map(str, report.violations[:3]))
+            broken = report.error or several(report.violations, 3)
             starved = "some tasks starve: " if report.run.starved else ""
             return f"no feasible placement ({starved}{broken}) where the optimum is {best}"
         names = [component.name for component in report.problem.components]

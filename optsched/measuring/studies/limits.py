@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from optsched.core.brief import several
 from optsched.core.errors import UsageError, nearest
 from optsched.core.outside import own_traceback
 from optsched.core.placement import NONE, Placement
@@ -292,7 +293,7 @@ def reason(report: GapReport) -> str:
     """Why a run has no feasible placement, in words."""
     if report.error is not None:
         return report.error
-    broken = "; ".join(map(str, report.violations[:5]))
+    broken = several(report.violations, 5)
     return f"infeasible{', tasks starved' if report.run.starved else ''}: {broken}"
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from optsched.core.brief import brief, counted
+from optsched.core.brief import brief, counted, several
 from optsched.core.deprecated import Renamed
 from optsched.core.errors import printable
 from optsched.core.results import Limit, Number
@@ -532,7 +532,7 @@ def _gap_note(group: Sequence[GapReport]) -> str:
             note = "starved" + _unstarted(report)
         elif not report.feasible:
             all_are = "" if report.reference.infeasible is None else ", like every placement"
-            note = f"infeasible{all_are}: " + _shortened("; ".join(map(str, report.violations[:2])))
+            note = f"infeasible{all_are}: " + several([_shortened(str(wrong), 40) for wrong in report.violations], 2)
         elif report.reference.cheap is not None:
             note = f"against the cheap bound {report.reference.cheap.name}"
         elif report.reference.kind is None and report.reference.solution.limit is not Limit.TIME:

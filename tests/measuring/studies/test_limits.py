@@ -273,7 +273,7 @@ def test_waiting_tasks_and_failures() -> None:
         return ["n0", None]
 
     told = list(lines(breaches(measured(made(2), waits), None)))
-    assert told[0].endswith("seed 0: infeasible: cardinality() by 1")
+    assert told[0].endswith("seed 0: infeasible: cardinality: 1 task too few placed")
     assert len(told) == 2, "an infeasible placement is not compared"
 
     def broken(problem: Any, rng: Any) -> list[str]:

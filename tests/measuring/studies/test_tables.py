@@ -399,6 +399,13 @@ def test_repeated_row() -> None:
     assert row["note"].startswith("1 of 4 infeasible: cardinality")
 
 
+def test_bug_a_third_violation_was_dropped_without_a_word() -> None:
+    """Tests that a row shows two violations, and says how many more there are."""
+    problem = Lsap(row(6, 0, "six"))
+    (cells,) = rows([("mine", placed(problem, ["n0", "n0", "n1", "n1", "n2", "n2"]))])
+    assert cells["note"] == "infeasible: slots(n0) by 1; slots(n1) by 1; and 1 more"
+
+
 def test_later_components_count_where_they_are_known() -> None:
     """Tests that the mean of a later component is over the seeds whose earlier ones are at the reference."""
     problem = Latency(instance())
