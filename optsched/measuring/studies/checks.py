@@ -226,7 +226,7 @@ class Check:
             "no worse than recorded": self.baseline is not None,
             "proved": self.allowed is not None,
         }
-        return ", ".join(words for words, holds in claims.items() if holds) or "feasible"
+        return ", ".join(words for words, holds in claims.items() if holds) or f"feasible; {_NO_LIMIT}"
 
     def planned(self, record: bool = False, recorder: str = "record it") -> Planned:
         """The runs of the check; wrong arguments are found here.
@@ -336,6 +336,10 @@ class Planned:
         return Comparison((Breach(message, reports.measured[0], reports.measured),), 0, 0)
 
 
+#: What a check says that asks for nothing but feasible placements.
+_NO_LIMIT = "limits no gap: give max_gap"
+
+
 @dataclass(frozen=True)
 class Outcome:
     """The outcome of a check.
@@ -371,7 +375,8 @@ class Outcome:
     def in_words(self) -> str:
         """A line on all runs."""
         better = f"; {self.improved} better than recorded" if self.improved else ""
-        return self.reports.in_words(self.check.limit)[0] + better
+        unlimited = f"; {_NO_LIMIT}" if _NO_LIMIT in self.check.asserted else ""
+        return self.reports.in_words(self.check.limit)[0] + better + unlimited
 
     @property
     def numbers(self) -> dict[str, float]:

@@ -171,11 +171,16 @@ class GapLimit:
         if any(math.isinf(gap) for gap in gaps) and self.over == "mean":
             return _ENDLESS
         if self.over == "mean":
-            return sum((Fraction(gap) for gap in gaps), Fraction(0)) / len(gaps)
+            return self.mean(gaps)
         if self.over == "median":
             return statistics.median_high(gaps)
         assert isinstance(self.over, Fraction)
         return sorted(gaps)[math.ceil(self.over * len(gaps)) - 1]
+
+    @staticmethod
+    def mean(gaps: Sequence[Number | float]) -> Fraction:
+        """The mean of finite gaps, exactly."""
+        return sum((Fraction(gap) for gap in gaps), Fraction(0)) / len(gaps)
 
     def compared(self, measured: Iterable[Run]) -> Number | float | None:
         """The gap that is held to the limit, of the group where it is largest; None where none is known."""
@@ -213,11 +218,14 @@ class Breach:
         The run that shows it best.
     runs
         All runs of the group.
+    own
+        The gap of the worst run, where it is not the one that is compared.
     """
 
     message: str
     worst: Run
     runs: tuple[Run, ...]
+    own: str = ""
 
 
 def breaches(measured: Iterable[Run], limit: GapLimit | None, feasible: bool = True) -> list[Breach]:
@@ -237,7 +245,9 @@ def breaches(measured: Iterable[Run], limit: GapLimit | None, feasible: bool = T
     for runs in _grouped(measured):
         broken = _broken(runs, limit, feasible)
         if broken is not None:
-            found.append(Breach(broken[0], broken[1], tuple(runs)))
+            of_all = limit is not None and limit.over != "worst" and len(runs) > 1 and broken[1].report.feasible
+            own = limit.shown(limit.gap(broken[1].report)) if limit is not None and of_all else ""
+            found.append(Breach(*broken, tuple(runs), own))
     return found
 
 
@@ -279,14 +289,18 @@ def _broken(runs: Sequence[Run], limit: GapLimit | None, feasible: bool) -> tupl
     if compared <= limit.most:
         return None
     worst = runs[known.index(max(known))]
-    over = "" if len(runs) == 1 else f" ({limit.statistic} of {len(runs)} runs)"
     pair = limit.pair(worst.report) if math.isinf(compared) and worst.report.feasible else None
     if pair is not None:
         message = f"the gap is {pair[0]} over 0: the reference is 0, so there is no percentage"
         return f"{message}: give max_absolute instead of max_gap", worst
     kind = worst.report.reference.kind
     against = "" if kind != "bound" else "; the reference is a bound, so that the true gap may be smaller"
-    return f"the gap is {limit.shown(compared)}{over}, over the limit of {limit.shown(limit.most)}{against}", worst
+    found = f"the gap is {limit.shown(compared)}"
+    if len(runs) > 1 and limit.over == "worst":
+        found += f" (worst of {len(runs)} runs)"
+    elif len(runs) > 1:
+        found = f"the {limit.statistic} gap of {len(runs)} runs is {limit.shown(compared)}"
+    return f"{found}, over the limit of {limit.shown(limit.most)}{against}", worst
 
 
 def reason(report: GapReport) -> str:
@@ -329,10 +343,16 @@ def lines(
         entry = breach.worst
         report = entry.report
         where = report.problem.instance.name or entry.group
-        yield f"{entry.heuristic} on {where}, {report.problem.name}, seed {report.seed}: {breach.message}"
+        values = ""
         if report.objective is not None and report.reference.value is not None:
             best = f"the {report.reference.kind} {_value_text(report.reference.value)}"
-            yield f"  value {_value_text(report.objective)} against {best}"
+            values = f"value {_value_text(report.objective)} against {best}"
+        if breach.own:
+            yield f"{entry.heuristic} on {entry.group or where}, {report.problem.name}: {breach.message}"
+            yield f"  the worst run, on {where}, seed {report.seed}, has a gap of {breach.own}: {values}"
+        else:
+            yield f"{entry.heuristic} on {where}, {report.problem.name}, seed {report.seed}: {breach.message}"
+            yield from [f"  {values}"] if values else []
         yield from (f"  {line}" for line in differing(report))
         choice = by_label.get(entry.heuristic)
         yield f"  reproduce it: {go}{again(entry, choice, profile, time_limit, contained, folder)}"
@@ -358,7 +378,8 @@ def differing(report: GapReport) -> Iterator[str]:
     if not len(moved):
         return
     kind = "an optimal" if report.reference.solution.optimal else "the best known"
-    yield from cause_lines(problem, causes_of(problem, before, after))
+    gap = report.absolute_gap if report.reference.solution.optimal else None
+    yield from cause_lines(problem, causes_of(problem, before, after), gap)
     optimum = "the nearest optimal" if nearest else kind
     yield f"{len(moved)} of {len(problem.tasks)} tasks run elsewhere than in {optimum} placement:"
     rows = [("task", "heuristic", kind.removeprefix("an ").removeprefix("the "))]

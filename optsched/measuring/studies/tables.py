@@ -216,10 +216,10 @@ class GapReports(Sequence[GapReport]):
         assert limit is not None
         feasible = [report for report in self if report.feasible]
         values = [limit.gap(report) for report in feasible]
-        known: dict[int, list[float]] = {}  # by problem: each counts once, with any number of seeds
+        known: dict[int, list[Number | float]] = {}  # by problem: each counts once, with any number of seeds
         for report, found in zip(feasible, values, strict=True):
             if found is not None and found != math.inf:
-                known.setdefault(id(report.problem), []).append(float(found))
+                known.setdefault(id(report.problem), []).append(found)
         seeds = len({report.seed for report in self})
         count = counted(len(self), "run") + f" of {seeds} seeds" * (seeds > 1)
         numbers: dict[str, float] = {"runs": len(self), "feasible": len(values), "over_zero": values.count(math.inf)}
@@ -227,10 +227,11 @@ class GapReports(Sequence[GapReport]):
         parts = []
         if known:
             every = [value for part in known.values() for value in part]
-            means = list(map(statistics.fmean, known.values()))
-            numbers |= {"worst": max(every), "mean": statistics.fmean(means)}
+            means = [float(limit.mean(part)) for part in known.values()]
+            mean = limit.mean([limit.mean(part) for part in known.values()])  # exact, as a limit is compared with it
+            numbers |= {"worst": float(max(every)), "mean": float(mean)}
             parts.append(f"worst gap {limit.shown(max(every))}")
-            drawn = means if len(means) > 1 else every
+            drawn = means if len(means) > 1 else list(map(float, every))
             if len(drawn) >= LEAST and (limits := interval(drawn)):
                 numbers["half_width"] = (limits[1] - limits[0]) / 2
             if len(every) > 1:

@@ -71,7 +71,7 @@ def unfinished(done: int) -> Result:
             lambda: result("dl", ["papers/guo-fig2", "examples/one-each"], over="mean", max_absolute=0.75, seeds=1),
             ("2", "1", "1", "0.5", "FAILED", "mean gap at most 0.75 (mean 1)"),
         ),
-        (lambda: result(broken), ("1", "1", "infeasible", "-", "FAILED", "feasible")),
+        (lambda: result(broken), ("1", "1", "infeasible", "-", "FAILED", "feasible; limits no gap: give max_gap")),
         (lambda: unfinished(1), ("1 of 2", "-", "-", "-", "not finished", "worst gap at most 0 %")),
         (lambda: unfinished(0), ("0 of 2", "-", "-", "-", "not run", "worst gap at most 0 %")),
     ],

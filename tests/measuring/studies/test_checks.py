@@ -31,7 +31,7 @@ def broken(problem: Any, rng: Any) -> list[str]:
         ({"max_gap": "5%"}, "worst gap at most 5 %"),
         ({"max_absolute": 2, "over": 0.9, "baseline": "x.json"}, "0.9 quantile of the gap at most 2"),
         ({"max_gap": 0, "certify": ["solver"]}, "worst gap at most 0 %, proved"),
-        ({}, "feasible"),
+        ({}, "feasible; limits no gap: give max_gap"),
         ({"baseline": "x.json", "certify": True}, "no worse than recorded, proved"),
     ],
 )

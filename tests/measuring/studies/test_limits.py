@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -16,11 +17,14 @@ import optsched
 from optsched.cli import cli
 from optsched.core.errors import UsageError
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
+from optsched.measuring.explaining.explanation import cause_lines, causes_of
 from optsched.measuring.records import Run
 from optsched.measuring.studies.checks import Check
 from optsched.measuring.studies.choices import Family
 from optsched.measuring.studies.limits import Breach, GapLimit, again, breaches, lines, traceback_of
 from optsched.measuring.studies.runs import measure, plan
+from optsched.measuring.studies.tables import GapReports
+from optsched.problems import Lsap
 from optsched.processes import Limits
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 
@@ -227,6 +231,39 @@ def test_lines_of_a_breach() -> None:
         ["t1", "n0", "n1"],
     ]
     assert told[7].startswith("  reproduce it: save the instance first (optsched.save(instance, 'row.json'))")
+
+
+def test_bug_a_mean_gap_stood_beside_the_values_of_the_worst_run() -> None:
+    """Tests that the mean over the runs comes first, and then the worst run with its own gap."""
+    told = list(lines(breaches(runs([0, 0, 2, 3]), GapLimit.of(max_gap="50%", over="mean"))))
+    assert told[0].endswith("place on one, lsap: the mean gap of 4 runs is 125 %, over the limit of 50 %")
+    assert told[1] == "  the worst run, on one, seed 3, has a gap of 300 %: value 4 against the optimum 1"
+    told = list(lines(breaches(runs([0, 0, 2, 3]), GapLimit.of(max_gap="50%"))))
+    assert told[0].endswith("on one, lsap, seed 3: the gap is 300 % (worst of 4 runs), over the limit of 50 %")
+
+
+def test_bug_a_mean_was_rounded_in_two_ways() -> None:
+    """Tests that a report has the mean that a limit is compared with: of 2/3 and 1, and of 0; floats gave less."""
+    holders = [[6], [6], [6], [0], [1], [2]]
+    workload = Workload([f"t{task}" for task in range(6)], replicas=Ragged.from_rows(holders))
+    both = [Instance(Cluster(list("abcdefg"), slots=[1] * 6 + [0]), workload, name=name) for name in ("one", "two")]
+    turns = iter(["defbac", "defbca", "defabc", "defabc"])
+
+    def place(problem: Any, rng: np.random.Generator) -> list[str]:
+        return list(next(turns))
+
+    (_, numbers) = GapReports(list(measure(plan(both, "lsap", place), 2))).in_words()
+    assert numbers["mean"] == float(Fraction(5, 12))
+
+
+def test_bug_what_avoidable_maps_left_of_a_gap_had_no_name() -> None:
+    """Tests that a line names the rest of the gap, and none where there is none."""
+    problem = Lsap(made(3))
+    told = list(cause_lines(problem, causes_of(problem, np.array([1, 1, 2]), np.array([0, 1, 2])), (3,)))
+    assert told == [
+        "1 avoidable remote map (1 less locality-cost), on n1",
+        "all other differences: 2 less locality-cost",
+    ]
 
 
 def test_where_the_command_is_to_be_typed() -> None:
