@@ -36,9 +36,7 @@ from optsched.core.errors import (
 __all__ = ["cli", "main"]
 
 # Being ended from outside --------------------------------------------------------------------------------------------
-#
 # SIGTERM and SIGHUP do what Ctrl-C does, and messages name the signal.
-#
 # So what there is by then is put out, processes of runs are ended, and files are left whole. The exit code is 128 and
 # the number of the signal, as shells have it.
 

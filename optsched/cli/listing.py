@@ -309,9 +309,7 @@ def versions(form: str) -> None:
     arguments.emit_table(Table(("name", "version"), list(found.items())))
 
 
-# The manual ----------------------------------------------------------------------------------------------------------
-#
-# `optsched docs`: the pages of the documentation that come with the package.
+# `optsched docs`: the pages of the documentation that come with the package -------------------------------------------
 
 #: What only the site's builder fills in: a page with such a block is for the site alone.
 _OF_THE_SITE = re.compile(r"^```\{(include|eval-rst|toctree)\}", re.MULTILINE)

@@ -33,9 +33,7 @@ __all__ = [
 ]
 
 # Delay scheduling ----------------------------------------------------------------------------------------------------
-#
 # `delay`: delay scheduling, in which a job waits a number of offers for a node with its data.
-#
 # Hadoop's Fair Scheduler delays, too. Delay scheduling is by Zaharia et al., EuroSys 2010; Shen et al. compare with it
 # as a part of the Fair Scheduler.
 

@@ -33,9 +33,7 @@ __all__ = [
 ]
 
 # A cover of the servers, grown task by task --------------------------------------------------------------------------
-#
 # The loops of `flow_based` over tasks: augmenting a cover, and giving out what is uncovered to least loaded servers.
-#
 # They run as they are on lists, or compiled by numba on int64 arrays of many tasks; either way they do the same. They
 # return after a number of steps, with their state in what they were given.
 

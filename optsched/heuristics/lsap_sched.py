@@ -98,9 +98,7 @@ def _match(result: Ints, replicas: Ragged, nodes: Ints, capacity: Ints) -> Ints:
     return np.bincount(matched[local], minlength=len(nodes))
 
 
-# Fairness by rations -------------------------------------------------------------------------------------------------
-#
-# `lsap-fair-sched`: an assignment problem with costs of both fairness and locality (Guo et al. 2012, III.D).
+# `lsap-fair-sched`: an assignment problem with costs of fairness and locality (Guo et al. 2012, III.D) ----------------
 
 
 def lsap_fair_sched(problem: LevelledProblem, rng: np.random.Generator, **parameters: Any) -> Placement:

@@ -231,9 +231,7 @@ class LeastCostPolicy(_Knowing):
 
 
 # Coupling ------------------------------------------------------------------------------------------------------------
-#
 # `coupling`: maps start with a chance that depends on how near their data is; reduces gradually, near the centre.
-#
 # The Coupling Scheduler is by Tan, Meng and Zhang (HPDC 2012, INFOCOM 2013). What Shen et al. say of it leaves much
 # open. Each guess is a parameter, or is named here (Shen et al. 2016, note 12).
 

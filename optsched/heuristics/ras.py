@@ -260,9 +260,7 @@ class _Trackers:
             insort(self._order, self._entry[job])
 
 
-# Equal shares of fixed slots -----------------------------------------------------------------------------------------
-#
-# `fair-sharing`: trackers with fixed slots, which the jobs share equally; Sharmilarani et al. compare RAS with it.
+# `fair-sharing`: jobs share fixed slots equally; Sharmilarani et al. compare RAS with it ------------------------------
 
 
 def fair_sharing(

@@ -42,9 +42,7 @@ __all__ = [
     "sizes_parameter",
 ]
 
-# Costs of areas of nodes ---------------------------------------------------------------------------------------------
-#
-# What maps cost on nodes whose distances are nested areas, with no entry for pairs of map and node.
+# Costs of maps where distances are nested areas of nodes, without an entry for each map and node ----------------------
 
 
 class AreaCosts:

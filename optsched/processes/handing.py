@@ -27,9 +27,7 @@ __all__ = [
     "unpack",
 ]
 
-# Packed values -------------------------------------------------------------------------------------------------------
-#
-# How functions, jobs and values go between processes: pickled; what is of `__main__` (a notebook) with its code.
+# Functions, jobs and values go between processes pickled; those of `__main__` with their code -------------------------
 
 #: Bytes that go at once: what the buffer of a pipe takes, so that a reader never waits within a part.
 _PART = 1 << 16

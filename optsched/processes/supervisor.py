@@ -197,9 +197,7 @@ def reseed() -> None:
         np.random.seed()  # noqa: NPY002 - it is the old global state that forks share
 
 
-# How processes are started -------------------------------------------------------------------------------------------
-#
-# Starting another Python that has a connection to this one, and finds the same modules.
+# Start another Python that has a connection to this one, and finds the same modules -----------------------------------
 
 #: What it runs: the path of this Python, then the function of a module with the handle of the connection.
 _BEGIN = (

@@ -519,7 +519,6 @@ def solver_of(route: str) -> Callable[..., SolverOutcome]:
 
 
 # Proofs in the place of a word ---------------------------------------------------------------------------------------
-#
 # A model's solver says that its optimum is one, and shows nothing. The default route, begun from this optimum, has its
 # prices, cover or tree; so it is the route that is another one, and the proof is the same. It is looked for with few
 # nodes, and in the time that is left. What it does not give stays a word.

@@ -44,9 +44,7 @@ __all__ = [
     "losses_of",
 ]
 
-# What a policy is driven on ------------------------------------------------------------------------------------------
-#
-# What a policy is driven on over time, where no problem is posed: all tasks that wait, and slots of both kinds.
+# Without a problem a policy is driven on all tasks that wait, and slots of both kinds ---------------------------------
 
 
 class Stage:
@@ -94,7 +92,6 @@ class Stage:
 
 
 # Heartbeats ----------------------------------------------------------------------------------------------------------
-#
 # When each node has its next one. Those at which nothing can be offered are passed over at no cost.
 
 #: Kinds of slots: none, maps, reduces, both.

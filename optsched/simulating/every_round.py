@@ -277,9 +277,7 @@ def _value(name: str, value: Any, lowest: float, integer: bool = False) -> Any:
         raise UsageError(f"every round: {name}={value!r}: {error}") from None
 
 
-# A trace again -------------------------------------------------------------------------------------------------------
-#
-# A policy that follows a schedule: each task starts on its node at its microsecond. So a trace is run again.
+# A policy that runs a trace again: each task starts on its node at its microsecond ------------------------------------
 
 
 class Following(Policy):

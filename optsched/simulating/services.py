@@ -174,9 +174,7 @@ def service_named(name: str) -> type[Service]:
     return found
 
 
-# What reduces copy ---------------------------------------------------------------------------------------------------
-#
-# What maps send to reduces as time passes: by map, by reduce, and which maps are still to end.
+# What maps send to reduces over time: by map, by reduce, and which maps are still to end ------------------------------
 
 
 class Shuffling:
@@ -268,9 +266,7 @@ def _entries_of(ends: Ints, count: int) -> Ragged:
     return Ragged.of_lengths(np.bincount(ends, minlength=count), np.argsort(ends, kind="stable"))
 
 
-# Distances -----------------------------------------------------------------------------------------------------------
-#
-# Tasks that compute, and fetch what they read over the distances of a cluster (Shen et al. 2016, II-B).
+# Tasks that compute and fetch data over the distances of a cluster (Shen et al. 2016, II-B) ---------------------------
 
 #: Sums of shares of whole microseconds are this near to what they are.
 _ROUNDED = 1e-3

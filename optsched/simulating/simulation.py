@@ -438,9 +438,7 @@ class Simulation:
         return frame
 
 
-# What policies knew of running tasks ------------------------------------------------------------------------
-#
-# How far running tasks were at a time of a run that is over, as their nodes had reported by then.
+# Progress of running tasks at a past time of a run, as their nodes had reported by then -------------------------------
 
 
 class Reports(Course):
@@ -510,9 +508,7 @@ class Reports(Course):
         self.moves_to(time)
 
 
-# As frames -----------------------------------------------------------------------------------------------------------
-#
-# Times are in seconds, and what did not happen is missing.
+# As frames: times in seconds, missing for what did not happen ---------------------------------------------------------
 
 #: What happened, in words.
 WORDS = {

@@ -88,7 +88,6 @@ def compiled(function: F) -> F:
 
 
 # Within a deadline -------------------------------------------------------------------------------------------------
-#
 # In a process that can be killed, since numba looks at no clock. It takes some seconds, once an installation, and
 # what the process compiled is found in numba's cache.
 

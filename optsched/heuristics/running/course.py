@@ -32,9 +32,7 @@ __all__ = [
 ]
 
 # How long tasks take -------------------------------------------------------------------------------------------------
-#
 # What says how long tasks take, over time; the services that there are live in `optsched.simulating`.
-#
 # All times are whole microseconds; tasks and nodes are indices of the instance.
 
 #: Stands for a task in an answer of a service that wants to be woken at a time.

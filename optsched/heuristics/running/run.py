@@ -69,9 +69,7 @@ __all__ = [
 ]
 
 # An alarm for what runs too long -------------------------------------------------------------------------------------
-#
 # An alarm for a user's own code, which does not know deadlines: it raises OutOfTime there once the deadline is past.
-#
 # The heuristics of the list need none, since they look at the deadline themselves (`optsched.core.deadline.check`); a
 # user's code may do so too. The alarm is Unix's timer and signal. Python delivers signals in its main thread only,
 # between the steps of Python code, so a call into compiled code ends first. Where somebody else uses the signal, it
@@ -558,9 +556,7 @@ AnyHeuristic = (
 )
 
 
-# In a process of its own ---------------------------------------------------------------------------------------------
-#
-# Running a heuristic in a process of its own, where limits are in force (`optsched.processes.contained`).
+# Run a heuristic in a process of its own, where limits are in force (`optsched.processes.contained`) ------------------
 
 #: What records call the ends of a process before it answered.
 ENDED = {Status.TIMED_OUT: "out-of-time", Status.OUT_OF_MEMORY: "out-of-memory", Status.CRASHED: "crashed"}

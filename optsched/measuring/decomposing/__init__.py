@@ -491,9 +491,7 @@ class _Replay:
         return problem.evaluate(run.raise_if_unfinished().schedule)[0], run.assumed
 
 
-# Once jobs arrive ----------------------------------------------------------------------------------------------------
-#
-# The best schedule that is found with what has arrived known, and how long it takes, but no later arrival.
+# The best schedule found with all arrivals so far known, and no later ones --------------------------------------------
 
 
 def arrivals(problem: ScheduleProblem) -> Ints:

@@ -414,9 +414,7 @@ def _together(steps: Sequence[_Step], kind: Kind) -> _Step:
 
 
 # Exchanges -----------------------------------------------------------------------------------------------------------
-#
 # The difference of two placements as chains and cycles of moves; each can be made without the others.
-#
 # A task that is placed differently is an arc from the place where it is to the place where it shall be. Places are
 # slots for one kind of task on a node, or waiting. A chain leaves a place that shall hold fewer tasks, pushes on at
 # each place that has no room, and ends at one that shall hold more; a cycle changes what no place holds in number. No

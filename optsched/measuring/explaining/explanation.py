@@ -274,13 +274,9 @@ def _spelled(value: Value | None) -> list[int | str | None] | None:
     return None if value is None else [spelled(entry) for entry in value]
 
 
-# In words ------------------------------------------------------------------------------------------------------------
-#
-# An explanation in sentences, for a reader who is no optimiser.
+# An explanation in sentences, for readers who know no optimisation ----------------------------------------------------
 
-# Causes --------------------------------------------------------------------------------------------------------------
-#
-# What the moves to a better placement have in common: maps that are farther from their data than they need be.
+# Causes: what moves to a better placement have in common, such as maps that are avoidably remote ----------------------
 
 #: How far a map may be from its data, nearest first.
 _DISTANCES = ("node", "rack", "remote")

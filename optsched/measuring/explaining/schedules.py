@@ -29,15 +29,12 @@ __all__ = [
 ]
 
 # What tasks waited for -----------------------------------------------------------------------------------------------
-#
 # Why jobs of a schedule end when they do: what each task waited for, and the chain of tasks that the makespan is.
-#
 # From the instant at which its job has arrived (or the snapshot, if that is later) a task waits
 #
 # - for maps: until enough maps of its job have ended that a reduce may start; - for slots: from then on, as long as
 # no slot of its kind is free anywhere; - despite free slots: as long as some node has one free, which the schedule
 # passes by.
-#
 # The chain of the makespan goes back from the last end. Before each task stands what it started after: the task that
 # left its slot, the map that its job's reduces waited for, or the arrival of its job; whichever was last. What lies
 # in between is time in which it could have started.
@@ -212,9 +209,7 @@ class Waits:
         return []
 
 
-# In words ------------------------------------------------------------------------------------------------------------
-#
-# The explanation of a schedule in sentences.
+# The explanation of a schedule in sentences ---------------------------------------------------------------------------
 
 
 def schedule_sentences(explanation: ScheduleExplanation, most: int = 10) -> Iterator[str]:

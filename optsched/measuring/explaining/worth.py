@@ -256,9 +256,7 @@ def _paying(problem: Problem, last: Ints, prefer: Ints) -> list[int]:
 
 
 # Room ----------------------------------------------------------------------------------------------------------------
-#
 # Room for one task more: what a node would have to hold more of each resource, and what that would save.
-#
 # It is for problems whose nodes have capacities, whichever these are: a task of the optimum is put on another node,
 # and the problem's own judgement says which capacities are overdrawn there, and by how much.
 
