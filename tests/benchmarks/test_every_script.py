@@ -23,8 +23,6 @@ TINY: dict[str, tuple[str, str]] = {
     "keep_figures": ("guo-2012/4b --into FOLDER", "guo-2012/4b: 20 draws, "),
     "latency_band": ("--instances 3 --servers 30 --processes 1", "| all | 3 |"),
     "limits_kept": ("utility --limits 1 --routes pyomo --over 60", "| utility | "),
-    "paper_ceilings": ("", "| tasks that read at a time over a link of 1 Mb/s | "),
-    "placement_study": ("--part p-min --divide 40 --repeats 1", "| 0.00 to 0.35 | 0 of 1 |"),
     "policies_by_size": ("dl --tasks 50 100", "| dl | lsap | "),
     "prediction_study": ("tests/data/rumen/plain.trace.json --repeats 1", "| plain | fair | of all | "),
     "prove_library": ("papers/guo-fig2 --output FILE", "papers/guo-fig2 lsap [0] dual"),
@@ -32,7 +30,6 @@ TINY: dict[str, tuple[str, str]] = {
     "schedules": ("--seeds 1 --size 3,2,12,2", "| 3 x 2 x 12, 2 | 0 | makespan | "),
     "traffic_sizes": ("--time-limit 0.1", "| 4 | 120 | "),
     "transmission_constants": ("_DIVES --instances 1", "| 8 (in use) | 1 | "),
-    "transmission_sizes": ("--time-limit 0.1 --size 16,4,16", "| 16/4/16 | one map slot a node | 1 | "),
     "utility_sizes": ("--time-limit 0.01", "| 8 jobs, 50 different trackers | "),
 }
 

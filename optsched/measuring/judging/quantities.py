@@ -116,6 +116,8 @@ OF_SNAPSHOTS: Mapping[str, Callable[[Answer], Any]] = {
     "least replicas": lambda answer: _replicas(answer, min),
     "most replicas": lambda answer: _replicas(answer, max),
     "datacenters": lambda answer: Fraction(len(set(answer.problem.instance.cluster.datacenter.tolist()))),
+    "job input GB": lambda answer: _of_jobs(answer)[0],
+    "job shuffle GB": lambda answer: _of_jobs(answer)[1],
     "map MB": lambda answer: _megabytes(answer, False),
     "reduce MB": lambda answer: _megabytes(answer, True),
     "l*": lambda answer: _exact(answer.problem.average_bound()),
@@ -130,6 +132,14 @@ def _megabytes(answer: Answer, sent: bool) -> Fraction:
     maps = workload.kind == MAP
     each = workload.size * (np.nan_to_num(workload.filter_ratio)[workload.job] if sent else 1)
     return sum(map(Fraction, each[maps].tolist()), Fraction(0))
+
+
+def _of_jobs(answer: Answer) -> tuple[Any, Any]:
+    """GB that the maps of each job read, and that they send to its reduces by the shuffle."""
+    workload = answer.problem.instance.workload
+    shuffle, maps, jobs = workload.shuffle, workload.kind == MAP, len(workload.job_ids)
+    read = np.bincount(workload.job[maps], workload.size[maps], jobs)
+    return read / 1000, np.bincount(workload.job[shuffle.map], shuffle.size, jobs) / 1000
 
 
 def _replicas(answer: Answer, which: Callable[[Iterable[int]], int]) -> Fraction:

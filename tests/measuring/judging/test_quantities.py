@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from optsched import load, problem, simulate
+from optsched import generate, load, problem, simulate
 from optsched.measuring.judging.quantities import OF_RUNS, OF_SNAPSHOTS, Answer
 
 
@@ -46,6 +46,14 @@ def test_of_the_problem() -> None:
     assert OF_SNAPSHOTS["least load"](Answer(posed, "labl")) == 1
     replicas = Answer(problem("lsap", load("papers/guo-fig2")), None)
     assert [OF_SNAPSHOTS[f"{which} replicas"](replicas) for which in ("least", "most")] == [1, 3]
+
+
+def test_of_jobs() -> None:
+    """Tests what the jobs of Table II read and shuffle: 10 to 100 GB, and Wordcount twice as much."""
+    answer = Answer(problem("transmission", generate("shen-table2", batch=1)), None)
+    read, sent = (OF_SNAPSHOTS[f"job {what} GB"](answer) for what in ("input", "shuffle"))
+    assert read == pytest.approx([10 * job for job in range(1, 11)], rel=1e-3)
+    assert sent == pytest.approx(2 * read)
 
 
 def test_local_reduces() -> None:

@@ -1,0 +1,91 @@
+"""Instances and numbers of single claims and figures, which records name as `optsched.measuring.judging.cases:NAME`.
+
+A module for each paper.
+"""
+
+from optsched.measuring.judging.cases.agosta import apart, higher_loads, least_work, two_jobs
+from optsched.measuring.judging.cases.guo import (
+    equal_replicas,
+    gain_at_locality,
+    half_as_many,
+    input_sink,
+    local_in_waves,
+    most_local,
+    near_by_size,
+    reading_time,
+    trace_like,
+)
+from optsched.measuring.judging.cases.hsu import (
+    aggregate_rate,
+    arrived,
+    by_switches,
+    extreme_rate,
+    first_jobs,
+    last_start,
+    longest_map,
+    map_deviation,
+    map_time,
+    one_node,
+    rate,
+    small_round,
+)
+from optsched.measuring.judging.cases.sharmilarani import (
+    endless,
+    few_large_maps,
+    job_time,
+    large_first,
+    most_asked,
+    scarcest_used,
+    slowdown,
+)
+from optsched.measuring.judging.cases.shen import (
+    emitting,
+    least_moved,
+    local_by_job,
+    local_tasks,
+    moved,
+    rated,
+    shuffle_shares,
+)
+
+__all__ = [
+    "aggregate_rate",
+    "apart",
+    "arrived",
+    "by_switches",
+    "emitting",
+    "endless",
+    "equal_replicas",
+    "extreme_rate",
+    "few_large_maps",
+    "first_jobs",
+    "gain_at_locality",
+    "half_as_many",
+    "higher_loads",
+    "input_sink",
+    "job_time",
+    "large_first",
+    "last_start",
+    "least_moved",
+    "least_work",
+    "local_by_job",
+    "local_in_waves",
+    "local_tasks",
+    "longest_map",
+    "map_deviation",
+    "map_time",
+    "most_asked",
+    "most_local",
+    "moved",
+    "near_by_size",
+    "one_node",
+    "rate",
+    "rated",
+    "reading_time",
+    "scarcest_used",
+    "shuffle_shares",
+    "slowdown",
+    "small_round",
+    "trace_like",
+    "two_jobs",
+]

@@ -1,0 +1,181 @@
+"""Hsu and Freeh: the rates of a round, and times by type of job."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from optsched.core.instance import (
+    MAP,
+    Cluster,
+    Floats,
+    Instance,
+    Ragged,
+    Workload,
+)
+from optsched.core.placement import NONE
+from optsched.core.schedule import MICRO
+from optsched.instances.families.hsu import JOB_TYPES, MAP_RATES, OUT_RATE, PROCESS_RATES
+from optsched.instances.families.sampling import numbered
+from optsched.instances.files import load
+from optsched.instances.generate import generate
+from optsched.measuring.judging.quantities import Answer
+from optsched.searches.assignment import cheapest_flow
+from optsched.simulating import Simulation
+
+__all__ = [
+    "aggregate_rate",
+    "arrived",
+    "by_switches",
+    "extreme_rate",
+    "first_jobs",
+    "last_start",
+    "longest_map",
+    "map_deviation",
+    "map_time",
+    "one_node",
+    "rate",
+    "small_round",
+]
+
+
+def first_jobs(seed: int, jobs: str) -> Instance:
+    """`papers/hsu-workload` with the maps of its first `jobs` jobs alone."""
+    whole = load("papers/hsu-workload")
+    assert isinstance(whole, Instance)
+    workload = whole.workload
+    kept = np.flatnonzero(workload.job < int(jobs))
+    fewer = Workload(
+        workload.task_ids[kept],
+        size=workload.size[kept],
+        rate_in=workload.rate_in[kept],
+        rate_in_by_type=None if workload.rate_in_by_type is None else workload.rate_in_by_type[kept],
+        replicas=Ragged.from_rows([workload.replicas[task].tolist() for task in kept.tolist()]),
+    )
+    idle = whole.state.idle_slots
+    return Instance.initial(whole.cluster, fewer, idle_slots=idle, parameters=whole.parameters, name=f"first-{jobs}")
+
+
+def rate(answer: Answer) -> float:
+    """Total MB/s of what a decision starts."""
+    nodes = answer.decision.nodes[answer.problem.tasks]
+    placed = np.flatnonzero(nodes != NONE)
+    columns = np.searchsorted(answer.problem.idle_nodes, nodes[placed])
+    return float(answer.problem.idle_rates[placed, columns].sum())
+
+
+def extreme_rate(answer: Answer, of: str) -> float:
+    """The `most` or the `least` total rate of any full placement."""
+    from scipy.optimize import linear_sum_assignment
+
+    problem = answer.problem
+    slots = np.repeat(np.arange(len(problem.idle_nodes)), problem.instance.state.idle_slots[problem.idle_nodes])
+    rates = problem.idle_rates[:, slots]
+    return float(rates[linear_sum_assignment(rates, maximize=of == "most")].sum())
+
+
+def by_switches(answer: Answer) -> Fraction:
+    """The least cost of a round over one switch for each type of demand and rack, instead of an arc for each pair.
+
+    A task pays its reading on the way to a switch, and the load of the node beyond it.
+    """
+    problem = answer.problem
+    table = problem.table(np.arange(len(problem.tasks)))
+    _, kind = np.unique(problem.idle_rates, axis=0, return_inverse=True)
+    _, rack = np.unique(problem.instance.cluster.rack[problem.idle_nodes], return_inverse=True)
+    tasks, nodes, racks = len(table), len(rack), int(rack.max()) + 1
+    first, door = (np.unique(groups, return_index=True)[1] for groups in (kind.ravel(), rack))
+    source, switch = tasks, tasks + 1 + nodes + np.arange(len(first) * racks).reshape(len(first), racks)
+    host, sink = tasks + 1 + np.arange(nodes), tasks + 1 + nodes + switch.size
+    beyond = table[first] - table[np.ix_(first, door)][:, rack]
+    slots = problem.instance.state.idle_slots[problem.idle_nodes]
+    count = min(tasks, int(slots.sum()))
+    arcs = [
+        (np.full(tasks, source), np.arange(tasks), np.zeros(tasks), np.ones(tasks)),
+        (
+            np.repeat(np.arange(tasks), racks),
+            switch[kind.ravel()].ravel(),
+            table[:, door].ravel(),
+            np.ones(tasks * racks),
+        ),
+        (switch[:, rack].ravel(), np.tile(host, len(first)), beyond.ravel(), np.tile(slots, len(first))),
+        (host, np.full(nodes, sink), np.zeros(nodes), slots),
+    ]
+    tail, head, cost, capacity = (np.concatenate(column).astype(np.int64) for column in zip(*arcs, strict=True))
+    supply = np.zeros(sink + 1, dtype=np.int64)
+    supply[source], supply[sink] = count, -count
+    sent = cheapest_flow(tail, head, capacity, cost, supply, "by_switches")
+    return Fraction(int((sent * cost).sum()), problem.grid)
+
+
+def one_node(seed: int, kind: str, maps: str, cluster: str) -> Instance:
+    """Figure 5: `maps` maps of a job type at once on a node of cluster 1 or 2, which read from another node."""
+    type_, number, count = JOB_TYPES.index(kind), int(cluster) - 1, int(maps)
+    nodes = Cluster(
+        np.array(["n", "s"]),
+        slots=np.array([count, 0]),
+        rate_process=np.array([PROCESS_RATES[number], np.nan]),
+        rate_in=np.full(2, OUT_RATE),
+        rate_out=np.full(2, OUT_RATE),
+    )
+    blocks = Ragged.of_lengths([1] * count, np.ones(count, dtype=np.int64))
+    rates = np.full(count, MAP_RATES[type_, number])
+    return Instance(nodes, Workload(numbered("m", count), size=np.full(count, 64.0), rate_in=rates, replicas=blocks))
+
+
+def aggregate_rate(done: Simulation) -> float:
+    """MB/s of all tasks together, from the first start to the last end."""
+    seconds = (done.end.max() - done.schedule.starts.min()) / MICRO
+    return float(done.instance.workload.size.sum() / seconds)
+
+
+def longest_map(done: Simulation) -> float:
+    """Seconds below which no schedule ends: the longest map, where it reads fastest."""
+    workload = done.instance.workload
+    maps = workload.kind == MAP
+    rates = workload.rate_in if workload.rate_in_by_type is None else workload.rate_in_by_type.max(axis=1)
+    return float((workload.size[maps] / rates[maps]).max())
+
+
+def small_round(seed: int) -> Instance:
+    """Three nodes of cluster 1 with up to three running maps each, 3 to 6 maps of any type, slots for all of them."""
+    rng = np.random.default_rng(seed)
+    rates = MAP_RATES[:, 0]
+    running = [rng.choice(rates, size=int(rng.integers(0, 4))).tolist() for _ in range(3)]
+    tasks = int(rng.integers(3, 7))
+    cluster = Cluster(numbered("n", 3), slots=np.full(3, tasks), rate_in=np.full(3, OUT_RATE))
+    workload = Workload(numbered("t", tasks), rate_in=rng.choice(rates, size=tasks))
+    return Instance.initial(cluster, workload, running_rates=Ragged.from_rows(running, float))
+
+
+def arrived(seed: int, jobs: str) -> Instance:
+    """`hsu-table3` where only the first `jobs` jobs wait. The others are finished."""
+    drawn = generate("hsu-table3", seed=seed)
+    assert isinstance(drawn, Instance)
+    state, late = drawn.state, drawn.workload.job >= int(jobs)
+    return drawn.with_state(replace(state, status=np.where(late, 2, state.status), node=np.where(late, 0, state.node)))
+
+
+def _map_times(done: Simulation, kind: str) -> Floats:
+    """Seconds of each map of the jobs of a type (`grep`)."""
+    tasks = done.tasks[done.tasks["kind"] == "map"]
+    times: Floats = tasks[tasks["job_id"].str.rstrip("0123456789") == kind]["execution_time"].to_numpy(dtype=float)
+    return times
+
+
+def map_time(done: Simulation, kind: str) -> float:
+    """How long a map of a job type takes on average."""
+    return float(_map_times(done, kind).mean())
+
+
+def map_deviation(done: Simulation, kind: str) -> float:
+    """The standard deviation of that."""
+    return float(_map_times(done, kind).std())
+
+
+def last_start(done: Simulation, kind: str) -> float:
+    """When the last map of a job type starts, in seconds."""
+    tasks = done.tasks[done.tasks["kind"] == "map"]
+    return float(tasks[tasks["job_id"].str.rstrip("0123456789") == kind]["starting_time"].max())
