@@ -68,7 +68,7 @@ def test_keeping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         found[0].figure.stored("full")
 
 
-@pytest.mark.parametrize("effort", EFFORTS[:1])
+@pytest.mark.parametrize("effort", EFFORTS)
 @pytest.mark.parametrize("one", KEPT, ids=lambda one: one.id)
 def test_what_is_kept_is_of_the_description(one: PaperFigure, effort: str) -> None:
     """Tests that both efforts of each figure are kept, with every point of the description of today and no other."""

@@ -171,3 +171,18 @@ def test_half_as_many_tasks() -> None:
     """Tests that there is a task for each idle slot."""
     drawn = half_as_many(0, "30")
     assert (len(drawn.workload), int(drawn.state.idle_slots.sum())) == (15, 15)
+
+
+def test_equal_replicas() -> None:
+    """Tests that each block has as many replicas, and that as many slots are idle."""
+    drawn = equal_replicas(3, "10", "7", "4", "2", "2")
+    assert set(drawn.replicas.lengths.tolist()) == {2}
+    assert drawn.state.idle_slots.sum() == 7
+    assert drawn.state.idle_slots.max() <= 2
+
+
+def test_waves() -> None:
+    """Tests that one wave is the snapshot, and that every task is local if every node holds its block."""
+    one = Answer(Lsap(equal_replicas(0, "20", "10", "10", "2")), "lsap-sched")
+    assert 10 * local_in_waves(one) == 10 - one.value[0]
+    assert local_in_waves(Answer(Lsap(equal_replicas(0, "5", "2", "9", "5")), "dl")) == 1

@@ -5,21 +5,25 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optsched import load, problem
 from optsched.core.instance import MAP, Instance
 from optsched.core.schedule import MICRO
 from optsched.instances.generate import generate
 from optsched.measuring.judging.cases import (
     aggregate_rate,
     arrived,
+    by_switches,
+    extreme_rate,
+    first_jobs,
     last_start,
     longest_map,
+    map_deviation,
+    map_time,
     one_node,
+    rate,
     small_round,
 )
 from optsched.measuring.judging.quantities import Answer
-from optsched.measuring.judging.readers import SETTINGS, drawn_round, excess, with_readers
-from optsched.problems import FlowCongestion
+from optsched.problems import Flow, FlowCongestion
 from optsched.simulating import service_of, simulate
 
 
@@ -62,19 +66,28 @@ def test_only_the_first_jobs_wait() -> None:
         assert problem.instance.state.idle_slots.sum() == 44
 
 
-def test_readers_by_hand() -> None:
-    """Tests the costs that the instance's description derives: 91.294 together, 86.024 apart."""
-    posed = problem("flow-congestion", load("papers/hsu-storage-load"))
-    together, apart = (Answer(posed, f"nocomputation1@n1 nocomputation2@{node}") for node in ("n1", "n2"))
-    assert float(together.value[0]) == pytest.approx(79.247, abs=5e-4)
-    for answer, cost in ((together, 91.294), (apart, 86.024)):
-        nodes = posed.nodes_of(answer.decision)
-        assert with_readers(answer, nodes, "seeming") == pytest.approx(cost, abs=5e-4)
+def test_rates_of_the_first_job() -> None:
+    """Tests the rate of the first round of Hsu and Freeh's workload: 16 maps of WordCount on 24 + 20 slots."""
+    answer = Answer(Flow(first_jobs(0, "1")), "flow-sched")
+    assert rate(answer) == pytest.approx(16 * 3.04)
+    assert extreme_rate(answer, "least") == pytest.approx(16 * 3.04)
+    assert extreme_rate(answer, "most") == pytest.approx(16 * 3.20)
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_readers_of_drawn_rounds(setting: str) -> None:
-    """Tests that nothing is below the least cost, and that the best sources cost no more than those that seem best."""
-    answer = Answer(problem("flow-congestion", drawn_round(0, setting), scale=85), "optimum")
-    best, seeming = excess(answer, "best"), excess(answer, "seeming")
-    assert -1e-9 <= best <= seeming + 1e-9
+def test_switches() -> None:
+    """Tests that a round over switches costs what the dense network costs, slots being scarce and not."""
+    for jobs in ("1", "9"):
+        answer = Answer(Flow(first_jobs(0, jobs)), "optimum")
+        assert by_switches(answer) == pytest.approx(float(answer.value[0]))
+
+
+def test_map_times_of_a_type() -> None:
+    """Tests mean and deviation of the maps of a job type against the run's own table."""
+    instance = generate("hsu-run", seed=0)
+    assert isinstance(instance, Instance)
+    done = simulate(instance, "fifo", "rates")
+    grep = done.tasks["job_id"].str.startswith("grep") & (done.tasks["kind"] == "map")
+    maps = done.tasks[grep]["execution_time"]
+    assert len(maps) == 16
+    assert map_time(done, "grep") == pytest.approx(maps.mean())
+    assert map_deviation(done, "grep") == pytest.approx(maps.std(ddof=0))
