@@ -180,12 +180,12 @@ def certify(
         The problem, posed afresh on the instance with the parameters that are asked for, which the solution must have.
         `optsched.problem(solution.problem, instance, **solution.parameters)` takes those of the solution.
     solution
-        What somebody claims: of `solve` or a solution file, or a frontier or its file.
+        The claim: of `solve` or a solution file, or a frontier or its file.
     against
         Decisions by the name of what found them: a feasible one contradicts INFEASIBLE, a better one a bound. They
         prove nothing. `optsched.routes.doubts.examine` looks for some.
     enumerated
-        What trying every decision gave, where somebody did so; it settles each claim of a bound.
+        What trying every decision gave, if that was done; it settles each claim of a bound.
 
     Returns
     -------
@@ -456,7 +456,7 @@ class _Checking(Checks):
         self.claims.append(Claim(str(Proof.SOLVER), word))
 
     def rivals(self, against: Mapping[str, Decision]) -> None:
-        """Whether a decision that somebody found contradicts what is claimed."""
+        """Whether a known decision contradicts what is claimed."""
         problem, solution = self.problem, self.solution
         feasible = {name: held for name, held in against.items() if not problem.violations(held)}
         if not feasible or len(solution.bound) != len(problem.components):

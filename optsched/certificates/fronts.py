@@ -138,7 +138,7 @@ class _FrontierChecks(Checks):
         self.check("enumeration", holds, f"every placement was tried: {found}", proof=True)
 
     def rivals(self, against: Mapping[str, Decision]) -> None:
-        """Whether a decision that somebody found is not beaten or met by a point, as far as these go."""
+        """Whether a known decision is not beaten or met by a point, as far as these go."""
         for name, held in against.items():
             value = self.problem.minimised(self.problem.objective(held))
             met = any(point[0] <= value[0] and point[1] <= value[1] for point in self.values)

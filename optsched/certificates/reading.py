@@ -39,7 +39,7 @@ _SHOWN = 60
 
 
 def shown(value: Any) -> str:
-    """A wrong value as somebody wrote it, short enough for a message.
+    """A wrong value as it was written, short enough for a message.
 
     >>> shown([True]), len(shown("x" * 5000)), shown([10**5000])
     ('[True]', 60, 'a list that is too long to show')

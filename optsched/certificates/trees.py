@@ -112,7 +112,7 @@ class Tree(NamedTuple):
         Parameters
         ----------
         data
-            Of a certificate; anybody may have written it.
+            Of a certificate; from any source.
         variable, multipliers
             Read the name of a variable, and some multipliers; they raise CertificateInvalid for what is none.
         """

@@ -93,7 +93,7 @@ class Notes:
                 )
         arrival = np.append(instance.workload.arrival, np.nan)[instance.workload.job[problem.tasks]]
         later = int(np.count_nonzero(arrival > instance.time))
-        if later and problem.decided is not Schedule:  # over time nobody runs what has not arrived
+        if later and problem.decided is not Schedule:  # over time no policy runs what has not arrived
             words = (
                 f"{{}}: {later} of {count} {what} arrive after the snapshot; the optimum and batch heuristics know them"
             )

@@ -190,7 +190,7 @@ class Ragged(Part):
 
     @classmethod
     def _own(cls, starts: Ints, values: npt.NDArray[Any]) -> Ragged:
-        """Make it from arrays that nobody else holds, which are not copied."""
+        """Make it from arrays that no other object holds; they are not copied."""
         starts.setflags(write=False)
         values.setflags(write=False)
         return cls(starts, values)

@@ -67,7 +67,7 @@ def commit(folder: Path = PACKAGE.parent) -> str | None:
     """
     import subprocess
 
-    if not (folder / ".git").exists():  # a repository further up is somebody else's
+    if not (folder / ".git").exists():  # a repository further up belongs to another project
         return None
     # A hook of git that calls us must not lead git to another repository.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}

@@ -173,7 +173,7 @@ class Instance(Whole):
         return self._with(cluster=replace(self.cluster, slots=slots, reduce_slots=reduce_slots))
 
     def taken(self, tasks: Ints, jobs: Ints) -> Instance:
-        """The instance with the given tasks and jobs alone, numbered anew, and all nodes and groups."""
+        """The instance with the given tasks and jobs alone, renumbered, and all nodes and groups."""
         shuffle, entries = self.workload.shuffle, np.zeros(0, dtype=np.int64)
         if shuffle is not None:
             entries = shuffle.between(tasks, len(self.workload))[1]
@@ -255,7 +255,7 @@ class Instance(Whole):
 
 
 def _plain(value: Any) -> Any:
-    """A free-form value made of plain dicts, lists and scalars: what JSON can say, shared with nobody."""
+    """A free-form value made of plain dicts, lists and scalars: what JSON can say, not shared."""
     if isinstance(value, Mapping):
         return {key: _plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

@@ -249,7 +249,7 @@ def negative_cycle(tail: Ints, head: Ints, cost: Ints, nodes: int) -> list[int]:
     kept = np.flatnonzero(_in_doubtful_components(tail, head, cost, nodes))
     if not len(kept):
         return []
-    # Only nodes of these components are kept, numbered anew.
+    # Only nodes of these components are kept, renumbered.
     names, ends = np.unique(np.concatenate([tail[kept], head[kept]]), return_inverse=True)
     start, end = ends[: len(kept)], ends[len(kept) :]
     largest = max(abs(int(cost[kept].min())), abs(int(cost[kept].max())))

@@ -169,7 +169,7 @@ def _entries(point: EntryPoint, kind: type[Entry], origin: str) -> Iterator[Entr
 
 
 def _attempt(load: Callable[[Given], Loaded], argument: Given, origin: str) -> Loaded:
-    """Import somebody's modules; UsageError if that raises."""
+    """Import modules of a package; UsageError if that raises."""
     try:
         return load(argument)
     except (Exception, SystemExit) as error:

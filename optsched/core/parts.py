@@ -227,7 +227,7 @@ class Shuffle(Part):
         return brief(f"Shuffle: {counted(len(self), 'transfer')}")
 
     def between(self, tasks: Ints, count: int) -> tuple[Shuffle, Ints]:
-        """The entries between two of the given tasks out of `count`, numbered anew; and which entries these are."""
+        """The entries between two of the given tasks out of `count`, renumbered; and which entries these are."""
         number = np.full(count, -1)
         number[tasks] = np.arange(len(tasks))
         ends = number[self.map], number[self.reduce]

@@ -526,7 +526,7 @@ SHIPPED = (
     ),
 )
 
-#: Problems that nobody poses by name: `sequential` makes them of `transmission-maps`.
+#: Problems that are not posed by name: `sequential` makes them of `transmission-maps`.
 _UNLISTED = (Record(name="ranked-maps", problem="optsched.heuristics.sequential:_Ranked", **_ASSIGNMENT),)
 
 

@@ -464,7 +464,7 @@ class OwnCosts:
         `(positions in problem.tasks, nodes) -> int64 units`, both of shape (n,).
     counted
         int64, shape (len(problem.tasks),): a label of each task. Between placements that place as many tasks of each
-        label, nothing but own costs changes the objective. None: other things do, or nobody knows.
+        label, nothing but own costs changes the objective. None: other things do, or it is not known.
     slots
         int64, shape (nodes,): where a placement is feasible exactly if no node gets more tasks than this, and as many
         tasks are placed as must be. None: there are other constraints.

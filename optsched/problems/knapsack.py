@@ -229,7 +229,7 @@ class Packer:
         self._divisor: Ints = np.maximum(np.gcd.reduce(chosen, axis=0, initial=0), 1)
         while math.prod((self.room // self._divisor + 1).tolist()) > _PACKER_STATES:
             self._divisor[np.argmax(self.room // self._divisor)] *= 2
-        # The tables of all types together may be large: each is made anew where its patterns are listed.
+        # The tables of all types together may be large: each is made again where its patterns are listed.
         self.best = int(self._tabulated()[0][tuple(self.room // self._divisor)])
 
     def _tabulated(self) -> list[Any]:

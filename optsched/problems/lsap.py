@@ -65,7 +65,7 @@ class Lsap(LevelledProblem, AssignmentProgram, Programmed):
 
     @property
     def remark(self) -> str | None:
-        """The remark that racks are given and do not count, where nobody chose so."""
+        """The remark that racks are given and do not count, unless chosen by the user."""
         if "levels" in self.given or self.levels[1] < self.levels[2] or len(self.instance.cluster.rack_ids) < 2:
             return None
         levels = ",".join(map(str, self.levels))

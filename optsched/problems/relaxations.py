@@ -1,8 +1,8 @@
 """Relaxations for trees of cases: bounds within a box of integers, in exact arithmetic.
 
 A *box* gives each variable a least and a greatest value. A *relaxation* settles a box by multipliers: it says what all
-that is in the box costs at least, and narrows the box. It is right for any multipliers, so nobody who found
-them has to be believed.
+that is in the box costs at least, and narrows the box. It is right for any multipliers, so it does not
+matter who found them.
 """
 
 from __future__ import annotations

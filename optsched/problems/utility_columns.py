@@ -24,7 +24,7 @@ from optsched.problems.utility_program import least_pairs
 
 __all__ = ["MOST_PATTERNS", "Columns", "TaskPrices", "columns_at"]
 
-#: The most patterns of all types together, on the way to them too, so that nobody checks for ever.
+#: The most patterns of all types together, on the way to them too, so that a check ends.
 MOST_PATTERNS = 20_000
 
 

@@ -69,7 +69,7 @@ class Rooms:
 
     @property
     def counts(self) -> Allocation:
-        """Maps and reduces of each job on each tracker, in arrays that are made anew."""
+        """Maps and reduces of each job on each tracker, in arrays that are made again."""
         counts = Allocation(*(np.zeros(self._shape, dtype=np.int64) for _ in range(2)))
         for kind, part in enumerate(counts):
             jobs, nodes, amounts = self._entries(kind)

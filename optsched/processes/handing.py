@@ -199,7 +199,7 @@ def taking(take: Callable[[Any], None]) -> Iterator[None]:
 
 
 def taken(read: Callable[[Any], Any]) -> Callable[[Any], None] | None:
-    """What an engine calls with each better answer that it finds on its way; None where nobody waits for that.
+    """What an engine calls with each better answer that it finds on its way; None if no caller waits for that.
 
     Parameters
     ----------

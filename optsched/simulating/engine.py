@@ -324,7 +324,7 @@ class Engine(Asked, Course):
     stage
         What is driven: a `Stage`, or a problem that places maps and reduces.
     policy
-        It is started anew. `appointments(instance)`, where it has one, gives pairs of a microsecond and a node at which
+        It starts over. `appointments(instance)`, where it has one, gives pairs of a microsecond and a node at which
         the node is offered, whether or not it has a free slot, and instead of heartbeats.
     service
         Says how long tasks take.

@@ -39,7 +39,7 @@ class EveryRound(Policy):
 
     A round is held when a node is offered for which the round before has nothing, and something has happened since: a
     task has ended, a job has come, reduces were released. What a round places on a node is started when the node is
-    offered; what was not started by the next round is decided anew. Of a kind of tasks that the heuristic's problem
+    offered; what was not started by the next round is decided again. Of a kind of tasks that the heuristic's problem
     does not place, the first that waits is started.
 
     Parameters

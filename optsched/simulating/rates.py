@@ -302,7 +302,7 @@ class Rates(Service):
         return list(changed)
 
     def _end_of(self, task: int) -> Ends:
-        """When a task ends, as things are; nothing yet where nobody knows."""
+        """When a task ends, as things are; nothing yet where it is not known."""
         reading = self._readings[task]
         until = reading.until()
         if until is None:

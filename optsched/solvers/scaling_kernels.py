@@ -185,7 +185,7 @@ def update(
     Parameters
     ----------
     start, head, twin, cost, room, excess, price, current, tolerance
-        As for `discharges`; `current` begins anew.
+        As for `discharges`; `current` starts over.
     distance, links, bucket
         Room to work in: shapes (nodes,), (nodes, 2) and the distances that an update distinguishes.
     """

@@ -27,7 +27,7 @@ ENTRIES_SHOWN = 10
 
 
 def attempt(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Call somebody's code; HeuristicFailed tells of any exception, also of an attempt to exit.
+    """Call a user's code; HeuristicFailed tells of any exception, also of an attempt to exit.
 
     Interrupts pass, and so do OutOfTime and what is wrong with the problem itself.
     """

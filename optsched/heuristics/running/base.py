@@ -172,7 +172,7 @@ class Policy(Protocol):
     waits_rounds: int = 0
 
     def start(self, view: View, rng: np.random.Generator) -> None:
-        """Begin anew. A policy may be started more than once."""
+        """Start over. A policy may be started more than once."""
 
     def offer(self, offer: Offer, view: View) -> Sequence[int]:
         """Tasks (numbers of the view) to start on the offering node, at most `offer.free`; empty to leave it idle."""

@@ -85,7 +85,7 @@ class Service(ABC):
     stateless: bool = False
 
     def prepare(self, instance: Instance) -> None:  # noqa: B027  # what needs nothing of the instance need not say so
-        """Begin anew with an instance; called once a run, before all else.
+        """Start over with an instance; called once a run, before all else.
 
         Raises
         ------
@@ -229,7 +229,7 @@ class Course:
         self.ask("started", task, node, start, by=self.now)
 
     def stops(self, task: int) -> None:
-        """A running task is taken off its node, and may start anew."""
+        """A running task is taken off its node, and may start over."""
         self.node[task], self.start[task], self._due[task] = -1, NEVER, NEVER
         self.running -= 1
         self.ask("stopped", task, self.now)

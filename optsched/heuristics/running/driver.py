@@ -126,7 +126,7 @@ def streams(seed: int | Sequence[int]) -> tuple[np.random.Generator, np.random.G
     return driver, heuristic
 
 
-#: The streams that `watched_streams` has seen made, each with its position at first; None: nobody watches.
+#: The streams that `watched_streams` has seen made, each with its position at first; None: no observer.
 _WATCHED: ContextVar[list[tuple[np.random.Generator, Any]] | None] = ContextVar("streams", default=None)
 
 
@@ -192,7 +192,7 @@ def drive(
     problem
         A problem with slots.
     policy
-        It is started anew.
+        It is started again.
     seed
         Of the driver's and the policy's streams (`streams`).
     max_idle_rounds
@@ -275,7 +275,7 @@ class Asked:
         self._fills = bool(getattr(policy, "fills_nodes", False))
 
     def begin(self, own: np.random.Generator) -> None:
-        """Let the policy begin anew, with its own stream."""
+        """Let the policy start over, with its own stream."""
         attempt(getattr(self._policy, "start", _nothing), self.known.view, own)
 
     def begun(self, task: int, node: int) -> None:

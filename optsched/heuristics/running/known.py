@@ -159,7 +159,7 @@ class Known:
         if self._status[task] == RUNNING:
             self._leave(task)
         self._status[task], self._node[task], self._begun[task] = PENDING, NONE, 0
-        self._start[task] = self._bytes_read[task] = np.nan  # it begins anew
+        self._start[task] = self._bytes_read[task] = np.nan  # it starts over
         self._progress += 1
         if task in self._sent:
             self._emit(self._entries[self._sent[task]], np.nan)

@@ -72,8 +72,8 @@ __all__ = [
 # An alarm for a user's own code, which does not know deadlines: it raises OutOfTime there once the deadline is past.
 # The heuristics of the list need none, since they look at the deadline themselves (`optsched.core.deadline.check`); a
 # user's code may do so too. The alarm is Unix's timer and signal. Python delivers signals in its main thread only,
-# between the steps of Python code, so a call into compiled code ends first. Where somebody else uses the signal, it
-# is left to them.
+# between the steps of Python code, so a call into compiled code ends first. If other code uses the signal, it
+# is left alone.
 
 #: Seconds until it rings again, if the code caught the exception or could not be stopped where it was.
 _AGAIN = 0.5
@@ -121,7 +121,7 @@ def alarm() -> Iterator[None]:
 
 
 def _available() -> bool:
-    """Whether there is a timer, and nobody uses it."""
+    """Whether there is a timer, and it is free."""
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         return False
     return signal.getsignal(signal.SIGALRM) is signal.SIG_DFL and not signal.getitimer(signal.ITIMER_REAL)[0]
@@ -537,7 +537,7 @@ def users_own(name: str, what: str = "heuristic") -> Any:
 
 
 def _without_bytecode(module: str) -> Any:
-    """A user's module, imported anew where this process does not have it, with nothing kept of it in `__pycache__`.
+    """A user's module, imported afresh where this process does not have it, with nothing kept of it in `__pycache__`.
 
     Python tells by size and second whether what it kept is of the present text. A heuristic that is edited within a
     second, as by a program that tries numbers, would run as it was before.

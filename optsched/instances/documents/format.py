@@ -368,7 +368,7 @@ def schema_text(kind: type[InstanceDocument] | type[NetworkDocument]) -> str:
     return json.dumps(schema(kind), indent=2) + "\n"
 
 
-#: Where each schema is published. `python -m optsched.instances.documents.format` writes them anew.
+#: Where each schema is published. `python -m optsched.instances.documents.format` writes them again.
 SCHEMAS: dict[type[InstanceDocument] | type[NetworkDocument], Path] = {
     InstanceDocument: Path(__file__).with_name("schemas") / "instance.schema.json",
     NetworkDocument: Path(__file__).with_name("schemas") / "network.schema.json",

@@ -196,7 +196,7 @@ _JOBS_A_FILE = 3
 #: Standard deviation of the logarithm of the seconds that a task of a job takes.
 _SPREAD = 0.7
 
-#: The hours after which arrivals begin anew.
+#: The hours after which arrivals start over.
 _DAY = 24.0
 
 

@@ -106,7 +106,7 @@ class Decomposition:
         The values of each seed.
     arrived
         E: the best schedule found with what has arrived known, and how long it takes: the best of all replays, and
-        of a plan that is made anew at each arrival. Where all arrives at once, F.
+        of a plan that is made again at each arrival. Where all arrives at once, F.
     known
         F: the best schedule found with all arrivals and times known, of all that was tried.
     bound, proof
@@ -502,7 +502,7 @@ def arrivals(problem: ScheduleProblem) -> Ints:
 def planned_anew(
     problem: ScheduleProblem, profile: AnyProfile = "exact", time_limit: float | None = None
 ) -> Number | None:
-    """The value of a plan that is made anew at each arrival, for what has arrived and is not yet started.
+    """The value of a plan that is made again at each arrival, for what has arrived and is not yet started.
 
     Parameters
     ----------
@@ -544,7 +544,7 @@ def planned_anew(
 def known_at(problem: ScheduleProblem, plan: Schedule, instant: int) -> Instance:
     """The instance at a microsecond under a plan: what it has started by then, and no job that comes later.
 
-    What the plan starts at this very microsecond is free to be decided anew, unless it takes no time.
+    What the plan starts at this very microsecond is free to be decided again, unless it takes no time.
     """
     ends = problem.ends(plan)
     begun = np.flatnonzero((plan.nodes != NONE) & ((plan.starts < instant) | (ends <= instant)))

@@ -169,7 +169,7 @@ class Together(Policy):
         #: The kinds and nodes that got nothing more in this round; whether nothing is asked until it is over.
         self._declined: set[tuple[str, int]] = set()
         self._settled = False
-        #: When the plan was made; None: it is to be made anew.
+        #: When the plan was made; None: it is to be made again.
         self._planned_at: float | None = None
 
     def notify(self, event: Event, view: View) -> None:

@@ -477,7 +477,7 @@ def starts_of(judge: Judge, family: str | None, settings: Mapping[str, Any], mos
 # From random starts on to worse instances, then down to a minimal one ----------------------------------------------
 
 
-#: Instances tried before the search starts anew, times the terms of Luby, Sinclair and Zuckerman (1993).
+#: Instances tried before the search starts over, times the terms of Luby, Sinclair and Zuckerman (1993).
 ROUND = 500
 
 #: How many random instances each round starts from.
@@ -517,7 +517,7 @@ class Clock:
 
 
 def luby() -> Iterator[int]:
-    """1, 1, 2, 1, 1, 2, 4, 1, ...: how long searches go on that start anew, where nobody knows how long is best.
+    """1, 1, 2, 1, 1, 2, 4, 1, ...: how long searches go on that start over, since the best length is not known.
 
     Examples
     --------
@@ -620,7 +620,7 @@ class Search:
         return found
 
     def shrink(self) -> None:
-        """Take away what can go while it stays as bad, until nothing can; number what is left anew."""
+        """Take away what can go while it stays as bad, until nothing can; renumber what is left."""
         if self.best is None:
             return
         at = kept = 0

@@ -65,7 +65,7 @@ __all__ = [
 #: What stands for the optimum of each round where policies are run over time, and for no heuristic.
 _SOLVE = "solve"
 
-#: The seeds that a heuristic runs with where nobody says which: one that draws no random numbers with the first alone.
+#: The seeds that a heuristic runs with by default: one that draws no random numbers with the first alone.
 SEEDS = range(10)
 
 #: What `optsched.heuristics.run` takes itself, and how it is given.

@@ -502,7 +502,7 @@ def executor_of(workers: int = 1, limits: Limits | None = None, dask: str | None
     Raises
     ------
     UsageError
-        If Dask is not installed, or nobody answers at the address.
+        If Dask is not installed, or no scheduler answers at the address.
     """
     if dask is None:
         return LocalExecutor(workers, limits, preload=PRELOADED)

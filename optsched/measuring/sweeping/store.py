@@ -561,7 +561,7 @@ class Checked:
     runs, optima, instances
         How many there are.
     proved
-        How many of the optima are proved anew, from the instance and the proof alone.
+        How many of the optima are proved again, from the instance and the proof alone.
     claimed
         How many of the others rest on what: `solver`, `enumeration` or `nothing`.
     others
@@ -629,7 +629,7 @@ def _of_run(row: Mapping[str, Any]) -> Iterator[str]:
             yield f"its record has another {name}"
 
 
-#: What an optimum rests on that needs nobody's word.
+#: What an optimum rests on that needs no claim.
 _PROVED = "proof"
 
 
