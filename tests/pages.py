@@ -25,7 +25,6 @@ __all__ = [
     "borrowed",
     "matches",
     "path_of",
-    "rows_below",
     "run_card",
     "sessions",
     "shell",
@@ -97,16 +96,6 @@ def sessions(block: str) -> Iterator[tuple[str, str]]:
         if session:
             command, _, output = session.partition("\n")
             yield command, output
-
-
-def rows_below(page: Path, heading: str) -> list[str]:
-    """The rows of every table below a heading of a page, down to the next heading of its level, without the heads."""
-    level = heading.split(" ", 1)[0]
-    section = page.read_text(encoding="utf-8").split(f"\n{heading}\n", 1)[1]
-    section = re.split(rf"^#{{1,{len(level)}}} ", section, maxsplit=1, flags=re.MULTILINE)[0]
-    lines = [line for line in section.splitlines() if line.startswith("|")]
-    rules = [place for place, line in enumerate(lines) if line.startswith("|---")]
-    return [line for place, line in enumerate(lines) if place not in rules and place + 1 not in rules]
 
 
 def borrowed(page: Path) -> Iterator[tuple[str, str]]:
