@@ -23,7 +23,6 @@ from optsched.problems import Transmission
 from optsched.problems import transmission_bounds as bounds
 from optsched.problems import transmission_tables as tables
 from optsched.searches import transmission as search
-from optsched.searches import transmission_start as start
 from optsched.solvers.profiles import Profile
 
 #: Maps, reduces and nodes, and what differs from the family's defaults; each with each and with every seed.
@@ -42,9 +41,6 @@ CONSTANTS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "_MANY_ROUNDS": (search, (0, 6, 12, 24)),
     "_SHORTER": (search, (0.3, 0.5, 0.7, 0.85, 1.0)),
     "_MOST_WAITING": (search, (0, 10, 100, 100_000)),
-    "_MOST_FOR_START": (start, (-1, 2**25)),
-    "_EVALUATIONS": (start, (1, 100, 1000, 3000, 10_000)),
-    "_DIVES": (start, (0, 2, 4, 8, 16)),
     "_PAIRED": (bounds, (-1, 2**20, 2**24, 2**28)),
     "_PARTS": (tables, (1, 8, 64, 512)),
 }
@@ -73,7 +69,6 @@ class Counts(NamedTuple):
     states: int
     asked: int
     tried: int
-    placements: int
     apart: int
 
     def __add__(self, other: Any) -> Counts:
@@ -100,14 +95,13 @@ def counted(problem: Transmission, most: int) -> Counts:
         found.states,
         looked.bounds.asked,
         looked.bounds.tried,
-        looked.first.evaluations,
         looked.best.value - found.bound,
     )
 
 
 def total(given: list[Transmission], most: int) -> Counts:
     """What the searches of all instances take together."""
-    return sum((counted(problem, most) for problem in given), Counts(0, 0, 0, 0, 0, 0))
+    return sum((counted(problem, most) for problem in given), Counts(0, 0, 0, 0, 0))
 
 
 def rows(name: str, given: list[Transmission], most: int, in_use: Counts) -> list[list[object]]:
@@ -134,7 +128,7 @@ def main() -> None:
     names = parsed.names or list(CONSTANTS)
     given = problems(LARGE_SIZES if parsed.large else SIZES)[: parsed.instances]
     most = MOST_OF_LARGE if parsed.large else MOST_STATES
-    head = ["value", "proved", "states", "bounds", "choices in pairs", "first placements", "value less bound"]
+    head = ["value", "proved", "states", "bounds", "choices in pairs", "value less bound"]
     print(f"{len(given)} instances, at most {most} states each.", flush=True)
     in_use = total(given, most)
     for name in names:

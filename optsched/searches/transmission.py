@@ -46,11 +46,12 @@ found before the tree (`searches.transmission_start`).
 `ReduceBounds.proved` computes all bounds again in integers, for every child of every state, so that nothing can be left
 out. `certificates.transmission` checks it that way.
 
-**Tuned constants** here, in `transmission_start`, `problems.transmission_bounds` and `problems.transmission_tables`
-decide how long a search takes and how near it comes to a proof within a limit. What it proves is true with any values.
-The comment at each constant says what it trades. Counts are by `python benchmarks/transmission_constants.py NAME`, over
-24 instances of up to 300 states each, or with `--large` over 12 instances of 10 states each. "States" are expanded
-states in all; "the gap" is the sum over the instances of best value less bound, in units of cost.
+**Tuned constants** here, in `problems.transmission_bounds` and `problems.transmission_tables` decide how long a search
+takes and how near it comes to a proof within a limit. What it proves is true with any values. The comment at each
+constant says what it trades. Counts are by `python benchmarks/transmission_constants.py NAME`, over 24 instances of up
+to 300 states each, or with `--large` over 12 instances of 10 states each, with first placements that moves had
+improved. "States" are expanded states in all; "the gap" is the sum over the instances of best value less bound, in
+units of cost.
 """
 
 from __future__ import annotations
@@ -176,7 +177,7 @@ class TransmissionSearch:
         self.bounds = ReduceBounds(problem)
         self.order: Ints = self._order()
         self.best = Incumbent(self.bounds)
-        self.first = FirstPlacements(self.bounds, self.order, self.best, profile, lambda: self._stopped() is not None)
+        self.first = FirstPlacements(self.bounds, self.best, profile)
         self.charges: ReduceCharges | None = None
         self._states: dict[tuple[int, ...], list[Ints]] = {}
         self._count = 0
@@ -205,7 +206,7 @@ class TransmissionSearch:
     def _run(self) -> Limit | None:
         problem, bounds, best = self.problem, self.bounds, self.best
         fits = len(problem.maps) * int(bounds.room.sum()) <= _MOST_CELLS
-        self.first.run(self.start, bettered=fits)
+        self.first.run(self.start, completed=fits)
         if bounds.products > MOST_PRODUCTS or not fits:
             return Limit.MEMORY
         if best.value <= bounds.cheap:

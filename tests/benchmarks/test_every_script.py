@@ -29,7 +29,7 @@ TINY: dict[str, tuple[str, str]] = {
     "regression_net": ("record FILE papers/guo-fig2", ""),
     "schedules": ("--seeds 1 --size 3,2,12,2", "| 3 x 2 x 12, 2 | 0 | makespan | "),
     "traffic_sizes": ("--time-limit 0.1", "| 4 | 120 | "),
-    "transmission_constants": ("_DIVES --instances 1", "| 8 (in use) | 1 | "),
+    "transmission_constants": ("_SHORTER --instances 1", "| 0.7 (in use) | 1 | "),
     "utility_sizes": ("--time-limit 0.01", "| 8 jobs, 50 different trackers | "),
 }
 
