@@ -771,19 +771,19 @@ class _Records(Listed[Record]):
         super().__init__(GROUP, Record, _BY_NAME, _BY_NAME.__getitem__, _fault)
         self._completed: dict[str, Record] = {}
 
-    def completed(self, given: Record) -> Record:
+    def completed(self, record: Record) -> Record:
         """The record with the parts that follow from its class; UsageError if it names a part that does not exist."""
-        if given.name in _BY_NAME:
-            return given
-        if given.name not in self._completed:
-            wrong = _wrong_part(given)
+        if record.name in _BY_NAME:
+            return record
+        if record.name not in self._completed:
+            wrong = _wrong_part(record)
             if wrong is not None:
                 raise UsageError(
-                    f'the record of the problem "{given.name}" ({given.problem}) {wrong}; mend or uninstall the '
+                    f'the record of the problem "{record.name}" ({record.problem}) {wrong}; mend or uninstall the '
                     "package that brings it"
                 )
-            self._completed[given.name] = _by_program(given, imported(given.problem))
-        return self._completed[given.name]
+            self._completed[record.name] = _by_program(record, imported(record.problem))
+        return self._completed[record.name]
 
 
 @cache

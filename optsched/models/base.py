@@ -196,13 +196,13 @@ def of_problem(kind: type[AnyProblem], feasible: bool = False) -> Callable[[Func
 
     def decorate(function: Function) -> Function:
         @functools.wraps(function)
-        def checked(problem: Any, *given: Any, **named: Any) -> Any:
+        def checked(problem: Any, *arguments: Any, **named: Any) -> Any:
             expect_problem(problem, function.__name__, kind)
             expect_recorded(problem, "models", f"{function.__name__} knows")
             reason = stated(problem, "plainly_infeasible", None) if feasible else None
             if reason is not None:
                 raise UsageError(f"{reason}: there is no {problem.decided.noun} to model")
-            return function(problem, *given, **named)
+            return function(problem, *arguments, **named)
 
         return cast(Function, checked)
 
@@ -222,7 +222,7 @@ def model_of(
     def decorate(function: Function) -> Function:
         @of_problem(kind, feasible=True)
         @functools.wraps(function)
-        def built(problem: Any, *given: Any, **named: Any) -> Any:
+        def built(problem: Any, *arguments: Any, **named: Any) -> Any:
             if "aggregate" in named:
                 message = f"{function.__name__}: aggregate is deprecated; use per_pair=True in place of aggregate=False"
                 warnings.warn(message, DeprecationWarning, stacklevel=3)
@@ -235,7 +235,7 @@ def model_of(
                         f"{problem.place}: a model with per_pair=True would have {pairs:,} pairs of a task and a node; "
                         f"at most {MAX_VARIABLES:,} are made: build it without per_pair, or take fewer tasks"
                     )
-            model = function(problem, *given, **named)
+            model = function(problem, *arguments, **named)
             if isinstance(model, pyo.ConcreteModel | pulp.LpProblem):
                 remember(model, per_pair, pruned, shared)
             return model

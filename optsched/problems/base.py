@@ -312,8 +312,8 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
     left_open: ClassVar[tuple[str, ...]] = ()
     """What subclasses may override apart from abstract attributes, so that all else still holds for them."""
 
-    def __init_subclass__(cls, **given: Any) -> None:
-        super().__init_subclass__(**given)
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
         take_former(cls, "told", "details")
         if not cls.__module__.startswith("optsched."):
             hold(cls)

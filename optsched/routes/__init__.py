@@ -235,16 +235,16 @@ def chosen_route(problem: AnyProblem, route: str | None) -> str:
     return known[0] if route is None else route
 
 
-def _start(problem: AnyProblem, given: Decision | Sequence[Any]) -> Decision:
+def _start(problem: AnyProblem, start_from: Decision | Sequence[Any]) -> Decision:
     """The decision to start from. UsageError where the given one is not a decision, or is infeasible."""
     start: Decision
-    if isinstance(problem, Problem) and not isinstance(given, NetworkFlow):
+    if isinstance(problem, Problem) and not isinstance(start_from, NetworkFlow):
         try:
-            start = placement_from(given, problem)
+            start = placement_from(start_from, problem)
         except HeuristicFailed as error:
             raise UsageError(f"the start {error}") from None
-    elif not isinstance(problem, Problem) and isinstance(given, problem.decided):
-        start = given
+    elif not isinstance(problem, Problem) and isinstance(start_from, problem.decided):
+        start = start_from
     else:
         raise UsageError(f"the start of {problem.name} must be a {problem.decided.noun}")
     judged: AnyProblem = problem

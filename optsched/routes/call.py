@@ -329,7 +329,7 @@ class Call(Generic[Posed]):
         if self._plainly and unanswered is None and limit in (Limit.TIME, Limit.INTERRUPTED):
             decision, certificates = self._completed(decision, certificates)
         candidates = [(self.worth(held), held) for held in (decision, self.start) if held is not None]
-        best_of = min(candidates, key=lambda held: problem.minimised(held[0])) if candidates else (None, None)
+        best_of = min(candidates, key=lambda one: problem.minimised(one[0])) if candidates else (None, None)
         objective, best = best_of
         bound = _bound(problem, objective, certificates)
         held_claims = {FEASIBLE} if unanswered is Termination.INFEASIBLE else set()

@@ -114,7 +114,7 @@ def _by_literal(call: Call[Latency], profile: Profile) -> Solution:
         return Certificate(component, Proof.SOLVER, 0 if outcome.bound is None else max(0, whole_bound(outcome.bound)))
 
     return call.by_two_programs(
-        profile, (), lambda found: word("makespan", found), lambda _, found: word("work", found)
+        profile, (), lambda answer: word("makespan", answer), lambda _, answer: word("work", answer)
     )
 
 

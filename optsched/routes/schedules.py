@@ -80,7 +80,7 @@ def _by_search(call: Call[TimedProblem], profile: Profile) -> Solution:
 def _enumerated(problem: TimedProblem) -> tuple[Schedule, Certificate] | None:
     """The optimum and its word, by all orders of tasks on nodes; None where there are too many."""
     try:
-        _, (nodes, starts) = min(semi_active(problem, _ORDERS), key=lambda found: found[0])
+        _, (nodes, starts) = min(semi_active(problem, _ORDERS), key=lambda one: one[0])
     except TooLarge:
         return None
     schedule = problem.schedule(nodes, starts)

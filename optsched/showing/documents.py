@@ -311,7 +311,7 @@ def _id(key: str) -> str:
     >>> _id("gaps-lsap"), _id("a b")
     ('gaps-lsap', 'a_32_b')
     """
-    return re.sub(r"[^A-Za-z0-9-]", lambda found: f"_{ord(found[0])}_", key)
+    return re.sub(r"[^A-Za-z0-9-]", lambda match: f"_{ord(match[0])}_", key)
 
 
 def _section(section: Section, pictures: bool) -> ET.Element:

@@ -367,22 +367,22 @@ def _batch(
     return found
 
 
-def values_in_force(heuristic: Heuristic, given: Mapping[str, Any]) -> dict[str, Any]:
+def values_in_force(heuristic: Heuristic, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The values in force; UsageError for a name that the heuristic does not have or a value that it does not take."""
     if heuristic.parameters is not None:
-        return resolve(heuristic.name, heuristic.parameters, given)
+        return resolve(heuristic.name, heuristic.parameters, parameters)
     function = heuristic.policy or heuristic.batch
     assert function is not None
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # of compiled code
-        return dict(given)
+        return dict(parameters)
     try:
-        signature.bind(*(() if heuristic.online else (None, None)), **given)
+        signature.bind(*(() if heuristic.online else (None, None)), **parameters)
     except TypeError as error:
         takes = "its parameters" if heuristic.online else "(problem, rng) and its parameters"
         raise UsageError(f"{heuristic.name} is called with {takes}: {error}") from None
-    return dict(given)
+    return dict(parameters)
 
 
 def check_seed(seed: int | Sequence[int]) -> None:

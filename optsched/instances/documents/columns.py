@@ -286,10 +286,10 @@ def _numbers(values: list[Any], default: float, dtype: type) -> _Array:
     return array
 
 
-def _levels(given: list[Any]) -> npt.NDArray[np.float64]:
+def _levels(records: list[Any]) -> npt.NDArray[np.float64]:
     """A row of times for each record; the one in the rack, where it is left out, is as the one beyond."""
-    values = np.full((len(given), len(HOPS)), np.nan)
-    for row, times in enumerate(given):
+    values = np.full((len(records), len(HOPS)), np.nan)
+    for row, times in enumerate(records):
         if times is not UNSET:
             values[row] = times.node, times.off_rack if times.rack is UNSET else times.rack, times.off_rack
     return values

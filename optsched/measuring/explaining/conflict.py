@@ -114,7 +114,7 @@ def _counted(problem: Any) -> Conflict | None:
     left_out = np.flatnonzero(matched < 0)[:MOST_BEGUN].tolist()
     if not left_out:
         return None
-    tasks, nodes = min((_reached(problem, begin, on_node) for begin in left_out), key=lambda found: len(found[0]))
+    tasks, nodes = min((_reached(problem, begin, on_node) for begin in left_out), key=lambda conflict: len(conflict[0]))
     ids, node_ids = problem.instance.workload.task_ids[problem.tasks], problem.instance.cluster.node_ids
     # Any of the tasks can give its slot, along the path that reached it, to the task that had none.
     return Conflict(tuple(map(str, ids[tasks])), tuple(map(str, node_ids[nodes])), int(slots[nodes].sum()), True)

@@ -283,7 +283,7 @@ def rooms(problem: Problem, last: Ints) -> list[Candidate]:
         found = _room(problem, last, position, node)
         if found is not None and (node not in best or found[0] > best[node][0]):
             best[node] = found
-    return [room for _, room in sorted(best.values(), key=lambda found: found[0], reverse=True)]
+    return [room for _, room in sorted(best.values(), key=lambda entry: entry[0], reverse=True)]
 
 
 def _moves(problem: Problem, last: Ints) -> Iterator[tuple[int, int]]:

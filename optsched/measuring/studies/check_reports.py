@@ -177,7 +177,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 def _xml_text(text: str) -> str:
     """A text with what XML cannot hold spelled out."""
-    return _FORBIDDEN.sub(lambda found: printable(found[0]), text)
+    return _FORBIDDEN.sub(lambda match: printable(match[0]), text)
 
 
 # GitHub Actions ---------------------------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ def _raised_at(outcome: Outcome, workspace: Path) -> tuple[str, int | None] | No
 def _escaped(value: object, of_property: bool = False) -> str:
     """A value as the commands of GitHub Actions write it."""
     escapes = {"%": "%25", "\r": "%0D", "\n": "%0A"} | ({":": "%3A", ",": "%2C"} if of_property else {})
-    return re.sub(f"[{''.join(escapes)}]", lambda found: escapes[found[0]], str(value))
+    return re.sub(f"[{''.join(escapes)}]", lambda match: escapes[match[0]], str(value))
 
 
 # Markdown ---------------------------------------------------------------------------------------------------------

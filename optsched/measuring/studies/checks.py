@@ -97,14 +97,14 @@ class CheckArguments(TypedDict, total=False):
         As for `optsched.study`: seconds and MiB after which a run or solve is killed, in a process of its own.
     """
 
-    max_gap: Annotated[Any, Rule('a share such as 0.05 or "5%"', is_figure, lambda given: gap_limit(given, "a share"))]
+    max_gap: Annotated[Any, Rule('a share such as 0.05 or "5%"', is_figure, lambda value: gap_limit(value, "a share"))]
     max_absolute: Annotated[Any, Rule("a number", is_figure, difference)]
     over: Annotated[
         Any,
         Rule(
             '"worst", "mean", "median" or a quantile such as 0.9',
             is_figure,
-            lambda given: GapLimit.of(max_gap=0, over=given),
+            lambda value: GapLimit.of(max_gap=0, over=value),
         ),
     ]
     component: Annotated[str | None, Rule("the name of a component", is_text)]
@@ -112,14 +112,14 @@ class CheckArguments(TypedDict, total=False):
     feasible: Annotated[bool, TRUTH]
     baseline: Annotated[
         bool | str | Path | None,
-        Rule("the path of a file, true or false", lambda given: is_truth(given) or is_text(given)),
+        Rule("the path of a file, true or false", lambda value: is_truth(value) or is_text(value)),
     ]
     certify: Annotated[
         bool | Iterable[str],
         Rule(
             'true, false, or a list such as ["solver"]',
-            lambda given: is_truth(given) or is_texts(given),
-            lambda given: kinds_of(given),
+            lambda value: is_truth(value) or is_texts(value),
+            lambda value: kinds_of(value),
         ),
     ]
     seeds: Annotated[int | str | Iterable[int] | None, MEASURED["seeds"]]
@@ -128,7 +128,7 @@ class CheckArguments(TypedDict, total=False):
     time_limit: Annotated[float | None, MEASURED["time_limit"]]
     run_limit: Annotated[
         float | None,
-        Rule('a number of seconds above 0, or "none"', lambda given: given == "none" or is_above_zero(given)),
+        Rule('a number of seconds above 0, or "none"', lambda value: value == "none" or is_above_zero(value)),
     ]
     memory_limit: Annotated[int | None, Rule("a number of MiB above 0", is_above_zero)]
 

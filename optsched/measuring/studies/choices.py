@@ -88,7 +88,7 @@ class Choice:
     label: str
 
 
-def chosen(given: AnyHeuristic | Choice) -> Choice:
+def chosen(named: AnyHeuristic | Choice) -> Choice:
     """A heuristic from a text `H[,K=V...]`, or from what `optsched.heuristics.heuristic` takes.
 
     In a text, commas part the parameters, so that a list is written with colons (`f_c=0:0.1:1`). A module of the
@@ -105,15 +105,15 @@ def chosen(given: AnyHeuristic | Choice) -> Choice:
     >>> choice.entry.name, dict(choice.parameters)
     ('dl', {'reading': 'heartbeat'})
     """
-    if isinstance(given, Choice):
-        return given
-    if not isinstance(given, str):
-        entry = heuristic(given)
+    if isinstance(named, Choice):
+        return named
+    if not isinstance(named, str):
+        entry = heuristic(named)
         return Choice(entry, {}, entry.name)
-    name, texts = parted(given, "--heuristic")
+    name, texts = parted(named, "--heuristic")
     if name == _SOLVE:
         raise UsageError(
-            f'"{given}": solve decides in rounds of simulate and decompose; here derive a class from '
+            f'"{named}": solve decides in rounds of simulate and decompose; here derive a class from '
             "optsched.simulating.EveryRound, and name it package.module:class"
         )
     if ":" in name:
@@ -121,12 +121,12 @@ def chosen(given: AnyHeuristic | Choice) -> Choice:
     entry = heuristic(name)
     if entry.parameters is None:
         for key in texts.keys() & OF_RUN.keys():
-            raise UsageError(f'--heuristic "{given}": {key} is no parameter of a heuristic: {OF_RUN[key]}')
+            raise UsageError(f'--heuristic "{named}": {key} is no parameter of a heuristic: {OF_RUN[key]}')
     values = {key: value if entry.parameters is not None else literal(value) for key, value in texts.items()}
     if entry.parameters is not None:
         others = ({"max_idle_rounds"} | of_run(entry)) - {known.name for known in entry.parameters}
         resolve(entry.name, entry.parameters, {key: value for key, value in values.items() if key not in others})
-    return Choice(entry, values, given)
+    return Choice(entry, values, named)
 
 
 def parted(text: str, option: str) -> tuple[str, dict[str, str]]:
