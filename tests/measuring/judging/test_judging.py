@@ -83,6 +83,7 @@ AT_LENGTH = (
     "shen-2016/3.3-coupling-postponed",
     "shen-2016/3.3-local-shares",
     "shen-2016/abstract-utilisation",
+    "guo-2012/4.3-real-trace",
 )
 
 #: Claims that one draw of each family decides as all draws do, which are judged at length.
