@@ -102,6 +102,7 @@ BY_ONE_DRAW = (
     "guo-2012/3.3-more-idle",
     "guo-2012/4.1-best-replication",
     "guo-2012/4.3-worst-at-equal",
+    "guo-2012/4.5-hpc-worst",
     "agosta/4.1-round-robin-dominated",
     "agosta/4.3-stable",
     "agosta/4.4-merging-latency",
