@@ -56,7 +56,7 @@ __all__ = [
     "utility_certificate",
 ]
 
-#: Where the functions are made that make a certificate; a module, and its problem, is imported when one is asked for.
+#: The modules of the functions that make certificates; a module, and its problem, is imported on demand.
 _FUNCTIONS = (
     "assignment:assignment_certificate",
     "generalized_assignment:capacity_tree_certificate",

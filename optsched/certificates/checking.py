@@ -47,7 +47,7 @@ __all__ = [
     "unchecked",
 ]
 
-#: What a claim rests on that has no certificate at all; the other kinds are those of `Proof`.
+#: The basis of a claim without a certificate; the other kinds are those of `Proof`.
 NOTHING = "nothing"
 
 
@@ -572,5 +572,5 @@ def unchecked(what: str, limit: str = "time") -> Claim:
     return Claim(NOTHING, f"{what}: not checked within the {limit} limit")
 
 
-#: What proves a bound from a certificate's data: (problem, certificate, value of the placement that it comes with).
+#: A function that proves a bound from a certificate's data: (problem, certificate, value of its placement) -> bound.
 Prover = Callable[[Any, Certificate, Value | None], Number]

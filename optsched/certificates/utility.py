@@ -85,7 +85,7 @@ def _first_value(objective: Value | None) -> int:
     return min(int(objective[0] * GRID), _BEYOND)
 
 
-#: What messages call a job that prices may name.
+#: The noun in messages for a job that prices may name.
 _JOB = "pending job"
 
 

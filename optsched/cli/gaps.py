@@ -299,7 +299,7 @@ class _Explained:
                 self._write(f"\n{words(found, MOST)}")
 
 
-#: What the words of a summary mean.
+#: The meaning of the words in a summary.
 LEGEND = (
     "optimal: runs at a proved optimum; seeds: one if no random numbers are drawn; median and mean: over instances, "
     "each with the mean of its seeds, ± half the 95 % interval; over 0: the reference is 0, so the run has no "

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["claims"]
 
-#: Of the page that is printed from the records.
+#: The head of the page that is printed from the records.
 _HEAD = """# Claims of the papers
 
 What the papers claim, and whether it holds: {count} claims, {judged} of them judged by a program. `optsched claims ID`

@@ -28,7 +28,7 @@ __all__ = [
     "versions",
 ]
 
-#: What `versions` tells, where it is installed.
+#: The packages that `versions` lists, if installed.
 PACKAGES = (
     "numpy",
     "scipy",
@@ -149,7 +149,7 @@ def _families() -> list[dict[str, Any]]:
 #: Columns of prose, in which papers are called by their authors.
 _PROSE = ("title", "paper", "doc", "description", "source")
 
-#: What can be listed: how it is found, and what stands next to the names (JSON has all).
+#: The lists: how each is found, and what stands next to the names (JSON has all).
 LISTS: Mapping[str, tuple[Callable[[], list[dict[str, Any]]], str]] = {
     "problems": (_problems, "title"),
     "heuristics": (_heuristics, "doc"),
@@ -311,7 +311,7 @@ def versions(form: str) -> None:
 
 # `optsched docs`: the pages of the documentation that come with the package -------------------------------------------
 
-#: What only the site's builder fills in: a page with such a block is for the site alone.
+#: Blocks that only the site's builder fills in: a page with such a block is for the site alone.
 _OF_THE_SITE = re.compile(r"^```\{(include|eval-rst|toctree)\}", re.MULTILINE)
 
 

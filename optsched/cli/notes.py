@@ -24,7 +24,7 @@ __all__ = ["Notes", "pose", "tell_assumed"]
 #: Up to this many instances have a note each; more share one line.
 _MOST_SHOWN = 3
 
-#: Where it is said what was assumed.
+#: How to see what was assumed.
 _HOW = "the labels say how (optsched describe)"
 
 _INDEX = re.compile(r"\[\d+\]")
@@ -37,7 +37,7 @@ _LEFT_OUT = "{} left out: "
 #: MB from which a task's data, a terabyte, was hardly meant so: a block of 128 MB has 134,217,728 bytes.
 _LARGE = 1_000_000
 
-#: An importer whose label of sizes has this has converted them; a terabyte is then what the trace says.
+#: An importer with this in its label of sizes has converted them; a terabyte is then what the trace says.
 _MEGABYTE = "10^6 bytes"
 
 

@@ -34,7 +34,7 @@ JOBS = (".csv", ".parquet")
 #: The most Gantt charts in a picture.
 MOST_CHARTS = 4
 
-#: What may be drawn of runs: `optsched.showing` has a function of each, such as `gantt_picture`.
+#: The pictures of runs: `optsched.showing` has a function of each, such as `gantt_picture`.
 PLOTS = ("gantt", "times", "reductions", "running", "locality")
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from optsched.core.results import Certificate, Solution, Value
     from optsched.problems import AnyProblem
 
-    #: What is checked: the problem, what is claimed of it, and in how many seconds.
+    #: The job of a check: the problem, the claim, and how many seconds it may take.
     _Job = tuple[AnyProblem, Solution | Frontier, float | None]
 
 __all__ = ["bounds", "certify", "export", "frontier", "solve"]
@@ -479,7 +479,7 @@ def _limit(problem: str, text: str) -> int | Fraction:
 # Is what a file of a solution or a frontier claims true? -----------------------------------------------------------
 
 
-#: What a claim may rest on that is not checked: words of `--allow`.
+#: The words of `--allow`: what a claim may rest on that is not checked.
 KINDS = ("enumeration", "solver", "nothing")
 
 

@@ -348,7 +348,7 @@ def _failure(what: str, status: str, runs: Sequence[Mapping[str, Any]]) -> str:
     return f"{what} {status} in {counted(len(runs), 'run')}, first on {where}{why}"
 
 
-#: What an optimum without a proof rests on.
+#: The basis of an optimum without a proof.
 _WORDS = {"solver": "a solver's word", "enumeration": "enumeration", "nothing": "nothing"}
 
 

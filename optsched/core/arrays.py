@@ -129,7 +129,7 @@ class Part:
         return type(self), tuple(getattr(self, column.name) for column in fields(self))  # type: ignore[arg-type]
 
 
-#: What instances and networks are compared by: the columns, and what the digest of these leaves out.
+#: The key by which instances and networks are compared: the columns, and what their digest leaves out.
 _COMPARED = attrgetter("sha256", "name", "description", "source", "labels")
 
 

@@ -51,7 +51,7 @@ _LARGEST_INTEGER = 10**59
 #: No two decimals of at most 15 digits are the same double, so up to here doubles tell which one is meant.
 _EXACT = 10**15
 
-#: What is past 2^53 units becomes this, which no problem takes: int64 would wrap round.
+#: Numbers past 2^53 units become this, which no problem takes: int64 would wrap round.
 _BEYOND = 2**60
 
 

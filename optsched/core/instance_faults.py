@@ -98,10 +98,10 @@ def free_form_faults(place: str, value: Any, kind: type = object, depth: int = 0
         yield Fault(place, f"{value!r} cannot be written as JSON; use numbers, texts, lists and objects")
 
 
-#: What each column of an instance is, and its values.
+#: The columns of an instance, each with its values.
 _Held = list[tuple[Column, Any]]
 
-#: What nodes have the names of.
+#: Fields of nodes that are names.
 _LABELS = ("rack", "datacenter", "type")
 
 

@@ -34,7 +34,7 @@ Entry = TypeVar("Entry", bound=Named)
 Given = TypeVar("Given")
 Loaded = TypeVar("Loaded")
 
-#: Where this package and the machinery of imports lie; their frames are above a user's code in a traceback.
+#: The folders of this package and of Python's imports; their frames are above a user's code in a traceback.
 _PACKAGE = str(Path(__file__).parents[1])
 _MACHINERY = (_PACKAGE, str(Path(importlib.__file__).parent), "<frozen importlib")
 

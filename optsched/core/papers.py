@@ -10,7 +10,7 @@ import re
 
 __all__ = ["PAPERS", "cited"]
 
-#: What each paper is called, by its short name.
+#: The name of each paper, by its short name.
 PAPERS = {
     "000": "Shen et al. 2016",
     "001": "Sharmilarani et al.",

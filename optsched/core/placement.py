@@ -50,7 +50,7 @@ class Placement:
     ([0, -1, 2], 2)
     """
 
-    #: What messages call it.
+    #: Its noun in messages.
     noun: ClassVar = "placement"
 
     nodes: npt.NDArray[np.int64]
@@ -149,7 +149,7 @@ class NetworkFlow:
     [2, 0]
     """
 
-    #: What messages call it.
+    #: Its noun in messages.
     noun: ClassVar = "flow"
 
     units: npt.NDArray[np.int64]

@@ -559,10 +559,10 @@ _FOR_BASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
 }
 
-#: What a subclass may define anew with no effect on value, feasibility and proof: how it is called and described.
+#: Attributes that a subclass may redefine with no effect on value, feasibility and proof: name and description.
 _WORDS = {"name", "title", "paper", "requires", "proof", "remark", "details", "told", "__repr__"}
 
-#: What Python itself gives each class.
+#: Attributes that Python itself gives each class.
 _OF_ANY_CLASS = {
     *("__abstractmethods__", "__annotations__", "__dict__", "__doc__", "__module__", "__orig_bases__", "__slots__"),
     *("__annotate__", "__annotate_func__", "__annotations_cache__", "__firstlineno__", "__static_attributes__"),
@@ -573,7 +573,7 @@ _OF_ANY_CLASS = {
 # Records of packages outside ------------------------------------------------------------------------------------------
 
 
-#: What a module or class that a record names must have.
+#: The names that a module or class of a record must have.
 _HAVING = {
     "models": ("build_pyomo", "build_pulp", "literal_size", "decode", "start_values"),
     "routes": ("ROUTES", "by_route"),
@@ -697,11 +697,11 @@ def _definition(kind: type[Any], name: str) -> Any:
     return next(vars(each)[name] for each in kind.__mro__ if name in vars(each))
 
 
-#: What is tried, not trusted: instances, rivals, and policies, whose schedules the problem's own `objective` judges.
+#: Parts that are tried, not trusted: instances, rivals, and policies, whose schedules the problem's `objective` judges.
 _TRIED = ("family", "rivals", "runner")
 
 
-#: What of a module of routes or models makes answers; the rest only helps.
+#: The functions of a module of routes or models that make answers; the rest only helps.
 _ANSWERING = ("by_route", "frontier", "bounds", "build_pyomo", "build_pulp")
 
 

@@ -49,7 +49,7 @@ Number = int | Fraction
 Value = tuple[Number, ...]
 #: The component of a certificate that nothing is feasible: it bounds the number of feasible decisions, by 0.
 FEASIBLE = "feasible-decisions"
-#: What is decided.
+#: The kinds of decisions.
 Decision = Placement | NetworkFlow | Schedule
 
 

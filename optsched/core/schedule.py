@@ -72,7 +72,7 @@ class Schedule:
     ([0, -1, 2], [0, 0, 1500000], 2)
     """
 
-    #: What messages call it.
+    #: Its noun in messages.
     noun: ClassVar = "schedule"
 
     nodes: npt.NDArray[np.int64]

@@ -222,7 +222,7 @@ class FairPolicy(DelayPolicy):
         self.fills_nodes = assign == "multiple"
 
     def start(self, view: View, rng: np.random.Generator) -> None:
-        #: Of the heartbeat that may go on: its time and node, the jobs that let it pass, and those that launched tasks.
+        #: The heartbeat that may go on: its time and node, the jobs that let it pass, and those that launched tasks.
         self._beat: tuple[float, int] | None = None
         self._passed: set[int] = set()
         self._launched: set[int] = set()
@@ -326,7 +326,7 @@ class CapacityPolicy(JobPolicy):
     def start(self, view: View, rng: np.random.Generator) -> None:
         self._maps = WaitingMaps()
         self._costs = SeenCosts(self.sizes)
-        #: Of each job how many offers it let pass for its reduces, and how many it may.
+        #: For each job, how many offers it let pass for its reduces, and how many it may.
         self._skips: defaultdict[int, int] = defaultdict(int)
         self._auto: dict[int, int] = {}
         super().start(view, rng)

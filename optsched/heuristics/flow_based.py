@@ -37,7 +37,7 @@ __all__ = [
 # They run as they are on lists, or compiled by numba on int64 arrays of many tasks; either way they do the same. They
 # return after a number of steps, with their state in what they were given.
 
-#: What a task or server is that there is not: no server, or the end of a list.
+#: Stands for no task or server: no server, or the end of a list.
 NOTHING = -1
 
 
@@ -399,12 +399,12 @@ class _Cover:
         replicas, tasks, servers = problem.replicas, len(problem.tasks), len(problem.initial_load)
         fast = tasks >= _MANY and compiles()
         self._problem, self._loops = problem, _loops(fast)
-        #: An array as the loops take it.
+        #: Converts an array to the form that the loops take.
         self._as_array: Callable[[Ints], Any] = _as_it_is if fast else _as_list
         self._rows = self._as_array(replicas.starts), self._as_array(replicas.values)
         self._tasks_of = self._as_array(problem.server_tasks.starts), self._as_array(problem.server_tasks.values)
         self._uncovered = self._as_array(np.flatnonzero(replicas.lengths))
-        #: Of each task the server that covers it, and how many each server covers.
+        #: For each task the server that covers it, and how many each server covers.
         self.server, self._count = self._filled(tasks), self._filled(servers, 0)
         self._lists = self._filled(2 * servers), self._filled(2 * tasks)
         self._arcs, self._path, self._queue = (self._filled(size * servers) for size in (3, 2, 1))

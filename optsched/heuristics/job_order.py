@@ -41,7 +41,7 @@ class WaitingMaps:
     """
 
     def __init__(self) -> None:
-        #: By level and place the maps of each job; and those that came since the place was last asked for.
+        #: The maps of each job by level and place; and those that came since the place was last asked for.
         self._held: list[defaultdict[int, dict[int, list[int]]]] = [defaultdict(dict) for _ in range(3)]
         self._new: list[defaultdict[int, list[tuple[Ints, Ints]]]] = [defaultdict(list) for _ in range(3)]
 
@@ -139,18 +139,18 @@ class JobPolicy(Policy):
         self._rng = rng
         self._known = 0
         self._jobs: dict[int, _Job] = {}
-        #: What each task counts as: its status when it was last heard of.
+        #: The status that each task counts as: the last one that was reported.
         self._status = bytearray()
         #: Tasks that wait, in all jobs.
         self.waiting_tasks = [0, 0]
         self._distinct = bool(view.parameters.get("distinct", False))
-        #: For maps and for reduces, the turns of the jobs of each pool that have a task waiting, sorted.
+        #: For maps and for reduces, the turns of the jobs with a waiting task in each pool, sorted.
         self._turns: list[defaultdict[int, list[Turn]]] = [defaultdict(list) for _ in KINDS]
         counted = view.group_running_tasks
         self._pool_running: list[defaultdict[int, int]] = [defaultdict(int) for _ in KINDS]
         self._pool_running[MAP].update(enumerate(np.maximum(counted, 0).tolist()))
         weights = [decimal(weight) for weight in np.nan_to_num(view.workload.group_weight, nan=1.0).tolist()]
-        #: What a running task adds to a pool's share, in whole numbers that compare as 1 over the weights do; 0: never.
+        #: The share that a running task adds to a pool, in whole numbers in the order of 1 over the weights; 0: never.
         common = math.lcm(*(weight.numerator for weight in weights if weight))
         parts = [weight and common * weight.denominator // weight.numerator for weight in weights]
         self._part: defaultdict[int, int] = defaultdict(lambda: common, enumerate(map(int, parts)))

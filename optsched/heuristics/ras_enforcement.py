@@ -27,7 +27,7 @@ __all__ = ["BUFFER", "Move", "Step", "availability", "enforce"]
 #: Seconds for which free slots are gathered before they are advertised in a block (Sharmilarani et al., section III.1).
 BUFFER = 2.0
 
-#: What happens when free slots have been gathered: they are advertised.
+#: The event when free slots have been gathered: they are advertised.
 _BLOCK = WOKEN + 1
 
 

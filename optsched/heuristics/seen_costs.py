@@ -70,7 +70,7 @@ class AreaCosts:
         nodes = nested.areas.shape[1]
         #: The area of each node at each level: the node itself first, and not the last, which holds all.
         self._levels: Ints = np.vstack([np.arange(nodes, dtype=np.int64), nested.areas])[:-1]
-        #: At each level the maps with a replica in each area.
+        #: The maps with a replica in each area, at each level.
         self._maps: list[Ragged] = []
         for area in self._levels:
             inside, row = np.divmod(np.unique(area[replicas.values] * len(sizes) + replicas.row_of), max(1, len(sizes)))
@@ -215,12 +215,12 @@ class SeenCosts:
         self._areas: AreaCosts | None = None
         self._asked = False
         self._shuffle = view.true_shuffle if self._sizes == "actual" else view.shuffle
-        #: By reduce what nodes hold for it, and what it costs there.
+        #: For each reduce, what nodes hold for it, and what it costs there.
         self._stored, self._reduce_costs = (_Rows(len(self._reduces), len(view.cluster)) for _ in range(2))
         self._entries: _Entries | None = None
         sends = np.zeros(0, dtype=np.int64) if self._shuffle is None else self._shuffle.map
         self._senders = np.flatnonzero(np.bincount(sends))
-        #: Where maps that send something were and in which state, and how far they had read, when rows were found.
+        #: The node, state and reading progress of maps that send something, when rows were found.
         self._seen: tuple[Ints, ...] = ()
         self._progress = -1
 

@@ -99,7 +99,7 @@ class _Stages:
         self.reduce_tasks = problem.tasks[positions_of(problem, REDUCE)]
         self.distinct = problem.parameters.get("distinct", True)
         self.instance = instance
-        #: For each placement of the maps so far: the best reduces for it, and what they cost.
+        #: The best reduces, and their cost, for each placement of the maps so far.
         self._continued: dict[bytes, tuple[Ints, Number]] = {}
         if len(self.reduce_tasks):
             shuffle = instance.workload.shuffle

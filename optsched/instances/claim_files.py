@@ -53,10 +53,10 @@ __all__ = [
 #: The values of `format` that this module reads and writes.
 SOLUTION, FRONTIER, SCHEDULE = "optsched-solution/1", "optsched-frontier/1", "optsched-schedule/1"
 
-#: What files of ordered vectors of utilities say, which development versions wrote and no version reads.
+#: The format of files of ordered vectors of utilities, which development versions wrote and no version reads.
 _RETIRED = "optsched-leximin/"
 
-#: What a file may hold.
+#: The kinds of claims in a file.
 Claim: TypeAlias = Solution | Frontier | Schedule
 
 #: Data of certificates, and all else that is free in form, is nested at most so deep: cases within cases take two each.

@@ -306,7 +306,7 @@ class _Latex(Lines):
 #: Characters to which names are cut before a column is left out, and to which they are cut where none is left to go.
 _SHORT, _SHORTEST = 12, 8
 
-#: A last column of text with less room than that is put below its row.
+#: The least room of a last column of text; with less it is put below its row.
 _ROOM = 24
 
 

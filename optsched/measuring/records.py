@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["OVER_ZERO", "WITHOUT", "Record", "Run", "frame_of", "legend", "record_fields"]
 
-#: A number a component; one number alone where there is one component.
+#: A number for each component; one number alone where there is one component.
 Entries: TypeAlias = float | list[float | None] | None
 
-#: What became of a run (`GapReport.status`), and of one that was contained in a process of its own.
+#: The outcomes of a run (`GapReport.status`), and of one that was contained in a process of its own.
 Status: TypeAlias = Literal["done", "infeasible", "starved", "failed", "out-of-time", "out-of-memory", "crashed"]
 
 #: How many tasks of each kind are how near to their data.
@@ -105,7 +105,7 @@ class Record(Struct, frozen=True, kw_only=True):
         return value if isinstance(value, list) else [value]
 
 
-#: What is called so, in all tables and reports.
+#: The meaning of `over 0` in all tables and reports.
 OVER_ZERO = "over 0: the reference is 0, so the gap is a difference and has no percentage"
 
 #: Outcomes of runs without a relative gap (`Run.outcome`), and what tables call them.

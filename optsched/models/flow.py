@@ -148,5 +148,5 @@ def build_pulp(problem: Flow, *, max_variables: int = MAX_VARIABLES) -> Any:
 decode = decoder(Flow, compact=decode_places, literal=decode_binaries, started=started_places)
 start_values = starter(Flow, compact=started_places, literal=started_binaries)
 
-#: What a literal model keeps by its costs alone: an arc to "unscheduled" costs more than any pair.
+#: The constraint that a literal model keeps by its costs alone: an arc to "unscheduled" costs more than any pair.
 KEPT_BY_COSTS = ("cardinality",)

@@ -71,7 +71,7 @@ from optsched.solvers.algebraic import injective_names
 
 __all__ = ["build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
-#: What its limit counts.
+#: The unit of its limit.
 _UNIT = "units of work"
 
 

@@ -70,7 +70,7 @@ from optsched.solvers.algebraic import injective_names
 
 __all__ = ["FORMS", "build_pulp", "build_pyomo", "compact_size", "decode", "literal_size", "start_values"]
 
-#: What stands for the products of x and y in the compact model.
+#: The ways to write the products of x and y in the compact model.
 FORMS = ("flow", "pairs")
 
 

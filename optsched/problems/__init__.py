@@ -73,7 +73,7 @@ class _Classes(Mapping[str, type[AnyProblem]]):
         return len(records())
 
 
-#: What `optsched.load` takes.
+#: The types that `optsched.load` takes.
 Loadable = str | os.PathLike[str] | Mapping[str, Any]
 
 #: What a problem is posed on.

@@ -325,7 +325,7 @@ class BaseProblem(ABC, Generic[Noun, Decided]):
             due = nouns[self.posed_on is Instance]
             raise InputError([Fault("format", f"{self.name} is posed on {due}")], instance.name)
         self.instance = instance
-        #: What faults are put after: the instance's name, where it has one, and the problem's.
+        #: The place for faults: the instance's name, where it has one, and the problem's.
         self.place = f"{instance.name}: {self.name}" if instance.name else self.name
         given = instance.parameters if isinstance(instance, Instance) else {}
         strangers = [name for name in given if name != self.name and name not in records()]
@@ -510,7 +510,7 @@ def _inherits(kind: type[AnyProblem], name: str) -> bool:
     return altered(kind, base, base.left_open) is None
 
 
-#: What to do where something else stands for an instance, or for a placement.
+#: The advice where something else stands for an instance, or for a placement.
 HOW_TO_LOAD = 'read one first: optsched.load("papers/guo-fig2"), or the path of a file'
 HOW_TO_PLACE = "make one first: problem.placement(nodes), with a node index or -1 for each of problem.tasks"
 

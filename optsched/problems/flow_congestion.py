@@ -219,7 +219,7 @@ class FlowCongestion(Problem, Programmed):
 
     def _prepare_hosts(self) -> None:
         own = zip(self.running_rates, self._divisor.tolist(), self.type_rates.T.tolist(), strict=True)
-        #: What the load costs of each idle node depend on.
+        #: For each idle node, the values that its load costs depend on.
         self._profiles = [(running.tobytes(), divisor, tuple(rates)) for running, divisor, rates in own]
         self.hosts = TaskClasses.from_keys(
             [

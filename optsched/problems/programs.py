@@ -41,7 +41,7 @@ __all__ = [
     "summed",
 ]
 
-#: What tells a variable or row from the others of its family: texts, whole numbers, or None for nowhere.
+#: The label of a variable or row in its family: texts, whole numbers, or None for nowhere.
 Label = tuple[Any, ...]
 
 #: Placements of a problem that are all tried; where there are more, placements that are drawn.

@@ -142,7 +142,7 @@ class Service(ABC):
 #: When ends what has not ended.
 NEVER = 2**60
 
-#: What happens at an instant: tasks end, the service is woken; then what others have asked for, by their numbers.
+#: The order of events at an instant: tasks end, the service is woken; then what others asked for, by their numbers.
 END, WOKEN = range(2)
 
 

@@ -93,7 +93,7 @@ class Known:
             kind: np.maximum(slots, self._first[kind]).astype(np.int64)
             for kind, slots in zip(KINDS, (instance.cluster.slots, instance.cluster.reduce_slots), strict=True)
         }
-        #: Of nodes that run more tasks of a kind than they have slots since these became fewer: how many more.
+        #: For nodes that run more tasks of a kind than they have slots since these became fewer: how many more.
         self._beyond: dict[tuple[str, int], int] = {}
         self._changed: set[int] = set()
         self.waiting = dict.fromkeys(KINDS, 0)

@@ -136,13 +136,13 @@ def _within(frame: FrameType | None) -> bool:
     return False
 
 
-#: What was decided elsewhere.
+#: The types of decisions that were made elsewhere.
 _DECIDED = (Placement, Schedule, Solution, Mapping)
 
 #: How slots are offered to a policy over time: parameters of its run, not of the policy (`optsched.simulate`).
 TIMING = ("heartbeat", "assign")
 
-#: What a batch heuristic takes besides, to decide in rounds (`optsched.simulating.EveryRound`).
+#: The further parameters of a batch heuristic that decides in rounds (`optsched.simulating.EveryRound`).
 ROUNDS = ("problem", "period", "on_free", "problem_parameters")
 
 
@@ -549,8 +549,8 @@ def _without_bytecode(module: str) -> Any:
         sys.dont_write_bytecode = before
 
 
-#: What may stand for a heuristic: a name, an entry of the list, a policy (class or instance), a callable, or what was
-#: decided elsewhere.
+#: Types that may stand for a heuristic: a name, an entry of the list, a policy (class or instance), a callable,
+#: or what was decided elsewhere.
 AnyHeuristic = (
     str | Heuristic | Policy | type[Policy] | Callable[..., Any] | Placement | Schedule | Solution | Mapping[Any, Any]
 )
@@ -558,7 +558,7 @@ AnyHeuristic = (
 
 # Run a heuristic in a process of its own, where limits are in force (`optsched.processes.contained`) ------------------
 
-#: What records call the ends of a process before it answered.
+#: The words of records for processes that ended before they answered.
 ENDED = {Status.TIMED_OUT: "out-of-time", Status.OUT_OF_MEMORY: "out-of-memory", Status.CRASHED: "crashed"}
 
 #: How messages put each status.

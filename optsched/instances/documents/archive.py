@@ -106,7 +106,7 @@ def kind_of(values: _Array) -> str:
     return f"{values.dtype} of shape {values.shape}"
 
 
-#: What zipfile, zlib and NumPy raise on bytes that are not what they seem.
+#: The exceptions of zipfile, zlib and NumPy on bytes that are not what they seem.
 _CORRUPT = (
     *(zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, TypeError, SyntaxError),
     *(KeyError, IndexError, OverflowError, MemoryError, struct.error, tokenize.TokenError),

@@ -49,7 +49,7 @@ _ARCHIVE = b"PK\x03\x04"
 #: How formats of what claims are of begin.
 _NOUNS = ("optsched/", "optsched-network/")
 
-#: Where an array may stand; one of a certificate says last what its positions count.
+#: The place of an array in a document; that of a certificate's says last what its positions count.
 _PLACE = re.compile(
     r"placement|schedule|flow|points\[\d{1,9}\]\.(?:placement|moved)|"
     r"(?:(?:points\[\d{1,9}\]\.)?certificates\[\d{1,9}\]|infeasible)\.data\.\w+\.(?P<counted>nodes|tasks|arcs)"

@@ -54,7 +54,7 @@ __all__ = [
 MOST_RESOURCES = 100
 MOST_CELLS = 2**28
 
-#: A fault in the first field makes what is then found in the second one meaningless.
+#: Pairs of fields: a fault in the first makes faults of the second meaningless.
 _SHADOWS = {"slots": "idle_slots", "reduce_slots": "idle_reduce_slots", "state": "node"}
 
 _Array = npt.NDArray[Any]

@@ -102,7 +102,7 @@ def decode(text: bytes, source: str = "") -> Any:
         raise InputError([Fault("", "is nested too deep; an instance is a few levels deep")], source) from None
 
 
-#: What stands for itself in free-form values, so that a million of them are not looked at one by one.
+#: Free-form values that stand for themselves, so that a million of them are not looked at one by one.
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 
 #: Integers of more characters are not read; a flow's total cost, up to 2^53 units at 2^53 on each arc, has fewer.

@@ -338,7 +338,7 @@ TABLES = _columns((Cluster, Workload, State), nodes=Node, groups=Group, jobs=Job
 #: The tables of a network, likewise.
 NETWORK_TABLES = _columns((FlowNetwork,), nodes=NetworkNode, arcs=Arc)
 
-#: What documents of both kinds may begin with.
+#: The first fields of documents of both kinds.
 HEADER: tuple[str, ...] = _Document.__struct_fields__
 
 

@@ -181,7 +181,7 @@ def distinct_nodes(
     return Ragged.of_lengths(counts, among[drawn][np.lexsort((among[drawn], rows))])
 
 
-#: What the label of a shuffle says that is not recorded.
+#: The label of a shuffle that is not recorded.
 ASSUMED = "assumed: what a reduce takes in comes from the maps of its job in proportion to what each gives out"
 
 

@@ -22,7 +22,7 @@ __all__ = ["GROUP", "IMPORTERS", "Imported", "Importer", "Option"]
 #: Entry points of this group are importers.
 GROUP = "optsched.importers"
 
-#: What the command of every importer has.
+#: The options of every importer's command.
 _OF_ALL = ("file", "name", "output", "split", "folder", "help")
 
 

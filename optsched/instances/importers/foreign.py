@@ -96,7 +96,7 @@ def read_text(path: str | os.PathLike[str]) -> tuple[str, list[str]]:
 
 _DECODER = json.JSONDecoder(object_pairs_hook=json_object)
 _SPACE = re.compile(r"[ \t\r\n]*")
-#: What may stand at the end of a log that was cut within a literal or a number.
+#: The possible ends of a log that was cut within a literal or a number.
 _CUT_WORD = re.compile(r"|t|tr|tru|f|fa|fal|fals|n|nu|nul|-|\.|[eE][+-]?")
 
 

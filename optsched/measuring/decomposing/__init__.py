@@ -57,7 +57,7 @@ PARTS = {
     "not proved": "F - G, the proved bound",
 }
 
-#: Of `Replays`: what is measured with each seed, A to D.
+#: The means of `Replays`: what is measured with each seed, A to D.
 _REPLAYED = ("as_is", "at_once", "nearest", "any_order")
 
 
@@ -452,7 +452,7 @@ class _Replay:
 
     def __init__(self, problem: ScheduleProblem, heartbeat: float | None, assign: str) -> None:
         self._problem, self._heartbeat, self._assign = problem, heartbeat, assign
-        #: Of each seed what each of `ORDERS` comes to; the measured policy does not matter.
+        #: For each seed, the results of `ORDERS`; the measured policy does not matter.
         self._orders: dict[int, dict[str, Number]] = {}
         #: A, B and C of each policy with each seed.
         self._found: dict[tuple[str, int], tuple[Number, Number, Number]] = {}

@@ -27,7 +27,7 @@ __all__ = ["GROUP", "PAPERS", "VERDICTS", "WAYS", "Check", "Claim", "Finding", "
 #: Entry points of this group are papers with their claims.
 GROUP = "optsched.claims"
 
-#: What a verdict means.
+#: The meaning of each verdict.
 VERDICTS: Mapping[str, str] = {
     "holds": "proved, or true wherever it was tried in its region",
     "fails": "there is a counterexample",

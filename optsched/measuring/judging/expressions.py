@@ -40,7 +40,7 @@ def _grows(row: Any) -> bool:
     return bool(all(low <= high for low, high in pairwise(row)))
 
 
-#: What an expression may call.
+#: The functions of expressions.
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "mean": _along(lambda row: sum(row) / Fraction(len(row))),
     "share": _along(lambda row: Fraction(sum(map(bool, row)), len(row))),

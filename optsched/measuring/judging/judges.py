@@ -194,5 +194,5 @@ def arithmetic(check: Check, draws: int) -> Finding:
 #: The judges by their names.
 JUDGES: Mapping[str, Judge] = {"snapshots": snapshots, "runs": runs, "arithmetic": arithmetic}
 
-#: What answers the measures of a draw, by judge.
+#: The function that answers the measures of a draw, by judge.
 ASKED: Mapping[str, Callable[[Check, Instance, int], Callable[[str], Any]]] = {"snapshots": _Snapshot, "runs": _Run}

@@ -36,7 +36,7 @@ Document: TypeAlias = dict[str, Any]
 #: Tables of records with ids.
 TABLES = ("tasks", "nodes", "jobs", "groups")
 
-#: What goes with a record of a table: the records of another whose field names it.
+#: Records that go with a record of a table: those of another table whose field names it.
 _OWNED = {"jobs": ("tasks", "job"), "groups": ("jobs", "group")}
 
 #: Parts that hold no decision's data.
@@ -350,7 +350,7 @@ class Changes:
 
 # Shrinking: every document that is one step smaller -------------------------------------------------------------------
 
-#: What `smaller` takes away, in words: of a minimal instance none of it can go.
+#: The removals of `smaller`, in words: of a minimal instance none of it can go.
 MINIMAL = "without any one record, replica, entry, part or field, or with any number 0, 1, half, rounded down or 1 less"
 
 

@@ -364,7 +364,7 @@ BUDGET = 2000
 #: How large instances may become, by default.
 MOST = {"tasks": 12, "nodes": 6}
 
-#: Of the command line: what need not be said.
+#: Defaults that the command line need not repeat.
 DEFAULTS = {
     "worst": "relative",
     "over": "worst",

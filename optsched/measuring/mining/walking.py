@@ -335,7 +335,7 @@ _ALL_FIELDS = "mixed"
 #: How many instances are drawn to see whether a family's can be posed.
 _LOOKED_AT = 8
 
-#: What says nothing of an instance's data, so that a mined instance is given its own.
+#: Fields that say nothing of an instance's data, so that a mined instance is given its own.
 _OWN = ("name", "description", "source", "labels")
 
 

@@ -24,7 +24,7 @@ __all__ = ["EFFORTS", "KINDS", "Axis", "PaperFigure", "figure", "figures"]
 #: How much is measured: seconds on two cores, or what the paper has.
 EFFORTS = ("quick", "full")
 
-#: What a figure looks like.
+#: The kinds of figures.
 KINDS: Mapping[str, str] = {
     "line": "a value of each series at each number on the axis",
     "bars": "a value of each series for each name on the axis",

@@ -32,7 +32,7 @@ __all__ = ["measured"]
 #: The most draws of a point.
 MOST_DRAWS = 100_000
 
-#: Of each series its expressions, each with a number, or with one for each quantile of a distribution.
+#: The expressions of each series, each with a number, or with one for each quantile of a distribution.
 Numbers: TypeAlias = dict[str, list[list[float]]]
 
 

@@ -33,12 +33,12 @@ __all__ = ["FORMAT", "Baseline", "Comparison"]
 
 FORMAT = "optsched-baseline/1"
 
-#: What tells a run from the others of a baseline: instance, problem, heuristic, seed; hash of the instance, parameters.
+#: The key of a run in a baseline: instance, problem, heuristic, seed; hash of the instance, parameters.
 _Key = tuple[str, str, str, int, str, str]
-#: What of it has names: the run of a changed instance, or with other parameters, is of the same name.
+#: The part of the key that is a name: the run of a changed instance, or with other parameters, has the same name.
 _NAMED = 4
 
-#: What a run came to: its value, None where it had no feasible placement, and its gap, None where none is known.
+#: The result of a run: its value, None where it had no feasible placement, and its gap, None where none is known.
 _Result = tuple[Value | None, float | None]
 
 #: Seconds to wait for a file that another process records in.

@@ -16,7 +16,7 @@ from optsched.measuring.studies.limits import Breach, GapLimit, frames_of, trace
 
 __all__ = ["COLUMNS", "NUMBERS", "Result", "breach_lines", "github_annotations", "junit", "markdown"]
 
-#: Of the table, and which of them hold numbers.
+#: The heads of the table, and those with numbers.
 COLUMNS = ("check", "runs", "seeds", "worst", "mean", "verdict", "limit")
 NUMBERS = frozenset({"runs", "seeds", "worst", "mean"})
 

@@ -53,7 +53,7 @@ from optsched.solvers.profiles import AnyProfile
 
 __all__ = ["Check", "CheckArguments", "CheckFile", "Outcome", "Planned", "runs_of"]
 
-#: What a reference may rest on without a proof, where `certify` allows it.
+#: What a reference may rest on without a proof, if `certify` allows it.
 KINDS = ("enumeration", "solver", "nothing")
 
 
@@ -160,7 +160,7 @@ class Check:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     profile: AnyProfile = "exact"
     time_limit: float | None = None
-    #: Of each run and each solve, which then have processes of their own.
+    #: The limits of each run and each solve, which then have processes of their own.
     contained: Limits | None = None
 
     @classmethod
@@ -336,7 +336,7 @@ class Planned:
         return Comparison((Breach(message, reports.measured[0], reports.measured),), 0, 0)
 
 
-#: What a check says that asks for nothing but feasible placements.
+#: The words of a check that asks for nothing but feasible placements.
 _NO_LIMIT = "limits no gap: give max_gap"
 
 
@@ -415,7 +415,7 @@ def _uncertified(measured: Iterable[Run], allowed: Sequence[str]) -> Iterator[Br
 # Files -------------------------------------------------------------------------------------------------------------
 
 
-#: For each key: what it must be.
+#: The rule for each key's value.
 _RULES: dict[str, Rule] = {
     "name": Rule("a text", is_text),
     **{key: MEASURED[key] for key in ("heuristic", "problem", "instances", "family")},
@@ -528,5 +528,5 @@ NO_GROUP = Group("none", ())
 #: Seconds after which a run or a solve is killed, where the file does not say: none may hang a server for ever.
 RUN_LIMIT = 600
 
-#: What to do where there is no baseline.
+#: The advice where there is no baseline.
 RECORDER = "optsched check --update records it"

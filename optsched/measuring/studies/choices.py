@@ -62,13 +62,13 @@ __all__ = [
     "users_function",
 ]
 
-#: What stands for the optimum of each round where policies are run over time, and for no heuristic.
+#: The name of the optimum of each round where policies are run over time; it is no heuristic.
 _SOLVE = "solve"
 
 #: The seeds that a heuristic runs with by default: one that draws no random numbers with the first alone.
 SEEDS = range(10)
 
-#: What `optsched.heuristics.run` takes itself, and how it is given.
+#: The parameters that `optsched.heuristics.run` takes itself, and how each is given.
 OF_RUN = {
     "seed": "the seed is given by --seed or --repeats (Python: seed=)",
     "time_limit": "the limit is given by --time-limit (Python: time_limit=)",
@@ -503,7 +503,7 @@ def is_above_zero(value: Any) -> bool:
 
 TRUTH = Rule("true or false", is_truth)
 
-#: For each key that says what is measured: what it must be.
+#: The rule for each key that says what is measured.
 MEASURED: dict[str, Rule] = {
     "heuristic": Rule('a text such as "package.module:function", or a list of them', is_texts),
     "problem": Rule('a name such as "lsap", or a list of names', is_texts),

@@ -38,7 +38,7 @@ __all__ = ["Breach", "GapLimit", "again", "breaches", "difference", "differing",
 #: Statistics of many runs, except quantiles.
 _OVER = ("worst", "mean", "median")
 
-#: A gap that is larger than every number: of a placement that is not feasible, or over 0.
+#: A gap that is larger than every number: for an infeasible placement, or over 0.
 _ENDLESS = math.inf
 
 

@@ -193,7 +193,7 @@ RETRIED = {
 }
 
 
-#: What is to be said of a run next to its figures: of a problem on an instance, both by name.
+#: Makes the notes on a run, next to its figures: on a problem on an instance, both by name.
 Notes = Callable[[str, str], list[str]]
 
 
@@ -479,7 +479,7 @@ def run_row(run: Planned, record: Mapping[str, Any]) -> dict[str, Any]:
 # From beginning to end ---------------------------------------------------------------------------------------------
 
 
-#: What every worker needs and what takes long to import.
+#: The modules that every worker needs and that take long to import.
 PRELOADED = ("optsched.measuring.sweeping.executing", "optsched.routes.call", "scipy.optimize", "highspy")
 
 

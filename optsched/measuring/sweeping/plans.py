@@ -207,7 +207,7 @@ def _imports(data: bytes, module: str, is_package: bool) -> Iterator[str]:
             yield from (".".join(parts[: length + 1]) for length in range(len(parts)) if parts[0])
 
 
-#: Where Python's own modules and installed distributions lie.
+#: The folders of Python's own modules and of installed distributions.
 _PATHS = {name: Path(path).resolve() for name, path in sysconfig.get_paths().items()}
 
 
@@ -230,7 +230,7 @@ def _versions(package: str) -> tuple[tuple[str, str], ...]:
         return tuple((name, version(name)) for name in sorted(set(names)))
 
 
-#: What of a profile changes no result, but where it is cut short.
+#: The options of a profile that change no result, unless it is cut short.
 _NO_PART = ("name", "description", "time_limit")
 
 
@@ -310,7 +310,7 @@ Parameters = Mapping[str, Any]
 # What is to be computed --------------------------------------------------------------------------------------------
 
 
-#: What SQLite holds as a whole number.
+#: The largest whole number that SQLite holds.
 LARGEST_SEED = 2**63 - 1
 
 
@@ -502,13 +502,13 @@ def _tables(value: Any) -> bool:
     return isinstance(value, Mapping) or (isinstance(value, list) and all(isinstance(row, Mapping) for row in value))
 
 
-#: What is measured, of each part.
+#: The keys of each part: what is measured.
 _PART: dict[str, Rule] = {
     **{key: rule for key, rule in MEASURED.items() if key != "time_limit"},
     "parameters": Rule("a table such as {levels = [0, 1, 2]}, or a list of them; each is tried", _tables),
 }
 
-#: Where to, how and within which limits.
+#: The keys of the whole sweep: where to, how and within which limits.
 _WHOLE: dict[str, Rule] = {
     "store": Rule('the path of a file, such as "sweep.sqlite"', is_text),
     "time_limit": Rule(

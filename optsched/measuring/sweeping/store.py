@@ -161,7 +161,7 @@ SELECT instance, problem, parameters, heuristic, heuristic_parameters, seed, sta
        reference_kind, certificate, gap, absolute_gap, heuristic_seconds
 FROM runs WHERE gap IS NOT NULL"""
 
-#: What makes the tables, one command each.
+#: The commands that make the tables.
 SCHEMA = (
     _INSTANCES,
     _SWEEPS,
@@ -629,7 +629,7 @@ def _of_run(row: Mapping[str, Any]) -> Iterator[str]:
             yield f"its record has another {name}"
 
 
-#: What an optimum rests on that needs no claim.
+#: The basis of an optimum that is proved.
 _PROVED = "proof"
 
 
