@@ -11,36 +11,10 @@ from collections.abc import Hashable, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Generic, TypeVar
 
-__all__ = ["Shares", "max_min"]
+__all__ = ["Shares"]
 
 #: What flows are called by: anything that can be a key.
 Flow = TypeVar("Flow", bound=Hashable)
-
-
-def max_min(capacity: Sequence[int], uses: Sequence[Sequence[int]], most: Sequence[int]) -> list[int]:
-    """The rate of each flow.
-
-    Parameters
-    ----------
-    capacity
-        Of each resource, at least 0.
-    uses
-        For each flow the different resources that its rate is taken from.
-    most
-        What each flow asks for, at least 0.
-
-    Examples
-    --------
-    Three flows on two links of 10 units; one of them goes over both, another asks for 2:
-
-    >>> max_min([10, 10], [[0, 1], [0], [1]], [10, 2, 10])
-    [5, 2, 5]
-    """
-    shares: Shares[int] = Shares(capacity)
-    for flow, (used, asked) in enumerate(zip(uses, most, strict=True)):
-        shares.add(flow, used, asked)
-    shares.settle()
-    return [shares.rate[flow] for flow in range(len(uses))]
 
 
 class Shares(Generic[Flow]):

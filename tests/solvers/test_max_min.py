@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from optsched.solvers.max_min import Shares, max_min
+from optsched.solvers.max_min import Shares
 
 #: Units of drawn capacities, so that what is lost by rounding down is little.
 UNIT = 10**6
@@ -19,6 +20,15 @@ UNIT = 10**6
 SLACK = 1e-6
 
 Drawn = tuple[list[int], list[list[int]], list[int]]
+
+
+def max_min(capacity: Sequence[int], uses: Sequence[Sequence[int]], most: Sequence[int]) -> list[int]:
+    """The rate of each flow, if all come at once."""
+    shares: Shares[int] = Shares(capacity)
+    for flow, (used, asked) in enumerate(zip(uses, most, strict=True)):
+        shares.add(flow, used, asked)
+    shares.settle()
+    return [shares.rate[flow] for flow in range(len(uses))]
 
 
 def seeds(few: int, many: int) -> list[Any]:
