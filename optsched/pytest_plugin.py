@@ -118,6 +118,20 @@ class GapCheck:
             If what is asked for does not exist or is wrong.
         """
         __tracebackhide__ = True
+        from optsched.core.errors import InputError, UsageError
+
+        try:
+            outcome = self._outcome(heuristic, instances, problem, arguments)
+        except (InputError, UsageError) as error:  # shown at the line of the test, without the package's own code
+            raise error.with_traceback(None) from None
+        self._tell(outcome)
+        if outcome.failed:
+            raise AssertionError("\n".join(outcome.lines())) from outcome.cause
+        return outcome.reports
+
+    def _outcome(
+        self, heuristic: Any, instances: Any, problem: str | Sequence[str], arguments: CheckArguments
+    ) -> Outcome:
         from optsched.measuring.studies.baselines import Baseline
         from optsched.measuring.studies.checks import Check
 
@@ -129,10 +143,7 @@ class GapCheck:
         outcome = check.planned(update, "pytest --optsched-update records it").run()
         if path is not None and update:
             self._record(Baseline.of(outcome.reports.measured), path, baseline is True)
-        self._tell(outcome)
-        if outcome.failed:
-            raise AssertionError("\n".join(outcome.lines())) from outcome.cause
-        return outcome.reports
+        return outcome
 
     def _sources_of(self, instances: Any) -> Any:
         """The instances, those of relative paths from the test's own folder where the current one has none."""

@@ -232,6 +232,7 @@ def test_references_that_are_not_proved(check: GapCheck) -> None:
         ({"max_gap": 0, "component": "work"}, UsageError, "component"),
         ({"instances": "no/such.json"}, InputError, "No such file"),
         ({"heuristic": "dll"}, UsageError, "did you mean"),
+        ({"maxgap": 0.05}, UsageError, 'a check has no argument maxgap; did you mean "max_gap"'),
         ({"problem": "flow"}, InputError, "rate"),
         ({"baseline": "folder"}, InputError, "cannot be read as a baseline"),
     ],
@@ -244,6 +245,21 @@ def test_wrong_use(
     (tmp_path / "folder").mkdir()
     with pytest.raises(error, match=told):
         check(**{"heuristic": "dl", "instances": "papers/guo-fig2", "problem": "lsap"} | given)
+
+
+def test_bug_wrong_use_printed_the_packages_own_code(tmp_path: Path) -> None:
+    """Tests that a fixture and a marker that are asked for wrongly end in the message, at the line of the test."""
+    (tmp_path / "test_wrong.py").write_text(
+        "import pytest\n\n"
+        "def test_fixture(optsched_gap):\n"
+        "    optsched_gap('dl', 'papers/guo-fig2', problem='lsap', max_gap=5)\n\n"
+        "@pytest.mark.optsched_gap('dl', 'no/such.json', problem='lsap', max_gap=0)\n"
+        "def test_marker():\n    pass\n"
+    )
+    shown = pytest_run(tmp_path, "-q").stdout
+    assert "E       optsched.core.errors.UsageError: max_gap of 5 is 500 %" in shown
+    assert "No such file" in shown
+    assert shown.count("    def ") == 1
 
 
 def test_properties_of_several_checks(check: GapCheck) -> None:

@@ -183,13 +183,11 @@ class Check:
         Raises
         ------
         UsageError
-            If nothing is asserted, or a value is none that there is.
-        TypeError
-            If there is no such argument.
+            If nothing is asserted, there is no such argument, or a value is none that there is.
         """
         asked: dict[str, Any] = {**arguments}
-        if strangers := asked.keys() - CheckArguments.__annotations__.keys():
-            raise TypeError(f"a check has no argument {', '.join(sorted(strangers))}")
+        for name in asked.keys() - CheckArguments.__annotations__.keys():
+            raise UsageError(f"a check has no argument {name}; {nearest(name, list(CheckArguments.__annotations__))}")
         limit = GapLimit.of(**{name: asked[name] for name in _LIMITING if name in asked})
         feasible, baseline = asked.get("feasible", True), asked.get("baseline")
         allowed, parameters, seeds = kinds_of(asked.get("certify", False)), asked.get("parameters"), asked.get("seeds")
