@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments
+from optsched.core.brief import counted
 from optsched.core.errors import ExitCode, HeuristicFailed, UsageError
 
 if TYPE_CHECKING:
@@ -331,11 +333,13 @@ def summaries_text(summaries: Sequence[ProblemSummary], width: int, terminal: bo
 
 
 def _failures(reports: Sequence[GapReport], max_gap: Fraction | float | None) -> list[str]:
-    """A line for each heuristic that raised or answered nonsense, and for each gap over the limit, with its seeds.
+    """A line for each heuristic that raised or answered nonsense, and for each whose gaps are over the limit.
 
-    A run that was out of time failed only where a gap was asked for.
+    The line has its seeds, or the seed of the largest gap. A run that was out of time failed only where a gap was asked
+    for.
     """
     seeds: dict[tuple[str, str], list[int]] = {}
+    over: dict[tuple[str, ...], list[tuple[float, int, str]]] = {}
     for report in reports:
         if report.error is not None and report.run.out_of_time is None:
             who = f"{report.problem.instance.name}, {report.problem.name}"
@@ -345,8 +349,16 @@ def _failures(reports: Sequence[GapReport], max_gap: Fraction | float | None) ->
             try:
                 report.raise_unless_within(max_gap)
             except HeuristicFailed as error:
-                seeds.setdefault(("", str(error)), []).append(report.seed)
-    return [_with_seeds(who, line, own) for (who, line), own in seeds.items()]
+                of = (report.problem.instance.name, repr(report.problem), report.run.name, repr(report.run.parameters))
+                relative = (report.deciding or (0, None))[1]
+                size = math.inf if relative is None else float(relative)
+                over.setdefault(of, []).append((size, -report.seed, str(error)))
+    lines = [_with_seeds(who, line, own) for (who, line), own in seeds.items()]
+    for found in over.values():
+        _, seed, line = max(found)
+        more = f" and {counted(len(found) - 1, 'more seed')}" if len(found) > 1 else ""
+        lines.append(f"{line} (seed {-seed}{more})")
+    return lines
 
 
 def _with_seeds(who: str, line: str, seeds: Sequence[int]) -> str:

@@ -24,6 +24,8 @@ from optsched.core.registry import imported, record_of
 from optsched.core.results import Bound, Limit, Number, Proof, Sense, Solution, Termination, Value, Violation
 from optsched.core.schedule import Schedule
 from optsched.heuristics import HeuristicRun, run
+from optsched.measuring.printing import number, percent
+from optsched.measuring.printing import value as values
 from optsched.problems import AnyProblem
 from optsched.problems.base import TaskProblem, expect_problem, stated
 from optsched.problems.locality_counts import locality_counts
@@ -367,7 +369,7 @@ class GapReport:
         if self.deciding is None:
             return "unknown"
         absolute, relative = self.deciding
-        return f"+{absolute} (over 0)" if relative is None else str(float(relative))
+        return f"+{number(absolute)} (over 0)" if relative is None else percent(relative)
 
     def raise_unless_within(self, limit: float | Fraction | str) -> None:
         """Raise HeuristicFailed with the reason unless `within(limit)`: for tests of schedulers."""
@@ -379,11 +381,13 @@ class GapReport:
         if not self.feasible:
             raise HeuristicFailed(f"{who}: infeasible: {several(self.violations, 5)}")
         found = self._gap_text()
-        value = ", ".join(map(str, self.objective or ()))
-        best = ", ".join(map(str, self.reference.value or ("unknown",)))
-        kind = self.reference.kind or "a reference that is"
-        most = float(limit) if isinstance(limit, Fraction) else limit
-        raise HeuristicFailed(f"{who}: gap {found} is over {most}: {value} against {kind} {best}")
+        first = self.problem.components[0]
+        side = "lower" if first.sense is Sense.MIN else "upper"
+        kind = {"bound": f"the {side} bound", None: "a reference that is"}.get(self.reference.kind, "the optimum")
+        unit = f" {first.unit}" if first.unit in ("s", "MB", "MB/s") else ""
+        best = f"{values(self.reference.value)}{unit}" if self.reference.value is not None else "unknown"
+        against = f"{values(self.objective)}{unit} against {kind} {best}"
+        raise HeuristicFailed(f"{who}: gap {found} is over {percent(gap_limit(limit))}: {against}")
 
     def record(self, placements: bool = False) -> dict[str, Any]:
         """The report as JSON holds it: one number where the problem has one component, else lists.

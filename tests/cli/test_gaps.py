@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -247,6 +248,16 @@ def test_max_gap() -> None:
     bare = run(*args, "--max-gap", "5")
     assert (bare.exit_code, 'write "5%" or 0.05' in bare.stderr) == (2, True)
     assert run("examples/racks", "--problem", "lsap", "--heuristic", "lsap-sched", "--max-gap", "0").exit_code == 0
+
+
+def test_bug_a_gap_over_the_limit_had_a_line_of_fractions_for_each_seed() -> None:
+    """Tests that each heuristic on an instance has one line: percents, the worst seed, and how many more there are."""
+    heuristics = ["--heuristic", "rand", "--heuristic", "rand,randomness=0.5"]
+    result = run("generated/lsap-n20-t15-seed0", "--problem", "lsap", *heuristics, "--max-gap", "5%")
+    lines = [line for line in result.stderr.splitlines() if "error: " in line]
+    assert len(lines) == 2
+    assert re.search(r"error: rand on \S+, lsap: gap \d+ % is over 5 %: \d+ against the optimum 2 \(seed \d", lines[0])
+    assert lines[0].endswith("and 9 more seeds)")
 
 
 def test_problem_that_cannot_be_posed() -> None:
