@@ -171,6 +171,14 @@ class _CommandLine(arguments.Commands):
         except click.UsageError as error:
             help_path = error.ctx.command_path if error.ctx is not None else "optsched"
             message = " ".join(error.format_message().split()).rstrip(".")
+            if (
+                isinstance(error, click.MissingParameter)
+                and error.param is not None
+                and "--problem" in error.param.opts
+            ):
+                message += " (optsched list problems names them)"
+            elif help_path.endswith(" mine") and "extra argument" in message:
+                message += " (mine draws its own instances: --family says which)"
             return _tell(error.exit_code, f"error: {message}; see {help_path} --help")
         except click.ClickException as error:
             return _tell(error.exit_code, f"error: {error.format_message()}")

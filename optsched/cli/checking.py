@@ -72,7 +72,7 @@ def check(
 
     path = file or FILE
     if file is None and not Path(FILE).exists():
-        raise InputError([Fault("", "there is no such file here: name one, or write it (docs/uses/ci.md)")], FILE)
+        raise InputError([Fault("", "there is no such file here: name one, or write it (optsched docs uses/ci)")], FILE)
     checks = CheckFile(path)
     folder = Path(path).resolve().parent
     from_here = "" if folder == Path.cwd() else os.path.relpath(folder)

@@ -242,7 +242,8 @@ def sources(
 
     if family is None:
         if seeds is not None or drawn_with:
-            raise UsageError("--seeds and --set are of generated instances: name their --family")
+            mend = "name their --family; the seeds of a heuristic are --repeats"
+            raise UsageError(f"--seeds and --set are of generated instances: {mend}")
         return list(instances)
     return [*instances, Family(family, seeds or "0-9", assignments("--set", drawn_with))]
 

@@ -131,7 +131,9 @@ class InputError(OptschedError):
     def __str__(self) -> str:
         before = printable(f"{self.source}: ") if self.source else ""
         groups = _alike(self.faults)
-        lines = [f"{before}{_line(group)}" for group in groups[:FAULTS_SHOWN]]
+        lines = [_line(group) for group in groups[:FAULTS_SHOWN]]
+        named = tuple(printable(self.source) + mark for mark in ",:/") if self.source else ()
+        lines = [line if line.startswith(named) else before + line for line in lines]
         if len(groups) > FAULTS_SHOWN:
             lines.append(f"{before}and {sum(map(len, groups[FAULTS_SHOWN:]))} more faults")
         return "\n".join(lines)

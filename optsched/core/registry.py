@@ -810,7 +810,9 @@ def record(name: str) -> Record:
     if not isinstance(name, str):
         raise UsageError(f"a problem is named by a text, not by {described(name)}; {nearest(name, list(records()))}")
     if name not in records():
-        raise UsageError(f'there is no problem "{name}"; {nearest(name, list(records()))}')
+        known = [part.strip() for part in name.split(",")]
+        mend = "give --problem once for each (Python: a list)" if len(known) > 1 and known[0] in records() else ""
+        raise UsageError(f'there is no problem "{name}"; {mend or nearest(name, list(records()))}')
     return records().completed(records()[name])
 
 

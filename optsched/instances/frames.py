@@ -482,7 +482,11 @@ def load_tables(tasks: Path) -> Instance:
     try:
         return from_frames(**frames, **fields)
     except InputError as error:
-        raise InputError([_in_file(fault, files, str(tasks)) for fault in error.faults]) from None
+        faults = [_in_file(fault, files, str(tasks)) for fault in error.faults]
+        if "jobs" not in files and (of_jobs := [fault for fault in faults if fault.message.startswith('no job "')]):
+            add = Fault(str(tasks), "its tasks name jobs: add jobs.csv with a row for each job (column id)")
+            faults = [add, *(fault for fault in faults if fault not in of_jobs)]
+        raise InputError(faults) from None
 
 
 def _in_file(fault: Fault, files: Mapping[str, Path], otherwise: str) -> Fault:
@@ -491,7 +495,10 @@ def _in_file(fault: Fault, files: Mapping[str, Path], otherwise: str) -> Fault:
     where = otherwise if table not in files else str(files[table])
     if table in files and row:
         where += f", {_line_of(files[table], int(row))}"
-    return Fault(f"{where}: {fault.place}" if fault.place else where, fault.message)
+    message = fault.message
+    if re.search(r'^no node ".*[|,/+].*"$', message) and ".replicas" in fault.place:
+        message += "; separate replicas by blanks or ;"
+    return Fault(f"{where}: {fault.place}" if fault.place else where, message)
 
 
 def _line_of(path: Path, row: int) -> str:

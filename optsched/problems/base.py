@@ -215,6 +215,8 @@ def sequence(length: int, entry: Callable[[Any], Any]) -> Callable[[Any], tuple[
 
 
 def _sequence(value: Any, length: int, entry: Callable[[Any], Any]) -> tuple[Any, ...]:
+    if isinstance(value, str) and value.strip()[:1] in ("[", "("):
+        raise ValueError(f"write it without brackets: {value.strip('[]() ').replace(' ', '')}")
     parts = value.replace(":", ",").split(",") if isinstance(value, str) else value
     parts = parts.tolist() if isinstance(parts, np.ndarray) else parts
     if not isinstance(parts, list | tuple) or len(parts) != length:

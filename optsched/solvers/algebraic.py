@@ -116,7 +116,7 @@ def solve_pyomo(
     except MemoryError:
         return OUT_OF_MEMORY
     except (IncompatibleModelError, NotImplementedError, ValueError) as error:
-        raise UsageError(f"HiGHS cannot take the model {model.name}: {error}") from error
+        raise UsageError(f"HiGHS cannot take the model {model.name}: {_not_linear(model) or error}") from error
     _check_rows(highs, len(constraints), model.name)
     hint = None
     if start is not None:
@@ -142,6 +142,14 @@ def solve_pyomo(
             if values is not None:
                 suffix.update(zip(keys, values.tolist(), strict=True))
     return outcome
+
+
+def _not_linear(model: Any) -> str:
+    """Which constraint is not linear; empty where all are."""
+    for row in model.component_data_objects(pyo.Constraint, active=True):
+        if row.body.polynomial_degree() not in (0, 1):
+            return f"the constraint {row.name} is not linear"
+    return ""
 
 
 def _loaded(

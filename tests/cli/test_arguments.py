@@ -375,3 +375,22 @@ def test_bug_parameters_that_a_run_takes_itself_were_tracebacks(command: str, he
     result = run(command, FIGURE, *problem, "--heuristic", heuristic)
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert told in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["gap", FIGURE, "--problem", "lsap,latency"], "give --problem once for each"),
+        (["solve", FIGURE, "--problem", "lsap", "--param", "levels=[0,1,2]"], "write it without brackets: 0,1,2"),
+        (["solve", FIGURE], "optsched list problems"),
+        (["mine", FIGURE], "mine draws its own instances: --family says which"),
+        (["gap", FIGURE, "--problem", "lsap", "--seeds", "0-5"], "the seeds of a heuristic are --repeats"),
+        (["check"], "optsched docs uses/ci"),
+    ],
+)
+def test_what_to_write_instead(given: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that what a newcomer writes first is refused in one line that says what to write."""
+    monkeypatch.chdir(tmp_path)
+    result = run(*given)
+    assert (result.exit_code in (2, 3), result.stderr.count("\n")) == (True, 1)
+    assert told in result.stderr

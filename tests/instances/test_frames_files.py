@@ -57,6 +57,20 @@ def test_tables_by_hand(tmp_path: Path) -> None:
     assert tasks_table(str(tmp_path / "nodes.txt")) is None
 
 
+def test_bug_what_names_no_row_said_not_what_to_write(tmp_path: Path) -> None:
+    """Tests one line for a missing table of jobs, the name that differs in case only, and how ids are separated."""
+    tasks = "id,job,replicas\n" + "".join(f"t{task},j{task},n1|n2\n" for task in range(5)) + "t9,j9,N1\n"
+    written(tmp_path, nodes__csv=NODES, tasks__csv=tasks)
+    path = tmp_path / "tasks.csv"
+    with pytest.raises(InputError) as caught:
+        load(path)
+    told = str(caught.value.with_source(str(path))).splitlines()
+    assert told[0] == f"{path}: its tasks name jobs: add jobs.csv with a row for each job (column id)"
+    assert not any("no job" in line or line.count("tasks.csv") > 1 for line in told)
+    assert told[1].endswith('no node "n1|n2"; separate replicas by blanks or ;')
+    assert told[-1].endswith('no node "N1"; did you mean "n1"?')
+
+
 def test_commands_take_tables(tmp_path: Path) -> None:
     """Tests `gap`, `solve` and `describe` on tables, and folders of them beside files."""
     written(tmp_path, nodes__csv=NODES, tasks__csv=TASKS)

@@ -60,6 +60,14 @@ def test_bug_a_model_without_solution_kept_the_values_of_an_earlier_solve() -> N
     assert (m.x.value, m.x.stale, m.idle.value) == (None, True, 5)
 
 
+def test_bug_a_product_of_variables_was_an_expression_of_degree_none() -> None:
+    """Tests that a constraint that is not linear is named."""
+    m = pyomo_model()
+    m.product = pyo.Constraint(expr=m.x * m.idle >= 1)
+    with pytest.raises(UsageError, match="the constraint product is not linear"):
+        solve_pyomo(m, EXACT)
+
+
 def test_pyomo_loads_only_what_it_solved() -> None:
     """Tests that a variable that objective and constraints do not use keeps its value, and is marked stale."""
     m = pyomo_model()

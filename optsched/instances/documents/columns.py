@@ -175,13 +175,15 @@ class Reading:
             found = np.fromiter(map(rows.__getitem__, ids), np.int64, len(ids))
         except KeyError:
             found = np.fromiter((rows.get(name, -1) for name in ids), np.int64, len(ids))
-            known = self._known()
+            known, alike = self._known(), {str(name).lower(): name for name in rows if name is not UNSET}
             for entry, name in enumerate(ids):
                 if name not in rows and (where := place(entry)) not in known:
                     if table in self.malformed:
                         self._unfollowed.add(where)
                     else:
-                        self.faults.append(Fault(where, f'no {table[:-1]} "{name}"'))
+                        near = alike.get(str(name).lower())
+                        mend = "" if near is None else f'; did you mean "{near}"?'
+                        self.faults.append(Fault(where, f'no {table[:-1]} "{name}"{mend}'))
         found.setflags(write=False)
         return found
 
