@@ -51,6 +51,7 @@ FIGURES = {
     "guo-6a": "guo-2012/6a",
     "guo-6h": "guo-2012/6h",
     "ras-lowest-utility": "sharmilarani/lowest-utility",
+    "shen-joint": "shen-2016/joint",
 }
 
 
@@ -185,6 +186,7 @@ BARE = {
     "at most x times the best heuristic": "a factor",
     "alpha (DLC)": "a weight: the cost of a task off its data",
     "lowest utility of a job": "a utility, from 0 to 1",
+    "P_min": "a probability",
 }
 
 
