@@ -60,7 +60,7 @@ def claims(
 ) -> None:
     """List the papers' claims with their verdicts, show one with the reason, or judge it again.
 
-    An ID has a stroke (guo-2012/3.3-more-idle). Words select the claims in which all of them occur.
+    An ID has a slash (guo-2012/3.3-more-idle). Words select the claims in which all of them occur.
     """
     from optsched.measuring.judging import claim
     from optsched.measuring.judging import claims as find

@@ -46,7 +46,7 @@ def figure(
 ) -> None:
     """Measure a figure or a table of a paper again, with the optimum in it, or list the figures.
 
-    An ID has a stroke (guo-2012/4a). Words select the figures in which all of them occur. Each number is the mean over
+    An ID has a slash (guo-2012/4a). Words select the figures in which all of them occur. Each number is the mean over
     draws, with its 95 % interval; csv and json also have the median and both ends.
     """
     from optsched.cli.streams import picturing, replacing

@@ -428,9 +428,7 @@ def _heading(explanation: Explanation) -> Iterator[str]:
     else:
         fewest = "; every line is needed" if found.needed else ""
     yield f"{tasks} {verb} placed differently{fewest}."
-    yield from (
-        f"  -  {line}" for line in cause_lines(problem, causes_of(problem, found.here, found.there), explanation.gap)
-    )
+    yield from (f"  -  {line}" for line in cause_lines(problem, causes_of(problem, found.here, found.there)))
     ordered = sum(chain.ordered for chain in chains)
     if ordered < len(chains):
         which = "Each line" if not ordered else f"Each of the first {counted(len(chains) - ordered, 'line')}"
@@ -507,9 +505,11 @@ def _worth(problem: Problem, worth: Worth) -> str:
         what = f"one more replica of {worth.of}, on {worth.node}"
     if worth.gain is None:
         return f"{what}: not proved within the limit"
-    change = gained(problem, worth.gain) if any(worth.gain) else "the optimum stays as it is"
+    optimum = value(worth.objective)
+    stays = f"the optimum stays {optimum}"
+    change = f"{gained(problem, worth.gain)} (optimum {optimum})" if any(worth.gain) else stays
     more = f", with {counted(worth.placed, 'task')} more placed" if worth.placed else ""
-    return f"{what}: {change} ({value(worth.objective)}){more}"
+    return f"{what}: {change}{more}"
 
 
 def _conflict(explanation: Explanation) -> str:
@@ -532,10 +532,8 @@ def _conflict(explanation: Explanation) -> str:
     return text + ("" if conflict.irreducible else " A smaller set may suffice: not every subset was tried.")
 
 
-def cause_lines(problem: Problem, causes: Sequence[Cause], gap: Sequence[Number | None] | None = None) -> Iterator[str]:
+def cause_lines(problem: Problem, causes: Sequence[Cause]) -> Iterator[str]:
     """A line for each cause: how many maps, what they pay too much, and on which nodes, in which racks.
-
-    With the `gap` of each component, a last line says how much of it the causes leave.
 
     Examples
     --------
@@ -553,12 +551,6 @@ def cause_lines(problem: Problem, causes: Sequence[Cause], gap: Sequence[Number 
         called = "remote map" if cause.data == "remote" else "rack-local map"
         racks = f", {'rack' if len(cause.racks) == 1 else 'racks'} {_places(cause.racks)}" if cause.racks else ""
         yield f"{counted(len(cause.positions), f'avoidable {called}')}{gain}, on {_places(cause.nodes)}{racks}"
-    whole = gap[own.component] if own is not None and gap is not None else None
-    if own is None or whole is None or not causes:
-        return
-    if rest := whole - sum(cause.gain or 0 for cause in causes):
-        left = gained(problem, [rest * (own.component == n) for n in range(len(problem.components))])
-        yield f"all other differences: {left}"
 
 
 def _places(places: Mapping[str, int]) -> str:

@@ -366,8 +366,8 @@ def _value_text(value: Sequence[object]) -> str:
 
 def differing(report: GapReport) -> Iterator[str]:
     """What is avoidable, and a table of the tasks that the nearest optimum known places elsewhere."""
-    from optsched.measuring.explaining.chains import nearer
-    from optsched.measuring.explaining.explanation import cause_lines, causes_of
+    from optsched.measuring.explaining.chains import nearer, own_costs_of
+    from optsched.measuring.explaining.explanation import cause_lines, causes_of, gained
 
     best, problem = report.reference.solution.decision, report.problem
     if report.placement is None or not isinstance(best, Placement) or not report.absolute_gap:
@@ -378,8 +378,16 @@ def differing(report: GapReport) -> Iterator[str]:
     if not len(moved):
         return
     kind = "an optimal" if report.reference.solution.optimal else "the best known"
-    gap = report.absolute_gap if report.reference.solution.optimal else None
-    yield from cause_lines(problem, causes_of(problem, before, after), gap)
+    causes = causes_of(problem, before, after)
+    yield from cause_lines(problem, causes)
+    own = own_costs_of(problem)
+    whole = report.absolute_gap[own.component] if own is not None and report.reference.solution.optimal else None
+    if own is not None and whole is not None and causes and (rest := whole - sum(cause.gain or 0 for cause in causes)):
+        waits = (
+            "tasks that wait in only one of the placements and " if ((before == NONE) ^ (after == NONE)).any() else ""
+        )
+        gain = gained(problem, [rest * (own.component == n) for n in range(len(problem.components))])
+        yield f"{waits}all other moves: {gain}"
     optimum = "the nearest optimal" if nearest else kind
     yield f"{len(moved)} of {len(problem.tasks)} tasks run elsewhere than in {optimum} placement:"
     rows = [("task", "heuristic", kind.removeprefix("an ").removeprefix("the "))]

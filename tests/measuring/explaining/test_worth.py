@@ -167,7 +167,7 @@ def test_a_slot_that_lets_one_more_task_run() -> None:
     found = explain(Lsap(Instance(Cluster(["a"]), workload)), [0, None], worth=1)
     (worth,) = found.worths
     assert (worth.gain, worth.placed, worth.promised) == ((-1,), 1, None)
-    assert "one more map slot on a: 1 more locality-cost (2), with 1 task more placed" in str(found)
+    assert "one more map slot on a: 1 more locality-cost (optimum 2), with 1 task more placed" in str(found)
     assert found.to_dict()["worths"] == [
         {"change": "slot", "node": "a", "of": "map", "promised": None, "objective": [2], "gain": [-1], "placed": 1}
         | {"more": {}}
@@ -296,7 +296,7 @@ def test_waiting_tasks(held: float, told: dict[str, int] | None) -> None:
 def test_words_and_numbers_of_room() -> None:
     """Tests the sentence and the record of one more unit of a capacity."""
     found = explain(posed([[1, 9], [1, 5]], [0.2, 0.2]), [0, 1], worth=1)
-    assert str(found).endswith("  -  0.2 more weight on n0, room for t1: 4 less cost (2)")
+    assert str(found).endswith("  -  0.2 more weight on n0, room for t1: 4 less cost (optimum 2)")
     (worth,) = found.to_dict()["worths"]
     assert (worth["change"], worth["node"], worth["of"], worth["more"]) == ("capacity", "n0", "t1", {"weight": "1/5"})
     assert worth["promised"] == worth["gain"] == [4]

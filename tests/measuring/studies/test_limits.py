@@ -17,14 +17,12 @@ import optsched
 from optsched.cli import cli
 from optsched.core.errors import UsageError
 from optsched.core.instance import Cluster, Instance, Ragged, Workload
-from optsched.measuring.explaining.explanation import cause_lines, causes_of
 from optsched.measuring.records import Run
 from optsched.measuring.studies.checks import Check
 from optsched.measuring.studies.choices import Family
 from optsched.measuring.studies.limits import Breach, GapLimit, again, breaches, lines, traceback_of
 from optsched.measuring.studies.runs import measure, plan
 from optsched.measuring.studies.tables import GapReports
-from optsched.problems import Lsap
 from optsched.processes import Limits
 from optsched.solvers.profiles import AnyProfile, Profile, load_profile
 
@@ -257,13 +255,11 @@ def test_bug_a_mean_was_rounded_in_two_ways() -> None:
 
 
 def test_bug_what_avoidable_maps_left_of_a_gap_had_no_name() -> None:
-    """Tests that a line names the rest of the gap, and none where there is none."""
-    problem = Lsap(made(3))
-    told = list(cause_lines(problem, causes_of(problem, np.array([1, 1, 2]), np.array([0, 1, 2])), (3,)))
-    assert told == [
-        "1 avoidable remote map (1 less locality-cost), on n1",
-        "all other differences: 2 less locality-cost",
-    ]
+    """Tests that a line names the rest of a gap of 6, of which avoidable maps are 4."""
+    told = list(lines(breaches(measured("generated/lsap-n20-t15-seed0", "rand"), GapLimit.of(max_gap=0))))
+    assert told[1] == "  value 8 against the optimum 2"
+    assert told[2].startswith("  4 avoidable rack-local maps (4 less locality-cost), on n7")
+    assert told[3] == "  tasks that wait in only one of the placements and all other moves: 2 less locality-cost"
 
 
 def test_where_the_command_is_to_be_typed() -> None:
