@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections.abc import Iterator
 from dataclasses import replace
-from fractions import Fraction
 from functools import cache
-from math import ceil
 from typing import Any
 
 import numpy as np
@@ -38,9 +35,7 @@ from optsched.searches.enumeration import best_decision
 
 __all__ = [
     "FORMS",
-    "Oracle",
     "SLOWSTARTS",
-    "Starts",
     "TIMES",
     "Text",
     "arriving",
@@ -48,7 +43,6 @@ __all__ = [
     "both",
     "crowded",
     "document",
-    "exactly",
     "fetched",
     "fetching",
     "one_job",
@@ -60,7 +54,6 @@ __all__ = [
 ]
 
 Text = dict[str, Any]
-Starts = dict[str, tuple[str, Fraction] | None]
 
 
 def document(seed: int, tasks: int = 4) -> Text:
@@ -126,117 +119,6 @@ def whole(seed: int, tasks: int) -> Text:
         if "start" in task:
             task["start"] = text["time"] - chance.choice([0, 1])
     return text
-
-
-def exactly(number: float) -> Fraction:
-    """A number as it is written, in whole microseconds."""
-    return Fraction(round(Fraction(repr(number)) * 10**6), 10**6)
-
-
-class Oracle:
-    """What is feasible, and what it is worth, by looking at every instant at which something happens."""
-
-    def __init__(self, text: Text, factors: tuple[float, ...] = (1, 1, 1), slowstart: float = 0.05) -> None:
-        self.text, self.factors, self.slowstart = text, factors, Fraction(repr(slowstart))
-        self.now = exactly(text["time"])
-        self.nodes = {node["id"]: node for node in text["nodes"]}
-        self.jobs = {job["id"]: job for job in text["jobs"]}
-        self.tasks = {task["id"]: task for task in text["tasks"]}
-        self.pending = [name for name, task in self.tasks.items() if task.get("state", "pending") == "pending"]
-
-    def takes(self, name: str, node: str) -> Fraction:
-        """Seconds of a task on a node."""
-        task, level = self.tasks[name], 2
-        racks = [self.nodes[at].get("rack") for at in task.get("replicas", [])]
-        if node in task.get("replicas", []):
-            level = 0
-        elif self.nodes[node].get("rack") is not None and self.nodes[node].get("rack") in racks:
-            level = 1
-        if "times" in task:
-            return exactly(task["times"][("node", "rack", "off_rack")[level]])
-        factor = Fraction(repr(self.factors[level])) if racks else 1
-        return Fraction(round(Fraction(repr(task["duration"])) * factor * 10**6), 10**6)
-
-    def job_of(self, name: str) -> str:
-        """The job of a task, or the task itself."""
-        return str(self.tasks[name].get("job", f"alone {name}"))
-
-    def arrival(self, job: str) -> Fraction:
-        """When a job arrives."""
-        given = self.jobs.get(job, {}).get("arrival")
-        begun = any(self.job_of(name) == job and name not in self.pending for name in self.tasks)
-        return self.now if given is None else min(exactly(given), self.now) if begun else exactly(given)
-
-    def ends(self, starts: Starts) -> dict[str, Fraction]:
-        """When each task that runs, or has run, ends; what has ended by now is left out."""
-        found: dict[str, Fraction] = {}
-        for kind in ("map", "reduce"):
-            for name, task in self.tasks.items():
-                if task["kind"] != kind:
-                    continue
-                if task.get("state") == "running":
-                    end = max(exactly(task["start"]) + self.takes(name, task["node"]), self.now)
-                elif name in self.pending and starts.get(name):
-                    node, start = starts[name]  # type: ignore[misc]
-                    end = start + self.takes(name, node)
-                else:
-                    continue
-                job = self.job_of(name)
-                maps = [found[o] for o in found if self.tasks[o]["kind"] == "map" and self.job_of(o) == job]
-                end = max([end, *maps]) if kind == "reduce" else end
-                found[name] = end
-        return found
-
-    def wrong(self, starts: Starts) -> set[tuple[str, tuple[str, ...]]]:
-        """Names of broken constraints, with the ids that they are about."""
-        found: set[tuple[str, tuple[str, ...]]] = set()
-        ends = self.ends(starts)
-        for name in self.pending:
-            if not starts.get(name):
-                found.add(("every-task-runs", (name,)))
-                continue
-            start = starts[name][1]  # type: ignore[index]
-            if start < max(self.now, self.arrival(self.job_of(name))):
-                found.add(("released", (name,)))
-            if self.tasks[name]["kind"] == "reduce" and "job" in self.tasks[name]:
-                maps = [
-                    o for o, t in self.tasks.items() if t["kind"] == "map" and t.get("job") == self.tasks[name]["job"]
-                ]
-                over = sum(self.tasks[o].get("state") == "finished" or (o in ends and ends[o] <= start) for o in maps)
-                able = sum(self.tasks[o].get("state") == "finished" or o in ends for o in maps)
-                if over < ceil(self.slowstart * len(maps)) <= able:
-                    found.add(("slowstart", (name,)))
-        for node, kind in itertools.product(self.nodes, ("map", "reduce")):
-            idle = self.nodes[node]["idle_slots" if kind == "map" else "idle_reduce_slots"]
-            here = [
-                (starts[name][1], ends[name])  # type: ignore[index]
-                for name in self.pending
-                if starts.get(name) and starts[name][0] == node and self.tasks[name]["kind"] == kind  # type: ignore[index]
-            ]
-            held = [
-                ends[name]
-                for name, task in self.tasks.items()
-                if task.get("state") == "running" and task["node"] == node and task["kind"] == kind
-            ]
-            if here and not idle + len(held):
-                found.add(("slots", (kind, node)))
-            for instant, _ in here:
-                runs = sum(begin <= instant < end for begin, end in here)
-                if runs > idle + sum(end <= instant for end in held):
-                    found.add(("slots", (kind, node)))
-        return found
-
-    def makespan(self, starts: Starts) -> Fraction:
-        """The last end, after the snapshot."""
-        return max([self.now, *self.ends(starts).values()]) - self.now
-
-    def job_times(self, starts: Starts) -> Fraction:
-        """The sum over jobs that have something left."""
-        ends = self.ends(starts)
-        by_job: dict[str, list[Fraction]] = {}
-        for name, end in ends.items():
-            by_job.setdefault(self.job_of(name), []).append(end)
-        return sum((max(self.now, *times) - self.arrival(job) for job, times in by_job.items()), Fraction(0))
 
 
 def two_jobs(**columns: Any) -> Instance:

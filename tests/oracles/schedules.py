@@ -137,20 +137,27 @@ class Makespan(Oracle):
             instant < end for end in self.held(kind, node, placed)
         )
 
-    def feasible(self, decision: Decision) -> bool:
-        if None in decision[: len(self.pending)]:
-            return False
+    def wrong(self, decision: Decision) -> set[tuple[str, tuple[str, ...]]]:
+        """The constraints that a decision breaks, each with the ids that it is about."""
+        found: set[tuple[str, tuple[str, ...]]] = set()
         placed = self.placed(decision)
         for task in self.pending:
-            node, start, _ = placed[task["id"]]
-            kind, maps = self.kind(task), self.maps_end(task, placed)
-            if start < max(self.now, self.arrival(task)) or not self.room[kind][node]:
-                return False
-            if kind == "reduce" and sum(end <= start for end in maps) < self.needed(task):
-                return False
-            if self.at_once(kind, node, start, placed) > self.room[kind][node]:
-                return False
-        return True
+            name, kind = task["id"], self.kind(task)
+            if name not in placed:
+                found.add(("every-task-runs", (name,)))
+                continue
+            node, start, _ = placed[name]
+            maps, room = self.maps_end(task, placed), self.room[kind][node]
+            if start < max(self.now, self.arrival(task)):
+                found.add(("released", (name,)))
+            if kind == "reduce" and sum(end <= start for end in maps) < self.needed(task) <= len(maps):
+                found.add(("slowstart", (name,)))
+            if not room or self.at_once(kind, node, start, placed) > room:
+                found.add(("slots", (kind, self.node_ids[node])))
+        return found
+
+    def feasible(self, decision: Decision) -> bool:
+        return not self.wrong(decision)
 
     def decisions(self) -> Iterator[Decision]:
         for maps in self.followed({}, [task for task in self.pending if self.kind(task) == "map"]):

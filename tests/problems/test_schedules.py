@@ -1,14 +1,16 @@
-"""The problems over time against an oracle that looks at every instant (`schedule_drawn`)."""
+"""The problems over time against an oracle that looks at every instant."""
 
 from __future__ import annotations
 
 import json
 import random
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
-from over_time import Oracle, Starts, document, two_jobs
+from oracles import schedules as oracles
+from over_time import document, two_jobs
 
 from optsched.core.errors import InputError, MissingField, UsageError
 from optsched.core.instance import Cluster, Instance, State, Workload
@@ -17,46 +19,32 @@ from optsched.core.schedule import MICRO, Schedule
 from optsched.instances.files import parse
 from optsched.problems.job_times import JobTimes
 from optsched.problems.makespan import Makespan
-from optsched.problems.schedules import ScheduleProblem
 
 FACTORS = ((1, 1, 1), (1, 1.5, 3), (0.3, 1, 0.1))
 
 
-def drawn_schedule(oracle: Oracle, chance: random.Random) -> Starts:
-    """Starts on any node, at instants of a coarse grid, mostly after the release."""
-    found: Starts = {}
-    for name in oracle.pending:
-        early = max(oracle.now, oracle.arrival(oracle.job_of(name)))
-        start = early + chance.choice([0, 0, 1, 2, Fraction(1, 2), 3, 10, 13, -1])
-        found[name] = None if chance.random() < 0.05 else (chance.choice(list(oracle.nodes)), start)
-    return found
-
-
-def as_schedule(problem: ScheduleProblem, starts: Starts) -> Schedule:
-    """The same as the package's noun."""
-    index, instance = problem.instance.node_index, problem.instance
-    entries: list[tuple[int, int] | None] = [None] * len(instance.workload)
-    for name, entry in starts.items():
-        if entry is not None:
-            entries[instance.task_index[name]] = (index[entry[0]], int(entry[1] * MICRO))
-    return Schedule.of(entries)
+def drawn_decision(oracle: oracles.Makespan, chance: random.Random) -> tuple[list[int | None], list[int]]:
+    """Any node, or none, and a start on a coarse grid, mostly after the release, for each task."""
+    nodes = [None if chance.random() < 0.05 else chance.randrange(len(oracle.nodes)) for _ in oracle.pending]
+    early = [max(oracle.now, oracle.arrival(task)) for task in oracle.pending]
+    return nodes, [start + int(chance.choice([0, 0, 1, 2, 0.5, 3, 10, 13, -1]) * MICRO) for start in early]
 
 
 def test_values_and_violations() -> None:
     """Tests that values, and what is feasible, are those of an oracle, on drawn instances and schedules."""
     for seed in range(72):
-        text, chance = document(seed), random.Random(seed)
-        factors, slowstart = FACTORS[seed % 3], (0.05, 1, 0, 0.5)[seed % 4]
-        oracle, instance = Oracle(text, factors, slowstart), parse(json.dumps(text))
-        problems = [kind(instance, factors=factors, slowstart=slowstart) for kind in (Makespan, JobTimes)]
-        for starts in (drawn_schedule(oracle, chance) for _ in range(12)):
-            wrong = oracle.wrong(starts)
-            for problem, value in zip(problems, (oracle.makespan, oracle.job_times), strict=True):
-                schedule = as_schedule(problem, starts)
-                assert {(broken.constraint, broken.ids) for broken in problem.violations(schedule)} == wrong, seed
-                if not wrong:
-                    assert problem.evaluate(schedule) == (value(starts),), seed
-                    assert all(bound.value <= value(starts) for bound in problem.cheap_bounds()), seed
+        text, chance = json.dumps(document(seed)), random.Random(seed)
+        parameters: dict[str, Any] = {"factors": FACTORS[seed % 3], "slowstart": (0.05, 1, 0, 0.5)[seed % 4]}
+        kind, judge = ((Makespan, oracles.Makespan), (JobTimes, oracles.JobTimes))[seed // 3 % 2]
+        problem, oracle = kind(parse(text), **parameters), judge(text, parameters)
+        for nodes, starts in (drawn_decision(oracle, chance) for _ in range(24)):
+            schedule = problem.schedule([-1 if node is None else node for node in nodes], starts)
+            wrong = oracle.wrong((*nodes, *starts))
+            assert {(broken.constraint, broken.ids) for broken in problem.violations(schedule)} == wrong, seed
+            if not wrong:
+                value = oracle.value((*nodes, *starts))
+                assert problem.evaluate(schedule) == value, seed
+                assert all(bound.value <= value[0] for bound in problem.cheap_bounds()), seed
 
 
 def test_reduces_wait_for_maps() -> None:
