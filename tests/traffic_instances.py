@@ -1,4 +1,4 @@
-"""Small problems of `traffic` for its tests: written out, drawn, and enumerated."""
+"""Small problems of `traffic` for its tests: written out and drawn."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import strategies as st
 
 from optsched.core.instance import (
@@ -23,7 +22,6 @@ from optsched.core.instance import (
     State,
     Workload,
 )
-from optsched.core.results import Value
 from optsched.problems import Traffic
 
 NAN = float("nan")
@@ -61,52 +59,6 @@ def posed(
         filter_ratio=[ratio] * jobs,
     )
     return Traffic(Instance(cluster, workload, name="small"), **parameters)
-
-
-def crossing(problem: Traffic, nodes: Sequence[int]) -> float:
-    """MB that cross, pair by pair, from the instance alone."""
-    instance, workload, state = problem.instance, problem.instance.workload, problem.instance.state
-    center, pending = instance.cluster.datacenter, set(problem.tasks.tolist())
-    where = dict(zip(problem.tasks.tolist(), center[list(nodes)].tolist() if len(nodes) else [], strict=True))
-    where |= {task: int(center[state.node[task]]) for task in range(len(workload)) if state.node[task] >= 0}
-    total = 0.0
-    for task in pending:
-        if workload.kind[task] == MAP and where[task] not in set(center[instance.replicas[task]].tolist()):
-            total += float(workload.size[task])
-    sent: dict[tuple[int, int], float] = {}
-    listed = set()
-    if workload.shuffle is not None:
-        for one, other, size in zip(workload.shuffle.map, workload.shuffle.reduce, workload.shuffle.size, strict=True):
-            sent[one, other] = sent.get((one, other), 0.0) + float(size)
-            listed.add(int(workload.job[one]))
-    for one, other in itertools.product(range(len(workload)), repeat=2):
-        job = int(workload.job[one])
-        if (workload.kind[one], workload.kind[other]) != (MAP, REDUCE) or job < 0 or job != workload.job[other]:
-            continue
-        if not {one, other} & pending or state.status[other] == FINISHED or where[one] == where[other]:
-            continue
-        if job in listed:
-            total += sent.get((one, other), 0.0)
-        else:
-            each = np.count_nonzero((workload.job == job) & (workload.kind == REDUCE))
-            total += float(workload.size[one] * workload.filter_ratio[job] / each)
-    return total
-
-
-def front(problem: Traffic) -> list[Value]:
-    """Every Pareto-optimal value by trying every placement."""
-    nodes, tasks = len(problem.instance.cluster), len(problem.tasks)
-    values = set()
-    for hosts in itertools.product(range(nodes), repeat=tasks):
-        placement = problem.placement(np.array(hosts, dtype=np.int64))
-        if not problem.violations(placement):
-            values.add(problem.evaluate(placement))
-            assert float(problem.evaluate(placement)[0]) == pytest.approx(crossing(problem, hosts), abs=1e-4)
-    found: list[Value] = []
-    for value in sorted(values):
-        if not found or value[1] < found[-1][1]:
-            found.append(value)
-    return found
 
 
 #: Sharmilarani et al., note 10: three blocks in each of two of three datacenters, FP = 1.2.

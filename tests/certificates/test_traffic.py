@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from traffic_instances import EMPTY, front, posed, problems
+from small_problems import pareto_front
+from traffic_instances import EMPTY, posed, problems
 
 from optsched.certificates import certify, load_certificate, proved_bound, traffic_certificate
 from optsched.certificates.traffic import Cases, SlotPrices
@@ -182,7 +183,7 @@ def test_any_prices_bound(problem: Traffic, data: st.DataObject) -> None:
     maps, reduces = (np.array(data.draw(column), dtype=np.int64) for _ in range(2))
     scale = data.draw(st.sampled_from([1, 3, 2**20]))
     bound = problem.price_bound(maps, reduces, scale, limit)
-    within = [value for value in front(problem) if limit is None or value[1] <= limit]
+    within = [value for value in pareto_front(problem) if limit is None or value[1] <= limit]
     if within:
         assert bound <= within[0][0] * problem.grid
     if problem.bundles:

@@ -9,7 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import given
-from traffic_instances import EMPTY, NAN, front, posed, problems
+from small_problems import pareto_front
+from traffic_instances import EMPTY, NAN, posed, problems
 
 from optsched.certificates import certify, proved_bound
 from optsched.core.errors import InputError, MissingField
@@ -325,7 +326,7 @@ def test_together_is_no_restriction_without_capacities(problem: Traffic) -> None
     together, free = (Traffic(instance, capacity="none", reduces=reduces) for reduces in ("together", "free"))
     best = solve(together).objective
     assert best is not None
-    assert front(free)[0][0] == best[0] == together.cheap_bounds()[0].value == free.cheap_bounds()[0].value
+    assert pareto_front(free)[0][0] == best[0] == together.cheap_bounds()[0].value == free.cheap_bounds()[0].value
 
 
 # Metamorphic laws --------------------------------------------------------------------------------------------------
