@@ -72,26 +72,6 @@ def test_first_of_the_list(reading: str) -> None:
     assert np.flatnonzero(nodes == 0).tolist() == [1, 2, 5]
 
 
-@pytest.mark.parametrize("slots", [1, 3])
-def test_sweep_is_optimal_with_one_replica(slots: int) -> None:
-    """Tests Guo et al.'s claim for C = 1 and S = 1, and that it holds for every S (Guo et al. 2012, note 1)."""
-    for seed in range(60):
-        problem = Lsap(guo_snapshot(seed, 12, slots, 6 * slots, 3 + seed % 20, 1))
-        assert _cost(problem, seed, "dl") == _cost(problem, seed, "lsap-sched")
-
-
-@pytest.mark.parametrize("reading", ["sweep", "heartbeat"])
-def test_optimal_with_replicas_everywhere(reading: str) -> None:
-    """Tests Guo et al.'s claim for C = N, which holds for both readings."""
-    for seed in range(10):
-        problem = Lsap(guo_snapshot(seed, 10, 2, 9, 8, 10))
-        assert _cost(problem, seed, "dl", reading=reading) == 0
-
-
-def _cost(problem: Lsap, seed: int, name: str, **parameters: Any) -> Any:
-    return problem.evaluate(run(problem, name, seed, **parameters).raise_if_failed())[0]
-
-
 def test_sweep_waits_at_most_once() -> None:
     """Tests what the patience of `sweep` costs: one slot-round for each task that ends up without its data."""
     problem = Lsap(guo_snapshot(3, 60, 2, 40, 40, 2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,9 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optsched.core.instance import Cluster, Instance, Ragged, State, Workload
-from optsched.core.placement import NONE
+from optsched.core.placement import NONE, Placement
+from optsched.heuristics import run
 from optsched.heuristics.labl import HEURISTICS, LINES_6, VARIANTS, labl
+from optsched.instances.files import load
 from optsched.problems import Latency
+from optsched.routes import bounds, frontier, solve
 
 RNG = np.random.default_rng(0)
 
@@ -165,7 +169,7 @@ def test_line_6_as_printed() -> None:
 
 
 class TestTheorem1:
-    """With remote tasks at every limit, max phi <= min phi + w_rem: `test_labl_claims` has where it is false."""
+    """With remote tasks at every limit, max phi <= min phi + w_rem (claim `agosta/3.4-theorem-1` has where it is false)."""
 
     @given(problems())
     def test_valid_form(self, problem: Latency) -> None:
@@ -186,7 +190,7 @@ def test_rescan_depends_on_the_order_of_the_tasks() -> None:
 
 
 class TestTheorem2:
-    """With remote tasks at l** alone, C <= l** |S| - sum phi_s: `test_labl_claims` has where it is false."""
+    """With remote tasks at l** alone, C <= l** |S| - sum phi_s (claim `agosta/3.4-theorem-2` has where it is false)."""
 
     @pytest.mark.parametrize("variant", ["literal", "strict"])
     @given(problem=problems(w_loc=1))
@@ -283,3 +287,50 @@ def test_server_with_room_for_just_one_remote_task_is_not_filled_first() -> None
     Filled first, it would have no room, and t0 would go to s0.
     """
     assert labl(latency([2, 1], [[], [1]], w_loc=1, w_rem=3), RNG, variant="literal").nodes.tolist() == [1, 1]
+
+
+def remote_tasks(problem: Latency, placement: Placement) -> list[str]:
+    """Ids of the tasks that run on a server without their block."""
+    nodes = problem.nodes_of(placement).tolist()
+    remote = [task for task, node in enumerate(nodes) if node not in problem.replicas[task]]
+    ids: list[str] = problem.instance.workload.task_ids[problem.tasks[remote]].tolist()
+    return ids
+
+
+def test_figures_2_to_4() -> None:
+    """Tests the eight numbers of Agosta et al.'s worked example, and that they decide which readings are the defaults.
+
+    The flow-based algorithm spends 26 at latency 6, with three remote tasks, only if it keeps the first threshold. LABL
+    with l**+1 makes t8 and t13 remote only if Phase I may end above the limit, as line 11 is printed.
+    """
+    problem = Latency(load("papers/labl-figure2"))
+    assert {bound.name: bound.value for bound in bounds(problem)}["l**"] == 4
+    assert frontier(problem).values == [(6, 24), (7, 22), (8, 20)]
+
+    def found(name: str, **parameters: Any) -> tuple[Any, int]:
+        placement = run(problem, name, **parameters).raise_if_failed()
+        return problem.evaluate(placement), len(remote_tasks(problem, placement))
+
+    assert found("round-robin") == ((8, 32), 6)
+    assert found("flow-based") == ((6, 26), 3)
+    assert found("flow-based", ties="work") == ((6, 24), 2)
+    assert found("labl", lbar="l**") == ((8, 20), 0)
+    assert found("labl") == ((6, 24), 2)
+    assert remote_tasks(problem, labl(problem, RNG)) == ["t8", "t13"]
+    as_in_the_paper = {variant for variant in VARIANTS if found("labl", variant=variant) == ((6, 24), 2)}
+    assert as_in_the_paper == {"literal", "restructured"}
+
+
+def test_average_bound_does_not_bound_the_job() -> None:
+    """Tests that l* = 51 exceeds the latency 1 of the job, so that "l** improves l*" fails too: l** = 1."""
+    problem = Latency(load("papers/labl-theorem2-a"))
+    assert solve(problem).objective == (1, 1)
+    found = {bound.name: (bound.value, bound.component) for bound in bounds(problem)}
+    assert found == {
+        "l*": (51, None),
+        "l**": (1, "makespan"),
+        "l_flow": (1, "makespan"),
+        "least-work": (1, "work"),
+    }
+    placement = problem.placement([0])
+    assert problem.cluster_makespan(placement) == 100
