@@ -169,7 +169,7 @@ def test_line_6_as_printed() -> None:
 
 
 class TestTheorem1:
-    """With remote tasks at every limit, max phi <= min phi + w_rem (claim `agosta/3.4-theorem-1` has where it is false)."""
+    """With remote tasks at every limit, max phi <= min phi + w_rem (`agosta/3.4-theorem-1` has where it is false)."""
 
     @given(problems())
     def test_valid_form(self, problem: Latency) -> None:
