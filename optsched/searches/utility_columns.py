@@ -147,7 +147,7 @@ def solve_packing(
     """
     posing = UtilityProgram(problem, hosts)
     program = posing.most_used(units)
-    whole = program.whole if use else without_costs(program.whole)
+    whole = program.numbers if use else without_costs(program.numbers)
     found = solve_arrays(
         as_arrays(whole), profile, None, lambda values: posing.decision_of(whole_numbers(values), program)
     )

@@ -170,9 +170,11 @@ class TestReduces:
             "reduce-slots(n2) by 1",
         ]
         assert [str(entry) for entry in problem.violations(problem.placement([1, NONE]))] == [
-            "cardinality(reduce) by 1"
+            "cardinality(reduce): 1 task too few placed"
         ]
-        assert [str(entry) for entry in problem.violations(problem.placement([NONE, 0]))] == ["cardinality(map) by 1"]
+        assert [str(entry) for entry in problem.violations(problem.placement([NONE, 0]))] == [
+            "cardinality(map): 1 task too few placed"
+        ]
         assert not problem.violations(problem.placement([1, 0]))
 
 

@@ -540,7 +540,7 @@ def test_any_thread_may_tell() -> None:
     told: list[bool] = []
     with deadline(1000):
         improving = Improving(lambda _: told.append(remaining() is not None), Clock())
-    thread = threading.Thread(target=improving.found, args=([1.0],))
+    thread = threading.Thread(target=improving.take, args=([1.0],))
     thread.start()
     thread.join()
     assert told == [True]
