@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
+from oracles.flow import FlowCongestion as Oracle
 
 from optsched import load, problem
 from optsched.measuring.judging.quantities import Answer
@@ -17,6 +21,17 @@ def test_readers_by_hand() -> None:
     for answer, cost in ((together, 91.294), (apart, 86.024)):
         nodes = posed.nodes_of(answer.decision)
         assert with_readers(answer, nodes, "seeming") == pytest.approx(cost, abs=5e-4)
+
+
+@pytest.mark.parametrize("nodes", [(0, 0), (0, 1), (1, 0), (1, 1)])
+def test_best_sources_are_the_oracle_s(nodes: tuple[int, int]) -> None:
+    """Tests what a placement costs more than with r_out frozen, and that no sources are better."""
+    path = Path(__file__).parents[3] / "instances" / "papers" / "hsu-storage-load.json"
+    posed, oracle = problem("flow-congestion", load(str(path))), Oracle(path.read_text(), {})
+    value = float(posed.evaluate(posed.placement(np.array(nodes)))[0])
+    best, seeming = (with_readers(Answer(posed, None), np.array(nodes), which) - value for which in ("best", "seeming"))
+    assert best == pytest.approx(float(oracle.with_readers(nodes) - oracle.value(nodes)[0]), abs=1e-5)
+    assert seeming >= best > 0
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
