@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from optsched.cli import arguments
-from optsched.core.brief import counted
 from optsched.core.errors import ExitCode, HeuristicFailed, UsageError
 
 if TYPE_CHECKING:
@@ -339,6 +338,8 @@ def _failures(reports: Sequence[GapReport], max_gap: Fraction | float | None) ->
     The line has its seeds, or the seed of the largest gap. A run that was out of time failed only where a gap was asked
     for.
     """
+    from optsched.core.brief import counted
+
     seeds: dict[tuple[str, str], list[int]] = {}
     over: dict[tuple[str, ...], list[tuple[float, int, str]]] = {}
     for report in reports:
