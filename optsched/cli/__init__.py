@@ -239,7 +239,7 @@ def cli(ctx: click.Context) -> None:
     \b
     optsched gap                        every heuristic on the shipped library
     optsched gap FILE.json --problem lsap --heuristic dl --repeats 10
-    optsched gap FILE.json --heuristic my_package.my_module:my_function --max-gap 0.05
+    optsched gap FILE.json --heuristic my_module:my_function --max-gap 5%
 
     Exit codes: 0 done, 1 a bug, 2 wrong usage, 3 bad input, 4 a gap limit or a certificate failed or a heuristic
     failed, 5 no solution within the limit, 6 infeasible, 130 interrupted (129, 143: ended by SIGHUP, SIGTERM).

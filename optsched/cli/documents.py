@@ -140,7 +140,8 @@ class _Generate(click.Command):
 
         named = next((FAMILIES[text] for text in ctx.meta.get("family", ()) if text in FAMILIES), None)
         for family in [named] if named else FAMILIES.values():
-            with formatter.section(f"{family.name}: {cited(f'{family.description} {family.paper}')}".strip()):
+            with formatter.section(family.name):
+                formatter.write_text(cited(f"{family.description} {family.paper}").strip())
                 formatter.write_dl(
                     [
                         (f"--{name.replace('_', '-')}", f"{cited(parameter.doc)} ({_default(parameter.default)})")

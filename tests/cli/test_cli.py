@@ -371,3 +371,10 @@ def test_bug_a_sweep_ended_without_a_word(command: str, name: str, tmp_path: Pat
     assert "Traceback" not in said
     psutil.wait_procs(started, timeout=10)
     assert not [child for child in started if child.is_running() and child.status() != psutil.STATUS_ZOMBIE]
+
+
+@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=lambda words: " ".join(words) or "-")
+def test_help_fits_a_screen(command: list[str]) -> None:
+    """Tests that no line of a help text is wider than 80 columns."""
+    text = run(*command, "--help").stdout
+    assert [line for line in text.splitlines() if len(line) > 80] == []

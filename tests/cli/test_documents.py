@@ -92,7 +92,7 @@ def test_generate_wrongly(args: list[str], told: str) -> None:
 def test_generate_help_lists_families_and_parameters() -> None:
     """Tests that help lists every family with its parameters, and for a named family those of that one."""
     text = run("generate", "--help").stdout
-    assert all(f"{name}: " in text for name in FAMILIES)
+    assert all(f"\n{name}:\n" in text for name in FAMILIES)
     assert "--max-load" in text
     one = run("generate", "planted-latency", "--help").stdout
     assert "--makespan" in one
