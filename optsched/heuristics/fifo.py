@@ -76,8 +76,8 @@ def larts(
 
     References
     ----------
-    LARTS: Hammoud and Sakr, CloudCom 2011, in the words of Shen et al. 2016, section IV: "schedules the reduce tasks as
-    close to their maximum amount of input data as possible".
+    LARTS: Hammoud and Sakr, CloudCom 2011, as Shen et al. 2016, section IV, sum it up: a reduce runs where, or near to
+    where, most of its input is.
     """
     nodes = maps_in_order(problem)
     reduces = positions_of(problem, REDUCE)

@@ -66,8 +66,8 @@ class JossPolicy(Policy):
         Most maps of a small job; "auto": map slots of the average datacenter (the paper says "average datacenter
         scale").
     idle
-        What a node does while the queues of its datacenter are empty. `wait`: nothing, as "all these tasks can be
-        executed only by the VPSs at cen_w" has it. `steal`: it takes a map of the longest queue elsewhere, once each of
+        What a node does while the queues of its datacenter are empty. `wait`: nothing, since the paper lets only nodes
+        of a task's datacenter run it. `steal`: it takes a map of the longest queue elsewhere, once each of
         its slots has passed in vain, so that a full datacenter starves no map; this is our own.
     """
 

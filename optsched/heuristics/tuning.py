@@ -130,8 +130,7 @@ def tune_p_min(
 
     References
     ----------
-    Shen et al. 2016, section III: "ran 10 Wordcount jobs together several times with different P_min values and picked
-    the highest P_min value at the time when the all jobs finished successfully".
+    Shen et al. 2016, section III: the highest P_min with which all of ten Wordcount jobs that run together finish.
 
     Examples
     --------
