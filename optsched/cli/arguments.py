@@ -334,12 +334,12 @@ def seeds_of(repeats: int | None, seed: int | None) -> range | None:
     return range(first, first + (repeats or 1))
 
 
-def check_plot(path: str | None, option: str = "--plot") -> None:
+def check_plot(path: str | None, option: str = "--plot", also: Sequence[str] = ()) -> None:
     """Raise UsageError where a picture was asked for and cannot be drawn: before the work is done."""
     if path is not None:
         from optsched.showing.figures import check_kind, require
 
-        check_kind(path, f"{option} ")
+        check_kind(path, f"{option} ", also)
         require()
 
 

@@ -65,7 +65,7 @@ def figure(
         raise UsageError("--stored shows what is kept: --seeds, --jobs, --store and --time-limit change nothing of it")
     source = plot if plot and plot.lower().endswith(".pgf") else None
     drawn = None if source else plot
-    arguments.check_plot(drawn)
+    arguments.check_plot(drawn, also=[".pgf"])
     with picturing(drawn) as draw, nullcontext() if source is None else replacing(source) as text:
         found = find(named[0])
         shown = found.stored(effort) if stored else _measured(found, effort, seeds, jobs, store, time_limit)

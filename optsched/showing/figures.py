@@ -130,10 +130,10 @@ def require() -> None:
         raise UsageError('pictures need matplotlib: pip install "optsched[plots]"') from None
 
 
-def check_kind(path: str | os.PathLike[str], prefix: str = "") -> str:
+def check_kind(path: str | os.PathLike[str], prefix: str = "", also: Sequence[str] = ()) -> str:
     """The ending of a file for a picture, in small letters; UsageError where pictures have no such ending.
 
-    `prefix` is put before the message: the option, for instance.
+    `prefix` is put before the message: the option, for instance. `also` are endings that the caller writes itself.
 
     >>> check_kind("a.SVG")
     '.svg'
@@ -141,7 +141,7 @@ def check_kind(path: str | os.PathLike[str], prefix: str = "") -> str:
     suffix = Path(path).suffix.lower()
     if suffix not in KINDS:
         wrong = f'no kind of picture ends in "{suffix}"' if suffix else "the name has no ending"
-        raise UsageError(f"{prefix}{os.fspath(path)}: {wrong}; it must end in {', '.join(KINDS)}")
+        raise UsageError(f"{prefix}{os.fspath(path)}: {wrong}; it must end in {', '.join([*KINDS, *also])}")
     return suffix
 
 

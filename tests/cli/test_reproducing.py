@@ -48,7 +48,7 @@ def test_stored() -> None:
         (["guo-2012/4b", "--stored", "--seeds", "3"], "--stored shows what is kept"),
         (["guo-2012/4y"], "did you mean"),
         (["nothing-fits"], "no figure fits"),
-        (["guo-2012/4b", "--plot", "a.gif"], "no kind of picture"),
+        (["guo-2012/4b", "--plot", "a.gif"], "must end in .svg, .png, .pdf, .pgf"),
     ],
 )
 def test_wrong_usage(words: list[str], message: str) -> None:
