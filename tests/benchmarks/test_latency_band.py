@@ -22,6 +22,7 @@ def _band(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("latency_band")
 
 
+@pytest.mark.thorough
 def test_small_band_is_proved_and_kept(
     band: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

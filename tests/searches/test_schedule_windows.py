@@ -89,7 +89,7 @@ def test_windows_see_that_tasks_do_not_divide() -> None:
     [
         ([3.001], [5.003, 7.007]),
         ([9.081], [5.585 + number * 1.013 for number in range(9)]),
-        ([9.081], [round(5.585 + number * 1.013, 3) for number in range(14)]),
+        pytest.param([9.081], [round(5.585 + number * 1.013, 3) for number in range(14)], marks=pytest.mark.thorough),
     ],
 )
 def test_bug_times_finer_than_a_step_were_left_open(maps: list[float], reduces: list[float]) -> None:

@@ -107,6 +107,7 @@ def test_what_is_not_repeatable_is_told() -> None:
         assert seeds_run(lambda problem, rng: elsewhere.permutation(20)[:15]) == list(range(10))
 
 
+@pytest.mark.thorough
 def test_runs_without_draws_do_the_same_with_every_seed() -> None:
     """Tests every heuristic of the list: where it draws nothing the seeds agree, and where it draws some differ."""
     names = [name for name, entry in library().items() if not {SCALE, NETWORK} & set(entry.tags)]
