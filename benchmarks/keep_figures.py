@@ -30,6 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for one in chosen:
         if one.measured:
             found = one.reproduce(options.effort, jobs=options.jobs, store=options.store, time_limit=options.time_limit)
+            if found.missing():
+                raise SystemExit(f"{one.id}: no draw of {', '.join(found.missing())} in the time")
             keep([found], options.into)
             print(f"{one.id}: {found.draws} draws, {found.seconds:.1f} s", flush=True)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
@@ -10,13 +11,17 @@ from typing import TYPE_CHECKING
 import click
 
 from optsched.cli import arguments
-from optsched.core.errors import UsageError, printable
+from optsched.core.brief import counted
+from optsched.core.errors import OutOfTime, UsageError, printable
 
 if TYPE_CHECKING:
     from optsched.measuring.reproducing import PaperFigure
     from optsched.measuring.reproducing.results import Reproduction
 
 __all__ = ["figure"]
+
+#: Seconds between tables of what is measured so far.
+_BETWEEN_TABLES = 10
 
 
 @click.command()
@@ -47,7 +52,8 @@ def figure(
     """Measure a figure or a table of a paper again, with the optimum in it, or list the figures.
 
     An ID has a slash (guo-2012/4a). Words select the figures in which all of them occur. Each number is the mean over
-    draws, with its 95 % interval; csv and json also have the median and both ends.
+    draws, with its 95 % interval; csv and json also have the median and both ends. While it is measured, the numbers so
+    far come to stderr. With a time limit, a table may lack points; the exit code is then 5.
     """
     from optsched.cli.streams import picturing, replacing
     from optsched.measuring.reproducing import figure as find
@@ -75,6 +81,10 @@ def figure(
 
             text.write(reproduced_pgf(shown).encode())
         _show(shown, form, output)
+    if not stored and (missing := shown.missing()):
+        raise OutOfTime(
+            f"{counted(len(missing), 'point')} without a draw: give more seconds, or go on with --store FILE"
+        )
 
 
 def _measured(
@@ -84,20 +94,36 @@ def _measured(
 
     draws = seeds or (figure.full if effort == "full" else 0) or figure.draws
     with progress(sys.stderr, draws * len(figure.values(effort)) * len(figure.on)) as step:
-        return figure.reproduce(effort, seeds=seeds, jobs=jobs, store=store, time_limit=time_limit, notify=step)
+        last = time.monotonic()
+
+        def so_far(shown: Reproduction) -> None:
+            nonlocal last
+            if time.monotonic() - last >= _BETWEEN_TABLES:
+                last = time.monotonic()
+                with step.aside():
+                    print(f"{_page(shown)}\n", file=sys.stderr)
+
+        return figure.reproduce(
+            effort, seeds=seeds, jobs=jobs, store=store, time_limit=time_limit, notify=step, partial=so_far
+        )
+
+
+def _page(shown: Reproduction) -> str:
+    from optsched.measuring.printing import folded, on_page, page_width
+
+    width = page_width()
+    return on_page(shown.table(), width) + "\n" + folded(printable(shown.caption()), width)
 
 
 def _show(shown: Reproduction, form: str, output: str | None) -> None:
-    from optsched.measuring.printing import folded, on_page, page_width, remarks, render, to_csv
+    from optsched.measuring.printing import remarks, render, to_csv
 
     if form == "json":
         arguments.emit_json(shown.record(), output)
     elif form == "csv":
         arguments.emit(to_csv(shown.rows()), output)
     elif form == "table":
-        width = page_width()
-        text = on_page(shown.table(), width) + "\n" + folded(printable(shown.caption()), width)
-        arguments.emit(text, output)
+        arguments.emit(_page(shown), output)
     else:
         arguments.emit(render(shown.table(), form=form) + remarks([shown.caption()], form), output)
 

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from command_line import run
 
+from optsched.core.errors import OutOfTime
+from optsched.measuring.reproducing import cells
+
 
 def test_list() -> None:
     """Tests the list in each form, and by words and paper."""
@@ -31,6 +34,25 @@ def test_measure(tmp_path: Path) -> None:
     points = json.loads(run(*words, "--format", "json").stdout)["points"]
     assert [float(row["mean"]) for row in rows] == [point["mean"] for point in points]
     assert "\\begin{tabular}" in run(*words, "--format", "latex").stdout
+
+
+def test_partial_results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Tests that numbers so far come to stderr, and that a table that lacks points ends in exit code 5."""
+    monkeypatch.setattr("optsched.cli.reproducing._BETWEEN_TABLES", 0)
+    done = run("figure", "guo-2012/4b", "--seeds", "3")
+    assert [f"means of {count} draws" in " ".join(done.stderr.split()) for count in (2, 3)] == [True, False]
+    measured = cells.numbers
+
+    def some_alone(cell: cells.Cell) -> cells.Numbers:
+        if "replicas=10" in cell.check.on[0]:
+            raise OutOfTime("the time limit was reached")
+        return measured(cell)
+
+    monkeypatch.setattr(cells, "numbers", some_alone)
+    done = run("figure", "guo-2012/4b", "--seeds", "3")
+    assert done.exit_code == 5
+    assert "2 points without a draw" in done.stderr
+    assert "Not measured in the time: 10, 19" in " ".join(done.stdout.split())
 
 
 def test_stored() -> None:

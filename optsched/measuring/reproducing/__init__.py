@@ -145,6 +145,7 @@ class PaperFigure(_Record, frozen=True, kw_only=True):
         store: str | None = None,
         time_limit: float | None = None,
         notify: Callable[[str], object] | None = None,
+        partial: Callable[[Reproduction], object] | None = None,
     ) -> Reproduction:
         """Measure it.
 
@@ -160,23 +161,25 @@ class PaperFigure(_Record, frozen=True, kw_only=True):
             A file (SQLite) that keeps each measured draw. What it has of this version of the code is not
             measured again.
         time_limit
-            Seconds; draws that do not fit are left out.
+            Seconds; draws that do not fit are left out, and points without a draw are `missing`.
         notify
             Called with a word on each draw, before it is measured.
+        partial
+            Called with what is measured so far, after 1, 2, 5, 10, ... draws of each point.
 
         Raises
         ------
         UsageError
             For an unknown effort, or a figure that is not measured.
         OutOfTime
-            If the time limit ends before each point has a draw.
+            If the time limit ends before the first draw.
         """
         if effort not in EFFORTS:
             raise UsageError(f"no effort {effort!r}; {nearest(effort, EFFORTS)}")
         self._check_measured()
         from optsched.measuring.reproducing.cells import measured  # what listing figures does not need
 
-        return measured(self, effort, seeds, jobs, store, time_limit, notify)
+        return measured(self, effort, seeds, jobs, store, time_limit, notify, partial)
 
     def stored(self, effort: str = "full") -> Reproduction:
         """What is kept of the last measurement of the project itself.

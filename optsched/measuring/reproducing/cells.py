@@ -32,6 +32,9 @@ __all__ = ["measured"]
 #: The most draws of a point.
 MOST_DRAWS = 100_000
 
+#: After how many draws of each point the means are shown while more are measured.
+ROUNDS = tuple(digit * 10**power for power in range(5) for digit in (1, 2, 5))
+
 #: The expressions of each series, each with a number, or with one for each quantile of a distribution.
 Numbers: TypeAlias = dict[str, list[list[float]]]
 
@@ -110,6 +113,7 @@ def measured(
     store: str | None,
     time_limit: float | None,
     notify: Callable[[str], object] | None,
+    partial: Callable[[Reproduction], object] | None,
 ) -> Reproduction:
     """Measure a figure, for `PaperFigure.reproduce`."""
     if seeds is not None and not 1 <= seeds <= MOST_DRAWS:
@@ -117,35 +121,35 @@ def measured(
     draws = seeds or (figure.full if effort == "full" else 0) or figure.draws
     begin = time.perf_counter()
     planned = list(cells_of(figure, effort, draws))
-    stopped = False
+    shown_at = {len(planned) // draws * rounds for rounds in ROUNDS if rounds < draws}
     with closing(_Store(store)) as kept:
         known = kept.known()
         waiting = [cell for _, _, cell in planned if cell.key not in known]
+
+        def measured_yet() -> Reproduction:
+            entries = tuple(_entries(figure, effort, planned, known))
+            most = max((entry.value.draws for entry in entries), default=0)
+            return Reproduction(figure, effort, most, entries, code_version(), time.perf_counter() - begin)
+
         try:
-            for cell, found in _done(waiting, jobs, time_limit, notify):
+            for done, (cell, found) in enumerate(_done(waiting, jobs, time_limit, notify), 1):
                 known[cell.key] = found
                 kept.keep(cell.key, found)
+                if partial is not None and len(planned) - len(waiting) + done in shown_at:
+                    partial(measured_yet())
         except (OutOfTime, KeyboardInterrupt) as error:
-            stopped = True
-            if any(cell.key not in known for _, _, cell in planned if cell.seed == 0):
-                raise OutOfTime("not every point was measured within the time; give more seconds") from error
+            if not any(cell.key in known for _, _, cell in planned):
+                raise OutOfTime("no point was measured within the time; give more seconds") from error
+        return measured_yet()
+
+
+def _entries(
+    figure: PaperFigure, effort: str, planned: list[tuple[str, Any, Cell]], known: Mapping[str, Numbers]
+) -> Iterator[Entry]:
     values: dict[tuple[str, str, Any], list[list[list[float]]]] = {}
     for label, value, cell in planned:
         for name, parts in known.get(cell.key, {}).items():
             values.setdefault((label, name, value), []).append(parts)
-    return Reproduction(
-        figure,
-        effort,
-        max(len(found) for found in values.values()) if stopped else draws,
-        tuple(_entries(figure, effort, values)),
-        code_version(),
-        time.perf_counter() - begin,
-    )
-
-
-def _entries(
-    figure: PaperFigure, effort: str, values: Mapping[tuple[str, str, Any], list[list[list[float]]]]
-) -> Iterator[Entry]:
     for (label, name, value), found in values.items():
         columns = [np.array(column) for column in zip(*found, strict=True)]  # of each expression: draws x quantiles
         if figure.kind == "cdf" or figure.along:

@@ -104,7 +104,7 @@ class Reproduction:
     effort
         `quick` or `full`.
     draws
-        How many draws a point has; where time ran out, the most that one has.
+        How many draws a point has; until all are measured, the most that one has.
     entries
         The points.
     version
@@ -126,6 +126,14 @@ class Reproduction:
     def labels(self) -> list[str]:
         """The lines, in the order of the description."""
         return list(dict.fromkeys(entry.label for entry in self.entries))
+
+    def missing(self) -> list[str]:
+        """The points that no draw was measured of, where time ran out."""
+        together = self.figure.along or self.figure.kind == "cdf"
+        there = {(entry.on, "" if together else entry.x) for entry in self.entries}
+        values = ("",) if together else self.figure.values(self.effort)
+        places = [(on, x) for on in self.figure.instances(self.effort) for x in values]
+        return [", ".join(str(part) for part in place if part != "") for place in places if place not in there]
 
     def published(self, entry: Entry) -> float | None:
         """The paper's own number at a point."""
@@ -182,8 +190,9 @@ class Reproduction:
         figure = self.figure
         over = f"means of {self.draws} draws" if self.draws > 1 else "one draw"
         interval = ", with the 95 % interval of the mean (bootstrap)" * (self.draws > 1)
+        missing = f"Not measured in the time: {', '.join(self.missing())}" if self.missing() else ""
         measured = f"Measured {self.date} by optsched {self.version}" if self.date else ""
-        end = ". ".join(filter(None, (figure.caption.rstrip("."), measured)))
+        end = ". ".join(filter(None, (figure.caption.rstrip("."), missing, measured)))
         what = f"{figure.y[:1].upper()}{figure.y[1:]}"
         return f"{figure.paper}, {figure.place}: {figure.title}. {what}: {over}{interval}. {end}".strip()
 

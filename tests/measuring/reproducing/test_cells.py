@@ -12,7 +12,8 @@ import pytest
 
 from optsched.core.errors import InputError, OutOfTime, UsageError
 from optsched.instances.generate import generate
-from optsched.measuring.reproducing import Axis, PaperFigure, figure
+from optsched.measuring.reproducing import Axis, PaperFigure, cells, figure
+from optsched.measuring.reproducing.results import Reproduction
 from optsched.problems import Lsap
 from optsched.routes import solve
 
@@ -83,9 +84,33 @@ def test_a_database_of_something_else(tmp_path: Path, table: str) -> None:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_no_time(jobs: int) -> None:
-    """Tests that a limit that ends before each point has a draw is an error."""
+    """Tests that a limit that ends before the first draw is an error."""
     with pytest.raises(OutOfTime, match="give more seconds"):
         figure("guo-2012/4a").reproduce(time_limit=1e-6, jobs=jobs)
+
+
+def test_time_for_some_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the points that were measured are there, and that the caption names the others."""
+    measured = cells.numbers
+
+    def one_alone(cell: cells.Cell) -> cells.Numbers:
+        if "replicas=3" in cell.check.on[0]:
+            raise OutOfTime("the time limit was reached")
+        return measured(cell)
+
+    monkeypatch.setattr(cells, "numbers", one_alone)
+    found = small().reproduce()
+    assert {entry.x for entry in found.entries} == {1}
+    assert found.missing() == ["3"]
+    assert "Not measured in the time: 3." in found.caption() + "."
+
+
+def test_numbers_so_far() -> None:
+    """Tests what is shown while more is measured: after 1 and 2 draws of each point, those of a shorter measurement."""
+    shown: list[Reproduction] = []
+    small().reproduce(partial=shown.append)
+    assert [one.draws for one in shown] == [1, 2]
+    assert shown[1].entries == small().reproduce(seeds=2).entries
 
 
 def test_time_cuts_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
