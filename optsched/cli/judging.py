@@ -165,10 +165,16 @@ def _page(claims: Sequence[Claim]) -> Iterator[str]:
 def _all_in_full(claims: Sequence[Claim]) -> str:
     """When claims were last judged in full, and how many verdicts held."""
     having = [one for one in claims if one.checks]
-    kept = [one.in_full for one in having if one.in_full is not None and one.in_full.is_of(one.checks)]
-    days = sorted({one.date for one in kept})
+    days = sorted({each.date for one in having for each in one.in_full})
     when = f" ({' to '.join(dict.fromkeys((days[0], days[-1])))})" if days else ""
-    return f"The last full judgements{when} confirm {sum(one.holds for one in kept)} of {len(having)} verdicts."
+    held = sum(bool(one.in_full) and not _changed(one) for one in having)
+    return f"The last full judgements{when} confirm {held} of {len(having)} verdicts."
+
+
+def _changed(one: Claim) -> list[str]:
+    """What the checks say that came out otherwise than recorded, when they were judged in full."""
+    pairs = zip(one.in_full, one.checks, strict=False)
+    return [check.says for kept, check in pairs if kept.true != check.holds]
 
 
 def _described(one: Claim) -> Iterator[tuple[str, str]]:
@@ -187,14 +193,13 @@ def _described(one: Claim) -> Iterator[tuple[str, str]]:
 
 def _in_full(one: Claim) -> str:
     """When the claim was last judged in full, and what that came to."""
-    kept = one.in_full
-    if kept is None:
-        return "never judged"
-    draws = max(found.draws for found in kept.findings)
+    if not one.in_full:
+        return "not judged since its checks are as they are"
+    last = max(one.in_full, key=lambda kept: kept.date)
+    draws = max(kept.draws for kept in one.in_full)
     over = f" over {draws} draws" if draws > 1 else ""
-    came = "as recorded" if kept.holds else f"it came to {kept.verdict}"
-    stale = "" if kept.is_of(one.checks) else "; its checks have changed since"
-    return f"judged on {kept.date} with {kept.version}{over}: {came}{stale}"
+    came = "; ".join(f"{says} came out otherwise" for says in _changed(one)) or "as recorded"
+    return f"judged on {last.date} with {last.version}{over}: {came}"
 
 
 def _judged(one: Claim, done: Judgement) -> Iterator[tuple[str, str]]:

@@ -6,12 +6,14 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from command_line import answer, run
 
 from optsched.core.fingerprint import code_version
 from optsched.measuring import judging
 from optsched.measuring.judging import Check, claim
+from optsched.measuring.judging.kept import digest, shipped
 
 
 def test_list(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,8 +99,8 @@ def test_full_judgements_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     full = ("--judge", "--effort", "full", "--keep", str(file))
     one = claim("hsu-freeh/4.2-65-percent")
     assert run("claims", one.id, *full).exit_code == 0
-    kept = json.loads(file.read_text())
-    assert (kept[one.id]["verdict"], kept[one.id]["version"]) == ("holds", code_version())
+    (kept,) = json.loads(file.read_text()).values()
+    assert (kept["true"], kept["version"]) == (True, code_version())
     before = file.read_bytes()
     assert run("claims", one.id, *full).exit_code == 0
     assert file.read_bytes() == before
@@ -111,7 +113,7 @@ def test_full_judgements_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     result = run("claims", slow.id, *full, "--time-limit", "0.000001")
     assert result.exit_code == 5
     assert "no draw was measured within the time limit" in result.stderr
-    assert set(json.loads(file.read_text())) == {one.id}
+    assert set(json.loads(file.read_text())) == {digest(one.checks[0]), digest(wrong.checks[0])}
     file.write_text("[]")
     result = run("claims", slow.id, *full)
     assert result.exit_code == 3
@@ -119,15 +121,13 @@ def test_full_judgements_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_last_full_judgement_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a claim says when it was judged in full, and if that no longer counts."""
-    monkeypatch.setenv("COLUMNS", "200")
+    """Tests that a claim says when it was judged in full, what came out otherwise, and if a check is new."""
+    monkeypatch.setenv("COLUMNS", "300")
     one = claim("guo-2012/4.1-one-replica")
-    assert one.in_full is not None
-    draws = one.in_full.findings[0].draws
-    told = f"in full: judged on {one.in_full.date} with {one.in_full.version} over {draws} draws: as recorded"
-    assert f"{told}\n" in run("claims", one.id).stdout
-    changed = replace(one, checks=one.checks[:1])
-    monkeypatch.setattr(judging, "claim", lambda name: changed)
-    assert f"{told}; its checks have changed since\n" in run("claims", one.id).stdout
-    monkeypatch.setattr(judging, "claim", lambda name: replace(one, id="guo-2012/new"))
-    assert "in full: never judged" in run("claims", "guo-2012/new").stdout
+    kept = one.in_full[0]
+    told = f"in full: judged on {kept.date} with {kept.version} over {kept.draws} draws: "
+    assert f"{told}as recorded\n" in run("claims", one.id).stdout
+    monkeypatch.setitem(shipped(), digest(one.checks[0]), msgspec.structs.replace(kept, true=False))
+    assert f"{told}{one.checks[0].says} came out otherwise\n" in run("claims", one.id).stdout
+    monkeypatch.setattr(judging, "claim", lambda name: replace(one, checks=(*one.checks, Check(says="1 < 2"))))
+    assert "in full: not judged since its checks are as they are\n" in run("claims", one.id).stdout

@@ -10,7 +10,8 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 
@@ -18,9 +19,7 @@ from optsched.core.errors import UsageError, expect, nearest, unknown_id
 from optsched.core.outside import Listed
 from optsched.core.resources import folder
 from optsched.measuring.judging.findings import Check, Finding, Judgement
-
-if TYPE_CHECKING:
-    from optsched.measuring.judging.kept import Kept
+from optsched.measuring.judging.kept import Kept, in_full
 
 __all__ = ["GROUP", "PAPERS", "VERDICTS", "WAYS", "Check", "Claim", "Finding", "Judgement", "Paper", "claim", "claims"]
 
@@ -123,11 +122,9 @@ class Claim:
         return judge_checks(self.checks, self.verdict, effort, seeds, time_limit)
 
     @property
-    def in_full(self) -> Kept | None:
-        """The last full judgement that is shipped; None if there is none."""
-        from optsched.measuring.judging.kept import shipped  # a file that listing claims does not need
-
-        return shipped().get(self.id)
+    def in_full(self) -> tuple[Kept, ...]:
+        """What is shipped of the last full judgement of each check; nothing unless all of them were judged."""
+        return in_full(self.checks)
 
     def record(self) -> dict[str, Any]:
         """Everything about the claim, as JSON has it."""
@@ -148,6 +145,7 @@ class _Record(msgspec.Struct, forbid_unknown_fields=True):
     place: str
     claim: str
     verdict: str
+    #: `{0.labl[1]:.1f}` stands for what is kept of the first check: the number of `labl` on its second instance.
     why: str
     way: str
     region: str = ""
@@ -174,9 +172,16 @@ def _read(name: str) -> Paper:
     found = list[Claim]()
     for key, record in file.claims.items():
         fields = msgspec.structs.asdict(record)
-        fields["checks"] = file.claims[fields.pop("judged_as") or key].checks
+        checks = fields["checks"] = file.claims[fields.pop("judged_as") or key].checks
+        fields["why"] = _quoting(record.why, in_full(checks))
         found.append(Claim(id=f"{name}/{key}", paper=file.paper, **fields))
     return Paper(name, file.paper, tuple(found))
+
+
+def _quoting(why: str, kept: Sequence[Kept]) -> str:
+    """A reason with its numbers, as they are kept; as it is written where something is not kept yet."""
+    findings = [SimpleNamespace(**one.numbers, draws=one.draws, difference=one.differences) for one in kept]
+    return why.format(*findings) if findings else why
 
 
 def _fault(paper: Paper) -> str | None:

@@ -33,6 +33,8 @@ class Check(Struct, forbid_unknown_fields=True, frozen=True):
         With parameters: `latency` or `lsap,levels=0:1:2`.
     measure
         What each name stands for: `optimum`, a heuristic with parameters, or `WHAT of` either; see `quantities`.
+    quotes
+        Further numbers that the reason quotes: expressions over what is measured.
     service
         How long tasks take, in runs.
     draws, full
@@ -45,6 +47,7 @@ class Check(Struct, forbid_unknown_fields=True, frozen=True):
     on: tuple[str, ...] = ()
     problem: str = ""
     measure: dict[str, str] = {}
+    quotes: dict[str, str] = {}
     service: str = ""
     draws: int = 1
     full: int = 0
@@ -61,11 +64,15 @@ class Finding:
     true
         Whether what it says is true.
     numbers
-        The mean of each measured name, of each instance or family.
+        The mean of each measured name, of each instance or family, and the numbers that the reason quotes.
     draws
         The number of seeds.
     witness
         Where it is false, or a draw that shows what `any` says: the instance and its seed; empty: there is none.
+    differences
+        Where the check compares numbers over draws: by how much the left side exceeds the right one, with the ends of
+        the 95 % interval, for each instance or family. Both sides are measured on the same seeds, so the interval is
+        that of the paired differences (Student's t).
     """
 
     check: Check
@@ -73,6 +80,7 @@ class Finding:
     numbers: Mapping[str, Sequence[float]]
     draws: int
     witness: str = ""
+    differences: Sequence[Sequence[float]] = ()
 
     @property
     def kept(self) -> bool:
@@ -84,16 +92,19 @@ class Finding:
             f"{name} {', '.join(f'{value:.6g}' for value in row)}" for name, row in self.numbers.items()
         )
         parts = [f"{self.check.says}: {'true' if self.true else 'false'}"]
-        parts += [numbers] * bool(numbers) + [f"{self.draws} draws"] * (self.draws > 1)
+        parts += [numbers] * bool(numbers)
+        differences = ", ".join(f"{mean:.4g} [{low:.4g}, {high:.4g}]" for mean, low, high in self.differences)
+        parts += [f"difference {differences}"] * bool(differences)
+        parts += [f"{self.draws} draws"] * (self.draws > 1)
         return "; ".join(parts) + (f"; {'see' if self.true else 'not on'} {self.witness}" if self.witness else "")
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """The result of judging a claim again: what each check found, the verdict of that, and the seconds it took."""
+    """The result of judging a claim again: what each check found, the recorded verdict, and the seconds it took."""
 
     findings: tuple[Finding, ...]
-    verdict: str
+    recorded: str
     seconds: float
 
     @property
@@ -101,11 +112,18 @@ class Judgement:
         """Whether the recorded verdict holds: every check came out as it did then."""
         return all(finding.kept for finding in self.findings)
 
+    @property
+    def verdict(self) -> str:
+        """The recorded verdict if it holds, else the one that the checks come to now."""
+        truths = {finding.true for finding in self.findings}
+        now = "depends" if len(truths) > 1 else "holds" if True in truths else "fails"
+        return self.recorded if self.holds else now
+
     def record(self) -> dict[str, Any]:
         """The judgement, as JSON has it."""
         found = [
             {"says": one.check.says, "true": one.true, "kept": one.kept, "numbers": dict(one.numbers)}
-            | {"draws": one.draws, "witness": one.witness}
+            | {"draws": one.draws, "witness": one.witness, "differences": one.differences}
             for one in self.findings
         ]
         return {"verdict": self.verdict, "holds": self.holds, "seconds": self.seconds, "findings": found}

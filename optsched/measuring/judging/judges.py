@@ -6,6 +6,8 @@ Three judges serve all shipped claims: `snapshots` (heuristics and optima on ins
 
 from __future__ import annotations
 
+import ast
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -16,22 +18,26 @@ import numpy as np
 from optsched.core.deadline import check as check_deadline
 from optsched.core.deadline import deadline
 from optsched.core.errors import OutOfTime, UsageError, nearest
-from optsched.core.instance import Instance
+from optsched.core.instance import Floats, Instance
 from optsched.core.registry import imported
 from optsched.instances.files import load
 from optsched.instances.generate import generate
 from optsched.measuring.judging.expressions import evaluated
 from optsched.measuring.judging.findings import EFFORTS, Check, Finding, Judgement
 from optsched.measuring.judging.quantities import OF_RUNS, OF_SNAPSHOTS, Answer
+from optsched.measuring.printing import interval
 from optsched.measuring.studies.choices import parted
 from optsched.problems import problem, problem_class
 from optsched.problems.base import resolve
 from optsched.simulating import service_of, simulate
 from optsched.simulating.services import service_named
 
-__all__ = ["ASKED", "JUDGES", "Judge", "drawn", "judge_checks", "over_draws"]
+__all__ = ["ASKED", "JUDGES", "ORDERED", "Judge", "drawn", "judge_checks", "over_draws"]
 
 Judge = Callable[[Check, int], Finding]
+
+#: Operators of statements that have a margin.
+ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
 def judge_checks(
@@ -52,10 +58,7 @@ def judge_checks(
         draws = seeds or (check.full if effort == "full" else 0) or check.draws
         with deadline(None if time_limit is None else time_limit / len(checks)):
             found.append(_judge(check.judge)(check, draws))
-    kept = all(finding.kept for finding in found)
-    truths = {finding.true for finding in found}
-    by_truth = {frozenset({True}): "holds", frozenset({False}): "fails"}.get(frozenset(truths), "depends")
-    return Judgement(tuple(found), verdict if kept else by_truth, time.perf_counter() - begin)
+    return Judgement(tuple(found), verdict, time.perf_counter() - begin)
 
 
 def _judge(name: str) -> Judge:
@@ -161,12 +164,47 @@ def over_draws(check: Check, draws: int, evaluator: Callable[[Check, Instance, i
     }
     outcome = evaluated(check.says, values)
     numbers = {name: [float(sum(row) / len(row)) for row in table] for name, table in values.items()}
-    return Finding(check, bool(np.all(outcome)), numbers, len(columns), _witness(check, outcome, values))
+    for name, text in check.quotes.items():
+        numbers[name] = np.atleast_1d(evaluated(text, values)).astype(float).tolist()
+    witness = _witness(check, outcome, values)
+    return Finding(check, bool(np.all(outcome)), numbers, len(columns), witness, _differences(check, values))
+
+
+def _differences(check: Check, values: Mapping[str, Any]) -> list[list[float]]:
+    """By how much the left side of a comparison exceeds the right one, with its interval; see `Finding`.
+
+    The sides are numbers over draws, such as means. Each draw is left out in turn (the jackknife); for means that gives
+    the differences of the single draws.
+    """
+    compared = ast.parse(_inner(check.says), mode="eval").body
+    tables = {name: table.astype(float) for name, table in values.items()}
+    draws = min((table.shape[1] for table in tables.values()), default=0)
+    if draws < 2 or not isinstance(compared, ast.Compare) or not isinstance(compared.ops[0], ORDERED):
+        return []
+    text = f"({ast.unparse(compared.left)}) - ({ast.unparse(compared.comparators[0])})"
+
+    def difference(known: Mapping[str, Any]) -> Floats:
+        return np.atleast_1d(np.asarray(evaluated(text, known), dtype=float))
+
+    whole = difference(tables)
+    if len(compared.ops) > 1 or whole.ndim > 1:
+        return []
+    without = [
+        difference({name: np.delete(table, draw, axis=1) for name, table in tables.items()}) for draw in range(draws)
+    ]
+    single = draws * whole - (draws - 1) * np.array(without)
+    return [[float(mean), *(interval(row.tolist()) or ())] for mean, row in zip(whole, single.T, strict=True)]
+
+
+def _inner(says: str) -> str:
+    """What `any` or `all` is said of; else the whole."""
+    found = re.fullmatch(r"(?:any|all)\((.*)\)", says)
+    return says if found is None else found[1]
 
 
 def _witness(check: Check, outcome: Any, values: Mapping[str, Any]) -> str:
     """The first draw on which a statement about each draw is false, or one that shows what `any` says."""
-    inner = check.says.removeprefix("any(").removesuffix(")") if check.says.startswith("any(") else None
+    inner = _inner(check.says) if check.says.startswith("any(") else None
     table = outcome if inner is None or not outcome else evaluated(inner, values)
     wanted = inner is not None and bool(outcome)
     if not isinstance(table, np.ndarray) or table.ndim != 2:

@@ -1,7 +1,7 @@
-"""Full judgements that are kept as data: what each came to, when, and by which version.
+"""Full findings that are kept as data: what each check came to, when, and by which version.
 
-Those of the shipped claims are in `instances/claims/judged.json`, one line a claim. `optsched claims --judge --effort
-full --keep FILE` writes such a file.
+Those of the shipped claims are in `instances/claims/judged.json`, one line a check. `optsched claims --judge --effort
+full --keep FILE` writes such a file. Claims with a check in common share what is kept of it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -24,7 +24,7 @@ from optsched.measuring.judging.findings import Check, Finding, Judgement
 if TYPE_CHECKING:
     from optsched.measuring.judging import Claim
 
-__all__ = ["Kept", "KeptFinding", "digest", "judged_in_full", "kept_in", "shipped"]
+__all__ = ["Kept", "digest", "in_full", "judged_in_full", "kept_in", "shipped"]
 
 
 def digest(check: Check) -> str:
@@ -35,69 +35,63 @@ def digest(check: Check) -> str:
     return hashlib.sha256(json.dumps(changed, sort_keys=True).encode()).hexdigest()[:12]
 
 
-class KeptFinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The result of one check of a full judgement; `check` names the check by its digest."""
-
-    check: str
-    true: bool
-    numbers: dict[str, list[float]]
-    draws: int
-    witness: str = ""
-
-    @classmethod
-    def of(cls, finding: Finding) -> KeptFinding:
-        """A finding, with numbers of six digits."""
-        numbers = {name: [float(f"{value:.6g}") for value in row] for name, row in finding.numbers.items()}
-        return cls(digest(finding.check), finding.true, numbers, finding.draws, finding.witness)
-
-
-class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A full judgement of a claim.
+class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a check came to, with all of its draws: the fields of `Finding`, and those of the judgement.
 
     Attributes
     ----------
-    verdict
-        The recorded verdict, or the one that the judgement came to instead.
-    holds
-        Whether the recorded verdict held.
+    true, numbers, draws, witness, differences
+        Of the finding, numbers with six digits.
     version, date, seconds
         Of optsched, of the judgement, and how long it took.
-    findings
-        Of each check in turn.
     """
 
-    verdict: str
-    holds: bool
+    true: bool
+    numbers: dict[str, list[float]]
+    draws: int
     version: str
     date: str
-    seconds: float
-    findings: tuple[KeptFinding, ...]
+    seconds: float = 0.0
+    witness: str = ""
+    differences: list[list[float]] = []
 
     @classmethod
-    def of(cls, done: Judgement) -> Kept:
-        """A judgement of now."""
+    def of(cls, finding: Finding, seconds: float) -> Kept:
+        """A finding of now."""
+        numbers = {name: _short(row) for name, row in finding.numbers.items()}
+        differences = list(map(_short, finding.differences))
         today = datetime.now(UTC).date().isoformat()
-        findings = tuple(map(KeptFinding.of, done.findings))
-        return cls(done.verdict, done.holds, code_version(), today, round(done.seconds, 1), findings)
+        draws, witness = finding.draws, finding.witness
+        return cls(finding.true, numbers, draws, code_version(), today, round(seconds, 1), witness, differences)
 
-    def is_of(self, checks: Sequence[Check]) -> bool:
-        """Whether these are the checks that were judged."""
-        return [found.check for found in self.findings] == [digest(check) for check in checks]
+    def finding(self, check: Check) -> Finding:
+        """What was found of the check."""
+        return Finding(check, self.true, self.numbers, self.draws, self.witness, self.differences)
+
+
+def _short(row: Sequence[float]) -> list[float]:
+    return [float(f"{value:.6g}") for value in row]
 
 
 @cache
 def shipped() -> dict[str, Kept]:
-    """The full judgements of the shipped claims, by their ids."""
+    """The full findings of the shipped claims, by the digests of their checks."""
     return kept_in(folder("instances") / "claims" / "judged.json")
 
 
+def in_full(checks: Sequence[Check]) -> tuple[Kept, ...]:
+    """What is shipped of the checks, in their order; nothing if one of them is not in it."""
+    found = [shipped().get(digest(check)) for check in checks]
+    return tuple(one for one in found if one is not None) if None not in found else ()
+
+
 def kept_in(file: Path) -> dict[str, Kept]:
-    """The judgements of a file; none if it is not there.
+    """The findings of a file, by the digests of their checks; none if it is not there.
 
     Raises
     ------
     InputError
-        If it is no file of judgements.
+        If it is no file of findings.
     """
     try:
         return msgspec.json.decode(file.read_bytes(), type=dict[str, Kept])
@@ -109,49 +103,48 @@ def kept_in(file: Path) -> dict[str, Kept]:
 
 def judged_in_full(
     found: Iterable[Claim], seeds: int | None = None, time_limit: float | None = None, file: Path | None = None
-) -> Iterator[tuple[Claim, Kept | None]]:
-    """Judge claims in full, one after the other, and keep each judgement at once.
+) -> Iterator[tuple[Claim, Judgement | None]]:
+    """Judge claims in full, one check after the other, and keep each finding at once.
 
     Parameters
     ----------
     found
-        Those without checks are passed over. Claims with the same checks are judged once.
+        Those without checks are passed over.
     seeds, time_limit
-        Of each claim, as `Claim.judge` takes them.
+        Of each check, as `Claim.judge` takes them.
     file
-        Where judgements are kept. What this version has judged there is not judged again.
+        Where findings are kept. What this version has judged there is not judged again, of any claim.
 
     Yields
     ------
     tuple
         Each claim and its judgement; None if the time limit ended before a check had one draw.
     """
+    from optsched.measuring.judging.judges import judge_checks  # what listing claims does not need
+
     held = {} if file is None else kept_in(file)
-    own = {name: one for name, one in held.items() if one.version == code_version()}
     for one in found:
         if not one.checks:
             continue
-        kept = next((known for known in own.values() if known.is_of(one.checks)), None)
-        if kept is not None and kept.holds:  # perhaps that of another claim, with a verdict of its own
-            kept = msgspec.structs.replace(kept, verdict=one.verdict)
+        limit = None if time_limit is None else time_limit / len(one.checks)
         try:
-            kept = kept or Kept.of(one.judge("full", seeds, time_limit))
+            for check in one.checks:
+                known = held.get(digest(check))
+                if known is None or known.version != code_version():
+                    done = judge_checks([check], one.verdict, "full", seeds, limit)
+                    held[digest(check)] = Kept.of(done.findings[0], done.seconds)
+                    if file is not None:
+                        _write(held, file)
         except OutOfTime:
             yield one, None
             continue
-        held[one.id] = own[one.id] = kept
-        if file is not None:
-            _write(held, file)
-        yield one, kept
+        kept = [held[digest(check)] for check in one.checks]
+        findings = [each.finding(check) for each, check in zip(kept, one.checks, strict=True)]
+        yield one, Judgement(tuple(findings), one.verdict, sum(each.seconds for each in kept))
 
 
 def _write(kept: dict[str, Kept], file: Path) -> None:
     from optsched.instances.documents.writing import write_whole  # what listing claims does not need
 
-    lines = [f"{json.dumps(name)}: {_line(kept[name])}" for name in sorted(kept)]
+    lines = [f"{json.dumps(name)}: {msgspec.json.encode(kept[name]).decode()}" for name in sorted(kept)]
     write_whole(file, ("{\n" + ",\n".join(lines) + "\n}\n").encode())
-
-
-def _line(kept: Kept) -> str:
-    content: Any = msgspec.to_builtins(kept)
-    return json.dumps(content)

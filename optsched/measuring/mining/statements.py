@@ -14,7 +14,7 @@ from optsched.core.errors import HeuristicFailed, InputError, UsageError
 from optsched.measuring.gaps import GapReport
 from optsched.measuring.judging import Check, claim
 from optsched.measuring.judging.expressions import evaluated
-from optsched.measuring.judging.judges import _Snapshot
+from optsched.measuring.judging.judges import ORDERED, _Snapshot
 from optsched.measuring.judging.quantities import OF_SNAPSHOTS
 from optsched.measuring.studies.choices import chosen, parted
 from optsched.problems import Problem
@@ -23,8 +23,6 @@ __all__ = ["Statement", "margin", "statement"]
 
 #: Functions of an expression that take numbers of one draw; every other one takes draws together.
 _OF_ONE_DRAW = {"abs", "max", "min", "exp", "log", "floor", "ceil"}
-
-_ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 #: The margin of a statement outside of what it is about.
 _UNSAID = 1000
@@ -138,7 +136,7 @@ def margin(text: str, measured: Mapping[str, Any]) -> Any:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
             return _UNSAID if taken(node.left) else of(node.right)
         truth = bool(taken(node))
-        if not (isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], _ORDERED)):
+        if not (isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ORDERED)):
             return truth
         difference = abs(Fraction(taken(node.left)) - Fraction(taken(node.comparators[0])))
         return difference if truth else min(-difference, Fraction(-1))

@@ -13,6 +13,8 @@ def test_in_words() -> None:
     found = Finding(CHECK, False, {"a": [1, 2.5], "b": [3]}, 20, "lsap seed 3")
     assert str(found) == "a > b: false; a 1, 2.5; b 3; 20 draws; not on lsap seed 3"
     assert not found.kept
+    compared = Finding(CHECK, True, {}, 9, differences=[[2, 1.5, 2.5], [0, -1, 1]])
+    assert str(compared) == "a > b: true; difference 2 [1.5, 2.5], 0 [-1, 1]; 9 draws"
 
 
 def test_judgement() -> None:
@@ -20,7 +22,7 @@ def test_judgement() -> None:
     right, wrong = Finding(CHECK, True, {}, 1), Finding(CHECK, False, {"a": [1]}, 2, "x seed 0")
     assert Judgement((right,), "holds", 1.5).holds
     record = Judgement((right, wrong), "depends", 1.5).record()
-    assert not record["holds"]
+    assert (record["holds"], record["verdict"]) == (False, "depends")
     assert record["findings"][1] == {
         "says": "a > b",
         "true": False,
@@ -28,4 +30,5 @@ def test_judgement() -> None:
         "numbers": {"a": [1]},
         "draws": 2,
         "witness": "x seed 0",
+        "differences": (),
     }

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from optsched import generate, problem
 from optsched.core.errors import HeuristicFailed, OutOfTime, UsageError
 from optsched.measuring.judging.findings import Check
 from optsched.measuring.judging.judges import judge_checks
+from optsched.measuring.judging.quantities import Answer
+from optsched.measuring.printing import interval
 
 #: dl-sched against the optimum on small draws, where it is not optimal.
 OPTIMAL = Check(
@@ -34,6 +37,24 @@ def test_a_statement_about_each_draw() -> None:
 
 
 OPTIMAL_FIELDS = {name: getattr(OPTIMAL, name) for name in OPTIMAL.__struct_fields__}
+
+
+def test_differences_are_of_the_same_seeds() -> None:
+    """Tests that the interval of two means is that of the differences of single draws, and what has none."""
+    fields = {**OPTIMAL_FIELDS, "says": "mean(dl) > mean(optimum)", "quotes": {"sometimes": "share(dl > optimum)"}}
+    (finding,) = judge_checks([Check(**fields)], "fails").findings
+    pairs = []
+    for seed in range(40):
+        posed = problem("lsap", generate("lsap", seed=seed, nodes=10, tasks=5))
+        pairs.append(float(Answer(posed, "dl", seed).value[0] - Answer(posed, "optimum", seed).value[0]))
+    assert finding.differences[0] == pytest.approx([sum(pairs) / 40, *(interval(pairs) or ())])
+    assert finding.numbers["sometimes"] == [sum(pair > 0 for pair in pairs) / 40]
+    ratio = Check(**{**fields, "says": "any(mean(optimum) / mean(dl) < 1)"})
+    ((mean, low, high),) = judge_checks([ratio], "fails").findings[0].differences
+    assert low < mean < high < 0
+    for says in ("dl == optimum", "0 < mean(dl) < 5", "grows(mean(dl))", "dl > optimum"):
+        assert not judge_checks([Check(**{**fields, "says": says})], "fails").findings[0].differences
+    assert not judge_checks([Check(**fields)], "fails", seeds=1).findings[0].differences
 
 
 def test_effort_and_seeds() -> None:
